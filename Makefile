@@ -1,0 +1,40 @@
+# Two commands for a newcomer: `make demo` shows the exchange at work, `make test` proves it.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help demo test serve bench lint types contract lock clean
+help:            ## what can be done here
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+demo: $(VENV)/.ready      ## a whole partner journey over real sockets, under a minute
+	$(BIN)/sim demo
+
+test: $(VENV)/.ready      ## the test-suite
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
+	$(BIN)/sim serve
+
+bench: $(VENV)/.ready     ## figures as ratios against a floor measured in the same run
+	$(BIN)/python -m benchmarks
+
+lint: $(VENV)/.ready      ## ruff
+	$(BIN)/ruff check .
+types: $(VENV)/.ready     ## mypy, strict
+	$(BIN)/mypy
+
+contract: $(VENV)/.ready  ## regenerate sim/messages and sim/pb from proto/
+	$(BIN)/python -m sim.api.generate
+
+lock: $(VENV)/.ready      ## pin what pyproject.toml asks for (needs uv)
+	uv pip compile --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+
+clean:           ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

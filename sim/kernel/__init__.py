@@ -1,0 +1,1 @@
+"""Determinism, and nothing about markets: time as integers, timers, named entropy, identifiers, the journal."""

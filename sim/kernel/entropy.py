@@ -1,0 +1,90 @@
+"""Randomness by name: one independent stream per purpose, all derived from the seed.
+
+A stream is counter-based: draw n of stream "kyc.provision_delay" under seed 7 is the same number whatever else was drawn, in whatever order, on any
+Python. So switching one quirk on never changes the luck of another, and the whole of a simulation's randomness is saved as one small integer per stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TypeVar
+
+T = TypeVar("T")
+_BITS = 64
+
+
+class Stream:
+    """Draws of one purpose. State is the count of 64-bit words drawn so far."""
+
+    __slots__ = ("_key", "drawn")
+
+    def __init__(self, key: bytes, drawn: int = 0) -> None:
+        self._key = key
+        self.drawn = drawn
+
+    def bits(self) -> int:
+        """A uniform 64-bit integer."""
+        word = blake2b(self.drawn.to_bytes(8, "big"), digest_size=8, key=self._key).digest()
+        self.drawn += 1
+        return int.from_bytes(word, "big")
+
+    def below(self, bound: int) -> int:
+        """Uniform in [0, bound), without bias. `bound` up to 2**64."""
+        if not 0 < bound <= 1 << _BITS:
+            raise ValueError(f"bound must be in 1..2**64, not {bound}")
+        limit = (1 << _BITS) - (1 << _BITS) % bound
+        while True:
+            word = self.bits()
+            if word < limit:
+                return word % bound
+
+    def between(self, low: int, high: int) -> int:
+        """Uniform integer in [low, high], both included."""
+        return low + self.below(high - low + 1)
+
+    def chance(self, numerator: int, denominator: int) -> bool:
+        """True with probability numerator/denominator. Always draws, so certainty costs the same luck as doubt."""
+        return self.below(denominator) < numerator
+
+    def choice(self, options: Sequence[T]) -> T:
+        """One of a non-empty sequence, uniformly."""
+        return options[self.below(len(options))]
+
+    def log_between(self, low: int, high: int) -> int:
+        """Integer in [low, high], about log-uniform: each octave is equally likely, uniform inside it. 0 < low <= high. No floats."""
+        octaves = (high // low).bit_length()
+        while True:
+            start = low << self.below(octaves)
+            found = start + self.below(start)
+            if found <= high:
+                return found
+
+
+class Entropy:
+    """All streams of one simulation."""
+
+    __slots__ = ("_streams", "seed")
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._streams: dict[str, Stream] = {}
+
+    def stream(self, name: str) -> Stream:
+        """The stream of a purpose, for example "quirk.unfiltered_search_times_out"."""
+        found = self._streams.get(name)
+        if found is None:
+            found = self._streams[name] = Stream(self.key(name))
+        return found
+
+    def key(self, name: str) -> bytes:
+        """32 secret-looking bytes that depend on seed and name only."""
+        return blake2b(f"{self.seed}\x00{name}".encode(), digest_size=32, person=b"sim-entropy").digest()
+
+    def save(self) -> dict[str, int]:
+        """How much each stream has drawn."""
+        return {name: stream.drawn for name, stream in sorted(self._streams.items())}
+
+    def load(self, state: dict[str, int]) -> None:
+        """Continue from saved counts; streams not named there start afresh."""
+        self._streams = {name: Stream(self.key(name), drawn) for name, drawn in state.items()}

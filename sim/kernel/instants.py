@@ -1,0 +1,207 @@
+"""Instants and spans as integer nanoseconds.
+
+An *instant* is nanoseconds since the Unix epoch (UTC), a *span* is a length in nanoseconds; both are plain `int`, so arithmetic is exact
+and cheap. This module owns their text forms (RFC 3339, ISO 8601 durations and the short form "5m") and the exchange's civil calendar, which is
+US Eastern Time with daylight saving, from zoneinfo and the pinned tzdata package. Nothing here reads a clock.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import TypeAlias
+from zoneinfo import ZoneInfo
+
+Instant: TypeAlias = int
+Span: TypeAlias = int
+
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+MINUTE = 60 * NS_PER_S
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+EASTERN = ZoneInfo("America/New_York")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_INSTANT = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
+)
+_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
+_SHORT = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d|w)", re.ASCII)
+_ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,9}))?S)?)?", re.ASCII)
+_UNIT = {"ns": 1, "us": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+
+# RFC 3339 years 0001..9999, the range protobuf's Timestamp allows; int64 nanoseconds are narrower (1678..2262) but Python integers are not.
+EARLIEST: Instant = int((datetime(1, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()) * NS_PER_S
+LATEST: Instant = int((datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) - _EPOCH).total_seconds()) * NS_PER_S + NS_PER_S - 1
+
+
+def seconds(n: int) -> Span:
+    """`n` seconds as a span."""
+    return n * NS_PER_S
+
+
+def minutes(n: int) -> Span:
+    """`n` minutes as a span."""
+    return n * MINUTE
+
+
+def hours(n: int) -> Span:
+    """`n` hours as a span."""
+    return n * HOUR
+
+
+def days(n: int) -> Span:
+    """`n` times 24 hours as a span; a civil day in Eastern Time may be an hour longer or shorter."""
+    return n * DAY
+
+
+def from_datetime(moment: datetime) -> Instant:
+    """Instant of an aware datetime, exact to its microsecond."""
+    if moment.tzinfo is None:
+        raise ValueError("a datetime without a time zone is no instant")
+    delta = moment - _EPOCH
+    return (delta.days * 86_400 + delta.seconds) * NS_PER_S + delta.microseconds * NS_PER_US
+
+
+def to_datetime(at: Instant, zone: ZoneInfo | None = None) -> datetime:
+    """Aware datetime of an instant (UTC unless a zone is given), cut to microseconds."""
+    moment = _EPOCH + timedelta(microseconds=at // NS_PER_US)
+    return moment.astimezone(zone) if zone else moment
+
+
+def parse_instant(text: str) -> Instant:
+    """Instant of RFC 3339 text with an offset, to nine fractional digits. A bare date means 00:00 Eastern.
+
+    Refuses (ValueError) text without an offset, impossible dates and more than nine fractional digits.
+    """
+    bare = _DATE.fullmatch(text)
+    if bare:
+        return eastern(date(int(bare[1]), int(bare[2]), int(bare[3])))
+    found = _INSTANT.fullmatch(text)
+    if not found:
+        raise ValueError(f"not an RFC 3339 instant with an offset: {text!r}")
+    year, month, day, hour, minute = (int(found[i]) for i in range(1, 6))
+    second = int(found[6] or 0)
+    if second == 60:
+        raise ValueError(f"leap seconds are not supported: {text!r}")
+    whole = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    offset = 0
+    if found[8] not in ("Z", "z"):
+        sign = -1 if found[8][0] == "-" else 1
+        offset_hours, offset_minutes = int(found[8][1:3]), int(found[8][4:6])
+        if offset_hours > 23 or offset_minutes > 59:
+            raise ValueError(f"impossible offset: {text!r}")
+        offset = sign * (offset_hours * 3600 + offset_minutes * 60)
+    fraction = int((found[7] or "").ljust(9, "0"))
+    return from_datetime(whole) - offset * NS_PER_S + fraction
+
+
+def format_instant(at: Instant) -> str:
+    """RFC 3339 UTC text with `Z`; fraction in groups of three digits as protobuf writes it (none, 3, 6 or 9)."""
+    whole, fraction = divmod(at, NS_PER_S)
+    text = _whole_second(whole)
+    if not fraction:
+        return text + "Z"
+    if fraction % NS_PER_MS == 0:
+        return f"{text}.{fraction // NS_PER_MS:03d}Z"
+    if fraction % NS_PER_US == 0:
+        return f"{text}.{fraction // NS_PER_US:06d}Z"
+    return f"{text}.{fraction:09d}Z"
+
+
+@lru_cache(maxsize=4096)
+def _whole_second(second: int) -> str:
+    moment = _EPOCH + timedelta(seconds=second)
+    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}T{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}"
+
+
+def parse_span(text: str) -> Span:
+    """Span of an ISO 8601 duration ("PT5M", "P1DT2H") or the short form ("5m", "1h30m", "250ms"), optionally signed.
+
+    Refuses (ValueError) empty, mixed or calendar-dependent (months, years) text.
+    """
+    sign = 1
+    body = text
+    if body[:1] in "+-" and body:
+        sign = -1 if body[0] == "-" else 1
+        body = body[1:]
+    iso = _ISO.fullmatch(body)
+    if iso and any(iso.groups()):
+        weeks, whole_days, whole_hours, whole_minutes, whole_seconds = (int(iso[i] or 0) for i in range(1, 6))
+        fraction = int((iso[6] or "").ljust(9, "0"))
+        length = weeks * 7 * DAY + whole_days * DAY + whole_hours * HOUR + whole_minutes * MINUTE + whole_seconds * NS_PER_S + fraction
+        return sign * length
+    if not body or _SHORT.sub("", body):
+        raise ValueError(f"not a duration: {text!r} (write PT5M or 5m)")
+    total = 0
+    for number, unit in _SHORT.findall(body):
+        whole, _, fraction_text = number.partition(".")
+        total += int(whole) * _UNIT[unit]
+        if fraction_text:
+            total += int(fraction_text) * _UNIT[unit] // 10 ** len(fraction_text)
+    return sign * total
+
+
+def format_span(span: Span) -> str:
+    """Short text of a span, largest units first: "1h30m", "4.2s", "0s". `parse_span` reads it back."""
+    if span < 0:
+        return "-" + format_span(-span)
+    parts = []
+    for unit, length in (("d", DAY), ("h", HOUR), ("m", MINUTE)):
+        count, span = divmod(span, length)
+        if count:
+            parts.append(f"{count}{unit}")
+    if span or not parts:
+        parts.append(format_seconds(span) + "s")
+    return "".join(parts)
+
+
+def format_seconds(span: Span) -> str:
+    """Seconds as the shortest exact decimal text, without a unit: "30", "0.13"."""
+    whole, fraction = divmod(span, NS_PER_S)
+    return str(whole) if not fraction else f"{whole}.{fraction:09d}".rstrip("0")
+
+
+def eastern(day: date, hour: int = 0, minute: int = 0, second: int = 0) -> Instant:
+    """Instant at which Eastern wall clocks show this time; the first of the two in autumn, shifted forward in spring's gap."""
+    moment = datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=EASTERN)
+    return from_datetime(moment.astimezone(UTC))
+
+
+def eastern_date(at: Instant) -> date:
+    """Civil date in Eastern Time."""
+    return to_datetime(at, EASTERN).date()
+
+
+TRADE_DAY_ROLL_HOUR = 17  # rule L11
+
+
+def trade_date(at: Instant) -> date:
+    """Trade date: rolls at 17:00 Eastern on every calendar day; an event at 17:00 belongs to the next one (rule L11)."""
+    return _trade_date_of_hour(at // HOUR)
+
+
+@lru_cache(maxsize=4096)
+def _trade_date_of_hour(hour: int) -> date:
+    # Eastern offsets are whole hours, so every instant of one UTC hour has one trade date.
+    moment = to_datetime(hour * HOUR, EASTERN)
+    return moment.date() + timedelta(days=1) if moment.hour >= TRADE_DAY_ROLL_HOUR else moment.date()
+
+
+def next_trade_day_roll(after: Instant) -> Instant:
+    """First 17:00 Eastern strictly after an instant."""
+    day = eastern_date(after)
+    roll = eastern(day, TRADE_DAY_ROLL_HOUR)
+    return roll if roll > after else eastern(day + timedelta(days=1), TRADE_DAY_ROLL_HOUR)
+
+
+def next_weekly(after: Instant, weekday: int, hour: int, minute: int = 0) -> Instant:
+    """First Eastern `weekday` (Monday 0) at hour:minute strictly after an instant."""
+    day = eastern_date(after)
+    day += timedelta(days=(weekday - day.weekday()) % 7)
+    found = eastern(day, hour, minute)
+    return found if found > after else eastern(day + timedelta(days=7), hour, minute)

@@ -1,0 +1,89 @@
+"""The queue of everything that will happen by itself: timers as data, ordered by due instant, then by order of scheduling.
+
+A timer names what to do (`kind`) and to whom (`subject`); it holds no code, so a queue can be saved, compared and printed. Whoever owns the
+queue dispatches on the kind. Cancelling is O(1): the entry stays in the heap and is skipped when it surfaces; the heap is rebuilt once more
+than half of it is dead, so memory follows the live timers.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+from sim.kernel.instants import Instant
+
+
+class Timer(NamedTuple):
+    """Something due at an instant. `seq` is unique in its queue and breaks ties; tuples order by (due, seq)."""
+
+    due: Instant
+    seq: int
+    kind: str
+    subject: str
+
+
+class TimerQueue:
+    """Timers ordered by (due, seq)."""
+
+    __slots__ = ("_dead", "_heap", "_live", "_next_seq")
+
+    def __init__(self) -> None:
+        self._heap: list[Timer] = []
+        self._live: set[int] = set()
+        self._dead = 0
+        self._next_seq = 1
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def schedule(self, due: Instant, kind: str, subject: str = "") -> int:
+        """Add a timer and return its seq, by which it can be cancelled."""
+        seq = self._next_seq
+        self._next_seq = seq + 1
+        heappush(self._heap, Timer(due, seq, kind, subject))
+        self._live.add(seq)
+        return seq
+
+    def cancel(self, seq: int) -> bool:
+        """Forget a timer; False when it has fired or was cancelled before."""
+        if seq not in self._live:
+            return False
+        self._live.discard(seq)
+        self._dead += 1
+        if self._dead > 64 and self._dead * 2 > len(self._heap):
+            self._heap = [timer for timer in self._heap if timer.seq in self._live]
+            heapify(self._heap)
+            self._dead = 0
+        return True
+
+    def next_due(self) -> Instant | None:
+        """Due instant of the next live timer, or None."""
+        heap = self._heap
+        while heap and heap[0].seq not in self._live:
+            heappop(heap)
+            self._dead -= 1
+        return heap[0].due if heap else None
+
+    def pop_due(self, until: Instant) -> Timer | None:
+        """Remove and return the next timer due at or before `until`, or None."""
+        due = self.next_due()
+        if due is None or due > until:
+            return None
+        timer = heappop(self._heap)
+        self._live.discard(timer.seq)
+        return timer
+
+    def pending(self) -> list[Timer]:
+        """Live timers in firing order."""
+        return sorted(timer for timer in self._heap if timer.seq in self._live)
+
+    def save(self) -> tuple[int, list[Timer]]:
+        """State as plain data: the next seq and the live timers."""
+        return self._next_seq, self.pending()
+
+    def load(self, state: tuple[int, list[Timer]]) -> None:
+        """Replace the queue by a saved one."""
+        self._next_seq = state[0]
+        self._heap = [Timer(*timer) for timer in state[1]]  # sorted, therefore a heap
+        self._live = {timer.seq for timer in self._heap}
+        self._dead = 0
