@@ -1,0 +1,1 @@
+"""The exchange: pure, synchronous, integers only. Start reading at `exchange.py`."""

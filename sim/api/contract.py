@@ -1,0 +1,183 @@
+"""The table of operations: every rpc of the contract with its addresses, scope, dates and the rest of what `proto/` says about it.
+
+Read from generated data (`sim/messages/operations.py`), so that starting up needs no protobuf. Loading checks what the
+compiler cannot see in one rpc: two operations at one address or under one name, unknown scopes, dates that end before they begin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from sim.kernel.instants import Instant
+from sim.messages import Message, find_message
+
+Plane: TypeAlias = Literal["gateway", "retail", "exchange", "auth"]
+Credential: TypeAlias = Literal["default", "none", "api_key", "bearer"]
+Binding: TypeAlias = tuple[str, str, str]  # verb, path template, body ("" none, "*" the whole request, else one field's name)
+
+PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
+
+# OAuth scopes of the exchange plane and gRPC (§5.1).
+SCOPES = frozenset(
+    (
+        "read:accounts",
+        "read:dropcopy",
+        "read:funding",
+        "read:instruments",
+        "read:kyc",
+        "read:l2marketdata",
+        "read:marketdata",
+        "read:orders",
+        "read:positions",
+        "read:reports",
+        "write:cash-movements",
+        "write:funding",
+        "write:kyc",
+        "write:orders",
+    )
+)
+
+_PLANE_CREDENTIAL: dict[Plane, Credential] = {"gateway": "none", "auth": "none", "retail": "api_key", "exchange": "bearer"}
+
+
+class ContractError(ValueError):
+    """The contract contradicts itself; the text lists every place."""
+
+
+class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
+    """One rpc. `since` and `until` bound its life: it answers from `since` on and no longer at `until`."""
+
+    service: str
+    rpc: str
+    package: str
+    request_name: str
+    response_name: str
+    aliases: tuple[str, ...] = ()
+    planes: tuple[Plane, ...] = ()
+    bindings: tuple[Binding, ...] = ()
+    grpc: bool = False
+    kind: Literal["unary", "server", "client", "bidi"] = "unary"
+    scope: str = ""
+    participant: Literal["not_needed", "optional", "required"] = "not_needed"
+    credential: Credential = "default"
+    limits: tuple[str, ...] = ()
+    quirks: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    since: Instant | None = None
+    until: Instant | None = None
+    content: Literal["json", "csv", "json_stream", "web_socket", "form"] = "json"
+    beyond: bool = False
+    summary: str = ""
+    description: str = ""
+
+    @cached_property
+    def name(self) -> str:
+        """ "Service.Rpc", which is what handlers and catalogues call it."""
+        return f"{self.service}.{self.rpc}"
+
+    @cached_property
+    def full_methods(self) -> tuple[str, ...]:
+        """Paths gRPC answers to: the own package's first, then the aliases'. Empty when gRPC does not serve it."""
+        if not self.grpc:
+            return ()
+        return tuple(f"/{package}.{self.service}/{self.rpc}" for package in (self.package, *self.aliases))
+
+    @cached_property
+    def request(self) -> type[Message]:
+        """Struct of the request."""
+        return find_message(self.request_name)
+
+    @cached_property
+    def response(self) -> type[Message]:
+        """Struct of the response; of one message of it for streams."""
+        return find_message(self.response_name)
+
+    def credential_on(self, plane: Plane | None) -> Credential:
+        """How a caller proves who it is on a plane; None stands for gRPC. Never "default"."""
+        if self.credential != "default":
+            return self.credential
+        return "bearer" if plane is None else _PLANE_CREDENTIAL[plane]
+
+    def exists_at(self, now: Instant) -> bool:
+        """Whether it is served at this instant."""
+        return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
+
+
+class Route(msgspec.Struct, frozen=True, eq=False):
+    """One address of one operation."""
+
+    verb: str
+    template: str
+    body: str
+    operation: Operation
+
+
+class Contract:
+    """All operations, in the order of the files, checked."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self.operations = tuple(operations)
+        self._by_name = {operation.name: operation for operation in self.operations}
+        self._by_rpc = {method: operation for operation in self.operations for method in operation.full_methods}
+        self._routes = {plane: tuple(_routes(self.operations, plane)) for plane in PLANES}
+        wrong = list(self._contradictions())
+        if wrong:
+            raise ContractError("\n".join(wrong))
+
+    def by_name(self, name: str) -> Operation:
+        """The operation called "Service.Rpc". KeyError when there is none."""
+        return self._by_name[name]
+
+    def by_rpc(self, full_method: str) -> Operation | None:
+        """The operation at a gRPC path ("/exchange.v1.OrderBookAPI/GetOrderBook", or under an alias); None when gRPC serves none there."""
+        return self._by_rpc.get(full_method)
+
+    def routes(self, plane: Plane) -> tuple[Route, ...]:
+        """Every address on a plane."""
+        return self._routes[plane]
+
+    def unknown_statements(self, known: Iterable[str]) -> list[str]:
+        """Ledger ids that operations name and `known` lacks, as "Service.Rpc: id"."""
+        ids = frozenset(known)
+        return [f"{operation.name}: {statement}" for operation in self.operations for statement in operation.statements if statement not in ids]
+
+    def _contradictions(self) -> Iterable[str]:
+        seen: dict[str, str] = {}
+        for operation in self.operations:
+            for key in (operation.name, *operation.full_methods):
+                if key in seen:
+                    yield f"{key}: declared by {seen[key]} and by {operation.package}.{operation.service}"
+                seen[key] = f"{operation.package}.{operation.service}"
+            if operation.scope and operation.scope not in SCOPES:
+                yield f"{operation.name}: unknown scope {operation.scope}"
+            if operation.since is not None and operation.until is not None and operation.since >= operation.until:
+                yield f"{operation.name}: gone before it begins"
+        for plane, routes in self._routes.items():
+            taken: dict[tuple[str, str], Route] = {}
+            for route in routes:
+                other = taken.setdefault((route.verb, _VARIABLE.sub("{}", route.template)), route)
+                if other is not route:
+                    yield f"{plane} {route.verb} {route.template}: both {other.operation.name} and {route.operation.name}"
+
+
+_VARIABLE = re.compile(r"\{[^}]*\}")
+
+
+def _routes(operations: tuple[Operation, ...], plane: Plane) -> Iterable[Route]:
+    for operation in operations:
+        if plane in operation.planes:
+            for verb, template, body in operation.bindings:
+                yield Route(verb, template, body, operation)
+
+
+@lru_cache(maxsize=1)
+def load_contract() -> Contract:
+    """The contract this build was generated from. Always the same object."""
+    from sim.messages.operations import OPERATIONS
+
+    return Contract(msgspec.convert(OPERATIONS, tuple[Operation, ...]))

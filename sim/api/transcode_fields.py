@@ -1,0 +1,141 @@
+"""What both codecs know of a field, read from the generated wire tables, and the two ways an input can be wrong."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S, Instant, Span, parse_instant
+from sim.messages import Message
+
+INTEGER_RANGES = {
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "uint32": (0, 2**32 - 1),
+    "uint64": (0, 2**64 - 1),
+}
+LONG_INTEGERS = frozenset(("int64", "uint64"))  # JSON strings, because a JavaScript number cannot hold them
+SCALARS = frozenset((*INTEGER_RANGES, "string", "bool", "double", "bytes", "enum"))
+
+SPAN_MAX: Span = 315_576_000_000 * NS_PER_S + NS_PER_S - 1  # protobuf's Duration: about 10 000 years
+
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_DURATION = re.compile(r"(-?)(\d{1,12})(?:\.(\d{1,9}))?s", re.ASCII)
+
+
+class BadInput(ValueError):
+    """A request that does not fit its message."""
+
+
+class BadField(BadInput):
+    """One field does not fit: `path` as JSON spells it ("requests[0].orderQty"), `reason` in words."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}" if path else reason)
+        self.path = path
+        self.reason = reason
+
+    def under(self, parent: str) -> BadField:
+        """The same complaint seen from the field that holds this one."""
+        if not self.path:
+            return BadField(parent, self.reason)
+        return BadField(f"{parent}{self.path}" if self.path[0] == "[" else f"{parent}.{self.path}", self.reason)
+
+
+class BadBody(BadInput):
+    """The body as a whole cannot be read."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One row of a `__wire__` table. `kind` is that of the value for a map; `key_kind` and `oneof` are empty where they do not apply."""
+
+    attribute: str
+    number: int
+    name: str
+    json_name: str
+    kind: str
+    repeated: bool
+    key_kind: str
+    oneof: str
+    presence: bool  # proto3 optional, or member of a oneof: None means unset
+    type_name: str
+    since: Instant | None
+    until: Instant | None
+    omit_empty: bool
+    as_number: bool
+    vendor_json: str
+    secret: bool
+
+    def active(self, at: Instant) -> bool:
+        """Whether JSON answers hold it at an instant."""
+        return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
+
+
+@lru_cache(maxsize=None)
+def fields_of(cls: type[Message]) -> tuple[Field, ...]:
+    """The fields of a message, as written in its proto file."""
+    return tuple(_field(attribute, row) for attribute, row in zip(cls.__struct_fields__, cls.__wire__, strict=True))
+
+
+def _field(attribute: str, row: tuple[int, str, str, str, str, str, tuple[tuple[str, int | str], ...]]) -> Field:
+    number, name, json_name, kind, label, type_name, pairs = row
+    rules = dict(pairs)
+    role, _, detail = label.partition(":")
+    since, until = rules.get("since"), rules.get("until")
+    return Field(
+        attribute=attribute,
+        number=number,
+        name=name,
+        json_name=json_name,
+        kind=kind,
+        repeated=role == "repeated",
+        key_kind=detail if role == "map" else "",
+        oneof=detail if role == "oneof" else "",
+        presence=role in ("optional", "oneof"),
+        type_name=type_name,
+        since=since if isinstance(since, int) else None,
+        until=until if isinstance(until, int) else None,
+        omit_empty=bool(rules.get("omit_empty")),
+        as_number=bool(rules.get("number")),
+        vendor_json=str(rules.get("vendor_json", "")),
+        secret=bool(rules.get("secret")),
+    )
+
+
+def read_moment(text: str) -> Instant:
+    """Instant of RFC 3339 text as protobuf's JSON has it: seconds and offset are not optional. ValueError otherwise."""
+    if not _MOMENT.fullmatch(text):
+        raise ValueError("not an RFC 3339 timestamp")
+    try:
+        at = parse_instant(text)
+    except (ValueError, OverflowError):
+        raise ValueError("not an RFC 3339 timestamp") from None
+    if not EARLIEST <= at <= LATEST:
+        raise ValueError("timestamp out of range")
+    return at
+
+
+def read_duration(text: str) -> Span:
+    """Span of "1.5s". ValueError otherwise."""
+    found = _DURATION.fullmatch(text)
+    if not found:
+        raise ValueError('not a duration (write "1.5s")')
+    length = int(found[2]) * NS_PER_S + int((found[3] or "").ljust(9, "0"))
+    if length > SPAN_MAX:
+        raise ValueError("duration out of range")
+    return -length if found[1] else length
+
+
+def write_duration(span: Span) -> str:
+    """ "1.5s" as protobuf writes it: seconds with 0, 3, 6 or 9 digits behind the point."""
+    whole, fraction = divmod(abs(span), NS_PER_S)
+    digits = f"{fraction:09d}"
+    while digits.endswith("000"):
+        digits = digits[:-3]
+    return f"{'-' if span < 0 else ''}{whole}{'.' + digits if digits else ''}s"

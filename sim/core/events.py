@@ -1,0 +1,117 @@
+"""What can have happened: past tense, frozen. Emitted in order during one input; projections, streams, webhooks and the journal read them."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from sim.core.orders import Execution, Trade
+from sim.core.quantities import Cash, Notional, Price, Qty
+from sim.core.vocabulary import CancelRejectReason, InstrumentState, LedgerEntryType, TradeState
+from sim.kernel.instants import Instant
+
+
+class Executed(Struct, frozen=True, tag=True):
+    """An execution report of any kind."""
+
+    execution: Execution
+
+
+class CancelRejected(Struct, frozen=True, tag=True):
+    """A cancel or replace that was refused; the order is as it was."""
+
+    account: str
+    symbol: str
+    order_id: str
+    clord_id: str
+    reason: CancelRejectReason
+    text: str
+    is_replace: bool
+    at: Instant
+
+
+class Traded(Struct, frozen=True, tag=True):
+    """Two orders met, or a trade's clearing state moved on (same id)."""
+
+    trade: Trade
+    state: TradeState
+
+
+class BookChanged(Struct, frozen=True, tag=True):
+    """Levels, state or statistics of a symbol are not what they were; sent once per symbol and input, after its causes."""
+
+    symbol: str
+    at: Instant
+
+
+class StateChanged(Struct, frozen=True, tag=True):
+    """An instrument moved along an edge of §3.1."""
+
+    symbol: str
+    was: InstrumentState
+    state: InstrumentState
+    at: Instant
+
+
+class Settled(Struct, frozen=True, tag=True):
+    """A settlement price was set, corrected, or became final (rules L25-L27)."""
+
+    symbol: str
+    price: Price
+    preliminary: bool
+    text: str
+    at: Instant
+
+
+class PositionChanged(Struct, frozen=True, tag=True):
+    """One row of the position ledger: deltas and the state right after (rule P23). `settlement` is the price for a resolution, else None."""
+
+    id: str
+    account: str
+    symbol: str
+    qty_change: Qty
+    cost_change: Notional
+    realized_change: Notional
+    net: Qty
+    cost: Notional
+    realized: Notional
+    at: Instant
+    description: str
+    trade_id: str = ""
+    settlement: Price | None = None
+
+
+class CashMoved(Struct, frozen=True, tag=True):
+    """One row of the cash ledger of one account (rules P17-P22): `after` - `before` is the move."""
+
+    id: str
+    account: str
+    type: LedgerEntryType
+    before: Cash
+    after: Cash
+    description: str
+    at: Instant
+    symbol: str = ""
+    reference: str = ""
+
+
+class KycDecided(Struct, frozen=True, tag=True):
+    """A verification became terminal: tradable or rejected (§3.5)."""
+
+    firm: str
+    external_id: str
+    approved: bool
+    participant: str
+    account: str
+    at: Instant
+
+
+class MaintenanceChanged(Struct, frozen=True, tag=True):
+    """A maintenance window began or ended (§8)."""
+
+    active: bool
+    at: Instant
+
+
+Event: TypeAlias = Executed | CancelRejected | Traded | BookChanged | StateChanged | Settled | PositionChanged | CashMoved | KycDecided | MaintenanceChanged

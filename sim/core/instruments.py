@@ -1,0 +1,123 @@
+"""Instrument terms: scales, ticks, dates and reference facts. Immutable; what changes (state, book, settlement) lives in other components.
+
+Scales and ticks are read per instrument and never inferred (§2.6); two instruments of one product may differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from sim.core.quantities import CASH_SCALE, Price, Qty, decimal_text, is_decimal_scale
+from sim.core.refusals import NotFound
+from sim.core.vocabulary import InstrumentState
+from sim.kernel.instants import DAY, Instant, Span
+
+
+class Segment(Struct, frozen=True):
+    """One weekly stretch of a trading schedule (rule L3), in Eastern Time. `days`: Monday 0 … Sunday 6; `start`: nanoseconds after midnight."""
+
+    days: tuple[int, ...]
+    start: Span
+    length: Span
+    state: InstrumentState = InstrumentState.OPEN
+    hide_market_data: bool = False
+    expire_all_orders: bool = False
+
+
+ALWAYS_OPEN = (Segment(days=(0, 1, 2, 3, 4, 5, 6), start=0, length=DAY),)
+
+
+class Instrument(Struct, frozen=True, kw_only=True):
+    """Terms of one two-sided YES/NO contract paying one dollar.
+
+    `tick`, `price_low`, `price_high` are prices (divide by `price_scale`); `min_qty` is a quantity (divide by `qty_scale`).
+    `event` groups the instruments of one event; `fee_class` selects a row of the fee schedule; `opening_state` is the state at the scenario's start,
+    None to derive it from the dates and the schedule.
+    """
+
+    symbol: str
+    description: str = ""
+    product_id: str = ""
+    price_scale: int = 100
+    qty_scale: int = 1
+    tick: Price = 1
+    min_qty: Qty = 1
+    price_low: Price = 1
+    price_high: Price = 99
+    size_low: Qty | None = None
+    size_high: Qty | None = None
+    created: Instant = 0
+    start: Instant = 0
+    expiration: Instant = 0
+    termination: Instant = 0
+    schedule: tuple[Segment, ...] = ALWAYS_OPEN
+    opening_state: InstrumentState | None = None
+    event: str = ""
+    fee_class: str = "standard"
+    market_type: str = ""
+    category: str = ""
+    subcategory: str = ""
+    series: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def notional_scale(self) -> int:
+        """Notional units in one dollar (§2.6)."""
+        return self.price_scale * self.qty_scale
+
+    @property
+    def cash_per_notional(self) -> int:
+        """Cash units in one notional unit; exact by construction."""
+        return CASH_SCALE // (self.price_scale * self.qty_scale)
+
+    def problems(self) -> list[str]:
+        """What is wrong with these terms, in words; empty when they are sound."""
+        found = []
+        if not is_decimal_scale(self.price_scale * self.qty_scale):
+            found.append(f"price_scale times fractional_qty_scale must divide {CASH_SCALE}, {self.price_scale} x {self.qty_scale} does not")
+        if self.tick <= 0 or not 0 < self.tick < self.price_scale:
+            found.append("tick_size must lie between 0 and 1 dollar")
+        elif self.price_scale % self.tick:
+            found.append(f"one dollar is no multiple of the tick {decimal_text(self.tick, self.price_scale)}")
+        if not 0 <= self.price_low < self.price_high <= self.price_scale:
+            found.append("price limits must satisfy 0 <= low < high <= 1 dollar")
+        if self.min_qty <= 0:
+            found.append("minimum_trade_qty must be positive")
+        if not self.start <= self.expiration <= self.termination:
+            found.append("dates must satisfy start <= expiration <= termination")
+        return found
+
+
+class Instruments:
+    """All instruments by symbol, in order of listing. Listing by hand adds; nothing is ever removed (history refers to it)."""
+
+    __slots__ = ("_by_symbol",)
+
+    def __init__(self, instruments: tuple[Instrument, ...] = ()) -> None:
+        self._by_symbol = {instrument.symbol: instrument for instrument in instruments}
+
+    def __iter__(self) -> Iterator[Instrument]:
+        return iter(self._by_symbol.values())
+
+    def __len__(self) -> int:
+        return len(self._by_symbol)
+
+    def __contains__(self, symbol: str) -> bool:
+        return symbol in self._by_symbol
+
+    def get(self, symbol: str) -> Instrument | None:
+        """The instrument, or None."""
+        return self._by_symbol.get(symbol)
+
+    def require(self, symbol: str) -> Instrument:
+        """The instrument; NotFound when there is none."""
+        found = self._by_symbol.get(symbol)
+        if found is None:
+            raise NotFound(f"unknown symbol: {symbol[:80]}", rule="M2")
+        return found
+
+    def add(self, instrument: Instrument) -> None:
+        """List one more."""
+        self._by_symbol[instrument.symbol] = instrument

@@ -1,0 +1,382 @@
+"""One exchange as a calculation: every input enters here, is sealed, journalled and handled to completion; out come a reply and effects.
+
+`Simulation` is synchronous and single-threaded. It reads no clock and opens no socket; the journal's file and the caller's wall clock are handed in. The same
+scenario, seed and inputs give the same journal, byte for byte but for what clients draw at random.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from msgspec import Raw, Struct, json, msgpack
+
+from sim.api import control, sealing
+from sim.api.contract import load_contract
+from sim.api.handlers import handlers
+from sim.api.pipeline import Pipeline
+from sim.api.request_log import RequestLog
+from sim.api.streams import Hub
+from sim.api.traffic import (
+    Advanced,
+    Close,
+    Controlled,
+    Effect,
+    Fired,
+    Input,
+    Outcome,
+    Post,
+    Reply,
+    RestCall,
+    RpcCall,
+    Send,
+    StreamFrame,
+    StreamHungUp,
+    StreamOpened,
+    WebhookAnswered,
+)
+from sim.core.exchange import Exchange
+from sim.core.refusals import Code, Conflict, Refusal
+from sim.kernel.instants import Instant, Span, format_instant
+from sim.kernel.journal import Header, Journal
+from sim.scenario.script import Script
+from sim.scenario.world import World, build_world
+from sim.settings import Settings
+from sim.snapshots import Snapshots
+
+if TYPE_CHECKING:
+    from sim.scenario.model import Scenario
+
+
+class _Out(Struct, omit_defaults=True):
+    """What came of an input, as the journal shows it. `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame once."""
+
+    status: int = 0
+    code: int = 0
+    body: Raw = Raw(b"null")
+    message: str = ""
+    elapsed: Span = 0
+    stream: int = 0
+    fired: list[Fired] = []
+    events: list[Any] = []
+    closed: list[Close] = []
+    posts: list[str] = []
+    frames: int = 0
+    frames_crc: int = 0
+
+
+class Simulation:
+    """The exchange, its clock and its journal. See docs/architecture.md for what enters and what comes out."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        *,
+        seed: int | None = None,
+        start: Instant | None = None,
+        journal: BinaryIO | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.settings = settings or Settings()
+        self.seed = scenario.seed if seed is None else seed
+        self.start = scenario.clock.start if start is None else start
+        self.world: World = build_world(scenario)
+        self.contract = load_contract()
+        self.vault: dict[str, bytes] = {}
+        self.branch = "main"
+        self._branches = 0
+        self.journal = Journal(self._header(), journal)
+        self._encode = json.Encoder().encode
+        self._begin()
+
+    # ---- construction
+
+    def _header(self) -> Header:
+        return Header(
+            name=self.scenario.name,
+            seed=self.seed,
+            start=self.start,
+            scenario=Raw(self.scenario.source()),
+            scenario_digest=self.scenario.digest,
+            libraries=_library_versions(),
+        )
+
+    def _begin(self) -> None:
+        """The world as the scenario has it at its start."""
+        self.exchange = Exchange(self.world, seed=self.seed, now=self.start)
+        self.exchange.apply_settings(self.settings)
+        self.exchange.apply_scenario(self.scenario)
+        self.log = RequestLog()
+        self.hub = Hub(self.exchange, self.contract)
+        self.pipeline = Pipeline(self.exchange, self.contract, handlers(), self.log, self.settings)
+        self.script = Script(self)
+        self.snapshots = Snapshots()
+        self.exchange.take_events()
+        self.snapshots.begin(self._save(), self.journal.checkpoint(), len(self.journal))
+
+    @property
+    def now(self) -> Instant:
+        """Virtual now."""
+        return self.exchange.ctx.now
+
+    @property
+    def seq(self) -> int:
+        """Number of inputs handled on this branch."""
+        return self.journal.seq
+
+    @property
+    def digest(self) -> str:
+        """Digest of everything so far, 64 hexadecimal digits."""
+        return self.journal.digest
+
+    def next_due(self) -> Instant | None:
+        """When the next thing happens by itself, or None."""
+        return self.exchange.ctx.timers.next_due()
+
+    # ---- inputs
+
+    def rest(
+        self,
+        plane: str,
+        verb: str,
+        path: str,
+        query: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        peer: str = "127.0.0.1",
+        wall: Instant | None = None,
+        oversize: int = 0,
+    ) -> Outcome:
+        """One HTTP request. `headers` is case-insensitive; `wall` is the shell's wall clock, used only to judge the freshness of signatures."""
+        return self.handle(sealing.seal_rest(self, plane, verb, path, query, headers, body, peer, wall, oversize))
+
+    def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, *, peer: str = "127.0.0.1", wall: Instant | None = None) -> Outcome:
+        """One unary gRPC request."""
+        return self.handle(sealing.seal_rpc(self, method, metadata, message, peer, wall))
+
+    def open(
+        self,
+        method: str,
+        metadata: Mapping[str, str],
+        message: bytes,
+        *,
+        peer: str = "127.0.0.1",
+        wall: Instant | None = None,
+        web_socket: bool = False,
+    ) -> Outcome:
+        """A stream begins. Refused: `reply` is set. Begun: `stream` is its id and the first frames are among the effects."""
+        return self.handle(sealing.seal_open(self, method, metadata, message, peer, wall, web_socket))
+
+    def frame(self, stream: int, message: bytes) -> Outcome:
+        """A client's frame on a stream."""
+        return self.handle(StreamFrame(stream, message))
+
+    def hangup(self, stream: int) -> Outcome:
+        """The client's side of a stream is gone."""
+        return self.handle(StreamHungUp(stream))
+
+    def advance_to(self, to: Instant) -> Outcome:
+        """Move time to an instant; going back is refused (Conflict): use `rewind`."""
+        if to < self.now:
+            raise Conflict(f"time only moves forward: now is {format_instant(self.now)}", remedy="rewind to go back")
+        return self.handle(Advanced(to))
+
+    def control(self, action: str, subject: str, arguments: dict[str, object]) -> Outcome:
+        """A tester's or operator's action. Refusals are raised, after they were journalled."""
+        outcome = self.handle(Controlled(action, subject, json.encode(arguments, order="sorted").decode()))
+        if isinstance(outcome.value, Refusal):
+            raise outcome.value
+        return outcome
+
+    def answer(self, attempt: str, status: int, error: str = "", retry_after: Span | None = None) -> Outcome:
+        """What a webhook receiver said."""
+        return self.handle(WebhookAnswered(attempt, status, error, retry_after))
+
+    def handle(self, given: Input) -> Outcome:
+        """Handle one sealed input to completion and journal it with everything that came of it."""
+        exchange = self.exchange
+        ctx = exchange.ctx
+        outcome = Outcome(seq=self.journal.seq + 1)
+        ctx.trace_id = f"{outcome.seq:016x}"
+        ctx.elapsed = 0
+        at = ctx.now
+        self._dispatch(given, outcome)
+        events = self._settle(outcome)
+        aside = b""
+        sealed = given
+        nonce = getattr(getattr(given, "credential", None), "nonce", "")
+        if nonce:
+            sealed = sealing.without_nonce(given)
+            aside = json.encode({"nonce": nonce})
+        self.journal.append(at, self._encode(sealed), self._encode(self._out(outcome, events)), aside)
+        if self.snapshots.due(self.journal.seq):
+            self.snapshots.take(self._save(), self.journal.checkpoint(), len(self.journal), ctx.now)
+        return outcome
+
+    def _dispatch(self, given: Input, outcome: Outcome) -> None:
+        match given:
+            case RestCall():
+                outcome.reply = self.pipeline.rest(given)
+            case RpcCall():
+                outcome.reply = self.pipeline.rpc(given)
+            case Advanced():
+                self._advance(given.to, outcome)
+            case StreamOpened():
+                self._open(given, outcome)
+            case StreamFrame():
+                outcome.effects += self.hub.frame(given.stream, given.message)
+            case StreamHungUp():
+                self.hub.hangup(given.stream)
+            case Controlled():
+                outcome.value = self._controlled(given, outcome)
+            case WebhookAnswered():
+                self.exchange.webhooks.answer(given.attempt, given.status, given.error, given.retry_after)
+
+    def _advance(self, to: Instant, outcome: Outcome) -> None:
+        ctx = self.exchange.ctx
+        while (timer := ctx.timers.pop_due(to)) is not None:
+            ctx.now = max(ctx.now, timer.due)
+            outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
+            if not (self.exchange.fire(timer) or self.hub.fire(timer, outcome.effects) or self.script.fire(timer, outcome)):
+                raise AssertionError(f"nobody owns the timer {timer.kind}")
+            self._publish(outcome)
+        ctx.now = max(ctx.now, to)
+
+    def _open(self, given: StreamOpened, outcome: Outcome) -> None:
+        admitted = self.pipeline.open(given)
+        if isinstance(admitted, Reply):
+            outcome.reply = admitted
+            return
+        try:
+            outcome.stream, effects = self.hub.open(admitted)
+            outcome.effects += effects
+        except Refusal as refusal:
+            outcome.reply = self.pipeline.refuse_stream(given, admitted, refusal)
+
+    def _controlled(self, given: Controlled, outcome: Outcome) -> object:
+        try:
+            return control.act(self, given.action, given.subject, json.decode(given.arguments), outcome)
+        except Refusal as refusal:
+            return refusal
+
+    def _publish(self, outcome: Outcome) -> None:
+        """Tell streams what has happened up to now, with the instant at which it happened."""
+        exchange = self.exchange
+        exchange.flush()
+        unsent = exchange.ctx.events[exchange.published :]
+        if unsent:
+            exchange.published = len(exchange.ctx.events)
+            outcome.effects += self.hub.publish(unsent)
+
+    def _settle(self, outcome: Outcome) -> list[Any]:
+        self._publish(outcome)
+        for attempt in self.exchange.webhooks.take_attempts():
+            outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret))
+        return [control.journal_form(event) for event in self.exchange.take_events()]
+
+    def _out(self, outcome: Outcome, events: list[Any]) -> _Out:
+        reply = outcome.reply
+        out = _Out(events=events, fired=outcome.fired, stream=outcome.stream)
+        if reply is not None:
+            out.status, out.code, out.message = reply.status, reply.code, reply.message
+            out.elapsed = max(0, reply.ready_at - self.now)
+            body = reply.body if reply.journal is None else reply.journal
+            if body:
+                out.body = Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
+        last: bytes | None = None
+        for effect in outcome.effects:
+            if isinstance(effect, Send):
+                out.frames += 1
+                if effect.frame is not last:
+                    last = effect.frame
+                    out.frames_crc = zlib.crc32(last, out.frames_crc)
+            elif isinstance(effect, Close):
+                out.closed.append(effect)
+            else:
+                out.posts.append(f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}")
+        return out
+
+    # ---- time travel
+
+    def _save(self) -> bytes:
+        return msgpack.encode((self.exchange.save(), self.script.save(), self.log.save()))
+
+    def _load(self, state: bytes) -> None:
+        exchange_state, script_state, log_state = msgpack.decode(state, type=tuple[Raw, Raw, Raw])
+        self.exchange.load(exchange_state)
+        self.script.load(script_state)
+        self.log.load(log_state)
+
+    def _end_streams(self, why: str) -> list[Effect]:
+        return self.hub.close_all(Code.UNAVAILABLE, why)
+
+    def snapshot(self, name: str) -> None:
+        """Remember this moment under a name."""
+        self.snapshots.name(name, self._save(), self.journal.checkpoint(), len(self.journal), self.now)
+
+    def restore(self, name: str) -> list[Effect]:
+        """Go back (or forward) to a named moment; streams end with UNAVAILABLE."""
+        found = self.snapshots.named(name)
+        if found is None:
+            raise Conflict(f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one")
+        effects = self._end_streams("restored a snapshot")
+        self._load(found.state)
+        self.journal.mark("restore", name)
+        self.journal.resume(found.checkpoint)
+        return effects
+
+    def reset(self, seed: int | None = None) -> list[Effect]:
+        """Back to the scenario's start, with the same seed unless one is given. Tokens, limits, sessions start afresh; streams end."""
+        effects = self._end_streams("the simulation was reset")
+        self.seed = self.seed if seed is None else seed
+        self.journal.mark("reset", str(self.seed))
+        self.journal.restart(self.seed, self.start)
+        self.branch, self._branches = "main", 0
+        self._begin()
+        return effects
+
+    def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> tuple[str, list[Effect]]:
+        """Go back to right after an input, or to an instant with every input at it. Returns the new branch's name and what ends."""
+        target = self._rewind_target(to, seq)
+        effects = self._end_streams("the simulation was rewound")
+        self.snapshots.rebuild(self, target, to)
+        self._branches += 1
+        self.branch = f"branch-{self._branches}"
+        self.journal.mark("rewind", f"{target}" if to is None else f"{target}@{to}")
+        return self.branch, effects
+
+    def _rewind_target(self, to: Instant | None, seq: int | None) -> int:
+        if (to is None) == (seq is None):
+            raise Conflict('say where to: {"to": instant} or {"seq": n}')
+        if seq is not None:
+            if not 0 <= seq <= self.seq:
+                raise Conflict(f"this branch has inputs 0..{self.seq}")
+            return seq
+        assert to is not None
+        if not self.start <= to <= self.now:
+            raise Conflict(f"this branch runs from {format_instant(self.start)} to {format_instant(self.now)}")
+        return self.snapshots.seq_at(self, to)
+
+    # ---- reading
+
+    def rpc_kind(self, method: str) -> str | None:
+        """ "unary", "server" or "bidi" for a gRPC method served now, else None."""
+        operation = self.contract.by_rpc(method)
+        return operation.kind if operation is not None and operation.exists_at(self.now) else None
+
+    def secret_for(self, fingerprint: str) -> bytes | None:
+        """Signing secret behind a fingerprint; None in a replay, which has no secrets."""
+        return self.vault.get(fingerprint)
+
+    def journal_lines(self, since: int = 0) -> Iterator[bytes]:
+        """Journal lines after the first `since` ones, as JSON."""
+        return self.journal.lines(since)
+
+
+def _library_versions() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("msgspec", "protobuf", "tzdata")}
