@@ -35,15 +35,17 @@ from sim.api.traffic import (
     StreamHungUp,
     StreamOpened,
     WebhookAnswered,
+    recorded_input,
+    without_nonce,
 )
 from sim.core.exchange import Exchange
 from sim.core.refusals import Code, Conflict, Refusal
 from sim.kernel.instants import Instant, Span, format_instant
-from sim.kernel.journal import Header, Journal
+from sim.kernel.journal import Header, Journal, read_line
 from sim.scenario.script import Script
 from sim.scenario.world import World, build_world
 from sim.settings import Settings
-from sim.snapshots import Snapshots
+from sim.snapshots import Moment, Snapshots
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
@@ -85,8 +87,6 @@ class Simulation:
         self.world: World = build_world(scenario)
         self.contract = load_contract()
         self.vault: dict[str, bytes] = {}
-        self.branch = "main"
-        self._branches = 0
         self.journal = Journal(self._header(), journal)
         self._encode = json.Encoder().encode
         self._begin()
@@ -112,9 +112,9 @@ class Simulation:
         self.hub = Hub(self.exchange, self.contract)
         self.pipeline = Pipeline(self.exchange, self.contract, handlers(), self.log, self.settings)
         self.script = Script(self)
-        self.snapshots = Snapshots()
         self.exchange.take_events()
-        self.snapshots.begin(self._save(), self.journal.checkpoint(), len(self.journal))
+        self.branch, self._branches = "main", 0
+        self.snapshots = Snapshots(self._moment())
 
     @property
     def now(self) -> Instant:
@@ -205,15 +205,10 @@ class Simulation:
         at = ctx.now
         self._dispatch(given, outcome)
         events = self._settle(outcome)
-        aside = b""
-        sealed = given
-        nonce = getattr(getattr(given, "credential", None), "nonce", "")
-        if nonce:
-            sealed = sealing.without_nonce(given)
-            aside = json.encode({"nonce": nonce})
-        self.journal.append(at, self._encode(sealed), self._encode(self._out(outcome, events)), aside)
-        if self.snapshots.due(self.journal.seq):
-            self.snapshots.take(self._save(), self.journal.checkpoint(), len(self.journal), ctx.now)
+        sealed, aside = without_nonce(given)
+        self.journal.append(at, self._encode(sealed), self._encode(self._out(outcome, events)), aside, ctx.now)
+        if self.snapshots.due(self.journal.seq) and not self.journal.shadow:
+            self.snapshots.keep(self._moment())
         return outcome
 
     def _dispatch(self, given: Input, outcome: Outcome) -> None:
@@ -301,31 +296,32 @@ class Simulation:
 
     # ---- time travel
 
-    def _save(self) -> bytes:
-        return msgpack.encode((self.exchange.save(), self.script.save(), self.log.save()))
+    def _moment(self) -> Moment:
+        return Moment(self.now, self.journal.checkpoint(), msgpack.encode((self.exchange.save(), self.script.save())))
 
-    def _load(self, state: bytes) -> None:
-        exchange_state, script_state, log_state = msgpack.decode(state, type=tuple[Raw, Raw, Raw])
+    def _return_to(self, moment: Moment) -> None:
+        exchange_state, script_state = msgpack.decode(moment.state, type=tuple[Raw, Raw])
         self.exchange.load(exchange_state)
         self.script.load(script_state)
-        self.log.load(log_state)
+        self.log.truncate(moment.checkpoint.seq)
 
     def _end_streams(self, why: str) -> list[Effect]:
         return self.hub.close_all(Code.UNAVAILABLE, why)
 
     def snapshot(self, name: str) -> None:
         """Remember this moment under a name."""
-        self.snapshots.name(name, self._save(), self.journal.checkpoint(), len(self.journal), self.now)
+        self.snapshots.named[name] = self._moment()
+        self.journal.mark("snapshot", name)
 
     def restore(self, name: str) -> list[Effect]:
-        """Go back (or forward) to a named moment; streams end with UNAVAILABLE."""
-        found = self.snapshots.named(name)
+        """Go to a named moment, back or forward; streams end with UNAVAILABLE."""
+        found = self.snapshots.named.get(name)
         if found is None:
             raise Conflict(f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one")
-        effects = self._end_streams("restored a snapshot")
-        self._load(found.state)
-        self.journal.mark("restore", name)
+        effects = self._end_streams("a snapshot was restored")
+        self._return_to(found)
         self.journal.resume(found.checkpoint)
+        self.journal.mark("restore", name)
         return effects
 
     def reset(self, seed: int | None = None) -> list[Effect]:
@@ -333,8 +329,7 @@ class Simulation:
         effects = self._end_streams("the simulation was reset")
         self.seed = self.seed if seed is None else seed
         self.journal.mark("reset", str(self.seed))
-        self.journal.restart(self.seed, self.start)
-        self.branch, self._branches = "main", 0
+        self.journal.restart(self.seed)
         self._begin()
         return effects
 
@@ -342,23 +337,39 @@ class Simulation:
         """Go back to right after an input, or to an instant with every input at it. Returns the new branch's name and what ends."""
         target = self._rewind_target(to, seq)
         effects = self._end_streams("the simulation was rewound")
-        self.snapshots.rebuild(self, target, to)
+        moment = self.snapshots.nearest(target, self.journal)
+        inputs = [recorded_input(read_line(line)) for line in self.journal.lines(moment.checkpoint.seq, target)]
+        offsets, times = self.journal.past(target)
+        self._return_to(moment)
+        self.journal.resume(moment.checkpoint)
+        self._rerun(inputs)
+        self.journal.resume(self.journal.checkpoint()._replace(offsets=offsets, times=times))
         self._branches += 1
         self.branch = f"branch-{self._branches}"
-        self.journal.mark("rewind", f"{target}" if to is None else f"{target}@{to}")
+        self.journal.mark("rewind", str(target))
+        effects += self._end_streams("the simulation was rewound")
+        if to is not None and self.now < to:
+            self.handle(Advanced(to))
         return self.branch, effects
 
+    def _rerun(self, inputs: list[Input]) -> None:
+        self.journal.shadow = True
+        try:
+            for given in inputs:
+                self.handle(given)
+        finally:
+            self.journal.shadow = False
+
     def _rewind_target(self, to: Instant | None, seq: int | None) -> int:
-        if (to is None) == (seq is None):
-            raise Conflict('say where to: {"to": instant} or {"seq": n}')
         if seq is not None:
             if not 0 <= seq <= self.seq:
                 raise Conflict(f"this branch has inputs 0..{self.seq}")
             return seq
-        assert to is not None
+        if to is None:
+            raise Conflict('say where to: {"to": instant} or {"seq": n}')
         if not self.start <= to <= self.now:
             raise Conflict(f"this branch runs from {format_instant(self.start)} to {format_instant(self.now)}")
-        return self.snapshots.seq_at(self, to)
+        return self.journal.seq_at(to)
 
     # ---- reading
 

@@ -18,7 +18,7 @@ from sim.messages import Message, find_message
 
 Plane: TypeAlias = Literal["gateway", "retail", "exchange", "auth"]
 Credential: TypeAlias = Literal["default", "none", "api_key", "bearer"]
-Binding: TypeAlias = tuple[str, str, str]  # verb, path template, body ("" none, "*" the whole request, else one field's name)
+Binding: TypeAlias = tuple[str, str, str]  # verb, path template, body ("*" fills the request, "" there is none)
 
 PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
 

@@ -25,7 +25,7 @@ _REMEMBERED = 4096  # paths without parameters; bounded, because a client could 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The operation at a path, what its variables hold (by field path: "account.id"), and which field the HTTP body fills."""
+    """The operation at a path, what its variables hold (by field path: "account.id"), and "*" where an HTTP body fills the request."""
 
     operation: Operation
     path_params: PathParams

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct, field, json, structs
 
 from sim.kernel.instants import Instant, Span
+from sim.kernel.journal import Line
 
 # ---- sealed credentials
 
@@ -111,6 +112,25 @@ class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
 
 
 Input: TypeAlias = RestCall | RpcCall | StreamOpened | StreamFrame | StreamHungUp | Advanced | Controlled | WebhookAnswered
+
+_read_input = json.Decoder(Input).decode
+
+
+def without_nonce(given: Input) -> tuple[Input, bytes]:
+    """(the input as digested, JSON of what the client drew at random or b"")."""
+    credential = getattr(given, "credential", NOBODY)
+    if not credential.nonce:
+        return given, b""
+    return structs.replace(given, credential=structs.replace(credential, nonce="")), json.encode({"nonce": credential.nonce})
+
+
+def recorded_input(line: Line) -> Input:
+    """The input of a journal line, what stands aside put back. DecodeError when there is none."""
+    given: Input = _read_input(line.input)
+    if line.aside and isinstance(given, RestCall):
+        return structs.replace(given, credential=structs.replace(given.credential, nonce=json.decode(line.aside)["nonce"]))
+    return given
+
 
 # ---- outcomes
 

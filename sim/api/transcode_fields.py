@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S, Instant, Span, parse_instant
 from sim.messages import Message
@@ -77,7 +77,7 @@ class Field:
         return (self.since is None or self.since <= at) and (self.until is None or at < self.until)
 
 
-@lru_cache(maxsize=None)
+@cache
 def fields_of(cls: type[Message]) -> tuple[Field, ...]:
     """The fields of a message, as written in its proto file."""
     return tuple(_field(attribute, row) for attribute, row in zip(cls.__struct_fields__, cls.__wire__, strict=True))

@@ -6,10 +6,11 @@ Fields the message does not have are left alone; their paths are appended to the
 
 from __future__ import annotations
 
-from base64 import b64decode, urlsafe_b64decode
+import re
+from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from math import isfinite
 from typing import Any, Protocol, TypeAlias
 
@@ -29,13 +30,13 @@ class JsonDecoder(Protocol):
     def __call__(self, body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any: ...
 
 
-@lru_cache(maxsize=None)
+@cache
 def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> JsonDecoder:
     """The function that reads messages of this type. An empty body is the empty message, as it is for the public service.
 
     `zero_unknown_enums`: the text of an enumeration that names no member reads as the zero member instead of being refused.
     """
-    read = _Readers.get(zero_unknown_enums).reader(cls)
+    read = _READERS[zero_unknown_enums].reader(cls)
 
     def decode(body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any:
         ignored: list[str] = [] if unknown is None else unknown
@@ -70,11 +71,6 @@ class _Readers:
     def __init__(self, zero_unknown_enums: bool) -> None:
         self._zero_unknown_enums = zero_unknown_enums
         self._readers: dict[type[Message], Convert] = {}
-
-    @staticmethod
-    @lru_cache(maxsize=2)
-    def get(zero_unknown_enums: bool) -> _Readers:
-        return _Readers(zero_unknown_enums)
 
     def reader(self, cls: type[Message]) -> Convert:
         known = self._readers.get(cls)
@@ -118,22 +114,26 @@ class _Readers:
         return read
 
     def _converter(self, field: Field) -> Convert:
-        element = self.element(field)
+        element = self._element(field)
         if field.key_kind:
             return _map(field, element)
         if field.repeated:
             return _list(field, element)
         return element
 
-    def element(self, field: Field) -> Convert:
-        """Converter of one value of a field."""
+    def _element(self, field: Field) -> Convert:
         if field.kind == "message":
             return self.reader(find_message(field.type_name))
-        if field.kind == "enum":
-            return _enum(find(field.type_name), self._zero_unknown_enums)
-        if field.kind in INTEGER_RANGES:
-            return _integer(*INTEGER_RANGES[field.kind])
-        return _CONVERTERS[field.kind]
+        return element_reader(field, zero_unknown_enums=self._zero_unknown_enums)
+
+
+def element_reader(field: Field, *, zero_unknown_enums: bool = False) -> Convert:
+    """Converter of one value of a field that holds no message."""
+    if field.kind == "enum":
+        return _enum(find(field.type_name), zero_unknown_enums)
+    if field.kind in INTEGER_RANGES:
+        return _integer(*INTEGER_RANGES[field.kind])
+    return _CONVERTERS[field.kind]
 
 
 def _move(unknown: list[str], start: int, parent: str) -> None:
@@ -202,18 +202,17 @@ def _map(field: Field, element: Convert) -> Convert:
 _BOOL_KEYS = {"true": True, "false": False}
 
 
-@lru_cache(maxsize=None)
+_WHOLE = re.compile(r"-?[0-9]{1,20}")
+
+
+@cache
 def _integer(lowest: int, highest: int) -> Convert:
     def convert(raw: Any, unknown: list[str]) -> int:
         kind = type(raw)
-        if kind is int:
-            value: int = raw
-        elif kind is str and len(raw) <= 24 and raw.isascii() and raw.removeprefix("-").isdigit():
-            value = int(raw)
-        elif kind is float and raw.is_integer():
-            value = int(raw)
-        else:
+        whole = kind is int or (kind is float and raw.is_integer())
+        if not whole and not (kind is str and _WHOLE.fullmatch(raw)):
             raise BadField("", "expected a whole number")
+        value = int(raw)
         if not lowest <= value <= highest:
             raise BadField("", "number out of range")
         return value
@@ -264,12 +263,14 @@ def _double(raw: Any, unknown: list[str]) -> float:
 _ODD = frozenset("_ \t\r\n\f\v")  # Python's float() takes these, JSON's numbers do not
 
 
+_STANDARD = str.maketrans("-_", "+/")  # both base64 alphabets are accepted, padded or not
+
+
 def _bytes(raw: Any, unknown: list[str]) -> bytes:
     if type(raw) is str:
-        padded = raw.rstrip("=")
-        padded += "=" * (-len(padded) % 4)
+        text = raw.rstrip("=").translate(_STANDARD)
         try:
-            return urlsafe_b64decode(padded) if "-" in raw or "_" in raw else b64decode(padded, validate=True)
+            return b64decode(text + "=" * (-len(text) % 4), validate=True)
         except (Base64Error, ValueError):
             pass
     raise BadField("", "expected base64")
@@ -330,3 +331,4 @@ _CONVERTERS: dict[str, Convert] = {
     "value": _plain,
     "list_value": _plain_list,
 }
+_READERS = {False: _Readers(False), True: _Readers(True)}

@@ -127,12 +127,11 @@ class _Writers:
 
     def _absent(self, field: Field, omit_unset: bool) -> str | None:
         """Condition on `v` under which the field is left out; None for one that is always written."""
-        scalar = field.kind not in _NULLABLE and not field.presence
+        if field.presence:
+            return "v is None"
         if field.omit_empty or omit_unset or not self._dialect.write_unset:
-            if field.repeated or field.key_kind or scalar:
-                return "not v"
-            return "not v" if field.omit_empty and field.kind not in _NULLABLE else "v is None"
-        return "v is None" if field.presence else None
+            return "v is None" if field.kind in _NULLABLE and not field.repeated and not field.key_kind else "not v"
+        return None
 
     def _value(self, field: Field, v: str) -> str:
         """Template text for the field's value, where `v` is the Python expression that holds it."""

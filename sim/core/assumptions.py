@@ -127,6 +127,194 @@ DEAD_BOOK = Assumption(
 )
 
 
+# ---- credentials
+CLIENT_CLOCK = Assumption(
+    name="auth.client_clock",
+    default="either",
+    options=("either", "virtual", "wall"),
+    reason="Assertions and retail timestamps carry the client's clock: they are fresh by virtual now or by the wall clock, whichever fits",
+    source="design D3",
+)
+
+# ---- verification
+KYC_OUTCOME_RULES = Assumption(
+    name="kyc.outcome_rules",
+    default="sandbox",
+    options=("sandbox", "approve", "document", "review", "reject"),
+    reason="Outcomes follow the public sandbox triggers (an e-mail, a name, five dates of birth); any other word forces that outcome",
+    source="rule K5",
+)
+KYC_PROVISION_DELAY = Assumption(
+    name="kyc.provision_delay",
+    default=0,
+    span=True,
+    reason="From approval to a usable participant; 0s draws it log-uniformly between 500 ms and 26 minutes",
+    source="rule K3, U19",
+)
+KYC_DOCUMENT_DELAY = Assumption(
+    name="kyc.document_delay",
+    default=seconds(5),
+    span=True,
+    reason="How long an uploaded document is looked at before it decides the case",
+    source="rule K4 (not shown)",
+)
+KYC_REVIEW_OUTCOME = Assumption(
+    name="kyc.review_outcome",
+    default="approve",
+    options=("approve", "reject", "hold"),
+    reason="How a manual review ends by itself after its one or two business days; `hold` leaves it to the control plane",
+    source="rule K4 (not shown)",
+)
+KYC_SSN_CONFLICT = Assumption(
+    name="kyc.ssn_conflict_status",
+    default="400",
+    options=("400", "409"),
+    reason="HTTP status of an SSN that belongs to somebody else; §7.2 says 400 where the contract elsewhere says 409",
+    source="rule K6, C6",
+)
+KYC_PROVISIONING_STATUS = Assumption(
+    name="kyc.provisioning_status",
+    default="CLOSED",
+    options=("CLOSED", "ON_HOLD"),
+    reason="Status text of an approved case that is not provisioned yet: the specification's word, or the documentation's",
+    source="rule C4",
+)
+KYC_DOCV_SUB_STATUS = Assumption(
+    name="kyc.docv_substatus",
+    default="docv_required",
+    options=("docv_required", "Document Request Initiated"),
+    reason="Sub-status while a document is owed: the specification's word, or the documentation's",
+    source="rule C5",
+)
+
+# ---- webhooks
+WEBHOOK_SHAPE = Assumption(
+    name="webhook.shape",
+    default="spec",
+    options=("spec", "docs", "both"),
+    reason="Body keys: the specification's (`type`, top-level `participant_id`), the newer documentation's (`event_type`, nested `data`), or all of them",
+    source="rule K9, U18, C7",
+)
+WEBHOOK_ALLOW_PRIVATE = Assumption(
+    name="webhook.allow_private",
+    default=True,
+    reason="Loopback receivers, also without TLS, are allowed: that is what a sandbox is for",
+    source="rule K8, design D9",
+)
+WEBHOOK_TIMEOUT = Assumption(
+    name="webhook.timeout", default=seconds(5), span=True, reason="How long an attempt waits for the receiver's answer", source="rule K11, U17"
+)
+WEBHOOK_ATTEMPTS = Assumption(name="webhook.attempts", default=8, reason="Attempts before a delivery is given up", source="rule K11, U17")
+WEBHOOK_RETRY_FIRST = Assumption(
+    name="webhook.retry_first",
+    default=seconds(1),
+    span=True,
+    reason="Wait before the second attempt; doubles from there, give or take 20 %",
+    source="rule K11, U17",
+)
+WEBHOOK_RETRY_LONGEST = Assumption(
+    name="webhook.retry_longest", default=seconds(300), span=True, reason="Longest wait between two attempts, before jitter", source="rule K11, U17"
+)
+WEBHOOK_BREAKER_THRESHOLD = Assumption(
+    name="webhook.breaker_threshold", default=5, reason="Failed attempts in a row that open a firm's circuit breaker", source="rule K12, U17"
+)
+WEBHOOK_BREAKER_COOLDOWN = Assumption(
+    name="webhook.breaker_cooldown", default=seconds(60), span=True, reason="First pause of an open breaker; doubles at each re-opening", source="rule K12, U17"
+)
+WEBHOOK_BREAKER_LONGEST = Assumption(
+    name="webhook.breaker_longest", default=seconds(3600), span=True, reason="Longest pause of an open breaker", source="rule K12, U17"
+)
+WEBHOOK_BREAKER_BUFFERS = Assumption(
+    name="webhook.breaker_buffers",
+    default=False,
+    reason="Events raised while the breaker is open are lost, and recovered by polling (§6.1.4); true keeps them for later",
+    source="rule K12, C8",
+)
+WEBHOOK_CLOCK = Assumption(
+    name="webhook.clock",
+    default="auto",
+    options=("auto", "virtual", "wall"),
+    reason="Deliveries are stamped with virtual now where that is within 300 s of the wall clock, so that real receivers believe it, else with the wall clock",
+    source="design §3 reading (a)",
+)
+
+# ---- limits and windows
+EXTRA_LIMITS = Assumption(
+    name="limits.extra",
+    default=False,
+    reason="Published limits beyond the specification's table (order entry, books, ledgers, cash movements) are not enforced",
+    source="rule R1",
+)
+CANCEL_LEAD = Assumption(
+    name="maintenance.cancel_lead",
+    default=seconds(60),
+    span=True,
+    reason="Open orders are canceled and instruments suspended this long before a window begins",
+    source="rule W2, U24",
+)
+MAINTENANCE_HOURS = Assumption(
+    name="maintenance.windows",
+    default="spec",
+    options=("spec", "docs"),
+    reason="The specification's weekly hours; `docs` goes back to 06:00-08:00 Eastern from 2026-09-24 as newer documentation says",
+    source="rule W1, C9",
+)
+
+# ---- trading
+FEES_TAKER = Assumption(
+    name="fees.taker_theta",
+    default=-1,
+    reason="Taker theta in ten-thousandths (695 is 0.0695) for every date and class; -1 follows the dated schedule, which no endpoint publishes",
+    source="rule P13",
+)
+FEES_MAKER = Assumption(
+    name="fees.maker_theta",
+    default=-1,
+    reason="Maker rebate theta in ten-thousandths (125 is 0.0125) for every date and class; -1 follows the dated schedule",
+    source="rule P13",
+)
+DAY_ROLL_EXPIRES = Assumption(
+    name="day_roll.expire_day_orders",
+    default="auto",
+    options=("auto", "always", "never"),
+    reason="DAY orders expire at the 17:00 Eastern roll before 2026-09-13 and no longer from then on",
+    source="rule L12, U4",
+)
+AUCTION_FEE_MODE = Assumption(
+    name="auction.fee_mode",
+    default="maker_taker",
+    options=("maker_taker", "both_taker", "none"),
+    reason="In an auction trade the earlier order pays as maker and the later as taker",
+    source="rule L19",
+)
+STRICT_LIMIT_MODE = Assumption(
+    name="strict_limit.mode",
+    default="rest",
+    options=("rest", "expire"),
+    reason="A strict limit that could only trade at a better price trades nothing and rests; `expire` takes it out, so a book never looks crossed",
+    source="rule M22, U7",
+)
+CASH_QTY_LIMIT = Assumption(
+    name="cash_qty.allow_limit", default=True, reason="A cash quantity is taken with LIMIT orders too, as the partner call does", source="rule M24"
+)
+REQUIRE_REFERENCE_PRICE = Assumption(
+    name="risk.require_reference_price",
+    default=False,
+    reason="The best opposite price is reference enough for a market-to-limit order; true refuses it where nothing has traded or settled",
+    source="rule M11",
+)
+SETTLEMENT_AUTO_EXPIRE = Assumption(
+    name="settlement.auto_expire", default=False, reason="A final settlement leaves the instrument CLOSED until its expiration; true expires it at once", source="rule L25"
+)
+UNRESOLVED_SETTLES_AT = Assumption(
+    name="settlement.unresolved_at_termination",
+    default="last_price",
+    options=("last_price", "zero"),
+    reason="Termination closes positions (§3.1); where no outcome is known they are paid at the last traded price, the last fair one",
+    source="§3.1, rule L26",
+)
+
+
 def catalogue() -> dict[str, Assumption]:
     """Every assumption by name, in the order of this file."""
     return {value.name: value for value in globals().values() if isinstance(value, Assumption)}
@@ -182,5 +370,5 @@ class Assumptions:
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     """Message for a name that is in no catalogue, with the nearest one that is."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, list(known), n=1)
     return f"unknown {what} {name!r}" + (f", did you mean {near[0]!r}?" if near else "")

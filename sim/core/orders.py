@@ -5,9 +5,12 @@ Quantities and prices are the instrument's scaled integers; the scales are copie
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from msgspec import Struct, field
 
 from sim.core.quantities import Cash, Notional, Price, Qty
+from sim.core.refusals import NotFound
 from sim.core.vocabulary import (
     Channel,
     ExecutionType,
@@ -77,7 +80,7 @@ class Order(Struct, kw_only=True, omit_defaults=True):
     @property
     def live(self) -> bool:
         """Whether the order can still trade, be replaced or be canceled."""
-        return self.leaves_qty > 0 and self.state not in (OrderState.FILLED, OrderState.CANCELED, OrderState.REJECTED, OrderState.EXPIRED)
+        return self.leaves_qty > 0
 
 
 class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -113,3 +116,85 @@ class Trade(Struct, kw_only=True, omit_defaults=True):
     type: TradeType = TradeType.REGULAR
     state: TradeState = TradeState.NEW
     state_at: Instant = 0
+
+
+class Orders:
+    """Every order by id in order of creation, the open ones by account, and the newest order of each client order id."""
+
+    __slots__ = ("_by_id", "_clord_ids", "_open")
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Order] = {}
+        self._open: dict[str, dict[str, Order]] = {}
+        self._clord_ids: dict[tuple[str, str], str] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def add(self, order: Order) -> None:
+        """Remember a new order."""
+        self._by_id[order.id] = order
+        if order.clord_id:
+            self._clord_ids[order.participant, order.clord_id] = order.id
+
+    def opened(self, order: Order) -> None:
+        """The order works from now on."""
+        mine = self._open.get(order.account)
+        if mine is None:
+            mine = self._open[order.account] = {}
+        mine[order.id] = order
+
+    def closed(self, order: Order) -> None:
+        """The order is done."""
+        self._open[order.account].pop(order.id, None)
+
+    def supersede(self, order: Order) -> None:
+        """Let another record stand for an open order of the same id: it lost its place in the queue (see `book.py`)."""
+        self._by_id[order.id] = self._open[order.account][order.id] = order
+
+    def get(self, order_id: str) -> Order | None:
+        """The order, or None."""
+        return self._by_id.get(order_id)
+
+    def require(self, order_id: str) -> Order:
+        """The order; NotFound when there is none."""
+        found = self._by_id.get(order_id)
+        if found is None:
+            raise NotFound(f"unknown order: {order_id[:80]}")
+        return found
+
+    def by_clord_id(self, participant: str, clord_id: str) -> Order | None:
+        """The participant's newest order with this client order id, open or done (rule M6)."""
+        return self._by_id.get(self._clord_ids.get((participant, clord_id), ""))
+
+    def of_account(self, account: str) -> Iterable[Order]:
+        """Open orders of one account, oldest first, without a copy: not to be iterated while orders come and go."""
+        return self._open.get(account, {}).values()
+
+    def open_of(self, accounts: Iterable[str], symbols: Iterable[str] = ()) -> list[Order]:
+        """Open orders of accounts in order of acceptance; of these symbols only, when any is given."""
+        wanted = frozenset(symbols)
+        found = [order for account in accounts for order in self.of_account(account) if not wanted or order.symbol in wanted]
+        found.sort(key=lambda order: order.created)  # stable: orders of one instant stay in order of acceptance
+        return found
+
+    def open(self) -> list[Order]:
+        """Every open order, by priority."""
+        return sorted((order for mine in self._open.values() for order in mine.values()), key=lambda order: order.priority)
+
+    def all(self) -> Iterator[Order]:
+        """Every order ever, in order of creation."""
+        return iter(self._by_id.values())
+
+    def save(self) -> list[Order]:
+        """All orders in order of creation."""
+        return list(self._by_id.values())
+
+    def load(self, state: list[Order]) -> None:
+        """Take saved orders; what is open follows from their states."""
+        for index in (self._by_id, self._open, self._clord_ids):
+            index.clear()
+        for order in state:
+            self.add(order)
+            if order.live:
+                self.opened(order)

@@ -64,6 +64,9 @@ CLEARED_FIELDS_LAG = Quirk(
 CAMEL_CASE_QUERY_IGNORED = Quirk(
     name="camel_case_query_ignored", spec="0", summary="On the retail API a camelCase query parameter is silently ignored", default=ALWAYS
 )
+WEBHOOK_DUPLICATES = Quirk(
+    name="webhook_duplicates", spec="6.1", summary="Delivery is at least once: an event is delivered twice under the same event_id", default=NEVER
+)
 
 
 def catalogue() -> dict[str, Quirk]:

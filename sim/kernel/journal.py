@@ -8,18 +8,23 @@ library versions and each record's `aside` (what clients drew at random) stay ou
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator
 from hashlib import sha256
 from io import BytesIO
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple, Protocol
+from zlib import crc32
 
-from msgspec import DecodeError, Raw, Struct, json
+from msgspec import DecodeError, Raw, Struct, json, structs
 
 FORMAT = 1
 
 
 class Header(Struct, kw_only=True):
-    """First line of a journal. `scenario` is the fully resolved scenario, so a journal needs no other file to be replayed."""
+    """First line of a journal. `scenario` is the fully resolved scenario, so a journal needs no other file to be replayed.
+
+    `check` is the CRC-32 of the line with an empty `check`.
+    """
 
     journal: int = FORMAT
     name: str
@@ -28,19 +33,41 @@ class Header(Struct, kw_only=True):
     scenario: Raw
     scenario_digest: str
     libraries: dict[str, str]
+    check: str = ""
 
 
 class Line(Struct, kw_only=True, omit_defaults=True):
-    """A record as read back. `mark` lines (reset, rewind, restore) carry what was done instead of an input."""
+    """A line as read back: a record, or a mark of a jump (reset, rewind, snapshot, restore) that a replay has to make too.
+
+    `check` is the CRC-32 of `aside`, which the digest does not cover.
+    """
 
     seq: int = 0
     at: int = 0
     input: Raw = Raw(b"")
     out: Raw = Raw(b"")
-    aside: dict[str, str] = {}
+    aside: Raw = Raw(b"")
+    check: str = ""
     digest: str = ""
     mark: str = ""
     argument: str = ""
+
+
+class Chain(Protocol):
+    """The part of a hashlib object that a journal needs."""
+
+    def update(self, data: bytes, /) -> None: ...
+    def hexdigest(self) -> str: ...
+    def copy(self) -> Chain: ...
+
+
+class Checkpoint(NamedTuple):
+    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are."""
+
+    seq: int
+    chain: Chain
+    offsets: bytes
+    times: bytes
 
 
 class NotAJournal(ValueError):
@@ -48,81 +75,99 @@ class NotAJournal(ValueError):
 
 
 class Journal:
-    """Append-only record of one run. `offsets[n]` is where the n-th line after the header begins."""
+    """Append-only record of one run. The file keeps every line ever written; `lines` shows those of the present branch."""
 
     def __init__(self, header: Header, file: BinaryIO | None = None) -> None:
         self.header = header
-        self.seq = 0
+        self.shadow = False  # while a rewind re-runs inputs: their lines are in the file already
         self._file: BinaryIO = file if file is not None else BytesIO()
-        self._offsets = array("Q")
         self._end = 0
-        self._hash = sha256()
-        self._write(json.encode(header))
-        self._restart()
+        self.seq = 0
+        self._offsets = array("Q")
+        self._times = array("q")
+        self._chain: Chain = sha256()
+        self._write(encode_header(header))
+        self.restart(header.seed)
 
     @property
     def digest(self) -> str:
         """Running digest, 64 hexadecimal digits."""
-        return self._hash.hexdigest()
+        return self._chain.hexdigest()
 
-    def _restart(self) -> None:
+    def restart(self, seed: int) -> None:
+        """Count and chain from the beginning, as a fresh start with this seed would; earlier lines stay in the file."""
         self.seq = 0
-        self._hash = sha256(f"{self.header.scenario_digest}\n{self.header.seed}\n{self.header.start}\n".encode())
+        self._offsets = array("Q")
+        self._times = array("q")
+        self._chain = sha256(f"{self.header.scenario_digest}\n{seed}\n{self.header.start}\n".encode())
 
     def _write(self, line: bytes) -> None:
         self._file.write(line + b"\n")
         self._end += len(line) + 1
 
-    def append(self, at: int, sealed: bytes, out: bytes, aside: bytes = b"") -> None:
-        """Add the next record: JSON of the sealed input and of the outcome."""
+    def append(self, at: int, sealed: bytes, out: bytes, aside: bytes, after: int) -> None:
+        """Add the next record: instant before it, JSON of the sealed input and of the outcome, instant after it."""
         self.seq += 1
         body = b'{"seq":%d,"at":%d,"input":%b,"out":%b' % (self.seq, at, sealed, out)
-        chain = self._hash
-        chain.update(body)
-        tail = b',"aside":%b' % aside if aside else b""
+        self._chain.update(body)
+        if self.shadow:
+            return
+        tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
         self._offsets.append(self._end)
-        self._write(b'%b%b,"digest":"%b"}' % (body, tail, chain.hexdigest()[:16].encode()))
+        self._times.append(after)
+        self._write(b'%b%b,"digest":"%b"}' % (body, tail, self._chain.hexdigest()[:16].encode()))
 
     def mark(self, mark: str, argument: str) -> None:
-        """Note a jump (reset, rewind, restore) that a replay has to make too."""
-        self._offsets.append(self._end)
+        """Note a jump."""
         self._write(json.encode(Line(mark=mark, argument=argument)))
 
-    def restart(self, seed: int, start: int) -> None:
-        """Begin counting and chaining again, as a fresh start would; earlier lines stay in the file."""
-        self.header.seed = seed
-        self.header.start = start
-        self._restart()
+    def checkpoint(self) -> Checkpoint:
+        """What `resume` needs to continue from here."""
+        return Checkpoint(self.seq, self._chain.copy(), self._offsets[: self.seq].tobytes(), self._times[: self.seq].tobytes())
 
-    def checkpoint(self) -> tuple[int, object]:
-        """What `resume` needs to continue chaining from here."""
-        return self.seq, self._hash.copy()
+    def past(self, seq: int) -> tuple[bytes, bytes]:
+        """Offsets and times of the first inputs of the present branch, for the checkpoint a rewind arrives at."""
+        return self._offsets[:seq].tobytes(), self._times[:seq].tobytes()
 
-    def resume(self, checkpoint: tuple[int, object]) -> None:
-        """Continue seq and digest from a checkpoint (after a rewind or restore)."""
-        self.seq = checkpoint[0]
-        self._hash = checkpoint[1].copy()  # type: ignore[attr-defined]
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Continue from a checkpoint of any branch."""
+        self.seq = checkpoint.seq
+        self._chain = checkpoint.chain.copy()
+        self._offsets = array("Q")
+        self._offsets.frombytes(checkpoint.offsets)
+        self._times = array("q")
+        self._times.frombytes(checkpoint.times)
 
-    def __len__(self) -> int:
-        return len(self._offsets)
+    def on_branch(self, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint lies on the present branch."""
+        size = checkpoint.seq
+        return size <= len(self._offsets) and (size == 0 or self._offsets[: size].tobytes() == checkpoint.offsets)
 
-    def lines(self, start: int = 0) -> Iterator[bytes]:
-        """Lines from the n-th on (the header is not one), as bytes without the newline."""
-        for index in range(start, len(self._offsets)):
-            begin = self._offsets[index]
-            end = self._offsets[index + 1] if index + 1 < len(self._offsets) else self._end
-            self._file.seek(begin)
-            line = self._file.read(end - begin - 1)
+    def seq_at(self, at: int) -> int:
+        """How many inputs of this branch were complete at an instant, those at exactly that instant included."""
+        return bisect_right(self._times, at)
+
+    def lines(self, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+        """Lines of the inputs `start`+1 … `end` of the present branch, without newlines."""
+        for offset in self._offsets[start : len(self._offsets) if end is None else end]:
+            self._file.seek(offset)
+            line = self._file.readline()
             self._file.seek(self._end)
-            yield line
+            yield line[:-1]
+
+
+def encode_header(header: Header) -> bytes:
+    """The header's line with its check filled in."""
+    bare = json.encode(structs.replace(header, check=""))
+    return json.encode(structs.replace(header, check=f"{crc32(bare):08x}"))
 
 
 _read_header = json.Decoder(Header).decode
-_read_line = json.Decoder(Line).decode
+read_line = json.Decoder(Line).decode
 
 
-def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, Line]]]:
-    """Header and (line number, line) of a journal file; a torn last line is dropped. NotAJournal says what is wrong and where."""
+def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
+    """Header and (line number, line) of a journal file; a torn last line is dropped. NotAJournal says what is wrong."""
     first = file.readline()
     try:
         header = _read_header(first)
@@ -130,14 +175,4 @@ def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, Line]]]:
         raise NotAJournal(f"line 1 is no journal header: {error}") from error
     if header.journal != FORMAT:
         raise NotAJournal(f"journal format {header.journal} is not the one this version reads ({FORMAT})")
-    return header, _lines(file)
-
-
-def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
-    for number, raw in enumerate(file, start=2):
-        if not raw.endswith(b"\n"):
-            return
-        try:
-            yield number, _read_line(raw)
-        except DecodeError as error:
-            raise NotAJournal(f"line {number} is no journal record: {error}") from error
+    return header, ((number, raw[:-1]) for number, raw in enumerate(file, start=2) if raw.endswith(b"\n"))

@@ -86,14 +86,16 @@ def _bindings(schema: Schema, method: MethodDescriptorProto, where: str) -> tupl
         if verb not in _VERBS:
             raise ValueError(f"{where}: bindings use {', '.join(_VERBS)}, not {verb}")
         template = getattr(binding, verb)
-        for path in (*_VARIABLE.findall(template), *([binding.body] if binding.body not in ("", "*") else [])):
+        if binding.body not in ("", "*"):
+            raise ValueError(f'{where}: a body fills the whole request ("*") or nothing, not {binding.body}')
+        for path in _VARIABLE.findall(template):
             _require_field(schema, method.input_type[1:], path, f"{where}: {template}")
         found.append((verb.upper(), template, binding.body))
     return tuple(found)
 
 
 def _require_field(schema: Schema, message: str, path: str, where: str) -> None:
-    """Refuse a variable or body ("account.id") that leads to no field of the request."""
+    """Refuse a variable ("account.id") that leads to no field of the request."""
     head, _, rest = path.partition(".")
     holder = schema.by_name.get(message)
     field = next((field for field in holder.proto.field if field.name == head), None) if isinstance(holder, MessageEntry) else None

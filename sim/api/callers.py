@@ -1,0 +1,121 @@
+"""Who is calling, and whether they may: authenticate, scope, participant, in this order (§5.1, §5.2).
+
+401 says who you are is not settled, 403 naming a scope says your firm was not granted it, 403 without one says you may not act for that participant.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from sim.api.contract import Operation, Plane
+from sim.api.traffic import NOBODY, Sealed
+from sim.core.context import Context
+from sim.core.credentials import Credentials
+from sim.core.firms import Firms
+from sim.core.refusals import InvalidSignature, MissingScope, Unauthenticated
+
+
+class Parties(Protocol):
+    """What authentication reads of the exchange."""
+
+    @property
+    def ctx(self) -> Context: ...
+    @property
+    def firms(self) -> Firms: ...
+    @property
+    def credentials(self) -> Credentials: ...
+
+
+class Caller(Struct, frozen=True, kw_only=True):
+    """An authenticated caller of one operation. `plane` is "grpc" there.
+
+    `account` is the account of the participant the call acts for, or of the API key; `accounts` are all that the caller may act for. `credential` is what
+    the door found, which only the token issuer looks at.
+    """
+
+    plane: str
+    firm: str | None = None
+    client_id: str | None = None
+    participant: str | None = None
+    account: str | None = None
+    accounts: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    api_key: str | None = None
+    peer: str = ""
+    credential: Sealed = NOBODY
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name this caller goes by, the most precise first: what faults match and logs show. Empty for the public."""
+        return tuple(name for name in (self.participant, self.firm, self.client_id, self.api_key) if name)
+
+    @property
+    def subject(self) -> str:
+        """Whose rate limits the call counts against: its firm's, its key's, or its address's (§8)."""
+        return self.firm or self.api_key or self.peer
+
+
+_BEARER_REMEDIES = {
+    "": "send Authorization: Bearer <access token>",
+    "scheme": "the exchange takes Authorization: Bearer <access token>, no other scheme",
+    "malformed": "the bearer token is no JWT; send the access_token of the token endpoint as it is",
+}
+_SIGNATURE_REMEDIES = {
+    "": "send X-PM-Access-Key, X-PM-Timestamp and X-PM-Signature",
+    "missing_key": "send X-PM-Access-Key too",
+    "missing_timestamp": "send X-PM-Timestamp too",
+    "missing_signature": "send X-PM-Signature too",
+    "timestamp": "X-PM-Timestamp is unix time in milliseconds, in digits",
+    "stale": "X-PM-Timestamp is more than 30 s from the server's clock",
+    "unknown_key": "no such API key in this environment",
+    "encoding": "X-PM-Signature is padded standard base64 of the 64 byte Ed25519 signature",
+    "signature": "sign timestamp + METHOD + path (no separators, no query) with the key's Ed25519 secret",
+}
+
+
+def authenticate(
+    parties: Parties, operation: Operation, plane: Plane | None, sealed: Sealed, participant: str | None, peer: str = ""
+) -> Caller:
+    """The caller of an operation on a plane (None: gRPC). `participant` is its x-participant-id. Raises Unauthenticated, MissingScope or PermissionDenied."""
+    policy = operation.credential_on(plane)
+    if policy == "bearer":
+        return _firm_caller(parties, operation, plane or "grpc", sealed, participant, peer)
+    if policy == "api_key":
+        return _key_caller(parties, plane or "grpc", sealed, peer)
+    return Caller(plane=plane or "grpc", peer=peer, credential=sealed)
+
+
+def _firm_caller(parties: Parties, operation: Operation, plane: str, sealed: Sealed, header: str | None, peer: str) -> Caller:
+    if sealed.kind != "bearer" or sealed.problem:
+        problem = sealed.problem if sealed.kind == "bearer" else ""
+        raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES.get(problem, _BEARER_REMEDIES["malformed"]))
+    token = parties.credentials.authenticate(sealed.key, parties.ctx.now)
+    if operation.scope and operation.scope not in token.scopes:
+        raise MissingScope(operation.scope)
+    firm = parties.firms.require(token.firm)
+    name = account = None
+    if operation.participant == "required" or (operation.participant == "optional" and header):
+        user = parties.firms.participant_of(firm, header)
+        name, account = user.name, user.account
+    return Caller(
+        plane=plane,
+        firm=firm.name,
+        client_id=firm.client_id,
+        participant=name,
+        account=account,
+        accounts=parties.firms.accounts_of(firm),
+        scopes=token.scopes,
+        peer=peer,
+    )
+
+
+def _key_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
+    problem = sealed.problem if sealed.kind == "api_key" else ""
+    key = parties.firms.api_key(sealed.key) if sealed.kind == "api_key" and not problem else None
+    if key is None:
+        if sealed.kind == "api_key" and not problem:
+            problem = "unknown_key"
+        raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES.get(problem, _SIGNATURE_REMEDIES["signature"]))
+    return Caller(plane=plane, participant=key.participant or None, account=key.account, accounts=(key.account,), api_key=key.key_id, peer=peer)

@@ -1,0 +1,308 @@
+"""The one path of every call, whatever the plane and protocol: fault, maintenance, route, size, authenticate, scope, participant, rate limit, parse,
+handle, render, in this order. Each stage may refuse; the first refusal is the answer.
+
+A stage decides from the sealed input, the exchange and virtual now alone. Which stage refused is kept with the explanation of the refusal.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from sim.api.callers import Caller, authenticate
+from sim.api.contract import Contract, Operation, Plane
+from sim.api.errors import explanation, grpc_code, http_body, http_headers, http_status
+from sim.api.handles import AnyHandler
+from sim.api.prepared import Prepared
+from sim.api.request_log import Entry, RequestLog
+from sim.api.secrets import masked, secret_fields
+from sim.api.routing import Match, MethodNotAllowed, NotFound, Router
+from sim.api.traffic import Reply, RestCall, RpcCall, StreamOpened
+from sim.api.transcode import (
+    BadBody,
+    BadInput,
+    Casing,
+    Dialect,
+    apply_path,
+    dialect_at,
+    form_decoder,
+    json_decoder,
+    json_encoder,
+    protobuf_decoder,
+    protobuf_encoder,
+    query_decoder,
+)
+from sim.core import refusals
+from sim.core.exchange import Exchange
+from sim.core.quirks import CAMEL_CASE_QUERY_IGNORED
+from sim.core.refusals import Refusal
+from sim.settings import Settings
+
+# Planes that stop during maintenance (§1 item 5, rule W6): reference data, tokens and webhooks go on.
+_MAINTAINED = frozenset({"retail", "exchange"})
+
+
+class Admitted(Struct, kw_only=True):
+    """A stream that passed every stage up to its handler. `request` is None for WebSockets and bidirectional rpcs, whose frames bring it."""
+
+    operation: Operation
+    caller: Caller
+    method: str
+    request: Any = None
+    web_socket: bool = False
+    dialect: Dialect
+
+
+class Pipeline:
+    """Walks calls through the stages."""
+
+    def __init__(self, exchange: Exchange, contract: Contract, handlers: dict[str, AnyHandler], log: RequestLog, settings: Settings) -> None:
+        self._exchange = exchange
+        self._contract = contract
+        self._handlers = handlers
+        self._log = log
+        self._vendor_prefix = settings.vendor_prefix
+        self._max_body = settings.max_body
+        planes: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
+        self._routers: dict[str, Router] = {plane: Router(contract.routes(plane)) for plane in planes}
+        self._stage = ""
+
+    # ---- REST
+
+    def rest(self, call: RestCall) -> Reply:
+        """Answer one HTTP request."""
+        found = self._routers[call.plane].match(call.verb, call.path)
+        operation = found.operation if isinstance(found, Match) else None
+        caller: Caller | None = None
+        ignored: list[str] = []
+        try:
+            self._inject(call.plane, operation, call.credential.key)
+            self._maintenance(call.plane, operation)
+            match = self._route(found)
+            self._size(call)
+            operation = match.operation
+            caller = self._admit(call, operation, call.plane)
+            self._stage = "parse"
+            request = self._parse(call, match, ignored)
+            self._stage = "handle"
+            answer = self._handle(operation, caller, request)
+            self._stage = "render"
+            reply = self._render(operation, answer, dialect_at(call.plane, self._exchange.ctx.now, vendor_prefix=self._vendor_prefix))
+        except Refusal as refusal:
+            reply = self._refused(refusal, call.plane)
+            self._note(call, operation, caller, reply, ignored, refusal)
+            return reply
+        self._note(call, operation, caller, reply, ignored, None)
+        return reply
+
+    def _parse(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
+        cls = match.operation.request
+        try:
+            if match.body == "":
+                request = query_decoder(cls, self._casing(call.plane))(call.query, ignored) if call.query else cls()
+            elif call.form:
+                request = form_decoder(cls)(call.body, ignored)
+            elif call.binary:
+                raise BadBody("the body is not UTF-8")
+            elif match.body == "*":
+                request = json_decoder(cls)(call.body.encode() if call.body else b"{}", ignored)
+            else:
+                request = query_decoder(cls, self._casing(call.plane))(call.query, ignored)
+                inner = type(getattr(request, match.body)) if getattr(request, match.body) is not None else cls
+                setattr(request, match.body, json_decoder(inner)(call.body.encode(), ignored))
+            if match.path_params:
+                apply_path(request, match.path_params)
+        except BadInput as wrong:
+            raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong
+        return request
+
+    def _casing(self, plane: str) -> Casing:
+        if plane == "retail" and self._exchange.ctx.quirks.strikes(CAMEL_CASE_QUERY_IGNORED):
+            return Casing.SNAKE
+        return Casing.CAMEL_OR_SNAKE
+
+    def _render(self, operation: Operation, answer: Any, dialect: Dialect) -> Reply:
+        ctx = self._exchange.ctx
+        reply = Reply(ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        if isinstance(answer, Prepared):
+            reply.body = answer.json(dialect)
+        elif isinstance(answer, Struct):
+            encode = json_encoder(type(answer), dialect)
+            reply.body = encode(answer)
+            if secret_fields(type(answer)):
+                reply.journal = encode(masked(answer))
+        else:
+            self._render_stream(operation, answer, dialect, reply)
+        return reply
+
+    def _render_stream(self, operation: Operation, answer: Any, dialect: Dialect, reply: Reply) -> None:
+        """A server stream over HTTP: the chunks' bytes as CSV, or one {"result": …} object a line."""
+        if operation.content == "csv":
+            reply.content_type = "text/csv"
+            reply.chunks = (part.data for part in answer)
+            return
+        encode = json_encoder(operation.response, dialect)
+        reply.content_type = "application/json"
+        reply.chunks = (b'{"result":%b}\n' % encode(part) for part in answer)
+
+    # ---- gRPC
+
+    def rpc(self, call: RpcCall) -> Reply:
+        """Answer one unary gRPC request."""
+        operation = self._contract.by_rpc(call.method)
+        caller: Caller | None = None
+        try:
+            operation = self._admit_rpc(call, operation)
+            caller = self._admit(call, operation, None)
+            self._stage = "parse"
+            request = self._parse_message(operation, call.message)
+            self._stage = "handle"
+            answer = self._handle(operation, caller, request)
+            self._stage = "render"
+            ctx = self._exchange.ctx
+            body = answer.protobuf() if isinstance(answer, Prepared) else protobuf_encoder(type(answer))(answer)
+            reply = Reply(body=body, content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        except Refusal as refusal:
+            reply = self._refused(refusal, "grpc")
+            self._note(call, operation, caller, reply, (), refusal)
+            return reply
+        self._note(call, operation, caller, reply, (), None)
+        return reply
+
+    def _admit_rpc(self, call: RpcCall | StreamOpened, operation: Operation | None) -> Operation:
+        self._inject("exchange", operation, call.credential.key)
+        self._maintenance("exchange", operation)
+        self._stage = "route"
+        if operation is None or not operation.exists_at(self._exchange.ctx.now):
+            if call.method.startswith("/grpc.reflection."):
+                raise refusals.PermissionDenied(rule="S7.2-5", remedy="build stubs from the published bundle: reflection needs an entitlement")
+            raise refusals.UnknownMethod(rule="S4.3-22", remedy="`sim catalogue operations` lists what gRPC serves")
+        return operation
+
+    def _parse_message(self, operation: Operation, message: bytes) -> Any:
+        try:
+            return protobuf_decoder(operation.request)(message)
+        except BadInput as wrong:
+            raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong
+
+    # ---- streams
+
+    def open(self, call: StreamOpened) -> Admitted | Reply:
+        """Let a stream in as far as its handler, or refuse it."""
+        caller: Caller | None = None
+        operation: Operation | None = None
+        plane = "retail" if call.web_socket else "exchange"
+        try:
+            if call.web_socket:
+                found = self._routers[plane].match("GET", call.method)
+                operation = found.operation if isinstance(found, Match) else None
+                self._inject(plane, operation, call.credential.key)
+                self._maintenance(plane, operation)
+                operation = self._route(found).operation
+            else:
+                operation = self._admit_rpc(call, self._contract.by_rpc(call.method))
+            caller = self._admit(call, operation, "retail" if call.web_socket else None)
+            self._stage = "parse"
+            request = self._parse_message(operation, call.message) if operation.kind == "server" else None
+        except Refusal as refusal:
+            return self._refuse_open(call, operation, caller, refusal)
+        self._stage = "handle"
+        dialect = dialect_at(plane, self._exchange.ctx.now, vendor_prefix=self._vendor_prefix)
+        return Admitted(operation=operation, caller=caller, method=call.method, request=request, web_socket=call.web_socket, dialect=dialect)
+
+    def refuse_stream(self, call: StreamOpened, admitted: Admitted, refusal: Refusal) -> Reply:
+        """The handler of a stream refused it."""
+        return self._refuse_open(call, admitted.operation, admitted.caller, refusal)
+
+    def begun(self, call: StreamOpened, admitted: Admitted) -> None:
+        """Note in the log that a stream began."""
+        self._note(call, admitted.operation, admitted.caller, Reply(status=101 if call.web_socket else 200), (), None)
+
+    def _refuse_open(self, call: StreamOpened, operation: Operation | None, caller: Caller | None, refusal: Refusal) -> Reply:
+        reply = self._refused(refusal, "retail" if call.web_socket else "grpc")
+        self._note(call, operation, caller, reply, (), refusal)
+        return reply
+
+    def stream_handler(self, operation: Operation) -> AnyHandler | None:
+        """The handler of a download (a server stream that ends by itself), if this is one."""
+        return self._handlers.get(operation.name)
+
+    # ---- stages shared by all
+
+    def _inject(self, plane: str, operation: Operation | None, caller: str) -> None:
+        self._stage = "fault"
+        faults = self._exchange.faults
+        if faults.armed:
+            faults.strike(plane, operation.name if operation else "", caller)
+
+    def _maintenance(self, plane: str, operation: Operation | None) -> None:
+        self._stage = "maintenance"
+        if self._exchange.maintenance.active and plane in _MAINTAINED:
+            raise refusals.Unavailable(rule="W4", remedy="wait for the end of the maintenance window")
+
+    def _route(self, found: Match | NotFound | MethodNotAllowed) -> Match:
+        self._stage = "route"
+        if isinstance(found, Match):
+            if found.operation.exists_at(self._exchange.ctx.now):
+                return found
+            raise refusals.UnknownPath(rule="S9-3", remedy=f"{found.operation.name} is not served on this date")
+        if isinstance(found, MethodNotAllowed):
+            raise refusals.MethodNotAllowed(found.allowed)
+        raise refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
+
+    def _size(self, call: RestCall) -> None:
+        self._stage = "size"
+        size = call.oversize or len(call.body)
+        if size > self._max_body:
+            raise refusals.PayloadTooLarge(rule="S7.1-6", remedy=f"send at most {self._max_body} bytes")
+
+    def _admit(self, call: RestCall | RpcCall | StreamOpened, operation: Operation, plane: Plane | None) -> Caller:
+        self._stage = "authenticate"  # then scope and participant: `authenticate` raises a refusal of its own for each
+        caller = authenticate(self._exchange, operation, plane, call.credential, call.participant, call.peer)
+        self._stage = "rate limit"
+        self._exchange.rate_limits.admit(plane, operation, caller)
+        return caller
+
+    def _handle(self, operation: Operation, caller: Caller, request: Any) -> Any:
+        handler = self._handlers.get(operation.name)
+        if handler is None:
+            raise refusals.NotBuilt(operation.name)
+        return handler.function(self._exchange, caller, request)
+
+    # ---- refusals and the log
+
+    def _refused(self, refusal: Refusal, plane: str) -> Reply:
+        ctx = self._exchange.ctx
+        if isinstance(refusal, refusals.EdgeTimeout):
+            ctx.elapsed = refusal.after
+        reply = Reply(code=grpc_code(refusal), message=refusal.message, ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        reply.disturb = getattr(refusal, "disturb", "")
+        if plane != "grpc":
+            reply.status = http_status(refusal)
+            reply.body = http_body(refusal, plane)
+            reply.headers = http_headers(refusal)
+        return reply
+
+    def _note(
+        self,
+        call: RestCall | RpcCall | StreamOpened,
+        operation: Operation | None,
+        caller: Caller | None,
+        reply: Reply,
+        ignored: tuple[str, ...] | list[str],
+        refusal: Refusal | None,
+    ) -> None:
+        ctx = self._exchange.ctx
+        name = operation.name if operation else ""
+        why = None
+        if refusal is not None:
+            why = explanation(refusal, request_id=ctx.trace_id, operation=name, now=ctx.now)
+            why["stage"] = self._stage
+        if isinstance(call, RestCall):
+            plane, address = call.plane, f"{call.verb} {call.path}"
+        else:
+            plane, address = ("retail" if isinstance(call, StreamOpened) and call.web_socket else "grpc"), call.method
+        who = (caller.names or (caller.peer,))[0] if caller is not None else call.credential.key
+        self._log.add(Entry(int(ctx.trace_id, 16), ctx.now, plane, name, who, reply.status, reply.code, address, tuple(ignored), why))
+

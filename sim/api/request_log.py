@@ -1,0 +1,84 @@
+"""What callers sent and what they were told, newest last, bounded: to verify a client, and to explain a refusal afterwards."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple
+
+from sim.kernel.instants import Instant, format_instant
+
+KEPT = 50_000
+
+
+class Entry(NamedTuple):
+    """One call. `caller` is a firm, participant or API key id; `explain` the request id by which a refusal is explained, else ""."""
+
+    seq: int
+    at: Instant
+    plane: str
+    operation: str
+    caller: str
+    status: int
+    code: int
+    address: str
+    ignored: tuple[str, ...]
+    explanation: dict[str, Any] | None
+
+    def shown(self) -> dict[str, Any]:
+        """Row of GET /_sim/v1/requests."""
+        return {
+            "seq": self.seq,
+            "at": format_instant(self.at),
+            "plane": self.plane,
+            "operation": self.operation,
+            "caller": self.caller,
+            "status": self.status,
+            "code": self.code,
+            "address": self.address,
+            "ignored": list(self.ignored),
+            "explain": self.explanation["request_id"] if self.explanation else "",
+        }
+
+
+class RequestLog:
+    """The last calls of a simulation."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: deque[Entry] = deque(maxlen=KEPT)
+
+    def add(self, entry: Entry) -> None:
+        """Remember one more call."""
+        self._entries.append(entry)
+
+    def select(self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0) -> list[dict[str, Any]]:
+        """Rows that match; `operation` may be "Service.Rpc" or the rpc's name alone, `since` is a seq."""
+        return [
+            entry.shown()
+            for entry in self._entries
+            if entry.seq > since
+            and (not operation or entry.operation == operation or entry.operation.rpartition(".")[2] == operation)
+            and (not status or entry.status == status)
+            and (not caller or entry.caller == caller)
+        ]
+
+    def explain(self, request_id: str) -> dict[str, Any] | None:
+        """Why the call with this request id was refused; None when it is unknown or was not refused."""
+        for entry in reversed(self._entries):
+            if entry.explanation is not None and entry.explanation["request_id"] == request_id:
+                return entry.explanation
+        return None
+
+    def counts(self) -> dict[tuple[str, str, int], int]:
+        """Calls by (plane, operation, status), for metrics."""
+        found: dict[tuple[str, str, int], int] = {}
+        for entry in self._entries:
+            key = (entry.plane, entry.operation, entry.status)
+            found[key] = found.get(key, 0) + 1
+        return dict(sorted(found.items()))
+
+    def truncate(self, seq: int) -> None:
+        """Forget calls after an input (a rewind)."""
+        while self._entries and self._entries[-1].seq > seq:
+            self._entries.pop()

@@ -1,0 +1,95 @@
+"""Commissions and rebates: theta x contracts x p x (1 - p), exact until it is rounded to the cent, half to even (rules P11-P15).
+
+Theta is counted in ten-thousandths, so a fee is an exact integer of 1/(10^4 x qty_scale x price_scale^2) dollars whatever the date, and sums over the fills of an
+order stay exact.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from msgspec import Struct
+
+from sim.core.assumptions import FEES_MAKER, FEES_TAKER
+from sim.core.context import Context
+from sim.core.instruments import Instrument
+from sim.core.orders import Order
+from sim.core.quantities import CENT, DOLLAR, Cash, Price, Qty, divide_half_even
+from sim.kernel.dated import Dated
+from sim.kernel.instants import Instant
+
+THETA_SCALE = 10_000
+
+
+class Theta(Struct, frozen=True):
+    """Fee coefficients in ten-thousandths. `maker` is what a maker is paid back."""
+
+    taker: int
+    maker: int
+
+
+SCHEDULE: dict[str, Dated[Theta]] = {
+    "standard": Dated(
+        Theta(taker=500, maker=0),
+        ("2026-07-01", Theta(taker=600, maker=125)),
+        ("2026-09-25", Theta(taker=695, maker=125)),
+    ),
+    "table_tennis": Dated(
+        Theta(taker=500, maker=0),
+        ("2026-07-01", Theta(taker=600, maker=125)),
+        ("2026-09-25", Theta(taker=695, maker=125)),
+        ("2026-09-30T23:59:00-04:00", Theta(taker=1000, maker=125)),
+    ),
+}
+
+
+class Fees:
+    """What a fill costs or earns, at the instant it happens."""
+
+    __slots__ = ("_ctx",)
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+
+    def theta(self, fee_class: str, now: Instant) -> Theta:
+        """Coefficients in force for a class of instruments (rule P13); a class without a row of its own is standard."""
+        theta = (SCHEDULE.get(fee_class) or SCHEDULE["standard"]).at(now)
+        taker = self._ctx.assumptions.number(FEES_TAKER)
+        maker = self._ctx.assumptions.number(FEES_MAKER)
+        if taker < 0 and maker < 0:
+            return theta
+        return Theta(taker if taker >= 0 else theta.taker, maker if maker >= 0 else theta.maker)
+
+    def exact(self, instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:
+        """Unrounded fee in units of 1/(10^4 x qty_scale x price_scale^2) dollars."""
+        return theta * qty * price * (instrument.price_scale - price)
+
+    def rounded(self, instrument: Instrument, exact: int) -> Cash:
+        """Fee rounded to the cent, half to even; to the notional unit where a cent is no whole number of those, so that it can be reported."""
+        step = _step(instrument.price_scale, instrument.qty_scale)
+        scale = THETA_SCALE * instrument.qty_scale * instrument.price_scale * instrument.price_scale
+        return divide_half_even(exact * (DOLLAR // step), scale) * step
+
+    def quote(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
+        """Taker fee of one fill, as a pre-trade check needs it (rule P4)."""
+        return self.rounded(instrument, self.exact(instrument, self.theta(instrument.fee_class, self._ctx.now).taker, qty, price))
+
+    def charge_taker(self, order: Order, instrument: Instrument, qty: Qty, price: Price) -> Cash:
+        """Fee of the next fill of an aggressive order, remembered on it: never above its own rounding, nor the order's total above the rounded sum (rule P12)."""
+        exact = self.exact(instrument, self.theta(instrument.fee_class, self._ctx.now).taker, qty, price)
+        order.taker_fee_exact += exact
+        charge = self.rounded(instrument, exact)
+        cap = self.rounded(instrument, order.taker_fee_exact) - order.taker_fee_charged
+        charge = min(charge, cap)
+        order.taker_fee_charged += charge
+        return charge
+
+    def rebate_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
+        """What the resting side of a fill is paid back (rule P12)."""
+        return self.rounded(instrument, self.exact(instrument, self.theta(instrument.fee_class, self._ctx.now).maker, qty, price))
+
+
+@lru_cache(maxsize=256)
+def _step(price_scale: int, qty_scale: int) -> Cash:
+    unit = DOLLAR // (price_scale * qty_scale)
+    return CENT if CENT % unit == 0 else unit

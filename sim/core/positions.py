@@ -1,0 +1,178 @@
+"""Net positions by account and symbol, and the position ledger: deltas whose replay rebuilds them (rules P9, P10, P23).
+
+`cost` is signed (buys add, sells take away) in notional units and holds no fees. Opening adds to it; closing removes the average and books the
+difference in `realized`; a fill that crosses zero does both in one row. Over all accounts of an instrument the nets sum to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from sim.core.context import Context
+from sim.core.events import PositionChanged
+from sim.core.quantities import Notional, Price, Qty, divide_half_even
+from sim.kernel.instants import Instant, trade_date
+
+
+class Position(Struct):
+    """Standing of one account in one instrument. `bod_net` is the net at the roll before the last change; read it through `bod`."""
+
+    account: str
+    symbol: str
+    net: Qty = 0
+    cost: Notional = 0
+    realized: Notional = 0
+    qty_bought: Qty = 0
+    qty_sold: Qty = 0
+    bod_net: Qty = 0
+    changed: Instant = 0
+
+    def bod(self, now: Instant) -> Qty:
+        """Net at the last 17:00 Eastern roll."""
+        return self.bod_net if trade_date(self.changed) == trade_date(now) else self.net
+
+
+class PositionsState(Struct):
+    """What positions save."""
+
+    positions: list[Position]
+    rows: list[PositionChanged]
+
+
+class Positions:
+    """All positions that ever were, and their ledger."""
+
+    __slots__ = ("_by_account", "_by_symbol", "_ctx", "_rows", "_rows_of", "open_interest")
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._by_account: dict[str, dict[str, Position]] = {}
+        self._by_symbol: dict[str, dict[str, Position]] = {}
+        self._rows: list[PositionChanged] = []
+        self._rows_of: dict[str, list[PositionChanged]] = {}
+        self.open_interest: dict[str, Qty] = {}
+
+    def get(self, account: str, symbol: str) -> Position | None:
+        """The position, or None when the account never had one."""
+        mine = self._by_account.get(account)
+        return mine.get(symbol) if mine is not None else None
+
+    def net(self, account: str, symbol: str) -> Qty:
+        """Signed net contracts."""
+        found = self.get(account, symbol)
+        return found.net if found is not None else 0
+
+    def of(self, account: str) -> list[Position]:
+        """Positions of an account, flat ones too, in order of first touch."""
+        return list(self._by_account.get(account, {}).values())
+
+    def in_symbol(self, symbol: str) -> list[Position]:
+        """Positions in an instrument, in order of first touch."""
+        return list(self._by_symbol.get(symbol, {}).values())
+
+    def rows(self, account: str) -> Sequence[PositionChanged]:
+        """The position ledger of an account, oldest first."""
+        return self._rows_of.get(account, ())
+
+    def fill(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str) -> tuple[Qty, Qty]:
+        """Buy `qty` (sell when negative) at a price. Returns the net before and after."""
+        position = self._touch(account, symbol)
+        if qty > 0:
+            position.qty_bought += qty
+        else:
+            position.qty_sold -= qty
+        return self._move(position, qty, price, "Fill", trade_id)
+
+    def reverse(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str) -> tuple[Qty, Qty]:
+        """Undo a fill of `qty` at a price (rule M42). What was bought and sold only grows, so those stay."""
+        return self._move(self._touch(account, symbol), -qty, price, "Correction", trade_id)
+
+    def resolve(self, position: Position, price: Price) -> tuple[Qty, Qty]:
+        """Close a position at its settlement price (rule P22)."""
+        return self._move(position, -position.net, price, "Expiry", "", price)
+
+    def correct(self, account: str, symbol: str, realized: Notional, price: Price) -> None:
+        """Book the difference that a corrected settlement price makes (rule L27)."""
+        position = self._touch(account, symbol)
+        position.realized += realized
+        self._write(position, 0, 0, realized, "Correction", "", price)
+
+    def all(self) -> Iterator[Position]:
+        """Every position."""
+        return (position for mine in self._by_account.values() for position in mine.values())
+
+    def save(self) -> PositionsState:
+        """Positions and ledger rows."""
+        return PositionsState(list(self.all()), self._rows)
+
+    def load(self, state: PositionsState) -> None:
+        """Take saved positions and rebuild the indexes."""
+        for index in (self._by_account, self._by_symbol, self._rows_of, self.open_interest):
+            index.clear()
+        for position in state.positions:
+            self._index(position)
+            self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + max(position.net, 0)
+        self._rows = state.rows
+        for row in state.rows:
+            self._rows_of.setdefault(row.account, []).append(row)
+
+    def _index(self, position: Position) -> None:
+        self._by_account.setdefault(position.account, {})[position.symbol] = position
+        self._by_symbol.setdefault(position.symbol, {})[position.account] = position
+
+    def _touch(self, account: str, symbol: str) -> Position:
+        position = self.get(account, symbol)
+        if position is None:
+            position = Position(account, symbol, changed=self._ctx.now)
+            self._index(position)
+        else:
+            position.bod_net = position.bod(self._ctx.now)
+            position.changed = self._ctx.now
+        return position
+
+    def _move(self, position: Position, qty: Qty, price: Price, description: str, trade_id: str, settlement: Price | None = None) -> tuple[Qty, Qty]:
+        net = position.net
+        after = net + qty
+        if net == 0 or (net > 0) == (qty > 0):
+            cost_change, realized_change = qty * price, 0
+        else:
+            closed = -qty if abs(qty) <= abs(net) else net
+            removed = position.cost if closed == net else divide_half_even(position.cost * abs(closed), abs(net))
+            realized_change = closed * price - removed
+            cost_change = (qty + closed) * price - removed
+        position.net = after
+        position.cost += cost_change
+        position.realized += realized_change
+        longs = (after if after > 0 else 0) - (net if net > 0 else 0)
+        if longs:
+            self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + longs
+        self._write(position, qty, cost_change, realized_change, description, trade_id, settlement)
+        return net, after
+
+    def _write(
+        self, position: Position, qty: Qty, cost: Notional, realized: Notional, description: str, trade_id: str, settlement: Price | None
+    ) -> None:
+        ctx = self._ctx
+        row = PositionChanged(
+            id=ctx.ids.next("position"),
+            account=position.account,
+            symbol=position.symbol,
+            qty_change=qty,
+            cost_change=cost,
+            realized_change=realized,
+            net=position.net,
+            cost=position.cost,
+            realized=position.realized,
+            at=ctx.now,
+            description=description,
+            trade_id=trade_id,
+            settlement=settlement,
+        )
+        self._rows.append(row)
+        mine = self._rows_of.get(position.account)
+        if mine is None:
+            mine = self._rows_of[position.account] = []
+        mine.append(row)
+        ctx.events.append(row)

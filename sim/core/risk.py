@@ -1,0 +1,232 @@
+"""Collateral: what an account may still spend, and what its open orders could cost (rules P1-P7).
+
+An order reserves what its opening part would cost: price per contract for a bid, one dollar less price for an offer. Reservations count per instrument, the dearer
+side of it, and never add up over instruments. All of it follows from balances, positions and open orders, so nothing here is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim.core.instruments import Instrument
+from sim.core.ledger import Ledger
+from sim.core.orders import Order
+from sim.core.positions import Positions
+from sim.core.quantities import DOLLAR, Cash, Notional, Price, Qty, cash_text
+from sim.core.refusals import OrderRefused
+from sim.core.vocabulary import OrderType, Side
+
+
+class Reserve:
+    """Open orders of one account on one side of one instrument: quantities by what one unit costs, and their sums in notional units."""
+
+    __slots__ = ("_by_unit", "cost", "qty")
+
+    def __init__(self) -> None:
+        self._by_unit: dict[Price, Qty] = {}
+        self.qty: Qty = 0
+        self.cost: Notional = 0
+
+    def change(self, unit: Price, qty: Qty) -> None:
+        """Add a quantity at a cost per unit, or take it away when negative."""
+        held = self._by_unit.get(unit, 0) + qty
+        if held:
+            self._by_unit[unit] = held
+        else:
+            del self._by_unit[unit]
+        self.qty += qty
+        self.cost += unit * qty
+
+    def opening(self, closable: Qty) -> Notional:
+        """Cost of what does not close an opposite position of `closable`; the best-priced orders, which are the dearest, close first (rule P3)."""
+        if closable <= 0:
+            return self.cost
+        if closable >= self.qty:
+            return 0
+        cost = self.cost
+        for unit in sorted(self._by_unit, reverse=True):
+            closing = min(closable, self._by_unit[unit])
+            cost -= unit * closing
+            closable -= closing
+            if not closable:
+                break
+        return cost
+
+    def ahead(self, unit: Price) -> Qty:
+        """Quantity that closes a position before an order of this cost per unit may."""
+        return sum(qty for other, qty in self._by_unit.items() if other >= unit)
+
+
+class Exposure:
+    """Open orders of one account in one instrument."""
+
+    __slots__ = ("bids", "instrument", "offers")
+
+    def __init__(self, instrument: Instrument) -> None:
+        self.instrument = instrument
+        self.bids = Reserve()
+        self.offers = Reserve()
+
+    def side(self, side: Side) -> Reserve:
+        """The reserve of a side."""
+        return self.bids if side is Side.BUY else self.offers
+
+    def gross(self) -> Cash:
+        """Upper bound of the reservation, as if nothing closed."""
+        return max(self.bids.cost, self.offers.cost) * self.instrument.cash_per_notional
+
+    def worst(self, net: Qty) -> Cash:
+        """The larger of "all bids fill" and "all offers fill" from a net position."""
+        return max(self.bids.opening(-net), self.offers.opening(net)) * self.instrument.cash_per_notional
+
+
+class _Book:
+    """Risk book of one account. `bound` is never below the gross reservation of any of its instruments, so a richer account needs no look."""
+
+    __slots__ = ("bound", "exposures", "margin")
+
+    def __init__(self) -> None:
+        self.margin: Cash = 0
+        self.bound: Cash = 0
+        self.exposures: dict[str, Exposure] = {}
+
+
+class Risk:
+    """Checks before an order, upkeep after, and the sums that balances report."""
+
+    __slots__ = ("_books", "_ledger", "_positions")
+
+    def __init__(self, ledger: Ledger, positions: Positions) -> None:
+        self._ledger = ledger
+        self._positions = positions
+        self._books: dict[str, _Book] = {}
+
+    def margin_requirement(self, account: str) -> Cash:
+        """One dollar for every short contract (rule P2)."""
+        book = self._books.get(account)
+        return book.margin if book is not None else 0
+
+    def buying_power(self, account: str) -> Cash:
+        """Balance less margin; open orders are not taken off (rules P2, P3)."""
+        return self._ledger.balance(account) - self.margin_requirement(account)
+
+    def open_orders(self, account: str) -> Cash:
+        """Largest reservation of a single instrument: what a withdrawal must leave (rule P6)."""
+        book = self._books.get(account)
+        if book is None:
+            return 0
+        return max((exposure.worst(self._positions.net(account, symbol)) for symbol, exposure in book.exposures.items()), default=0)
+
+    def working(self, account: str, symbol: str, side: Side) -> Qty:
+        """Quantity an account has working on one side of an instrument."""
+        book = self._books.get(account)
+        exposure = book.exposures.get(symbol) if book is not None else None
+        return exposure.side(side).qty if exposure is not None else 0
+
+    def check(self, order: Order, instrument: Instrument, unit: Price, fee: Cash) -> None:
+        """Refuse an order that the account could not pay for if the dearer side of the instrument filled, fee included (rules P3, P4).
+
+        `unit`: what one quantity unit would cost (`unit_cost`). The fee counts for the opening part only: a closing fill always brings in more than its fee.
+        """
+        power = self.buying_power(order.account)
+        book = self._books.get(order.account)
+        exposure = book.exposures.get(order.symbol) if book is not None else None
+        qty = order.leaves_qty
+        if exposure is None:
+            same = other = 0
+        else:
+            same, other = exposure.bids.cost, exposure.offers.cost
+            if order.side is Side.SELL:
+                same, other = other, same
+        if max(same + unit * qty, other) * instrument.cash_per_notional + fee <= power:
+            return
+        needed, opening = self._needed(order, instrument, unit)
+        needed += fee * opening // qty
+        if needed > power:
+            raise OrderRefused(
+                f"{cash_text(power)} USD available, requested {cash_text(needed)}", rule="P4", remedy="deposit, cancel orders in this instrument, or ask for less"
+            )
+
+    def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
+        """Exact worst case with the order in it, and how much of the order would open."""
+        net = self._positions.net(order.account, order.symbol)
+        closable = -net if order.side is Side.BUY else net
+        exposure = self._exposure(order.account, instrument)
+        reserve = exposure.side(order.side)
+        closing = min(order.leaves_qty, max(0, closable - reserve.ahead(unit)))
+        reserve.change(unit, order.leaves_qty)
+        needed = exposure.worst(net)
+        reserve.change(unit, -order.leaves_qty)
+        return needed, order.leaves_qty - closing
+
+    def reserve(self, order: Order, instrument: Instrument) -> None:
+        """An order works from now on."""
+        book = self._books.get(order.account)
+        if book is None:
+            book = self._books[order.account] = _Book()
+        exposure = book.exposures.get(order.symbol)
+        if exposure is None:
+            exposure = book.exposures[order.symbol] = Exposure(instrument)
+        exposure.side(order.side).change(unit_cost(order, instrument), order.leaves_qty)
+        gross = exposure.gross()
+        if gross > book.bound:
+            book.bound = gross
+
+    def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
+        """This much of a working order no longer works at its price."""
+        self._books[order.account].exposures[order.symbol].side(order.side).change(unit_cost(order, instrument), -qty)
+
+    def moved(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
+        """A position went from one net to another: margin follows the shorts."""
+        before, after = net
+        if before < 0 or after < 0:
+            short = (-after if after < 0 else 0) - (-before if before < 0 else 0)
+            book = self._books.get(account)
+            if book is None:
+                book = self._books[account] = _Book()
+            book.margin += short * (DOLLAR // instrument.qty_scale)
+
+    def unfunded(self, account: str, but: str) -> list[Exposure]:
+        """Instruments, other than one, whose open orders the account can no longer pay for (rule P5), in order of first touch."""
+        book = self._books.get(account)
+        power = self.buying_power(account)
+        if book is None or power >= book.bound:
+            return []
+        book.exposures = {symbol: exposure for symbol, exposure in book.exposures.items() if exposure.bids.qty or exposure.offers.qty}
+        book.bound = max((exposure.gross() for exposure in book.exposures.values()), default=0)
+        return [
+            exposure
+            for symbol, exposure in book.exposures.items()
+            if symbol != but and exposure.gross() > power and exposure.worst(self._positions.net(account, symbol)) > power
+        ]
+
+    def overspent(self, account: str, exposure: Exposure, side: Side) -> bool:
+        """Whether a side of an instrument is dearer than the account can pay."""
+        net = self._positions.net(account, exposure.instrument.symbol)
+        cost = exposure.side(side).opening(-net if side is Side.BUY else net)
+        return cost * exposure.instrument.cash_per_notional > self.buying_power(account)
+
+    def reservations(self) -> Iterator[tuple[str, str, Cash]]:
+        """(account, symbol, cash) of everything reserved."""
+        for account, book in self._books.items():
+            for symbol, exposure in book.exposures.items():
+                yield account, symbol, exposure.worst(self._positions.net(account, symbol))
+
+    def clear(self) -> None:
+        """Forget everything, before positions and orders are told again."""
+        self._books.clear()
+
+    def _exposure(self, account: str, instrument: Instrument) -> Exposure:
+        book = self._books.setdefault(account, _Book())
+        exposure = book.exposures.get(instrument.symbol)
+        if exposure is None:
+            exposure = book.exposures[instrument.symbol] = Exposure(instrument)
+        return exposure
+
+
+def unit_cost(order: Order, instrument: Instrument) -> Price:
+    """What one quantity unit of an order costs in price units; an order that has no price yet may trade anywhere within the band."""
+    price = order.price
+    if order.side is Side.BUY:
+        return instrument.price_high if order.type is OrderType.STOP else price
+    return instrument.price_scale - (instrument.price_low if order.type is OrderType.STOP else price)

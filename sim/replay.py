@@ -1,0 +1,166 @@
+"""Proving a run from its journal: re-run the inputs, compare every line, stop at the first that differs. And comparing two journals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+from zlib import crc32
+
+from msgspec import DecodeError, Raw, json, structs
+
+from sim.api.traffic import recorded_input
+from sim.kernel.instants import Instant, format_instant
+from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line
+
+if TYPE_CHECKING:
+    from sim.simulation import Simulation
+
+SAME, DIVERGED, UNREADABLE = 0, 3, 2
+
+
+class Divergence(Exception):
+    """The journal and its replay differ. `number` is the line; `part` what differs; the two sides as text."""
+
+    def __init__(self, number: int, part: str, recorded: str, replayed: str) -> None:
+        super().__init__(f"line {number}: {part} differs")
+        self.number = number
+        self.part = part
+        self.recorded = recorded
+        self.replayed = replayed
+
+
+def simulation_of(header: Header) -> Simulation:
+    """A fresh simulation at the start a header describes. NotAJournal when the scenario in it is not the one its digest names."""
+    from sim.scenario.load import ScenarioError, scenario_from_source
+    from sim.simulation import Simulation
+
+    check = f"{crc32(json.encode(structs.replace(header, check=''))):08x}"
+    if header.check != check:
+        raise Divergence(1, "header", header.check, check)
+    try:
+        scenario = scenario_from_source(bytes(header.scenario))
+    except ScenarioError as error:
+        raise NotAJournal(f"line 1 holds a scenario this version cannot read: {error}") from error
+    if scenario.digest != header.scenario_digest:
+        raise Divergence(1, "scenario", header.scenario_digest, scenario.digest)
+    return Simulation(scenario, seed=header.seed, start=header.start)
+
+
+def run(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> int:
+    """Feed recorded lines to a simulation and compare; returns how many inputs agreed. Raises Divergence at the first that does not."""
+    count = 0
+    for number, raw in lines:
+        try:
+            line = read_line(raw)
+        except DecodeError as error:
+            raise Divergence(number, "form", raw[:200].decode(errors="replace"), f"no journal record: {error}") from error
+        if line.mark:
+            _jump(simulation, line)
+            continue
+        if until is not None and line.at > until:
+            break
+        _repeat(simulation, number, raw, line)
+        count += 1
+    return count
+
+
+def _repeat(simulation: Simulation, number: int, raw: bytes, line: Line) -> None:
+    if line.seq != simulation.seq + 1:
+        raise Divergence(number, "seq", str(line.seq), str(simulation.seq + 1))
+    if line.aside and f"{crc32(bytes(line.aside)):08x}" != line.check:
+        raise Divergence(number, "aside", bytes(line.aside).decode(errors="replace"), "its check does not match")
+    try:
+        given = recorded_input(line)
+    except DecodeError as error:
+        raise Divergence(number, "input", bytes(line.input).decode(errors="replace"), f"no input: {error}") from error
+    simulation.handle(given)
+    made = next(simulation.journal.lines(simulation.seq - 1, simulation.seq))
+    if made != raw:
+        again = read_line(made)
+        for part in ("at", "input", "out", "aside", "digest"):
+            recorded, replayed = getattr(line, part), getattr(again, part)
+            if _plain(recorded) != _plain(replayed):
+                raise Divergence(number, part, _plain(recorded), _plain(replayed))
+        raise Divergence(number, "form", raw.decode(errors="replace"), made.decode())
+
+
+def _plain(value: object) -> str:
+    return bytes(value).decode(errors="replace") if isinstance(value, Raw) else str(value)
+
+
+def _jump(simulation: Simulation, line: Line) -> None:
+    if line.mark == "rewind":
+        simulation.rewind(seq=int(line.argument))
+    elif line.mark == "reset":
+        simulation.reset(int(line.argument))
+    elif line.mark == "snapshot":
+        simulation.snapshot(line.argument)
+    elif line.mark == "restore":
+        simulation.restore(line.argument)
+
+
+def replay(path: str, until: Instant | None, out: TextIO) -> int:
+    """`sim replay`: exit code, after saying what was found."""
+    try:
+        with Path(path).open("rb") as file:
+            header, lines = read_journal(file)
+            simulation = simulation_of(header)
+            count = run(simulation, lines, until)
+    except (OSError, NotAJournal) as error:
+        print(f"{path}:1:1: {error}", file=out)
+        return UNREADABLE
+    except Divergence as found:
+        print(f"{path}:{found.number}: {found.part} differs from the replay", file=out)
+        print(f"  recorded: {_around(found.recorded, found.replayed)}", file=out)
+        print(f"  replayed: {_around(found.replayed, found.recorded)}", file=out)
+        return DIVERGED
+    print(f"{path}: {count} inputs replayed, every line as recorded", file=out)
+    print(f"  scenario {header.name}, seed {header.seed}, until {format_instant(simulation.now)}", file=out)
+    print(f"  digest {simulation.digest}", file=out)
+    return SAME
+
+
+def _around(text: str, other: str, width: int = 160) -> str:
+    """The part of a long text where it begins to differ from another."""
+    same = next((index for index, (a, b) in enumerate(zip_longest(text, other)) if a != b), 0)
+    start = max(0, same - width // 4)
+    return ("…" if start else "") + text[start : start + width] + ("…" if len(text) > start + width else "")
+
+
+def diff(first: str, second: str, out: TextIO) -> int:
+    """`sim diff`: 0 when two journals tell the same story, 1 when not, 2 when one cannot be read. What clients drew at random does not count."""
+    try:
+        with Path(first).open("rb") as a, Path(second).open("rb") as b:
+            header_a, lines_a = read_journal(a)
+            header_b, lines_b = read_journal(b)
+            return _compare(first, second, header_a, header_b, lines_a, lines_b, out)
+    except (OSError, NotAJournal, DecodeError) as error:
+        print(f"{error}", file=out)
+        return UNREADABLE
+
+
+def _compare(
+    first: str, second: str, header_a: Header, header_b: Header, lines_a: Iterator[tuple[int, bytes]], lines_b: Iterator[tuple[int, bytes]], out: TextIO
+) -> int:
+    for name in ("name", "seed", "start", "scenario_digest"):
+        if getattr(header_a, name) != getattr(header_b, name):
+            print(f"headers differ in {name}: {getattr(header_a, name)} and {getattr(header_b, name)}", file=out)
+            return 1
+    for a, b in zip_longest(lines_a, lines_b):
+        if a is None or b is None:
+            longer, (number, _) = (second, b) if a is None else (first, a)
+            print(f"the first {number - 2} lines are the same; {longer} goes on", file=out)
+            return 1
+        line_a, line_b = read_line(a[1]), read_line(b[1])
+        for part in ("mark", "argument", "seq", "at", "input", "out", "digest"):
+            one, other = _plain(getattr(line_a, part)), _plain(getattr(line_b, part))
+            if one != other:
+                print(f"line {a[0]}, {part}:\n  {first}: {_around(one, other)}\n  {second}: {_around(other, one)}", file=out)
+                return 1
+    print("the journals are the same", file=out)
+    return 0
+
+
+__all__ = ["Divergence", "diff", "replay", "run", "simulation_of"]

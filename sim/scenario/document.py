@@ -1,0 +1,277 @@
+"""YAML text → a plain tree that remembers where every node stands.
+
+Nothing is typed here: a scalar stays the text that was written, so 0.55 is no float, `2:00` no 120 and `no` no false. Types come from the format
+(`shapes.py`); only free JSON (`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with an explicit stack, so a hostile
+file is refused by its size, depth or aliases before anything grows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+SIZE_LIMIT = 1 << 20  # bytes of text
+DEPTH_LIMIT = 64  # nested collections
+NODE_LIMIT = 100_000  # nodes after aliases are expanded
+ALIAS_LIMIT = 100
+
+
+class Position(NamedTuple):
+    """A place in a file; line and column count from 1. Line 0: the tree came from values, not from text."""
+
+    file: str
+    line: int
+    column: int
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong, and where."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.message}" if self.line else self.message
+
+
+class ScenarioError(Exception):
+    """A scenario that cannot be used: every problem found, in the order of the file."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("\n".join(str(problem) for problem in problems))
+        self.problems = problems
+
+
+class Scalar(NamedTuple):
+    """A leaf. `plain` is false for quoted text, which is never null, a number or true."""
+
+    at: Position
+    text: str
+    plain: bool
+
+
+class Sequence(NamedTuple):
+    """A list."""
+
+    at: Position
+    items: list[Node]
+
+
+class Mapping(NamedTuple):
+    """A mapping; `keys` says where each key stands."""
+
+    at: Position
+    items: dict[str, Node]
+    keys: dict[str, Position]
+
+
+Node: TypeAlias = Scalar | Sequence | Mapping
+
+
+def problem(at: Position, message: str) -> Problem:
+    """A problem at a position."""
+    return Problem(*at, message)
+
+
+def refuse(at: Position, message: str) -> ScenarioError:
+    """An error of one problem, to be raised."""
+    return ScenarioError([problem(at, message)])
+
+
+def read_file(path: Path) -> Node:
+    """Tree of a file. ScenarioError at 1:1 when it cannot be read."""
+    name = str(path)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(SIZE_LIMIT + 1)
+    except OSError as failed:
+        raise refuse(Position(name, 1, 1), f"cannot read: {failed.strerror or failed}") from None
+    return parse(raw, name)
+
+
+def parse(source: str | bytes, file: str) -> Node:
+    """Tree of YAML text (JSON is YAML). `file` is the name problems carry. Refuses what this module's limits and the paragraph above exclude."""
+    raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+    if len(raw) > SIZE_LIMIT:
+        raise refuse(Position(file, 1, 1), f"larger than {SIZE_LIMIT} bytes")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as failed:
+        before = raw[: failed.start]
+        at = Position(file, before.count(b"\n") + 1, failed.start - (before.rfind(b"\n") + 1) + 1)
+        raise refuse(at, "not UTF-8 text") from None
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return _Builder(file).build(yaml.parse(text, Loader=loader))
+    except yaml.YAMLError as failed:
+        mark = getattr(failed, "problem_mark", None)
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        said = getattr(failed, "problem", None) or getattr(failed, "reason", None) or str(failed).splitlines()[0]
+        raise refuse(Position(file, line, column), f"not YAML: {said}") from None
+
+
+class _Frame:
+    """A collection being built: its finished members, the key that waits for its value, and the weight and height so far."""
+
+    __slots__ = ("anchor", "at", "height", "items", "key", "key_at", "keys", "members", "weight")
+
+    def __init__(self, at: Position, anchor: str | None, mapping: bool) -> None:
+        self.at = at
+        self.anchor = anchor
+        self.items: list[Node] | None = None if mapping else []
+        self.members: dict[str, Node] = {}
+        self.keys: dict[str, Position] = {}
+        self.key: str | None = None
+        self.key_at = at
+        self.weight = 1
+        self.height = 0
+
+
+class _Builder:
+    """Tree from parser events."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, tuple[Node, int, int]] = {}  # node, weight, height
+        self._aliases = 0
+        self._root: Node | None = None
+
+    def build(self, events: Iterator[Any]) -> Node:
+        documents = 0
+        for event in events:
+            at = Position(self._file, event.start_mark.line + 1, event.start_mark.column + 1)
+            match type(event).__name__:
+                case "DocumentStartEvent":
+                    documents += 1
+                    if documents > 1:
+                        raise refuse(at, "a second document begins here; a scenario is one document")
+                case "ScalarEvent":
+                    self._untagged(event, at)
+                    self._done(Scalar(at, event.value, event.implicit[0]), event.anchor, 1, 0)
+                case "AliasEvent":
+                    self._alias(event.anchor, at)
+                case "MappingStartEvent" | "SequenceStartEvent" as kind:
+                    self._untagged(event, at)
+                    self._open(at, event.anchor, kind == "MappingStartEvent")
+                case "MappingEndEvent" | "SequenceEndEvent":
+                    self._close()
+        if self._root is None:
+            raise refuse(Position(self._file, 1, 1), "the file is empty")
+        return self._root
+
+    def _untagged(self, event: Any, at: Position) -> None:
+        if event.tag is not None:
+            raise refuse(at, f"tags are not allowed here: {event.tag[:60]}")
+
+    def _open(self, at: Position, anchor: str | None, mapping: bool) -> None:
+        if len(self._stack) >= DEPTH_LIMIT:
+            raise refuse(at, f"nested deeper than {DEPTH_LIMIT} levels")
+        if self._stack and self._stack[-1].items is None and self._stack[-1].key is None:
+            raise refuse(at, "a key must be plain text")
+        self._stack.append(_Frame(at, anchor, mapping))
+
+    def _close(self) -> None:
+        frame = self._stack.pop()
+        node: Node = Mapping(frame.at, frame.members, frame.keys) if frame.items is None else Sequence(frame.at, frame.items)
+        self._done(node, frame.anchor, frame.weight, frame.height + 1)
+
+    def _alias(self, name: str, at: Position) -> None:
+        self._aliases += 1
+        if self._aliases > ALIAS_LIMIT:
+            raise refuse(at, f"more than {ALIAS_LIMIT} aliases")
+        if name not in self._anchors:
+            raise refuse(at, f"unknown alias *{name[:60]}")
+        node, weight, height = self._anchors[name]
+        if len(self._stack) + height > DEPTH_LIMIT:
+            raise refuse(at, f"nested deeper than {DEPTH_LIMIT} levels")
+        self._done(node, None, weight, height)
+
+    def _done(self, node: Node, anchor: str | None, weight: int, height: int) -> None:
+        if anchor is not None:
+            self._anchors[anchor] = (node, weight, height)
+        if not self._stack:
+            self._root = node
+            return
+        frame = self._stack[-1]
+        frame.weight += weight
+        frame.height = max(frame.height, height)
+        if frame.weight > NODE_LIMIT:
+            raise refuse(node.at, f"more than {NODE_LIMIT} nodes once aliases are expanded")
+        if frame.items is not None:
+            frame.items.append(node)
+        elif frame.key is None:
+            self._take_key(frame, node)
+        else:
+            frame.members[frame.key] = node
+            frame.keys[frame.key] = frame.key_at
+            frame.key = None
+
+    def _take_key(self, frame: _Frame, node: Node) -> None:
+        if not isinstance(node, Scalar):
+            raise refuse(node.at, "a key must be plain text")
+        if node.text in frame.members:
+            raise refuse(node.at, f"the key {node.text!r} stands here twice, first in line {frame.keys[node.text].line}")
+        frame.key, frame.key_at = node.text, node.at
+
+
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_TRUE = frozenset(("true", "True", "TRUE"))
+_FALSE = frozenset(("false", "False", "FALSE"))
+_INTEGER = re.compile(r"[-+]?[0-9]{1,400}", re.ASCII)
+_HEX_OR_OCTAL = re.compile(r"0x[0-9a-fA-F]{1,300}|0o[0-7]{1,300}", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?", re.ASCII)
+
+
+def is_null(node: Node) -> bool:
+    """Whether nothing was written: an empty value, `~` or `null`."""
+    return isinstance(node, Scalar) and node.plain and node.text in _NULL
+
+
+def value_of(node: Node) -> Any:
+    """JSON value of a tree by the YAML 1.2 core rules. Text such as `.inf`, which JSON cannot say, stays text."""
+    if isinstance(node, Mapping):
+        return {key: value_of(item) for key, item in node.items.items()}
+    if isinstance(node, Sequence):
+        return [value_of(item) for item in node.items]
+    return _resolved(node.text) if node.plain else node.text
+
+
+def _resolved(text: str) -> Any:
+    if text in _NULL:
+        return None
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _HEX_OR_OCTAL.fullmatch(text):
+        return int(text, 0)
+    if not _FLOAT.fullmatch(text):
+        return text
+    number = float(text)
+    return number if isfinite(number) else text
+
+
+def tree_of(value: Any, file: str = "") -> Node:
+    """Tree of a JSON value, as it comes in a request body. Its positions say line 0; the same depth limit holds."""
+    return _tree(value, Position(file, 0, 0), 0)
+
+
+def _tree(value: Any, at: Position, depth: int) -> Node:
+    if depth > DEPTH_LIMIT:
+        raise refuse(at, f"nested deeper than {DEPTH_LIMIT} levels")
+    if isinstance(value, dict):
+        return Mapping(at, {str(key): _tree(item, at, depth + 1) for key, item in value.items()}, dict.fromkeys(map(str, value), at))
+    if isinstance(value, (list, tuple)):
+        return Sequence(at, [_tree(item, at, depth + 1) for item in value])
+    if isinstance(value, str):
+        return Scalar(at, value, False)
+    return Scalar(at, json.dumps(value), True)

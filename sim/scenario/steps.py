@@ -1,0 +1,269 @@
+"""The steps of a scenario: what is done to the running exchange, and what must have come of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import UNSET, Struct, field
+
+from sim.core.vocabulary import InstrumentState, OrderState
+from sim.kernel.instants import Instant, Span
+from sim.scenario.entries import DECISIONS, STATES, OrderEntry
+from sim.scenario.shapes import (
+    BOOLEAN,
+    CHANCE,
+    COUNT,
+    DECIMAL,
+    INSTANT,
+    MOMENT,
+    ORDINAL,
+    POSITIVE,
+    SPAN,
+    STRING,
+    Either,
+    Items,
+    Table,
+    Words,
+    members,
+    record,
+    several,
+)
+
+ORDER_STATES = members(OrderState, "ORDER_STATE_")
+PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
+CONNECTIONS = Words({word: word for word in ("reset", "refuse", "half_close", "slow_body")})
+STREAM_FAULTS = Words({word: word for word in ("drop", "duplicate", "reorder", "revoke", "end")})
+WEBHOOK_FAULTS = Words({word: word for word in ("lose", "duplicate", "delay", "fail")})
+
+
+class FaultMatch(Struct, frozen=True, kw_only=True):
+    """Which calls, stream messages or deliveries a fault meets. What is left out matches everything."""
+
+    operation: Annotated[str, "operation, with or without its service: SearchTrades, ReportAPI.SearchTrades"] = ""
+    plane: Annotated[str, PLANES] = ""
+    caller: Annotated[str, "firm, participant, account or key id"] = ""
+    symbol: str = ""
+    nth: Annotated[int | None, ORDINAL, "only the nth that otherwise matches, from 1"] = None
+    every: Annotated[int | None, ORDINAL, "every so many that otherwise match"] = None
+    chance: Annotated[str, CHANCE, "drawn from a stream of the fault's own"] = "always"
+    from_: Annotated[Instant | None, INSTANT] = None
+    until: Annotated[Instant | None, INSTANT, "first instant at which it is over"] = None
+
+
+class FaultAct(Struct, frozen=True, kw_only=True):
+    """What a fault does."""
+
+    status: Annotated[int | None, ORDINAL, "HTTP status of the answer"] = None
+    code: Annotated[int | None, COUNT, "gRPC status code of the answer; follows from the HTTP status when left out"] = None
+    message: str = ""
+    retry_after: Annotated[Span | None, SPAN] = None
+    delay: Annotated[Span, SPAN, "virtual time before the answer, frame or delivery"] = 0
+    connection: Annotated[str, CONNECTIONS, "what happens to the connection"] = ""
+    stream: Annotated[str, STREAM_FAULTS, "what happens to a stream or its message"] = ""
+    webhook: Annotated[str, WEBHOOK_FAULTS, "what happens to a delivery"] = ""
+
+
+class FaultEntry(Struct, frozen=True, kw_only=True):
+    """A fault to inject. Body of POST /_sim/v1/faults too."""
+
+    id: Annotated[str, "name to remove it by; numbered when left out"] = ""
+    match: FaultMatch = FaultMatch()
+    act: FaultAct
+    times: Annotated[int | None, ORDINAL, "how often it strikes before it is used up"] = None
+
+
+class CancelStep(Struct, frozen=True, kw_only=True):
+    """Take orders out: one by the client order id it was placed under, or all of a participant."""
+
+    as_: str = "maker"
+    order: Annotated[str, "client order id, or the name of the step that placed it"] = ""
+    symbol: Annotated[str, "with `all`: only on this instrument"] = ""
+    all: Annotated[bool, BOOLEAN] = False
+
+
+class StateStep(Struct, frozen=True, kw_only=True):
+    """Move an instrument to a state by hand, or let it follow its schedule again."""
+
+    symbol: str
+    state: Annotated[str, Words({state.name: state.name for state in InstrumentState} | {"SCHEDULE": "SCHEDULE"}, "INSTRUMENT_STATE_")]
+
+
+class SettleStep(Struct, frozen=True, kw_only=True):
+    """Set a settlement price and pay; closes first where the instrument is still open."""
+
+    symbol: str
+    price: Annotated[str, DECIMAL, "dollars, 0 to 1"]
+    text: Annotated[str, "the outcome in words"] = ""
+
+
+class PriceStep(Struct, frozen=True, kw_only=True):
+    """An index tick of an asset; one never seen before is created."""
+
+    asset: Annotated[str, "crypto:<symbol>"]
+    price: Annotated[str, POSITIVE, "dollars"]
+
+
+class EventStep(Struct, frozen=True, kw_only=True):
+    """How a game stands."""
+
+    slug: str
+    home_score: Annotated[int | None, COUNT] = None
+    away_score: Annotated[int | None, COUNT] = None
+    period: str | None = None
+    elapsed: str | None = None
+    live: Annotated[bool | None, BOOLEAN] = None
+    ended: Annotated[bool | None, BOOLEAN] = None
+
+
+class FundStep(Struct, frozen=True, kw_only=True):
+    """Pay dollars into an account, or out of it with a minus sign."""
+
+    account: Annotated[str, "account, or maker, taker, noise"]
+    amount: Annotated[str, DECIMAL, "dollars, at most two decimals"]
+
+
+class KycStep(Struct, frozen=True, kw_only=True):
+    """A compliance decision, or the upload of a document, by hand."""
+
+    external_id: str
+    decision: Annotated[str, DECISIONS] = ""
+    document: Annotated[str, Words({"uploaded": "uploaded"})] = ""
+
+
+VERBS = ("get", "post", "put", "delete", "patch")
+
+
+class CallStep(Struct, frozen=True, kw_only=True):
+    """A request on a public surface: exactly one verb with its path, or one rpc."""
+
+    plane: Annotated[str, PLANES]
+    get: str = ""
+    post: str = ""
+    put: str = ""
+    delete: str = ""
+    patch: str = ""
+    rpc: Annotated[str, "gRPC method, Service.Method"] = ""
+    as_: Annotated[str, "participant, firm, API key id or account; nobody when left out"] = ""
+    query: Annotated[dict[str, str | tuple[str, ...]], Table(Either(STRING, Items(STRING))), "a list repeats the parameter"] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    json: Annotated[Any, "body"] = UNSET
+
+    @property
+    def verb(self) -> str:
+        """GET, POST, PUT, DELETE or PATCH; empty for an rpc."""
+        return next((verb.upper() for verb in VERBS if getattr(self, verb)), "")
+
+    @property
+    def path(self) -> str:
+        """Path of the request; empty for an rpc."""
+        return next((getattr(self, verb) for verb in VERBS if getattr(self, verb)), "")
+
+
+class InstrumentExpect(Struct, frozen=True, kw_only=True):
+    """Where an instrument stands."""
+
+    symbol: str
+    state: Annotated[InstrumentState | None, STATES] = None
+    settlement: Annotated[str | None, DECIMAL, "final settlement price in dollars"] = None
+
+
+class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
+    """How many orders are open."""
+
+    count: Annotated[int, COUNT]
+    as_: Annotated[str, "participant or account; everybody when left out"] = ""
+    symbol: str = ""
+
+
+class BalanceExpect(Struct, frozen=True, kw_only=True):
+    """The cash of an account, in dollars."""
+
+    account: Annotated[str, "account, or maker, taker, noise"]
+    cash: Annotated[str | None, DECIMAL] = None
+    buying_power: Annotated[str | None, DECIMAL] = None
+
+
+class PositionExpect(Struct, frozen=True, kw_only=True):
+    """The position of an account in an instrument."""
+
+    account: str
+    symbol: str
+    net: Annotated[str | None, DECIMAL, "contracts; negative is short"] = None
+    cost: Annotated[str | None, DECIMAL, "dollars"] = None
+    realized: Annotated[str | None, DECIMAL, "dollars"] = None
+
+
+class OrderExpect(Struct, frozen=True, kw_only=True):
+    """An order: this step's own, or the one of the client order id."""
+
+    clord_id: Annotated[str, "client order id, or the name of the step that placed it"] = ""
+    state: Annotated[OrderState | None, ORDER_STATES] = None
+    filled: Annotated[str | None, DECIMAL, "contracts"] = None
+    leaves: Annotated[str | None, DECIMAL, "contracts"] = None
+    avg_price: Annotated[str | None, DECIMAL, "dollars"] = None
+    reason: Annotated[str | None, "text of the rejection or unsolicited cancel, or a part of it"] = None
+
+
+class BookExpect(Struct, frozen=True, kw_only=True):
+    """The top of a book: each level as "price x quantity", best first. An empty list means an empty side."""
+
+    symbol: str
+    bids: tuple[str, ...] | None = None
+    offers: tuple[str, ...] | None = None
+
+
+class TradesExpect(Struct, frozen=True, kw_only=True):
+    """What has traded since the scenario began."""
+
+    symbol: str
+    count: Annotated[int | None, COUNT] = None
+    last_price: Annotated[str | None, DECIMAL, "dollars"] = None
+    qty: Annotated[str | None, DECIMAL, "contracts in all"] = None
+
+
+class WebhookExpect(Struct, frozen=True, kw_only=True):
+    """Webhook deliveries since the scenario began."""
+
+    type: Annotated[str, "kyc.approved, kyc.rejected"] = ""
+    external_id: str = ""
+    count: Annotated[int, COUNT] = 1
+
+
+class Expect(Struct, frozen=True, kw_only=True):
+    """What must hold after the step: all that is given. Most checks may be one mapping or a list of them."""
+
+    status: Annotated[int | None, ORDINAL, "HTTP status of the call"] = None
+    code: Annotated[int | None, COUNT, "gRPC status code of the call"] = None
+    json: Annotated[Any, "part of the answer: mappings match by their keys, lists item by item, numbers by value"] = UNSET
+    header: Annotated[dict[str, str], "headers of the answer, by name"] = field(default_factory=dict)
+    instrument: Annotated[tuple[InstrumentExpect, ...], several(InstrumentExpect)] = ()
+    open_orders: Annotated[int | OpenOrdersExpect | None, Either(COUNT, record(OpenOrdersExpect)), "a count, or a mapping that says whose"] = None
+    balance: Annotated[tuple[BalanceExpect, ...], several(BalanceExpect)] = ()
+    position: Annotated[tuple[PositionExpect, ...], several(PositionExpect)] = ()
+    order: Annotated[tuple[OrderExpect, ...], several(OrderExpect)] = ()
+    book: Annotated[tuple[BookExpect, ...], several(BookExpect)] = ()
+    trades: Annotated[tuple[TradesExpect, ...], several(TradesExpect)] = ()
+    webhook: Annotated[tuple[WebhookExpect, ...], several(WebhookExpect)] = ()
+    digest: Annotated[str | None, "journal digest at this point"] = None
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One step: at most one thing done, then what is expected."""
+
+    at: Annotated[Instant | str | None, MOMENT, 'an instant, or "+30s" after the step before; at once when left out'] = None
+    name: Annotated[str, "shown in the report; also the client order id of an order"] = ""
+    order: OrderEntry | None = None
+    cancel: CancelStep | None = None
+    state: StateStep | None = None
+    settle: SettleStep | None = None
+    price: PriceStep | None = None
+    event: EventStep | None = None
+    fund: FundStep | None = None
+    kyc: KycStep | None = None
+    fault: FaultEntry | None = None
+    clear_fault: Annotated[str, "id of a fault to remove"] = ""
+    quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = field(default_factory=dict)
+    assumption: Annotated[dict[str, str], "value by assumption"] = field(default_factory=dict)
+    advance: Annotated[Span | None, SPAN, "let so much time pass"] = None
+    call: CallStep | None = None
+    expect: Expect | None = None

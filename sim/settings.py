@@ -1,0 +1,48 @@
+"""How a simulation is run, as opposed to what happens in it: nothing here changes what the exchange decides from the same inputs.
+
+The scenario says what the world is; settings say what the process around it does: which clocks it trusts, what it adds to answers, whom it may call.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Latency: TypeAlias = Literal["elide", "hold"]
+ClientClock: TypeAlias = Literal["virtual", "wall", "either"]
+WebhookClock: TypeAlias = Literal["auto", "virtual", "wall"]
+
+MEBIBYTE = 1 << 20
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """Settings of one process.
+
+    | Field | Means |
+    |---|---|
+    | host | address the listeners bind; anything but loopback makes the control plane ask for a token |
+    | latency | on a manual clock, a reply that takes virtual time leaves at once and names that time ("elide") or waits for the clock ("hold") |
+    | opaque | no `x-sim-*` header or trailer leaves the process |
+    | vendor_prefix | prefix of the vendor-prefixed JSON names of §2.10, empty for the neutral ones |
+    | client_clock | by which clock token assertions and signed timestamps of clients are judged |
+    | audience, token_url | what an assertion may name as `aud`: the exchange address and the token endpoint |
+    | webhook_clock | which clock stamps webhook deliveries; auto is virtual now while a real receiver would believe it |
+    | webhook_hosts | hosts besides loopback that webhooks may go to, in lower case |
+    | max_body | largest request body and WebSocket frame accepted, bytes |
+    | stream_buffer | bytes a stream may have waiting for a slow reader before it is dropped |
+    | docs_url | address of the docs listener, for links |
+    """
+
+    host: str = "127.0.0.1"
+    latency: Latency = "elide"
+    opaque: bool = False
+    vendor_prefix: str = ""
+    client_clock: ClientClock = "either"
+    audience: str = ""
+    token_url: str = ""
+    webhook_clock: WebhookClock = "auto"
+    webhook_hosts: tuple[str, ...] = ()
+    max_body: int = MEBIBYTE
+    stream_buffer: int = 64 * MEBIBYTE
+    docs_url: str = ""

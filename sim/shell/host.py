@@ -1,0 +1,273 @@
+"""The serial inbox: everything a socket receives reaches the simulation here, and everything the simulation does leaves from here.
+
+All shells run in one event loop, and a call on the simulation runs to completion, so calling it is the queue. The host brings a paced clock up to date
+before each input, applies effects in order, holds replies that take time, and lets the clock driver or a command move time step by step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sim.api.traffic import Close, Effect, Fired, Outcome, Post, Reply, Send
+from sim.kernel.instants import Instant, Span, format_seconds
+from sim.shell.channel import Channel
+from sim.shell.clock_driver import MANUAL, ClockDriver, ClockMode
+from sim.shell.webhook_sender import Answered, WebhookSender
+
+if TYPE_CHECKING:
+    from sim.simulation import Simulation
+
+log = logging.getLogger("sim.shell")
+
+# Longest real time a step waits for webhook receivers; an attempt itself gives up after 5 s, and its retry is due later in virtual time.
+_SETTLE_S = 10.0
+# A long advance lets sockets have a turn at least this often.
+_STEPS_PER_BREATH = 64
+
+UNAVAILABLE = 14
+TOO_SLOW = Close(0, UNAVAILABLE, "stream dropped: the client reads too slowly", 1013)
+STOPPING = Close(0, UNAVAILABLE, "the simulator is stopping", 1001)
+STARTED_OVER = Close(0, UNAVAILABLE, "the simulation was moved to another moment", 1012)
+
+
+class Host:
+    """A simulation with a clock driver, streams and a webhook sender around it. Belongs to one event loop."""
+
+    def __init__(self, simulation: Simulation, clock: ClockMode = MANUAL) -> None:
+        self.simulation = simulation
+        self.settings = simulation.settings
+        self.held: list[tuple[Instant, int, asyncio.Future[None]]] = []
+        self._held_count = 0
+        self._channels: dict[int, Channel] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._moving = asyncio.Lock()
+        self.webhooks = WebhookSender(
+            self.settings, now=lambda: self.simulation.now, secret_for=lambda key: self.simulation.secret_for(key), answered=self._webhook_answered
+        )
+        self.driver = ClockDriver(self, clock)
+        self.driver.rearm()
+
+    # ---- inputs
+
+    def rest(
+        self, plane: str, verb: str, path: str, query: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0
+    ) -> Reply:
+        """One HTTP request."""
+        self._arrive()
+        outcome = self.simulation.rest(plane, verb, path, query, headers, body, peer=peer, wall=time.time_ns(), oversize=oversize)
+        return self._replied(outcome)
+
+    def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> Reply:
+        """One unary gRPC request."""
+        self._arrive()
+        return self._replied(self.simulation.rpc(method, metadata, message, peer=peer, wall=time.time_ns()))
+
+    def open(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str, *, web_socket: bool = False) -> Channel | Reply:
+        """A stream begins: the channel of its frames, or the reply that refuses it."""
+        self._arrive()
+        outcome = self.simulation.open(method, metadata, message, peer=peer, wall=time.time_ns(), web_socket=web_socket)
+        if outcome.reply is not None:
+            return self._replied(outcome)
+        channel = self._channels[outcome.stream] = Channel(outcome.stream, self.settings.stream_buffer)
+        self.apply(outcome.effects)
+        return channel
+
+    def frame(self, channel: Channel, message: bytes) -> None:
+        """A client's frame; ignored when the stream has ended on our side."""
+        if self._channels.get(channel.stream) is channel:
+            self._arrive()
+            self.apply(self.simulation.frame(channel.stream, message).effects)
+
+    def hangup(self, channel: Channel) -> None:
+        """The client's side of a stream is gone; nothing to do when ours ended first."""
+        if self._channels.get(channel.stream) is channel:
+            del self._channels[channel.stream]
+            channel.end(STOPPING, at_once=True)
+            self._arrive()
+            self.apply(self.simulation.hangup(channel.stream).effects)
+
+    async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
+        """A tester's action that changes the world; answers when what it set off has settled. Raises Refusal."""
+        self._arrive()
+        outcome = self.simulation.control(action, subject, arguments)
+        self.apply(outcome.effects)
+        await self.settled()
+        return outcome.value
+
+    def _arrive(self) -> None:
+        if self.driver.paced:
+            self.driver.catch_up()
+
+    def _replied(self, outcome: Outcome) -> Reply:
+        if outcome.effects:
+            self.apply(outcome.effects)
+        self.driver.rearm()
+        if outcome.reply is None:
+            raise AssertionError("a call without a reply")
+        return outcome.reply
+
+    def _webhook_answered(self, attempt: Post, answer: Answered) -> None:
+        self._arrive()
+        self.apply(self.simulation.answer(attempt.attempt, answer.status, answer.error, answer.retry_after).effects)
+        self.driver.rearm()
+
+    # ---- effects
+
+    def apply(self, effects: list[Effect]) -> None:
+        """Hand frames, ends and webhook attempts to those who carry them out, in order."""
+        for effect in effects:
+            if isinstance(effect, Send):
+                channel = self._channels.get(effect.stream)
+                if channel is not None and not channel.push(effect.frame):
+                    self._drop(channel)
+            elif isinstance(effect, Close):
+                ended = self._channels.pop(effect.stream, None)
+                if ended is not None:
+                    ended.end(effect)
+            else:
+                self.webhooks.post(effect)
+
+    def _drop(self, channel: Channel) -> None:
+        channel.end(TOO_SLOW, at_once=True)
+        # As an input of its own, after the present one has been applied.
+        asyncio.get_running_loop().call_soon(self.hangup, channel)
+
+    # ---- replies that take time
+
+    def elapsed(self, reply: Reply) -> Span:
+        """Virtual time a reply takes from now."""
+        return max(0, reply.ready_at - self.simulation.now)
+
+    def elides(self, reply: Reply) -> str:
+        """Seconds of virtual time that a reply which leaves at once should have taken, as text; "" when it takes none or is held."""
+        span = self.elapsed(reply)
+        return format_seconds(span) if span and not self._holds() else ""
+
+    def holds(self, reply: Reply) -> bool:
+        """Whether a reply has to wait for the clock."""
+        return reply.ready_at > self.simulation.now and self._holds()
+
+    def _holds(self) -> bool:
+        return self.driver.mode.mode != "manual" or self.settings.latency == "hold"
+
+    async def ready(self, reply: Reply) -> None:
+        """Wait until a held reply may leave."""
+        future = asyncio.get_running_loop().create_future()
+        self._held_count += 1
+        heapq.heappush(self.held, (reply.ready_at, self._held_count, future))
+        self.driver.reply_held()
+        try:
+            await future
+        finally:
+            if future.cancelled():
+                self._release()
+
+    def _release(self, *, everything: bool = False) -> None:
+        """Let replies go whose time has come, and forget those whose client is gone."""
+        now = self.simulation.now
+        while self.held and (everything or self.held[0][0] <= now or self.held[0][2].done()):
+            _, _, future = heapq.heappop(self.held)
+            if not future.done():
+                future.set_result(None)
+
+    # ---- time
+
+    def next_stop(self) -> Instant | None:
+        """When the next thing happens by itself: a timer, or a held reply that becomes ready."""
+        due = self.simulation.next_due()
+        ready = self.held[0][0] if self.held else None
+        return min(due, ready) if due is not None and ready is not None else ready if due is None else due
+
+    def step(self, to: Instant) -> Outcome:
+        """Move time to an instant in one input."""
+        outcome = self.simulation.advance_to(to)
+        self.apply(outcome.effects)
+        self._release()
+        return outcome
+
+    async def advance(self, to: Instant) -> list[Fired]:
+        """Move time to an instant, due instant by due instant, each settled before the next; everything that fired, in order."""
+        async with self._moving:
+            self._arrive()
+            fired: list[Fired] = []
+            steps = 0
+            while (stop := self.next_stop()) is not None and stop <= to:
+                outcome = self.step(max(stop, self.simulation.now))
+                fired += outcome.fired
+                steps += 1
+                await self.settled()
+                if outcome.effects or self.held or steps % _STEPS_PER_BREATH == 0:
+                    # Frames and released replies leave before time moves on.
+                    await asyncio.sleep(0)
+            if to != self.simulation.now or not steps:
+                fired += self.step(to).fired
+                await self.settled()
+            self.driver.rebase()
+        return fired
+
+    async def settled(self) -> None:
+        """Wait until webhook receivers have answered what was posted so far and what their answers set off, a bounded real time."""
+        if self.webhooks.busy and not await self.webhooks.idle(_SETTLE_S):
+            log.warning("a webhook receiver has not answered within %g s; going on without it", _SETTLE_S)
+
+    async def reset(self, seed: int | None = None) -> None:
+        """Back to the scenario's start."""
+        await self._travel(lambda: self.simulation.reset(seed))
+
+    async def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> str:
+        """Back to an instant or to right after an input; the new branch's name."""
+        branch = ""
+
+        def move() -> list[Effect]:
+            nonlocal branch
+            branch, effects = self.simulation.rewind(to=to, seq=seq)
+            return effects
+
+        await self._travel(move)
+        return branch
+
+    async def restore(self, name: str) -> None:
+        """To a named snapshot."""
+        await self._travel(lambda: self.simulation.restore(name))
+
+    async def _travel(self, move: Callable[[], list[Effect]]) -> None:
+        async with self._moving:
+            effects = move()
+            self.webhooks.abandon()
+            self.apply(effects)
+            self._end_channels(STARTED_OVER)
+            self._release(everything=True)
+            self.driver.rebase()
+
+    # ---- end
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run a task of the host's; a failure is logged, not lost."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (problem := task.exception()) is not None:
+            log.error("a task of the host failed", exc_info=problem)
+
+    def _end_channels(self, why: Close) -> None:
+        for channel in list(self._channels.values()):
+            channel.end(why)
+        self._channels.clear()
+
+    async def stop(self) -> None:
+        """End streams, let held replies go, send no more webhooks."""
+        self.driver.stop()
+        self._end_channels(STOPPING)
+        self._release(everything=True)
+        await self.webhooks.close()
+        for task in self._tasks:
+            task.cancel()

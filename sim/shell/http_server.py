@@ -1,0 +1,68 @@
+"""What every HTTP listener shares: a server that never shows a traceback or a version, bodies read up to a bound, errors as JSON."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+from msgspec import json
+
+from sim.kernel.instants import Instant
+from sim.shell.http_answer import Answer
+
+log = logging.getLogger("sim.shell")
+
+Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class _Protocol(web.RequestHandler):
+    """One connection."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+    ) -> web.StreamResponse:
+        """Answer to what is no HTTP, or to a failure of ours; the reason of the latter goes to the log, not to the client."""
+        if status >= 500:
+            log.error("a request failed: %s %s", request.method, request.path, exc_info=exc)
+        manager = self._manager
+        now = manager.now() if isinstance(manager, HttpServer) else 0
+        return error_answer(status, 13 if status >= 500 else 3, "internal error" if status >= 500 else "bad request", now=now, close=True)
+
+
+class HttpServer(web.Server):
+    """Low-level server of one listener: no router and no middleware between the parser and the handler."""
+
+    def __init__(self, handler: Handler, now: Callable[[], Instant]) -> None:
+        super().__init__(handler, handler_cancellation=True, access_log=None)
+        self.now = now
+
+    def __call__(self) -> web.RequestHandler:
+        """A protocol for a new connection."""
+        return _Protocol(self, loop=self._loop, **self._kwargs)
+
+
+def error_answer(status: int, code: int, message: str, *, now: Instant, close: bool = False, **more: Any) -> Answer:
+    """An error in the common shape `{"code", "message", "details": []}`, with extra keys."""
+    body = json.encode({"code": code, "message": message, "details": [], **more})
+    return Answer(status, body, content_type="application/json", now=now, close=close)
+
+
+async def read_body(request: web.BaseRequest, limit: int) -> tuple[bytes, int]:
+    """Body of a request and 0; or nothing and the size it has (as far as it was read) when that is over the limit."""
+    if not request.body_exists:
+        return b"", 0
+    declared = request.content_length
+    if declared is not None and declared > limit:
+        return b"", declared
+    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+        request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+    body = await request.content.readany()
+    while not request.content.at_eof():
+        body += await request.content.readany()
+        if len(body) > limit:
+            return b"", len(body)
+    return (body, 0) if len(body) <= limit else (b"", len(body))

@@ -1,0 +1,126 @@
+"""One plane's REST listener: HTTP in, `Host.rest`, HTTP out. Routing, methods and errors belong to the simulation."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from sim.api.traffic import Reply
+from sim.shell.http_answer import SERVER, Answer, Gone, header_text, http_date
+from sim.shell.http_server import HttpServer, error_answer, read_body
+
+if TYPE_CHECKING:
+    from sim.shell.host import Host
+
+# A slow body takes about this long in real time; the virtual clock has no part in how bytes trickle.
+_SLOW_PIECES = 8
+_SLOW_PAUSE_S = 0.1
+
+
+def rest_server(host: Host, plane: str) -> HttpServer:
+    """Server of the listener of a plane ("gateway", "retail", "exchange", "auth"). The retail one upgrades WebSockets."""
+    return HttpServer(RestListener(host, plane), lambda: host.simulation.now)
+
+
+class RestListener:
+    """Requests of one plane."""
+
+    def __init__(self, host: Host, plane: str) -> None:
+        self._host = host
+        self._plane = plane
+        self._max_body = host.settings.max_body
+        self._opaque = host.settings.opaque
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        host = self._host
+        path, _, query = _target(request).partition("?")
+        if self._plane == "retail" and request.headers.get("Upgrade", "").lower() == "websocket":
+            from sim.shell.websocket import serve_web_socket
+
+            return await serve_web_socket(host, request, path, self)
+        try:
+            body, oversize = await read_body(request, self._max_body)
+        except (web.RequestPayloadError, ValueError):
+            return error_answer(400, 3, "bad request", now=host.simulation.now, close=True)
+        reply = host.rest(self._plane, request.method, path, query, request.headers, body, request.remote or "", oversize)
+        return await self.render(request, reply)
+
+    async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
+        """HTTP answer of a reply, once it may leave."""
+        host = self._host
+        elided = host.elides(reply)
+        if host.holds(reply):
+            await host.ready(reply)
+        headers = self._headers(request, reply, elided)
+        if reply.chunks is not None:
+            return await self._stream(request, reply, headers)
+        answer = Answer(reply.status, reply.body, content_type=reply.content_type, now=host.simulation.now, headers=headers)
+        return await _disturbed(request, answer, reply.disturb) if reply.disturb else answer
+
+    def _headers(self, request: web.BaseRequest, reply: Reply, elided: str) -> list[tuple[str, str]]:
+        headers = [(name, value) for name, value in reply.headers if not (self._opaque and name.lower().startswith("x-sim-"))]
+        if reply.request_id:
+            headers.append(("x-request-id", reply.request_id))
+        correlation = request.headers.get("poly-correlation-id")
+        if correlation:
+            headers.append(("poly-correlation-id", correlation))
+        if elided and not self._opaque:
+            headers.append(("x-sim-elapsed", elided))
+        return headers
+
+    async def _stream(self, request: web.BaseRequest, reply: Reply, headers: list[tuple[str, str]]) -> web.StreamResponse:
+        response = web.StreamResponse(status=reply.status)
+        response.headers.update({"Content-Type": reply.content_type, "Date": http_date(self._host.simulation.now), "Server": SERVER})
+        for name, value in headers:
+            response.headers.add(name, header_text(value))
+        await response.prepare(request)
+        for chunk in reply.chunks or ():
+            await response.write(chunk)
+        await response.write_eof()
+        return response
+
+
+def _target(request: web.BaseRequest) -> str:
+    """Request target as it was sent, without scheme and host where a client sent them (absolute form)."""
+    target = request.raw_path
+    if target.startswith("/"):
+        return target
+    _, found, rest = target.partition("://")
+    slash = rest.find("/")
+    return (rest[slash:] if slash >= 0 else "/") if found else target
+
+
+async def _disturbed(request: web.BaseRequest, answer: Answer, disturbance: str) -> web.StreamResponse:
+    """Carry out a connection-level fault: "reset", "refuse", "half_close", "slow_body" or "hang"."""
+    transport = request.transport
+    if transport is None:
+        return Gone()
+    whole = answer.encode()
+    match disturbance:
+        case "half_close":
+            transport.write(whole[: whole.index(b"\r\n\r\n") + 4 + len(answer.content) // 2])
+            if transport.can_write_eof():
+                transport.write_eof()
+        case "slow_body":
+            piece = max(1, -(-len(whole) // _SLOW_PIECES))
+            for start in range(0, len(whole), piece):
+                transport.write(whole[start : start + piece])
+                await asyncio.sleep(_SLOW_PAUSE_S)
+        case "hang":
+            await asyncio.get_running_loop().create_future()
+        case _:
+            # A connection that was accepted cannot be refused any more; a reset before the first byte is what the client sees of either.
+            _reset(transport)
+    return Gone()
+
+
+def _reset(transport: asyncio.Transport) -> None:
+    plug = transport.get_extra_info("socket")
+    if plug is not None:
+        plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()

@@ -1,0 +1,208 @@
+"""gRPC: one generic handler for every method, bytes in and bytes out; what exists and what it answers belongs to the simulation.
+
+Only this module imports grpc.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+import grpc
+import grpc.aio
+
+from sim.api.traffic import Close, Reply
+from sim.shell.channel import Channel
+
+if TYPE_CHECKING:
+    from sim.shell.host import Host
+
+log = logging.getLogger("sim.shell")
+
+HEALTH_CHECK = "/grpc.health.v1.Health/Check"
+_SERVING = b"\x08\x01"  # HealthCheckResponse{status: SERVING}
+
+_OPTIONS = [
+    # A port that is taken is an error, not a share.
+    ("grpc.so_reuseport", 0),
+    # Clients that ping an idle channel are welcome.
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_ping_interval_without_data_ms", 1_000),
+    ("grpc.http2.max_ping_strikes", 0),
+]
+
+_STATUS = {int(status.value[0]): status for status in grpc.StatusCode}
+
+Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
+Trailers: TypeAlias = tuple[tuple[str, str], ...]
+
+
+class CouldNotListen(OSError):
+    """The port is taken, or the address is none of this machine's."""
+
+
+class RpcListener:
+    """The gRPC listener of a host."""
+
+    def __init__(self, host: Host, address: str, tls: tuple[bytes, bytes] | None = None) -> None:
+        """Bind `address` ("127.0.0.1:0" takes a free port); `tls` is a private key and a certificate chain, PEM. Raises CouldNotListen."""
+        self._server = grpc.aio.server(handlers=(_Handlers(host),), options=_OPTIONS)
+        try:
+            if tls is None:
+                self.port = self._server.add_insecure_port(address)
+            else:
+                self.port = self._server.add_secure_port(address, grpc.ssl_server_credentials([tls]))
+        except RuntimeError as problem:
+            raise CouldNotListen(address) from problem
+
+    async def start(self) -> None:
+        """Accept connections."""
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Stop accepting; calls in progress get a moment to end."""
+        await self._server.stop(0.2)
+
+
+class _Handlers(grpc.GenericRpcHandler):
+    """Finds the handler of a method by asking the simulation what kind it is."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._opaque = host.settings.opaque
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """Handler of a call; never None, so that unknown methods are inputs like any other."""
+        method = handler_call_details.method
+        if method == HEALTH_CHECK:
+            return grpc.unary_unary_rpc_method_handler(_healthy)
+        match self._host.simulation.rpc_kind(method):
+            case "unary":
+                return grpc.unary_unary_rpc_method_handler(self._guarded(self._unary, method))
+            case "server":
+                return grpc.unary_stream_rpc_method_handler(self._server_stream(method))
+            case "bidi":
+                return grpc.stream_stream_rpc_method_handler(self._bidi(method))
+            case _:
+                return grpc.stream_stream_rpc_method_handler(self._unknown(method))
+
+    def _guarded(self, call: Callable[[str, bytes, Context], Awaitable[bytes]], method: str) -> Callable[[bytes, Context], Awaitable[bytes]]:
+        async def handler(message: bytes, context: Context) -> bytes:
+            try:
+                return await call(method, message, context)
+            except grpc.aio.AbortError:
+                raise
+            except Exception:
+                await _failed(method, context)
+
+        return handler
+
+    async def _unary(self, method: str, message: bytes, context: Context) -> bytes:
+        reply = self._host.rpc(method, _metadata(context), message, _peer(context))
+        return await self._finish(reply, context)
+
+    async def _finish(self, reply: Reply, context: Context) -> bytes:
+        """Answer with a reply once it may leave; aborts the call when it is no success."""
+        host = self._host
+        elided = host.elides(reply)
+        if host.holds(reply):
+            await host.ready(reply)
+        trailers = self._trailers(reply, elided)
+        if reply.disturb:
+            await _disturbed(reply.disturb, context, trailers)
+        if reply.code:
+            await context.abort(_STATUS[reply.code], reply.message, trailers)
+        context.set_trailing_metadata(trailers)
+        return reply.body
+
+    def _trailers(self, reply: Reply, elided: str) -> Trailers:
+        trailers = [(name.lower(), value) for name, value in reply.headers if not (self._opaque and name.lower().startswith("x-sim-"))]
+        if reply.request_id:
+            trailers.append(("x-request-id", reply.request_id))
+        if elided and not self._opaque:
+            trailers.append(("x-sim-elapsed", elided))
+        return tuple((name, value if value.isascii() and value.isprintable() else ascii(value)[1:-1]) for name, value in trailers)
+
+    def _server_stream(self, method: str) -> Callable[[bytes, Context], AsyncIterator[bytes]]:
+        async def handler(message: bytes, context: Context) -> AsyncIterator[bytes]:
+            channel = await self._opened(method, message, context)
+            try:
+                while not isinstance(frame := await channel.take(), Close):
+                    yield frame
+            finally:
+                self._host.hangup(channel)
+            await _ended(frame, context)
+
+        return handler
+
+    def _bidi(self, method: str) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
+        async def handler(messages: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+            channel = await self._opened(method, b"", context)
+            # A client that half-closes keeps what it subscribed to until it cancels.
+            listener = self._host.spawn(self._listen(messages, channel))
+            try:
+                while not isinstance(frame := await channel.take(), Close):
+                    yield frame
+            finally:
+                listener.cancel()
+                self._host.hangup(channel)
+            await _ended(frame, context)
+
+        return handler
+
+    async def _listen(self, messages: AsyncIterator[bytes], channel: Channel) -> None:
+        async for message in messages:
+            self._host.frame(channel, message)
+
+    async def _opened(self, method: str, message: bytes, context: Context) -> Channel:
+        """Channel of a stream that was admitted; aborts the call otherwise."""
+        try:
+            opened = self._host.open(method, _metadata(context), message, _peer(context))
+            if isinstance(opened, Reply):
+                await self._finish(opened, context)
+                raise AssertionError(f"{method} was refused without a code")
+        except grpc.aio.AbortError:
+            raise
+        except Exception:
+            await _failed(method, context)
+        return opened
+
+    def _unknown(self, method: str) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
+        async def handler(messages: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
+            yield await self._guarded(self._unary, method)(b"", context)
+
+        return handler
+
+
+async def _healthy(message: bytes, context: Context) -> bytes:
+    return _SERVING
+
+
+async def _failed(method: str, context: Context) -> NoReturn:
+    log.exception("a call failed: %s", method)
+    await context.abort(grpc.StatusCode.INTERNAL, "internal error")
+
+
+async def _ended(close: Close, context: Context) -> None:
+    if close.code:
+        await context.abort(_STATUS[close.code], close.message)
+
+
+async def _disturbed(disturbance: str, context: Context, trailers: Trailers) -> None:
+    """What a connection-level fault looks like to a gRPC client: the call dies with UNAVAILABLE, or never ends."""
+    if disturbance == "hang":
+        await asyncio.get_running_loop().create_future()
+    if disturbance != "slow_body":
+        await context.abort(grpc.StatusCode.UNAVAILABLE, "connection reset by peer", trailers)
+
+
+def _metadata(context: Context) -> dict[str, str]:
+    return {str(key): value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+
+
+def _peer(context: Context) -> str:
+    """Address of the client: "ipv4:127.0.0.1:5000" and "ipv6:%5B::1%5D:5000" without kind and port."""
+    _, _, rest = context.peer().partition(":")
+    return rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "")

@@ -1,0 +1,32 @@
+"""A local certificate authority for `--tls`, made with trustme: nobody trusts it until told to, and it never leaves the directory given."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Identity(NamedTuple):
+    """What listeners need to speak TLS, and the file clients are told to trust."""
+
+    ca_file: Path
+    context: ssl.SSLContext
+    private_key: bytes
+    certificate_chain: bytes
+
+
+def make_identity(directory: Path, host: str) -> Identity:
+    """A fresh authority, written to `directory`/ca.pem, and a certificate for loopback and `host`."""
+    import trustme
+
+    authority = trustme.CA(organization_name="Sandbox exchange")
+    names = ["localhost", "127.0.0.1", "::1"]
+    leaf = authority.issue_cert(*names, *([host] if host not in (*names, "0.0.0.0", "::") else []))
+    directory.mkdir(parents=True, exist_ok=True)
+    ca_file = directory / "ca.pem"
+    authority.cert_pem.write_to_path(ca_file)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    leaf.configure_cert(context)
+    chain = b"".join(blob.bytes() for blob in leaf.cert_chain_pems)
+    return Identity(ca_file.resolve(), context, leaf.private_key_pem.bytes(), chain)

@@ -1,0 +1,66 @@
+"""WebSockets of the retail plane: the handshake is an input before the upgrade, frames are inputs, what the simulation sends are text frames.
+
+Protocol pings are answered by aiohttp and never reach the simulation; no timer of real time closes a socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from aiohttp import WSMsgType, web
+
+from sim.api.traffic import Close, Reply
+from sim.shell.channel import Channel
+from sim.shell.http_answer import SERVER, http_date
+from sim.shell.http_server import error_answer
+
+if TYPE_CHECKING:
+    from sim.shell.host import Host
+    from sim.shell.rest import RestListener
+
+
+async def serve_web_socket(host: Host, request: web.BaseRequest, path: str, listener: RestListener) -> web.StreamResponse:
+    """Serve one socket from handshake to close. A refused handshake is answered as plain HTTP."""
+    # Compression would make frame sizes depend on zlib's version; autoping answers pings.
+    socket = web.WebSocketResponse(autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body)
+    if not socket.can_prepare(request):
+        return error_answer(400, 3, "no valid WebSocket handshake", now=host.simulation.now, close=True)
+    opened = host.open(path, request.headers, b"", request.remote or "", web_socket=True)
+    if isinstance(opened, Reply):
+        return await listener.render(request, opened)
+    socket.headers["Date"] = http_date(host.simulation.now)
+    socket.headers["Server"] = SERVER
+    writer: asyncio.Task[None] | None = None
+    try:
+        await socket.prepare(request)
+        writer = host.spawn(_write(socket, opened))
+        async for message in socket:
+            if message.type == WSMsgType.TEXT:
+                host.frame(opened, message.data.encode())
+            elif message.type == WSMsgType.BINARY:
+                host.frame(opened, message.data)
+    finally:
+        ended_by_us = opened.ended
+        host.hangup(opened)
+        if writer is not None:
+            if ended_by_us:
+                await writer
+            else:
+                writer.cancel()
+    return socket
+
+
+async def _write(socket: web.WebSocketResponse, channel: Channel) -> None:
+    try:
+        while not isinstance(frame := await channel.take(), Close):
+            await socket.send_frame(frame, WSMsgType.TEXT)
+        await socket.close(code=frame.web_socket_code, message=_close_reason(frame.message))
+    except ConnectionError:
+        # The reading side notices too, and hangs up.
+        return
+
+
+def _close_reason(text: str) -> bytes:
+    # A close frame carries at most 125 bytes, two of which are the code.
+    return text.encode()[:123].decode("utf-8", "ignore").encode()

@@ -1,0 +1,55 @@
+"""Saved moments of one run, so that a rewind replays little: one at the start, then at growing distances, at most `KEPT` of them.
+
+When the shelf is full every second snapshot is dropped and the distance doubles, so memory stays bounded and any input is at most one distance of
+replay away from a snapshot before it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sim.kernel.instants import Instant
+from sim.kernel.journal import Checkpoint, Journal
+
+KEPT = 16
+FIRST_DISTANCE = 1_000
+
+
+class Moment(NamedTuple):
+    """State right after an input. `checkpoint` lets the journal continue from here."""
+
+    at: Instant
+    checkpoint: Checkpoint
+    state: bytes
+
+
+class Snapshots:
+    """The shelf of automatic moments, oldest first, and the named ones."""
+
+    def __init__(self, start: Moment) -> None:
+        self._shelf = [start]
+        self.named: dict[str, Moment] = {}
+        self._distance = FIRST_DISTANCE
+        self._next = FIRST_DISTANCE
+
+    def due(self, seq: int) -> bool:
+        """Whether a moment should be kept now."""
+        return seq >= self._next
+
+    def keep(self, moment: Moment) -> None:
+        """Put a moment on the shelf."""
+        self._shelf.append(moment)
+        if len(self._shelf) > KEPT:
+            self._shelf[1:] = self._shelf[2::2]
+            self._distance *= 2
+        self._next = moment.checkpoint.seq + self._distance
+
+    def nearest(self, seq: int, journal: Journal) -> Moment:
+        """The latest moment at or before an input of the journal's present branch; later ones of other branches are dropped."""
+        self._shelf = [moment for moment in self._shelf if journal.on_branch(moment.checkpoint)]
+        found = self._shelf[0]
+        for moment in self._shelf:
+            if found.checkpoint.seq < moment.checkpoint.seq <= seq:
+                found = moment
+        self._next = seq + self._distance
+        return found

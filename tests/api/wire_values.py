@@ -1,0 +1,131 @@
+"""Arbitrary messages of every type of the contract, and the protobuf library's view of them. Shared by the tests of both codecs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from google.protobuf import json_format, message_factory
+from hypothesis import strategies as st
+
+from sim.api import transcode_protobuf
+from sim.api.transcode import Field, fields_of
+from sim.api.transcode_fields import INTEGER_RANGES, SPAN_MAX
+from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S
+from sim.messages import PACKAGES, Message, find, find_message
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+doubles = st.floats(allow_nan=False, allow_infinity=False).map(lambda value: value or 0.0)  # -0.0 is 0.0 to JSON readers
+plain = st.recursive(
+    st.none() | st.booleans() | doubles | texts,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
+    max_leaves=4,
+)
+_SCALARS: dict[str, st.SearchStrategy[Any]] = {
+    "string": texts,
+    "bool": st.booleans(),
+    "double": doubles,
+    "bytes": st.binary(max_size=5),
+    "timestamp": st.integers(EARLIEST, LATEST) | st.integers(0, 2**31).map(lambda second: second * NS_PER_S),
+    "duration": st.integers(-SPAN_MAX, SPAN_MAX) | st.integers(-100, 100).map(lambda second: second * NS_PER_S),
+    "struct": st.dictionaries(texts, plain, max_size=2),
+    "value": plain.filter(lambda value: value is not None),
+    "list_value": st.lists(plain, max_size=2),
+    **{kind: st.integers(*limits) for kind, limits in INTEGER_RANGES.items()},
+}
+
+
+def message_types(packages: dict[str, str] = PACKAGES) -> list[type[Message]]:
+    """Every Struct of the contract, sorted by name."""
+    found = {
+        value.__full_name__: value
+        for module in packages.values()
+        for value in vars(import_module(module)).values()
+        if inspect.isclass(value) and issubclass(value, Message) and value.__module__ == module
+    }
+    return [found[name] for name in sorted(found)]
+
+
+def messages(cls: type[Message], depth: int = 2) -> st.SearchStrategy[Any]:
+    """Arbitrary messages of a type; below `depth` levels they hold no further ones."""
+
+    @st.composite
+    def build(draw: st.DrawFn) -> Message:
+        values: dict[str, Any] = {}
+        chosen: dict[str, str] = {}
+        for field in fields_of(cls):
+            if not draw(st.booleans()):
+                continue
+            if field.oneof and chosen.setdefault(field.oneof, field.name) != field.name:
+                continue
+            if field.kind == "message" and not depth:
+                continue
+            values[field.attribute] = draw(_value(field, depth))
+        return cls(**values)
+
+    return build()
+
+
+def _value(field: Field, depth: int) -> st.SearchStrategy[Any]:
+    one = _element(field, depth)
+    if field.key_kind:
+        keys = st.booleans() if field.key_kind == "bool" else _SCALARS[field.key_kind]
+        return st.dictionaries(keys, one, max_size=2)
+    return st.lists(one, max_size=2) if field.repeated else one
+
+
+def _element(field: Field, depth: int) -> st.SearchStrategy[Any]:
+    if field.kind == "message":
+        return messages(find_message(field.type_name), depth - 1)
+    if field.kind == "enum":
+        members: Any = find(field.type_name)
+        return st.sampled_from([int(member) for member in members]) | st.integers(-5, 1000)
+    return _SCALARS[field.kind]
+
+
+def library_message(message: Message) -> Any:
+    """The same message as the protobuf library has it, built by reflection."""
+    descriptor = transcode_protobuf.descriptor_pool().FindMessageTypeByName(message.__full_name__)
+    target = message_factory.GetMessageClass(descriptor)()
+    _fill_message(message, target)
+    return target
+
+
+def _fill_message(message: Message, target: Any) -> None:
+    for field in fields_of(type(message)):
+        value = getattr(message, field.attribute)
+        fill = _FILL.get(field.kind)
+        if value is None:
+            continue
+        if fill is None:
+            if field.key_kind:
+                getattr(target, field.name).update(value)
+            elif field.repeated:
+                getattr(target, field.name).extend(value)
+            else:
+                setattr(target, field.name, value)
+        elif field.key_kind:
+            for key, inner in value.items():
+                fill(inner, getattr(target, field.name)[key])
+        elif field.repeated:
+            for inner in value:
+                fill(inner, getattr(target, field.name).add())
+        else:
+            getattr(target, field.name).SetInParent()
+            fill(value, getattr(target, field.name))
+
+
+def _fill_parsed(value: Any, target: Any) -> None:
+    json_format.ParseDict(value, target)
+
+
+_FILL: dict[str, Callable[[Any, Any], Any]] = {
+    "message": _fill_message,
+    "timestamp": lambda at, target: target.FromNanoseconds(at),
+    "duration": lambda span, target: target.FromNanoseconds(span),
+    "struct": _fill_parsed,
+    "value": _fill_parsed,
+    "list_value": _fill_parsed,
+}
