@@ -24,9 +24,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     | host | address the listeners bind; anything but loopback makes the control plane ask for a token |
     | latency | on a manual clock, a reply that takes virtual time leaves at once and names that time ("elide") or waits for the clock ("hold") |
     | opaque | no `x-sim-*` header or trailer leaves the process |
-    | vendor_prefix | prefix of the vendor-prefixed JSON names of §2.10, empty for the neutral ones |
+    | vendor_prefix | the vendor-prefixed JSON names of §2.10 instead of the neutral ones |
     | client_clock | by which clock token assertions and signed timestamps of clients are judged |
-    | audience, token_url | what an assertion may name as `aud`: the exchange address and the token endpoint |
+    | token_url | address of the token endpoint, which an assertion may name as its `aud` |
     | webhook_clock | which clock stamps webhook deliveries; auto is virtual now while a real receiver would believe it |
     | webhook_hosts | hosts besides loopback that webhooks may go to, in lower case |
     | max_body | largest request body and WebSocket frame accepted, bytes |
@@ -37,9 +37,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     latency: Latency = "elide"
     opaque: bool = False
-    vendor_prefix: str = ""
+    vendor_prefix: bool = False
     client_clock: ClientClock = "either"
-    audience: str = ""
     token_url: str = ""
     webhook_clock: WebhookClock = "auto"
     webhook_hosts: tuple[str, ...] = ()

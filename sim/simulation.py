@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Raw, Struct, json, msgpack
 
-from sim.api import control, sealing
-from sim.api.contract import load_contract
+from sim import catalogues, views
+from sim.api import sealing
+from sim.api.contract import Plane, load_contract
 from sim.api.handlers import handlers
 from sim.api.pipeline import Pipeline
 from sim.api.request_log import RequestLog
@@ -28,6 +29,7 @@ from sim.api.traffic import (
     Outcome,
     Post,
     Reply,
+    Resolve,
     RestCall,
     RpcCall,
     Send,
@@ -38,11 +40,14 @@ from sim.api.traffic import (
     recorded_input,
     without_nonce,
 )
-from sim.core.exchange import Exchange
-from sim.core.refusals import Code, Conflict, Refusal
+from sim.core.events import Event, Traded
+from sim.core.exchange import Exchange, State
+from sim.core.refusals import Code, Conflict, NotFound, Refusal
 from sim.kernel.instants import Instant, Span, format_instant
 from sim.kernel.journal import Header, Journal, read_line
-from sim.scenario.script import Script
+from sim.scenario.actions import act
+from sim.scenario.populate import populate
+from sim.scenario.script import Script, StepResult
 from sim.scenario.world import World, build_world
 from sim.settings import Settings
 from sim.snapshots import Moment, Snapshots
@@ -51,9 +56,14 @@ if TYPE_CHECKING:
     from sim.scenario.model import Scenario
 
 
+_read_state = msgpack.Decoder(tuple[State, list[StepResult]]).decode
+
+
 class _Out(Struct, omit_defaults=True):
     """What came of an input, as the journal shows it. `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame once."""
 
+    operation: str = ""
+    caller: str = ""
     status: int = 0
     code: int = 0
     body: Raw = Raw(b"null")
@@ -63,6 +73,7 @@ class _Out(Struct, omit_defaults=True):
     fired: list[Fired] = []
     events: list[Any] = []
     closed: list[Close] = []
+    resolved: list[tuple[str, int, Raw]] = []
     posts: list[str] = []
     frames: int = 0
     frames_crc: int = 0
@@ -84,7 +95,6 @@ class Simulation:
         self.settings = settings or Settings()
         self.seed = scenario.seed if seed is None else seed
         self.start = scenario.clock.start if start is None else start
-        self.world: World = build_world(scenario)
         self.contract = load_contract()
         self.vault: dict[str, bytes] = {}
         self.journal = Journal(self._header(), journal)
@@ -105,9 +115,9 @@ class Simulation:
 
     def _begin(self) -> None:
         """The world as the scenario has it at its start."""
-        self.exchange = Exchange(self.world, seed=self.seed, now=self.start)
-        self.exchange.apply_settings(self.settings)
-        self.exchange.apply_scenario(self.scenario)
+        self.world: World = build_world(self.scenario)
+        self.exchange = Exchange(seed=self.seed, now=self.start, webhook_hosts=self.settings.webhook_hosts)
+        populate(self.exchange, self.world, self.scenario)
         self.log = RequestLog()
         self.hub = Hub(self.exchange, self.contract)
         self.pipeline = Pipeline(self.exchange, self.contract, handlers(), self.log, self.settings)
@@ -139,7 +149,7 @@ class Simulation:
 
     def rest(
         self,
-        plane: str,
+        plane: Plane,
         verb: str,
         path: str,
         query: str,
@@ -248,12 +258,13 @@ class Simulation:
         try:
             outcome.stream, effects = self.hub.open(admitted)
             outcome.effects += effects
+            self.pipeline.begun(given, admitted)
         except Refusal as refusal:
             outcome.reply = self.pipeline.refuse_stream(given, admitted, refusal)
 
     def _controlled(self, given: Controlled, outcome: Outcome) -> object:
         try:
-            return control.act(self, given.action, given.subject, json.decode(given.arguments), outcome)
+            return act(self, given.action, given.subject, json.decode(given.arguments), outcome)
         except Refusal as refusal:
             return refusal
 
@@ -270,11 +281,16 @@ class Simulation:
         self._publish(outcome)
         for attempt in self.exchange.webhooks.take_attempts():
             outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret))
-        return [control.journal_form(event) for event in self.exchange.take_events()]
+        for registration in self.exchange.webhooks.take_settled():
+            outcome.effects.append(Resolve(registration.id, self.pipeline.complete("exchange", webhook_registration(registration))))
+        return [_journal_form(event) for event in self.exchange.take_events()]
 
     def _out(self, outcome: Outcome, events: list[Any]) -> _Out:
         reply = outcome.reply
         out = _Out(events=events, fired=outcome.fired, stream=outcome.stream)
+        entry = self.log.last(outcome.seq)
+        if entry is not None:
+            out.operation, out.caller = entry.operation, entry.caller
         if reply is not None:
             out.status, out.code, out.message = reply.status, reply.code, reply.message
             out.elapsed = max(0, reply.ready_at - self.now)
@@ -290,6 +306,8 @@ class Simulation:
                     out.frames_crc = zlib.crc32(last, out.frames_crc)
             elif isinstance(effect, Close):
                 out.closed.append(effect)
+            elif isinstance(effect, Resolve):
+                out.resolved.append((effect.awaits, effect.reply.status, Raw(effect.reply.body)))
             else:
                 out.posts.append(f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}")
         return out
@@ -300,7 +318,7 @@ class Simulation:
         return Moment(self.now, self.journal.checkpoint(), msgpack.encode((self.exchange.save(), self.script.save())))
 
     def _return_to(self, moment: Moment) -> None:
-        exchange_state, script_state = msgpack.decode(moment.state, type=tuple[Raw, Raw])
+        exchange_state, script_state = _read_state(moment.state)
         self.exchange.load(exchange_state)
         self.script.load(script_state)
         self.log.truncate(moment.checkpoint.seq)
@@ -382,9 +400,53 @@ class Simulation:
         """Signing secret behind a fingerprint; None in a replay, which has no secrets."""
         return self.vault.get(fingerprint)
 
+    def account_named(self, name: str) -> str:
+        """An account by its resource name, or that of a user or scripted participant. NotFound when there is none."""
+        user = self.world.parties.user(name) or self.exchange.firms.user(name)
+        account = user.account if user else name
+        if account not in self.exchange.trading.ledger:
+            raise NotFound(f"no account is called {name}", rule="control")
+        return account
+
+    def requests(self, *, operation: str | None = None, status: int | None = None, caller: str | None = None, since: int = 0) -> list[dict[str, Any]]:
+        """Rows of the request log."""
+        return self.log.select(operation=operation or "", status=status or 0, caller=caller or "", since=since)
+
+    def explain(self, request_id: str) -> dict[str, Any] | None:
+        """Why a call was refused."""
+        return self.log.explain(request_id)
+
+    def streams(self) -> list[dict[str, Any]]:
+        """Streams that are open."""
+        return self.hub.describe()
+
+    def deliveries(self) -> list[dict[str, Any]]:
+        """The webhook delivery log."""
+        return views.deliveries(self.exchange)
+
+    def state(self, what: str) -> object:
+        """A read-only view: books, orders, accounts, sessions, limits, breakers, instruments, ... NotFound for anything else."""
+        return views.view(self, what)
+
+    def catalogue(self, kind: str) -> list[dict[str, Any]]:
+        """Operations, quirks, faults or assumptions, with the values in force."""
+        return catalogues.rows(kind, self)
+
+    def metrics(self) -> dict[str, float]:
+        """Counters about itself, by Prometheus name with labels."""
+        return views.metrics(self)
+
     def journal_lines(self, since: int = 0) -> Iterator[bytes]:
         """Journal lines after the first `since` ones, as JSON."""
         return self.journal.lines(since)
+
+
+def _journal_form(event: Event) -> object:
+    """An event as the journal shows it; a trade's executions are events of their own, so the trade is named only."""
+    if isinstance(event, Traded):
+        trade = event.trade
+        return {"event": "Traded", "id": trade.id, "symbol": trade.symbol, "price": trade.price, "qty": trade.qty, "state": event.state}
+    return event
 
 
 def _library_versions() -> dict[str, str]:

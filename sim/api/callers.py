@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sim.api.contract import Operation, Plane
 from sim.api.traffic import NOBODY, Sealed
@@ -29,7 +30,7 @@ class Parties(Protocol):
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """An authenticated caller of one operation. `plane` is "grpc" there.
+    """An authenticated caller on a plane ("grpc" there).
 
     `account` is the account of the participant the call acts for, or of the API key; `accounts` are all that the caller may act for. `credential` is what
     the door found, which only the token issuer looks at.
@@ -45,6 +46,11 @@ class Caller(Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     peer: str = ""
     credential: Sealed = NOBODY
+
+    @property
+    def label(self) -> str:
+        """One name for the request log: the participant, else the firm, the key, or the address."""
+        return self.participant or self.firm or self.api_key or self.peer
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,44 +84,54 @@ _SIGNATURE_REMEDIES = {
 def authenticate(
     parties: Parties, operation: Operation, plane: Plane | None, sealed: Sealed, participant: str | None, peer: str = ""
 ) -> Caller:
-    """The caller of an operation on a plane (None: gRPC). `participant` is its x-participant-id. Raises Unauthenticated, MissingScope or PermissionDenied."""
+    """The caller of an operation on a plane (None: gRPC); `participant` is its x-participant-id. Unauthenticated, MissingScope, PermissionDenied otherwise."""
     policy = operation.credential_on(plane)
     if policy == "bearer":
-        return _firm_caller(parties, operation, plane or "grpc", sealed, participant, peer)
+        caller = _firm_caller(parties, plane or "grpc", sealed, peer)
+        if operation.scope and operation.scope not in caller.scopes:
+            raise MissingScope(operation.scope)
+        return _acting_for(parties, caller, operation.participant, participant)
     if policy == "api_key":
         return _key_caller(parties, plane or "grpc", sealed, peer)
     return Caller(plane=plane or "grpc", peer=peer, credential=sealed)
 
 
-def _firm_caller(parties: Parties, operation: Operation, plane: str, sealed: Sealed, header: str | None, peer: str) -> Caller:
+def names_of(parties: Parties, sealed: Sealed, participant: str | None) -> tuple[str, ...]:
+    """Names a call goes by before it is authenticated, the most precise first: what injected faults match. Claims nothing about its rights."""
+    if sealed.kind == "bearer":
+        firm = parties.credentials.firm_of(sealed.key)
+        names = (participant, firm and firm.name, firm and firm.client_id)
+    elif sealed.kind == "api_key":
+        key = parties.firms.api_key(sealed.key)
+        names = (key.participant if key else None, key.account if key else None, sealed.key)
+    else:
+        firm = parties.firms.by_client(sealed.key)
+        names = (None, firm and firm.name, sealed.key)
+    return tuple(name for name in names if name)
+
+
+def _acting_for(parties: Parties, caller: Caller, policy: str, header: str | None) -> Caller:
+    """The caller with the participant its header names, where the operation wants one ("optional": checked when sent, "not_needed": ignored)."""
+    if policy == "not_needed" or (policy == "optional" and not header) or caller.firm is None:
+        return caller
+    user = parties.firms.participant_of(parties.firms.require(caller.firm), header)
+    return replace(caller, participant=user.name, account=user.account)
+
+
+def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
     if sealed.kind != "bearer" or sealed.problem:
         problem = sealed.problem if sealed.kind == "bearer" else ""
-        raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES.get(problem, _BEARER_REMEDIES["malformed"]))
+        raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
     token = parties.credentials.authenticate(sealed.key, parties.ctx.now)
-    if operation.scope and operation.scope not in token.scopes:
-        raise MissingScope(operation.scope)
     firm = parties.firms.require(token.firm)
-    name = account = None
-    if operation.participant == "required" or (operation.participant == "optional" and header):
-        user = parties.firms.participant_of(firm, header)
-        name, account = user.name, user.account
-    return Caller(
-        plane=plane,
-        firm=firm.name,
-        client_id=firm.client_id,
-        participant=name,
-        account=account,
-        accounts=parties.firms.accounts_of(firm),
-        scopes=token.scopes,
-        peer=peer,
-    )
+    return Caller(plane=plane, firm=firm.name, client_id=firm.client_id, accounts=parties.firms.accounts_of(firm), scopes=token.scopes, peer=peer)
 
 
 def _key_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
-    problem = sealed.problem if sealed.kind == "api_key" else ""
-    key = parties.firms.api_key(sealed.key) if sealed.kind == "api_key" and not problem else None
+    if sealed.kind != "api_key" or sealed.problem:
+        problem = sealed.problem if sealed.kind == "api_key" else ""
+        raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[problem])
+    key = parties.firms.api_key(sealed.key)
     if key is None:
-        if sealed.kind == "api_key" and not problem:
-            problem = "unknown_key"
-        raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES.get(problem, _SIGNATURE_REMEDIES["signature"]))
+        raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES["unknown_key"])
     return Caller(plane=plane, participant=key.participant or None, account=key.account, accounts=(key.account,), api_key=key.key_id, peer=peer)

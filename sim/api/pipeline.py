@@ -14,6 +14,7 @@ from sim.api.callers import Caller, authenticate
 from sim.api.contract import Contract, Operation, Plane
 from sim.api.errors import explanation, grpc_code, http_body, http_headers, http_status
 from sim.api.handles import AnyHandler
+from sim.api.pending import Pending
 from sim.api.prepared import Prepared
 from sim.api.request_log import Entry, RequestLog
 from sim.api.secrets import masked, secret_fields
@@ -37,6 +38,7 @@ from sim.core import refusals
 from sim.core.exchange import Exchange
 from sim.core.quirks import CAMEL_CASE_QUERY_IGNORED
 from sim.core.refusals import Refusal
+from sim.messages import Message
 from sim.settings import Settings
 
 # Planes that stop during maintenance (§1 item 5, rule W6): reference data, tokens and webhooks go on.
@@ -77,7 +79,7 @@ class Pipeline:
         caller: Caller | None = None
         ignored: list[str] = []
         try:
-            self._inject(call.plane, operation, call.credential.key)
+            self._inject(call.plane, operation, call)
             self._maintenance(call.plane, operation)
             match = self._route(found)
             self._size(call)
@@ -102,15 +104,11 @@ class Pipeline:
             if match.body == "":
                 request = query_decoder(cls, self._casing(call.plane))(call.query, ignored) if call.query else cls()
             elif call.form:
-                request = form_decoder(cls)(call.body, ignored)
+                request = form_decoder(cls)(call.body.encode(), ignored)
             elif call.binary:
                 raise BadBody("the body is not UTF-8")
-            elif match.body == "*":
-                request = json_decoder(cls)(call.body.encode() if call.body else b"{}", ignored)
             else:
-                request = query_decoder(cls, self._casing(call.plane))(call.query, ignored)
-                inner = type(getattr(request, match.body)) if getattr(request, match.body) is not None else cls
-                setattr(request, match.body, json_decoder(inner)(call.body.encode(), ignored))
+                request = json_decoder(cls)(call.body.encode() if call.body else b"{}", ignored)
             if match.path_params:
                 apply_path(request, match.path_params)
         except BadInput as wrong:
@@ -125,9 +123,11 @@ class Pipeline:
     def _render(self, operation: Operation, answer: Any, dialect: Dialect) -> Reply:
         ctx = self._exchange.ctx
         reply = Reply(ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
-        if isinstance(answer, Prepared):
+        if isinstance(answer, Pending):
+            reply.awaits = answer.awaits
+        elif isinstance(answer, Prepared):
             reply.body = answer.json(dialect)
-        elif isinstance(answer, Struct):
+        elif isinstance(answer, Message):
             encode = json_encoder(type(answer), dialect)
             reply.body = encode(answer)
             if secret_fields(type(answer)):
@@ -145,6 +145,12 @@ class Pipeline:
         encode = json_encoder(operation.response, dialect)
         reply.content_type = "application/json"
         reply.chunks = (b'{"result":%b}\n' % encode(part) for part in answer)
+
+    def complete(self, plane: Plane, answer: Message) -> Reply:
+        """The answer somebody was waiting for."""
+        ctx = self._exchange.ctx
+        encode = json_encoder(type(answer), dialect_at(plane, ctx.now, vendor_prefix=self._vendor_prefix))
+        return Reply(body=encode(answer), ready_at=ctx.now, request_id=ctx.trace_id)
 
     # ---- gRPC
 
@@ -171,7 +177,7 @@ class Pipeline:
         return reply
 
     def _admit_rpc(self, call: RpcCall | StreamOpened, operation: Operation | None) -> Operation:
-        self._inject("exchange", operation, call.credential.key)
+        self._inject("grpc", operation, call)
         self._maintenance("exchange", operation)
         self._stage = "route"
         if operation is None or not operation.exists_at(self._exchange.ctx.now):
@@ -197,7 +203,7 @@ class Pipeline:
             if call.web_socket:
                 found = self._routers[plane].match("GET", call.method)
                 operation = found.operation if isinstance(found, Match) else None
-                self._inject(plane, operation, call.credential.key)
+                self._inject(plane, operation, call)
                 self._maintenance(plane, operation)
                 operation = self._route(found).operation
             else:
@@ -230,11 +236,18 @@ class Pipeline:
 
     # ---- stages shared by all
 
-    def _inject(self, plane: str, operation: Operation | None, caller: str) -> None:
+    def _inject(self, plane: str, operation: Operation | None, call: RestCall | RpcCall | StreamOpened) -> None:
         self._stage = "fault"
-        faults = self._exchange.faults
-        if faults.armed:
-            faults.strike(plane, operation.name if operation else "", caller)
+        if self._exchange.faults.armed:
+            self._exchange.faults.strike(plane, operation.name if operation else "", self._names(call), _symbol_of(call))
+
+    def _names(self, call: RestCall | RpcCall | StreamOpened) -> tuple[str, ...]:
+        """Every name the caller goes by, as far as it can be known before it is authenticated."""
+        names = [call.participant or "", call.credential.key, call.peer]
+        if call.credential.kind == "bearer":
+            token = self._exchange.credentials.token(call.credential.key)
+            names.append(token.firm if token else "")
+        return tuple(name for name in names if name)
 
     def _maintenance(self, plane: str, operation: Operation | None) -> None:
         self._stage = "maintenance"
@@ -300,9 +313,16 @@ class Pipeline:
             why = explanation(refusal, request_id=ctx.trace_id, operation=name, now=ctx.now)
             why["stage"] = self._stage
         if isinstance(call, RestCall):
-            plane, address = call.plane, f"{call.verb} {call.path}"
+            shown, address = str(call.plane), f"{call.verb} {call.path}"
         else:
-            plane, address = ("retail" if isinstance(call, StreamOpened) and call.web_socket else "grpc"), call.method
+            shown, address = ("retail" if isinstance(call, StreamOpened) and call.web_socket else "grpc"), call.method
         who = (caller.names or (caller.peer,))[0] if caller is not None else call.credential.key
-        self._log.add(Entry(int(ctx.trace_id, 16), ctx.now, plane, name, who, reply.status, reply.code, address, tuple(ignored), why))
+        self._log.add(Entry(int(ctx.trace_id, 16), ctx.now, shown, name, who, reply.status, reply.code, address, tuple(ignored), why))
 
+
+def _symbol_of(call: RestCall | RpcCall | StreamOpened) -> str:
+    """The instrument a REST call names in its path, for faults that match on it; a fault on other calls matches by operation and caller."""
+    if not isinstance(call, RestCall):
+        return ""
+    parts = call.path.split("/")
+    return next((part for before, part in zip(parts, parts[1:], strict=False) if before in ("orderbook", "markets", "instruments", "slug")), "")

@@ -52,6 +52,10 @@ class RequestLog:
         """Remember one more call."""
         self._entries.append(entry)
 
+    def last(self, seq: int) -> Entry | None:
+        """The call of an input, if that input, the latest, was one."""
+        return self._entries[-1] if self._entries and self._entries[-1].seq == seq else None
+
     def select(self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0) -> list[dict[str, Any]]:
         """Rows that match; `operation` may be "Service.Rpc" or the rpc's name alone, `since` is a seq."""
         return [

@@ -149,5 +149,5 @@ def _parts(template: str) -> Iterator[tuple[str, list[str]]]:
             yield "", [found[3]]
         elif found[1]:
             yield found[1], (found[2] or "*").split("/")
-    if end != len(template):
+    if not template or end != len(template):
         raise ValueError(f"not a path template: {template!r}")

@@ -1,8 +1,8 @@
 """Cryptography and secrets end at this door: what was found is the input (docs/architecture.md).
 
-A call comes in with tokens, signatures, SSNs and signing secrets; the sealed call that is journalled carries verdicts and keyed fingerprints. So a journal holds
-no secret, a replay verifies nothing, and the wall clock of a client leaves no trace in the digest. Fingerprints hide secrets from eyes and logs; somebody
-who holds the journal and its seed could still try all SSNs.
+A call comes in with tokens, signatures, SSNs and signing secrets; the sealed call that is journalled carries verdicts and keyed fingerprints. So a journal
+holds no secret, a replay verifies nothing, and the wall clock of a client leaves no trace in the digest. Fingerprints hide secrets from eyes and logs;
+somebody who holds the journal and its seed could still try all SSNs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import msgspec
 from msgspec.structs import replace
 
 from sim.api.callers import Parties
-from sim.api.contract import PLANES, load_contract
+from sim.api.contract import PLANES, Plane, load_contract
 from sim.api.signatures import judge_assertion, judge_request
 from sim.api.traffic import NOBODY, Input, RestCall, RpcCall, Sealed, StreamOpened
 from sim.core.assumptions import CLIENT_CLOCK
 from sim.core.credentials import fingerprint
-from sim.core.webhooks import secret_key
+from sim.core.webhook_wire import secret_key
 from sim.kernel.instants import Instant
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class House(Protocol):
 
 def seal_rest(
     house: House,
-    plane: str,
+    plane: Plane,
     verb: str,
     path: str,
     query: str,
@@ -144,9 +144,8 @@ def _token_call(house: House, host: str, path: str, body: bytes, form: bool, wal
     if fields is None:
         return NOBODY, seal_text(body, _key(house), house.vault).encode()
     credentials = house.exchange.credentials
-    settings = house.settings
-    addresses = {credentials.environment.audience, settings.audience.rstrip("/")} - {""}
-    endpoints = {settings.token_url, f"{settings.token_url.rstrip('/')}/oauth/token", f"http://{host}{path}", f"https://{host}{path}"}
+    addresses = {name.rstrip("/") for name in (credentials.environment.audience, *credentials.addresses)}
+    endpoints = {house.settings.token_url.rstrip("/"), f"http://{host}{path}", f"https://{host}{path}"}
     assertion = fields.get("client_assertion", "")
     judged = judge_assertion(
         assertion if isinstance(assertion, str) else "", house.exchange.firms, credentials.environment.name, addresses | endpoints, _clocks(house, wall)

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field, json, structs
 
+from sim.api.contract import Plane
 from sim.kernel.instants import Instant, Span
 from sim.kernel.journal import Line
 
@@ -41,7 +42,7 @@ class RestCall(Struct, frozen=True, tag="rest", omit_defaults=True):
     `body` is text; a body that is no UTF-8 travels as `binary`. `participant` is the x-participant-id header; other headers do not matter to the exchange.
     """
 
-    plane: str
+    plane: Plane
     verb: str
     path: str
     query: str = ""
@@ -139,6 +140,7 @@ class Reply(Struct, kw_only=True):
     """The answer to a call. `ready_at` is when it may leave; `code` is the gRPC status, `status` the HTTP one.
 
     `journal` is the body as the journal shows it where the real one holds a secret. `chunks` is a streamed body (CSV); `body` is then empty.
+    `awaits` is not empty while the answer depends on an input still to come: an effect `Resolve` of that name will bring it.
     """
 
     status: int = 200
@@ -152,6 +154,7 @@ class Reply(Struct, kw_only=True):
     journal: bytes | None = None
     chunks: Iterator[bytes] | None = None
     disturb: str = ""
+    awaits: str = ""
 
 
 class Send(Struct, frozen=True, tag="send"):
@@ -181,7 +184,14 @@ class Post(Struct, frozen=True, tag="post"):
     timeout: Span = 5_000_000_000
 
 
-Effect: TypeAlias = Send | Close | Post
+class Resolve(Struct, frozen=True, tag="resolve"):
+    """The answer that a reply was waiting for."""
+
+    awaits: str
+    reply: Reply
+
+
+Effect: TypeAlias = Send | Close | Post | Resolve
 
 
 class Fired(Struct, frozen=True):

@@ -7,21 +7,20 @@ Fields the message does not have are left alone; their paths are appended to the
 from __future__ import annotations
 
 import re
-from base64 import b64decode
-from binascii import Error as Base64Error
-from collections.abc import Callable
 from functools import cache
-from math import isfinite
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import msgspec
 
-from sim.api.transcode_fields import INTEGER_RANGES, BadBody, BadField, Field, fields_of, read_duration, read_moment
-from sim.messages import Message, find, find_message
+from sim.api.transcode_fields import BadBody, BadField, Field, fields_of
+from sim.api.transcode_json_values import Convert, element_reader, key_reader
+from sim.messages import Message, find_message
 
-Convert: TypeAlias = Callable[[Any, list[str]], Any]
 
-PLAIN_DEPTH_MAX = 100  # of free-form values; protobuf's own parsers stop there too
+DEPTH_MAX = 100  # protobuf's own parsers stop there too
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
 
 
 class JsonDecoder(Protocol):
@@ -39,11 +38,7 @@ def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> Jso
     read = _READERS[zero_unknown_enums].reader(cls)
 
     def decode(body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any:
-        ignored: list[str] = [] if unknown is None else unknown
-        try:
-            return read(parse_object(body) if isinstance(body, bytes) else body, ignored)
-        except RecursionError:
-            raise BadBody("nested too deeply") from None
+        return read(parse_object(body) if isinstance(body, bytes) else body, [] if unknown is None else unknown)
 
     return decode
 
@@ -52,17 +47,29 @@ def parse_object(body: bytes) -> dict[str, Any]:
     """The JSON object a body holds; {} for an empty one. `BadBody` for anything else."""
     if not body.strip():
         return {}
+    if _too_deep(body):
+        raise BadBody(f"nested deeper than {DEPTH_MAX} levels")
     try:
         found = msgspec.json.decode(body)
     except UnicodeDecodeError:
         raise BadBody("not UTF-8") from None
     except msgspec.DecodeError as refused:
         raise BadBody(f"not JSON: {refused}") from None
-    except RecursionError:
-        raise BadBody("nested too deeply") from None
     if not isinstance(found, dict):
         raise BadBody("not a JSON object")
     return found
+
+
+def _too_deep(body: bytes) -> bool:
+    """Whether objects and lists nest too deep. Counted here, since the parser's own limit is what is left of the stack, another one in every process."""
+    if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:
+        return False
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub(b"", body)):
+        depth += 1 if bracket in b"{[" else -1
+        if depth > DEPTH_MAX:
+            return True
+    return False
 
 
 class _Readers:
@@ -127,15 +134,6 @@ class _Readers:
         return element_reader(field, zero_unknown_enums=self._zero_unknown_enums)
 
 
-def element_reader(field: Field, *, zero_unknown_enums: bool = False) -> Convert:
-    """Converter of one value of a field that holds no message."""
-    if field.kind == "enum":
-        return _enum(find(field.type_name), zero_unknown_enums)
-    if field.kind in INTEGER_RANGES:
-        return _integer(*INTEGER_RANGES[field.kind])
-    return _CONVERTERS[field.kind]
-
-
 def _move(unknown: list[str], start: int, parent: str) -> None:
     for index in range(start, len(unknown)):
         name = unknown[index]
@@ -167,18 +165,7 @@ def _list(field: Field, element: Convert) -> Convert:
 
 def _map(field: Field, element: Convert) -> Convert:
     nullable = field.kind == "value"
-    read_key = _BOOL_KEYS.get if field.key_kind == "bool" else None
-    limits = INTEGER_RANGES.get(field.key_kind)
-
-    def key_of(text: str) -> Any:
-        if limits is not None:
-            return _integer(*limits)(text, [])
-        if read_key is not None:
-            key = read_key(text)
-            if key is None:
-                raise BadField("", 'expected "true" or "false" as key')
-            return key
-        return text
+    read_key = key_reader(field.key_kind)
 
     def convert(raw: Any, unknown: list[str]) -> dict[Any, Any]:
         if not isinstance(raw, dict):
@@ -189,7 +176,7 @@ def _map(field: Field, element: Convert) -> Convert:
             try:
                 if given is None and not nullable:
                     raise BadField("", "a map holds no nulls")
-                found[key_of(text)] = element(given, unknown)
+                found[read_key(text)] = element(given, unknown)
             except BadField as refused:
                 raise refused.under(f"[{text}]") from None
             if len(unknown) > seen:
@@ -199,136 +186,4 @@ def _map(field: Field, element: Convert) -> Convert:
     return convert
 
 
-_BOOL_KEYS = {"true": True, "false": False}
-
-
-_WHOLE = re.compile(r"-?[0-9]{1,20}")
-
-
-@cache
-def _integer(lowest: int, highest: int) -> Convert:
-    def convert(raw: Any, unknown: list[str]) -> int:
-        kind = type(raw)
-        whole = kind is int or (kind is float and raw.is_integer())
-        if not whole and not (kind is str and _WHOLE.fullmatch(raw)):
-            raise BadField("", "expected a whole number")
-        value = int(raw)
-        if not lowest <= value <= highest:
-            raise BadField("", "number out of range")
-        return value
-
-    return convert
-
-
-def _enum(enum: Any, zero_unknown: bool) -> Convert:
-    numbers = {name: int(member) for name, member in enum.__members__.items()}
-    number = _integer(*INTEGER_RANGES["int32"])
-
-    def convert(raw: Any, unknown: list[str]) -> int:
-        if isinstance(raw, str):
-            known = numbers.get(raw)
-            if known is not None:
-                return known
-            if zero_unknown:
-                return 0
-            raise BadField("", f"{raw[:100]!r} is no member of {enum.__name__}")
-        return int(number(raw, unknown))
-
-    return convert
-
-
-def _text(raw: Any, unknown: list[str]) -> str:
-    if type(raw) is not str:
-        raise BadField("", "expected text")
-    return raw
-
-
-def _bool(raw: Any, unknown: list[str]) -> bool:
-    if raw is not True and raw is not False:
-        raise BadField("", "expected true or false")
-    return raw
-
-
-def _double(raw: Any, unknown: list[str]) -> float:
-    try:
-        if type(raw) is float or type(raw) is int or (type(raw) is str and raw.isascii() and not _ODD.intersection(raw)):
-            value = float(raw)
-            if isfinite(value):
-                return value
-    except (ValueError, OverflowError):
-        pass
-    raise BadField("", "expected a number")
-
-
-_ODD = frozenset("_ \t\r\n\f\v")  # Python's float() takes these, JSON's numbers do not
-
-
-_STANDARD = str.maketrans("-_", "+/")  # both base64 alphabets are accepted, padded or not
-
-
-def _bytes(raw: Any, unknown: list[str]) -> bytes:
-    if type(raw) is str:
-        text = raw.rstrip("=").translate(_STANDARD)
-        try:
-            return b64decode(text + "=" * (-len(text) % 4), validate=True)
-        except (Base64Error, ValueError):
-            pass
-    raise BadField("", "expected base64")
-
-
-def _moment(raw: Any, unknown: list[str]) -> int:
-    if type(raw) is not str:
-        raise BadField("", "expected an RFC 3339 timestamp")
-    try:
-        return read_moment(raw)
-    except ValueError as refused:
-        raise BadField("", str(refused)) from None
-
-
-def _span(raw: Any, unknown: list[str]) -> int:
-    if type(raw) is not str:
-        raise BadField("", 'expected a duration ("1.5s")')
-    try:
-        return read_duration(raw)
-    except ValueError as refused:
-        raise BadField("", str(refused)) from None
-
-
-def _plain(raw: Any, unknown: list[str]) -> Any:
-    _require_shallow(raw, PLAIN_DEPTH_MAX)
-    return raw
-
-
-def _require_shallow(value: Any, depth: int) -> None:
-    if not isinstance(value, dict | list):
-        return
-    if not depth:
-        raise BadField("", "nested too deeply")
-    for inner in value.values() if isinstance(value, dict) else value:
-        _require_shallow(inner, depth - 1)
-
-
-def _plain_object(raw: Any, unknown: list[str]) -> Any:
-    if not isinstance(raw, dict):
-        raise BadField("", "expected an object")
-    return _plain(raw, unknown)
-
-
-def _plain_list(raw: Any, unknown: list[str]) -> Any:
-    if not isinstance(raw, list):
-        raise BadField("", "expected a list")
-    return _plain(raw, unknown)
-
-
-_CONVERTERS: dict[str, Convert] = {
-    "string": _text,
-    "bool": _bool,
-    "double": _double,
-    "bytes": _bytes,
-    "timestamp": _moment,
-    "duration": _span,
-    "struct": _plain_object,
-    "value": _plain,
-    "list_value": _plain_list,
-}
 _READERS = {False: _Readers(False), True: _Readers(True)}

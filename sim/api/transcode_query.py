@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
 from sim.api.transcode_fields import SCALARS, BadBody, BadField, Field, fields_of
-from sim.api.transcode_json_read import element_reader
+from sim.api.transcode_json_values import element_reader
 from sim.messages import Message, find_message
 
 Pairs: TypeAlias = Sequence[tuple[str, str]]

@@ -78,17 +78,23 @@ class Ladder:
         """Take an order out; its `leaves_qty` is still what the level counted, and must be 0 right after."""
         level = self.levels[order.price]
         level.count -= 1
-        if not level.count:
-            self.drop(level)
-            return
         level.qty -= order.leaves_qty
+        if not level.count:
+            self._drop(level)
+            return
         level.dead += 1
         if level.dead > _DEAD_TOLERATED and level.dead > level.count:
             level.queue = deque(waiting for waiting in level.queue if waiting.leaves_qty and waiting is not order)
             level.dead = 0
 
-    def drop(self, level: Level) -> None:
-        """Forget an emptied level."""
+    def take(self, level: Level, order: Order, qty: Qty) -> None:
+        """Count a fill of an order of a level; the caller lowers the order's `leaves_qty` right after."""
+        if order.leaves_qty > qty:
+            level.qty -= qty
+        else:
+            self.remove(order)
+
+    def _drop(self, level: Level) -> None:
         del self.levels[level.price]
         bits = self._bits = self._bits ^ 1 << (level.price - self._origin) // self._step
         self.best = self._origin + self._step * (bits.bit_length() - 1) if bits else 0

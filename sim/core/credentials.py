@@ -110,12 +110,13 @@ def fingerprint(token: str) -> str:
 
 
 class Credentials:
-    """Issues tokens and knows those in force."""
+    """Issues tokens and knows those in force. `addresses` are where the API of this environment really listens; clients may name one as audience."""
 
     def __init__(self, ctx: Context, firms: Firms, environment: Environment | None = None) -> None:
         self._ctx = ctx
         self._firms = firms
         self.environment = environment or Environment()
+        self.addresses: tuple[str, ...] = ()
         self._state = CredentialsState()
 
     def issue(self, request: TokenRequest) -> Grant:
@@ -133,6 +134,10 @@ class Credentials:
             raise OAuthRefusal("access_denied", 403, "audience is not this environment's API", remedy=f"send audience={self.environment.audience}")
         return self._grant(firm)
 
+    def token(self, fingerprint: str) -> IssuedToken | None:
+        """The token of a fingerprint, in force or expired; None when it is unknown."""
+        return self._state.tokens.get(fingerprint)
+
     def authenticate(self, token: str, now: Instant) -> IssuedToken:
         """What the token of a fingerprint allows now. Unauthenticated when it is unknown here or has expired."""
         found = self._state.tokens.get(token)
@@ -141,6 +146,11 @@ class Credentials:
         if found is None:
             raise Unauthenticated(rule="S5.1-4", remedy="this token was not issued here: wrong environment, or from before a reset; get a new one")
         raise Unauthenticated(rule="S5.1-4", remedy="the token has expired; get a new one before its expires_in has passed")
+
+    def firm_of(self, token: str) -> Firm | None:
+        """The firm a token was issued to, whether or not it has expired."""
+        found = self._state.tokens.get(token)
+        return self._firms.require(found.firm) if found else None
 
     def _check_form(self, request: TokenRequest) -> None:
         if request.grant_type != GRANT_TYPE:

@@ -6,31 +6,33 @@ Events are collected in order on the context; `flush` adds the book changes they
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from sim.core.assets import Asset, Assets
 from sim.core.context import Context
-from sim.core.credentials import Credentials, CredentialsState
-from sim.core.events import Event
-from sim.core.faults import Faults, FaultsState
+from sim.core.credentials import Credentials, CredentialsState, Environment
+from sim.core.events import Event, KycDecided
+from sim.core.faults import FaultAction, Faults, FaultsState
 from sim.core.firms import Firms, FirmsState
-from sim.core.instruments import Instruments
+from sim.core.games import Game, Games
+from sim.core.instruments import Instrument, Instruments
 from sim.core.kyc import Kyc, KycState
 from sim.core.maintenance import Maintenance, MaintenanceState
 from sim.core.rate_limits import RateLimits, RateLimitsState
 from sim.core.trading import Trading, TradingState
+from sim.core.vocabulary import InstrumentState
 from sim.core.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
 
 if TYPE_CHECKING:
-    from sim.scenario.world import World
+    from sim.scenario.reference import Reference
 
 
 class State(Struct):
-    """Everything about an exchange that changes, as one value; the world it was built from is not in it."""
+    """Everything about an exchange that changes, as one value. Terms of instruments that were there from the start are not in it."""
 
     now: Instant
     timers: tuple[int, list[Timer]]
@@ -38,6 +40,7 @@ class State(Struct):
     ids: dict[str, int]
     assumptions: dict[str, bool | int | str]
     quirks: dict[str, tuple[int, int]]
+    listed: list[Instrument]
     trading: TradingState
     firms: FirmsState
     credentials: CredentialsState
@@ -46,3 +49,146 @@ class State(Struct):
     rate_limits: RateLimitsState
     maintenance: MaintenanceState
     faults: FaultsState
+    assets: list[Asset]
+    games: dict[str, Game]
+    suspended: list[str]
+
+
+class Exchange:
+    """Every component, and virtual now. Bare at first: a scenario lists instruments, enrols firms and opens accounts.
+
+    `reference` is what the gateway shows of leagues, events and markets; the core carries it for the handlers and never looks inside.
+    """
+
+    def __init__(self, *, seed: int, now: Instant, environment: Environment | None = None, webhook_hosts: tuple[str, ...] = ()) -> None:
+        ctx = self.ctx = Context(seed=seed, now=now)
+        self.instruments = Instruments()
+        self.trading = Trading(ctx, self.instruments)
+        self.faults = Faults(ctx)
+        self.firms = Firms(ctx)
+        self.credentials = Credentials(ctx, self.firms, environment)
+        self.kyc = Kyc(ctx, self._enroll)
+        self.webhooks = Webhooks(ctx, hosts=webhook_hosts, tamper=self._tamper)
+        self.rate_limits = RateLimits(ctx)
+        self.maintenance = Maintenance(ctx, self)
+        self._suspended: list[str] = []
+        self.assets = Assets(ctx)
+        self.games = Games(ctx)
+        self.reference: Reference
+        self.published = 0
+        self._told = 0
+
+    @property
+    def now(self) -> Instant:
+        """Virtual now."""
+        return self.ctx.now
+
+    def takes(self, span: Span) -> None:
+        """The answer being made takes so much virtual time."""
+        self.ctx.elapsed += span
+
+    # ---- wiring
+
+    def _enroll(self, firm: str, display_name: str) -> tuple[str, str]:
+        """An approved person gets a user of the firm and an empty account."""
+        user = self.firms.onboard(firm, display_name)
+        self.trading.open_account(user.account)
+        return user.name, user.account
+
+    # Maintenance (rule W2): orders are canceled and open instruments suspended before the window, and open again after it.
+
+    def before_begin(self) -> None:
+        """The lead before a window."""
+        trading = self.trading
+        trading.cancel_all()
+        for instrument in self.instruments:
+            if trading.state(instrument.symbol) is InstrumentState.OPEN:
+                trading.change_state(instrument.symbol, InstrumentState.SUSPENDED, hold=False)
+                self._suspended.append(instrument.symbol)
+
+    def begin(self) -> None:
+        """The window begins: the pipeline refuses from here on, and the hub ends streams when it hears of it."""
+
+    def end(self) -> None:
+        """The window is over: what was open before opens again."""
+        for symbol in self._suspended:
+            if self.trading.state(symbol) is InstrumentState.SUSPENDED:
+                self.trading.change_state(symbol, InstrumentState.OPEN, hold=False)
+        self._suspended = []
+
+    def _tamper(self, kind: str, firm: str) -> FaultAction | None:
+        return self.faults.pick("webhook", kind, (firm,))
+
+    # ---- time and events
+
+    def fire(self, timer: Timer) -> bool:
+        """Hand a timer to its component; False when none of them owns its kind."""
+        return (
+            self.trading.fire(timer) or self.kyc.fire(timer) or self.webhooks.fire(timer) or self.maintenance.fire(timer)
+        )
+
+    def flush(self) -> None:
+        """Let events have their consequences: firms are told of verifications, changed books are announced."""
+        self.trading.flush()
+        events = self.ctx.events
+        while self._told < len(events):
+            event = events[self._told]
+            self._told += 1
+            if isinstance(event, KycDecided):
+                self.webhooks.decided(event)
+
+    def take_events(self) -> list[Event]:
+        """Everything that has happened since the last take, in order."""
+        events = self.ctx.events
+        self.ctx.events = []
+        self.published = self._told = 0
+        return events
+
+    # ---- state
+
+    def save(self) -> State:
+        """The whole state, not copied: encode it before anything else happens."""
+        ctx = self.ctx
+        return State(
+            now=ctx.now,
+            timers=ctx.timers.save(),
+            entropy=ctx.entropy.save(),
+            ids=ctx.ids.save(),
+            assumptions=ctx.assumptions.save(),
+            quirks=ctx.quirks.save(),
+            listed=self.instruments.added(),
+            trading=self.trading.save(),
+            firms=self.firms.save(),
+            credentials=self.credentials.save(),
+            kyc=self.kyc.save(),
+            webhooks=self.webhooks.save(),
+            rate_limits=self.rate_limits.save(),
+            maintenance=self.maintenance.save(),
+            faults=self.faults.save(),
+            assets=self.assets.save(),
+            games=self.games.save(),
+            suspended=self._suspended,
+        )
+
+    def load(self, state: State) -> None:
+        """Become what was saved."""
+        ctx = self.ctx
+        ctx.now = state.now
+        ctx.timers.load(state.timers)
+        ctx.entropy.load(state.entropy)
+        ctx.ids.load(state.ids)
+        ctx.assumptions.load(state.assumptions)
+        ctx.quirks.load(state.quirks)
+        self.instruments.restore(state.listed)
+        self.trading.load(state.trading)
+        self.firms.load(state.firms)
+        self.credentials.load(state.credentials)
+        self.kyc.load(state.kyc)
+        self.webhooks.load(state.webhooks)
+        self.rate_limits.load(state.rate_limits)
+        self.maintenance.load(state.maintenance)
+        self.faults.load(state.faults)
+        self.assets.load(state.assets)
+        self.games.load(state.games)
+        self._suspended = list(state.suspended)
+        self.take_events()

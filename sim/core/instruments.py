@@ -6,10 +6,11 @@ Scales and ticks are read per instrument and never inferred (§2.6); two instrum
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct, field
 
-from sim.core.quantities import CASH_SCALE, Price, Qty, decimal_text, is_decimal_scale
+from sim.core.quantities import CASH_SCALE, Notional, Price, Qty, decimal_text, is_decimal_scale
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant, Span
@@ -48,6 +49,8 @@ class Instrument(Struct, frozen=True, kw_only=True):
     price_high: Price = 99
     size_low: Qty | None = None
     size_high: Qty | None = None
+    notional_low: Notional | None = None
+    notional_high: Notional | None = None
     created: Instant = 0
     start: Instant = 0
     expiration: Instant = 0
@@ -91,12 +94,13 @@ class Instrument(Struct, frozen=True, kw_only=True):
 
 
 class Instruments:
-    """All instruments by symbol, in order of listing. Listing by hand adds; nothing is ever removed (history refers to it)."""
+    """All instruments by symbol, in order of listing. Nothing is ever removed while time goes forward: history refers to it."""
 
-    __slots__ = ("_by_symbol",)
+    __slots__ = ("_base", "_by_symbol")
 
     def __init__(self, instruments: tuple[Instrument, ...] = ()) -> None:
         self._by_symbol = {instrument.symbol: instrument for instrument in instruments}
+        self._base = len(self._by_symbol)
 
     def __iter__(self) -> Iterator[Instrument]:
         return iter(self._by_symbol.values())
@@ -121,3 +125,18 @@ class Instruments:
     def add(self, instrument: Instrument) -> None:
         """List one more."""
         self._by_symbol[instrument.symbol] = instrument
+
+    def settle_base(self) -> None:
+        """Those listed so far are the world as it begins; the ones after it are part of the state that is saved."""
+        self._base = len(self._by_symbol)
+
+    def added(self) -> list[Instrument]:
+        """Those listed since the beginning, in order."""
+        return list(islice(self._by_symbol.values(), self._base, None))
+
+    def restore(self, added: list[Instrument]) -> None:
+        """The beginning, plus these."""
+        for symbol in list(islice(self._by_symbol, self._base, None)):
+            del self._by_symbol[symbol]
+        for instrument in added:
+            self.add(instrument)

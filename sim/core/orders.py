@@ -132,9 +132,9 @@ class Orders:
         return len(self._by_id)
 
     def add(self, order: Order) -> None:
-        """Remember a new order."""
+        """Remember a new order, or another record of one that lost its place in the queue (see `book.py`). A rejected order leaves its client order id free."""
         self._by_id[order.id] = order
-        if order.clord_id:
+        if order.clord_id and order.state is not OrderState.REJECTED:
             self._clord_ids[order.participant, order.clord_id] = order.id
 
     def opened(self, order: Order) -> None:
@@ -147,10 +147,6 @@ class Orders:
     def closed(self, order: Order) -> None:
         """The order is done."""
         self._open[order.account].pop(order.id, None)
-
-    def supersede(self, order: Order) -> None:
-        """Let another record stand for an open order of the same id: it lost its place in the queue (see `book.py`)."""
-        self._by_id[order.id] = self._open[order.account][order.id] = order
 
     def get(self, order_id: str) -> Order | None:
         """The order, or None."""

@@ -161,14 +161,10 @@ class Risk:
 
     def reserve(self, order: Order, instrument: Instrument) -> None:
         """An order works from now on."""
-        book = self._books.get(order.account)
-        if book is None:
-            book = self._books[order.account] = _Book()
-        exposure = book.exposures.get(order.symbol)
-        if exposure is None:
-            exposure = book.exposures[order.symbol] = Exposure(instrument)
+        exposure = self._exposure(order.account, instrument)
         exposure.side(order.side).change(unit_cost(order, instrument), order.leaves_qty)
         gross = exposure.gross()
+        book = self._books[order.account]
         if gross > book.bound:
             book.bound = gross
 
@@ -181,10 +177,7 @@ class Risk:
         before, after = net
         if before < 0 or after < 0:
             short = (-after if after < 0 else 0) - (-before if before < 0 else 0)
-            book = self._books.get(account)
-            if book is None:
-                book = self._books[account] = _Book()
-            book.margin += short * (DOLLAR // instrument.qty_scale)
+            self._book(account).margin += short * (DOLLAR // instrument.qty_scale)
 
     def unfunded(self, account: str, but: str) -> list[Exposure]:
         """Instruments, other than one, whose open orders the account can no longer pay for (rule P5), in order of first touch."""
@@ -217,11 +210,17 @@ class Risk:
         self._books.clear()
 
     def _exposure(self, account: str, instrument: Instrument) -> Exposure:
-        book = self._books.setdefault(account, _Book())
+        book = self._book(account)
         exposure = book.exposures.get(instrument.symbol)
         if exposure is None:
             exposure = book.exposures[instrument.symbol] = Exposure(instrument)
         return exposure
+
+    def _book(self, account: str) -> _Book:
+        book = self._books.get(account)
+        if book is None:
+            book = self._books[account] = _Book()
+        return book
 
 
 def unit_cost(order: Order, instrument: Instrument) -> Price:

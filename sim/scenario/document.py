@@ -92,10 +92,10 @@ def read_file(path: Path) -> Node:
             raw = file.read(SIZE_LIMIT + 1)
     except OSError as failed:
         raise refuse(Position(name, 1, 1), f"cannot read: {failed.strerror or failed}") from None
-    return parse(raw, name)
+    return read_text(raw, name)
 
 
-def parse(source: str | bytes, file: str) -> Node:
+def read_text(source: str | bytes, file: str) -> Node:
     """Tree of YAML text (JSON is YAML). `file` is the name problems carry. Refuses what this module's limits and the paragraph above exclude."""
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     if len(raw) > SIZE_LIMIT:

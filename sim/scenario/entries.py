@@ -5,9 +5,10 @@ A field of None was not written: an entry that names something of the default wo
 
 from __future__ import annotations
 
-from typing import Annotated
+from base64 import b64decode
+from typing import Annotated, Any
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, field
 
 from sim.core.vocabulary import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import Instant, Span
@@ -56,6 +57,15 @@ TIME_OF_DAY = Text(
     lambda span: f"{span // 3_600_000_000_000:02d}:{span // 60_000_000_000 % 60:02d}",
     {"type": "string", "pattern": r"^\d{1,2}:\d{2}$"},
 )
+
+
+def _thirty_two_bytes(text: str) -> str:
+    if len(b64decode(text, validate=True)) != 32:
+        raise ValueError("that is not 32 bytes")
+    return text
+
+
+SEED = Text("base64 of 32 bytes", _thirty_two_bytes)
 
 
 class Limits(Struct, frozen=True):
@@ -125,7 +135,8 @@ class FirmEntry(Struct, frozen=True, kw_only=True):
     public_key: Annotated[str | None, "the public half of another key pair, as PEM"] = None
     scopes: Annotated[tuple[str, ...] | None, "granted scopes; all when left out"] = None
     clearing_firm: Annotated[str | None, "firms/<firm> under which its accounts stand"] = None
-    users: Annotated[tuple[UserEntry, ...], "participants"] = ()
+    users: Annotated[tuple[UserEntry, ...], "participants, by name"] = ()
+    limits: Annotated[dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"] = field(default_factory=dict)
 
 
 class AccountEntry(Struct, frozen=True, kw_only=True):
@@ -140,7 +151,9 @@ class ApiKeyEntry(Struct, frozen=True, kw_only=True):
 
     key_id: str
     account: Annotated[str, "account it trades on"]
-    secret_key: Annotated[str | None, "base64 of the 32-byte Ed25519 seed; never written to a journal"] = None
+    participant: Annotated[str, "user that owns its client order ids; one named after the account when left out"] = ""
+    secret_key: Annotated[str | None, SEED, "base64 of the 32-byte Ed25519 seed; never written to a journal"] = None
+    public_key: Annotated[str | None, SEED, "base64 of the 32-byte public key; follows from the secret when left out"] = None
 
 
 class OutageEntry(Struct, frozen=True, kw_only=True):
@@ -175,8 +188,7 @@ class EventEntry(Struct, frozen=True, kw_only=True):
     live: Annotated[bool | None, BOOLEAN] = None
     ended: Annotated[bool | None, BOOLEAN] = None
     period: str | None = None
-    home_score: Annotated[int | None, COUNT] = None
-    away_score: Annotated[int | None, COUNT] = None
+    score: Annotated[Any, "a mapping such as {home: 1, away: 0}"] = UNSET
 
 
 class PeriodEntry(Struct, frozen=True, kw_only=True):
@@ -240,18 +252,3 @@ class BookEntry(Struct, frozen=True, kw_only=True):
     mid: Annotated[str, POSITIVE, "dollars"]
     spread: Annotated[str, DECIMAL, "dollars between best bid and best offer"] = "0.02"
     sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = ("100", "250", "500")
-
-
-OUTCOMES = Words({word: word for word in ("approve", "reject", "docv", "review", "resubmit")})
-DECISIONS = Words({"approve": "approve", "reject": "reject"})
-
-
-class KycRule(Struct, frozen=True, kw_only=True):
-    """What becomes of the verifications it matches; the first rule that matches decides. A rule that names nothing matches all."""
-
-    external_id: Annotated[str, "whole id, or the start of one followed by *"] = ""
-    last_name: str = ""
-    email: str = ""
-    outcome: Annotated[str, OUTCOMES, "what the start of the verification answers"]
-    then: Annotated[str, DECISIONS, "decision after documents or review; left out, it waits for one"] = ""
-    delay: Annotated[Span | None, SPAN, "how long provisioning takes once approved"] = None

@@ -22,7 +22,6 @@ from sim.scenario.entries import (
     FirmEntry,
     IncentiveEntry,
     InstrumentEntry,
-    KycRule,
     OrderEntry,
 )
 from sim.scenario.shapes import BOOLEAN, CHANCE, INSTANT, INTEGER, Text, Words, record
@@ -71,7 +70,6 @@ class WorldSection(Struct, frozen=True, kw_only=True):
     assets: Annotated[tuple[AssetEntry, ...], "by id"] = ()
     events: Annotated[tuple[EventEntry, ...], "by slug"] = ()
     incentives: Annotated[tuple[IncentiveEntry, ...], "by symbol"] = ()
-    kyc: Annotated[tuple[KycRule, ...], "what becomes of verifications"] = ()
     books: Annotated[tuple[BookEntry, ...], "standing orders, by symbol"] = ()
     orders: Annotated[tuple[OrderEntry, ...], "single orders, placed before anything else happens"] = ()
 

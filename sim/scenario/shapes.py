@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 from functools import cache
 from types import UnionType
@@ -170,6 +170,7 @@ class Words(Shape):
     def __init__(self, words: dict[str, Any], prefix: str = "") -> None:
         self._prefix = prefix.lower()
         self._values = {word.lower(): value for word, value in words.items()}
+        self._spellings = list(words)
         self._names: dict[Any, str] = {}
         for word, value in words.items():
             self._names.setdefault(value, word)
@@ -181,7 +182,7 @@ class Words(Shape):
         word = node.text.lower().removeprefix(self._prefix)
         value = self._values.get(word, BAD)
         if value is BAD:
-            return mistake(node, f"expected {self.words}, not {shown(node)}{suggestion(word, self._values)}", found)
+            return mistake(node, f"expected {self.words}, not {shown(node)}{suggestion(word, self._spellings)}", found)
         return value
 
     def write(self, value: Any) -> Any:
@@ -196,10 +197,17 @@ def members(enumeration: type[IntEnum], prefix: str) -> Words:
     return Words({member.name: member for member in enumeration}, prefix)
 
 
-def suggestion(name: str, known: Any) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name most like this one, or nothing. Case does not count."""
+    spellings = {word.lower(): word for word in known}
+    near = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=0.6)
+    return spellings[near[0]] if near else ""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
     """`, did you mean 'x'?` for the nearest known name, or nothing."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f", did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, known)
+    return f", did you mean {near!r}?" if near else ""
 
 
 class Free(Shape):
@@ -225,7 +233,7 @@ class Items(Shape):
         if not isinstance(node, Sequence):
             return mistake(node, f"expected a list, not {shown(node)}", found)
         values = [self._item.read(item, found) for item in node.items]
-        return BAD if BAD in values else tuple(values)
+        return BAD if any(value is BAD for value in values) else tuple(values)
 
     def write(self, value: Any) -> Any:
         return [self._item.write(item) for item in value]
@@ -260,7 +268,7 @@ class Table(Shape):
         if not isinstance(node, Mapping):
             return mistake(node, f"expected a mapping, not {shown(node)}", found)
         values = {key: self._item.read(item, found) for key, item in node.items.items()}
-        return BAD if BAD in values.values() else values
+        return BAD if any(value is BAD for value in values.values()) else values
 
     def write(self, value: Any) -> Any:
         return {key: self._item.write(item) for key, item in value.items()}
@@ -309,12 +317,13 @@ class Record(Shape):
             shape = self.shapes.get(key)
             if shape is None:
                 found.append(problem(node.keys[key], f"unknown key {key[:80]!r}{suggestion(key, self.shapes)}"))
+                values[nearest(key, self.shapes)] = BAD  # so that a misspelt key is not reported as missing too
             elif isinstance(shape, Free) or not is_null(item):
                 values[key] = shape.read(item, found)
-        missing = [key for key, default in self._defaults.items() if default is NODEFAULT and key not in values]
-        for key in missing:
-            found.append(problem(node.at, f"the key {key!r} is missing"))
-        if missing or BAD in values.values():
+        for key, default in self._defaults.items():
+            if default is NODEFAULT and key not in values:
+                values[key] = mistake(node, f"the key {key!r} is missing", found)
+        if any(value is BAD for value in values.values()):
             return BAD
         return self.kind(**{self._attributes[key]: value for key, value in values.items()})
 
@@ -366,7 +375,8 @@ def _field_shape(hint: Any) -> Shape:
         given = [extra for extra in hint.__metadata__ if isinstance(extra, Shape)]
         return given[0] if given else _field_shape(arguments[0])
     if origin in (Union, UnionType):
-        return _field_shape(next(argument for argument in arguments if argument is not type(None)))
+        kinds = [argument for argument in arguments if argument is not type(None)]
+        return STRING if str in kinds else _field_shape(kinds[0])
     if origin is tuple:
         return Items(_field_shape(arguments[0]))
     if origin is dict:

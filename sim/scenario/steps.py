@@ -6,9 +6,11 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import UNSET, Struct, field
 
+from sim.core.faults import FaultSpec
+from sim.core.kyc import DECISIONS
 from sim.core.vocabulary import InstrumentState, OrderState
 from sim.kernel.instants import Instant, Span
-from sim.scenario.entries import DECISIONS, STATES, OrderEntry
+from sim.scenario.entries import STATES, OrderEntry
 from sim.scenario.shapes import (
     BOOLEAN,
     CHANCE,
@@ -30,48 +32,10 @@ from sim.scenario.shapes import (
 )
 
 ORDER_STATES = members(OrderState, "ORDER_STATE_")
+FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
+
+DECISION_WORDS = Words({word: word for word in DECISIONS})
 PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
-CONNECTIONS = Words({word: word for word in ("reset", "refuse", "half_close", "slow_body")})
-STREAM_FAULTS = Words({word: word for word in ("drop", "duplicate", "reorder", "revoke", "end")})
-WEBHOOK_FAULTS = Words({word: word for word in ("lose", "duplicate", "delay", "fail")})
-
-
-class FaultMatch(Struct, frozen=True, kw_only=True):
-    """Which calls, stream messages or deliveries a fault meets. What is left out matches everything."""
-
-    operation: Annotated[str, "operation, with or without its service: SearchTrades, ReportAPI.SearchTrades"] = ""
-    plane: Annotated[str, PLANES] = ""
-    caller: Annotated[str, "firm, participant, account or key id"] = ""
-    symbol: str = ""
-    nth: Annotated[int | None, ORDINAL, "only the nth that otherwise matches, from 1"] = None
-    every: Annotated[int | None, ORDINAL, "every so many that otherwise match"] = None
-    chance: Annotated[str, CHANCE, "drawn from a stream of the fault's own"] = "always"
-    from_: Annotated[Instant | None, INSTANT] = None
-    until: Annotated[Instant | None, INSTANT, "first instant at which it is over"] = None
-
-
-class FaultAct(Struct, frozen=True, kw_only=True):
-    """What a fault does."""
-
-    status: Annotated[int | None, ORDINAL, "HTTP status of the answer"] = None
-    code: Annotated[int | None, COUNT, "gRPC status code of the answer; follows from the HTTP status when left out"] = None
-    message: str = ""
-    retry_after: Annotated[Span | None, SPAN] = None
-    delay: Annotated[Span, SPAN, "virtual time before the answer, frame or delivery"] = 0
-    connection: Annotated[str, CONNECTIONS, "what happens to the connection"] = ""
-    stream: Annotated[str, STREAM_FAULTS, "what happens to a stream or its message"] = ""
-    webhook: Annotated[str, WEBHOOK_FAULTS, "what happens to a delivery"] = ""
-
-
-class FaultEntry(Struct, frozen=True, kw_only=True):
-    """A fault to inject. Body of POST /_sim/v1/faults too."""
-
-    id: Annotated[str, "name to remove it by; numbered when left out"] = ""
-    match: FaultMatch = FaultMatch()
-    act: FaultAct
-    times: Annotated[int | None, ORDINAL, "how often it strikes before it is used up"] = None
-
-
 class CancelStep(Struct, frozen=True, kw_only=True):
     """Take orders out: one by the client order id it was placed under, or all of a participant."""
 
@@ -101,14 +65,14 @@ class PriceStep(Struct, frozen=True, kw_only=True):
 
     asset: Annotated[str, "crypto:<symbol>"]
     price: Annotated[str, POSITIVE, "dollars"]
+    at: Annotated[Instant | None, INSTANT, "instant of the tick, at once when left out; never in the past"] = None
 
 
 class EventStep(Struct, frozen=True, kw_only=True):
     """How a game stands."""
 
-    slug: str
-    home_score: Annotated[int | None, COUNT] = None
-    away_score: Annotated[int | None, COUNT] = None
+    slug: Annotated[str, "slug or number of the event"]
+    score: Annotated[Any, "a mapping such as {home: 1, away: 0}"] = UNSET
     period: str | None = None
     elapsed: str | None = None
     live: Annotated[bool | None, BOOLEAN] = None
@@ -126,7 +90,7 @@ class KycStep(Struct, frozen=True, kw_only=True):
     """A compliance decision, or the upload of a document, by hand."""
 
     external_id: str
-    decision: Annotated[str, DECISIONS] = ""
+    decision: Annotated[str, DECISION_WORDS] = ""
     document: Annotated[str, Words({"uploaded": "uploaded"})] = ""
 
 
@@ -261,7 +225,7 @@ class Step(Struct, frozen=True, kw_only=True):
     fund: FundStep | None = None
     kyc: KycStep | None = None
     fault: FaultEntry | None = None
-    clear_fault: Annotated[str, "id of a fault to remove"] = ""
+    clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
     quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = field(default_factory=dict)
     assumption: Annotated[dict[str, str], "value by assumption"] = field(default_factory=dict)
     advance: Annotated[Span | None, SPAN, "let so much time pass"] = None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
 from msgspec import json
@@ -45,9 +44,9 @@ class HttpServer(web.Server):
         return _Protocol(self, loop=self._loop, **self._kwargs)
 
 
-def error_answer(status: int, code: int, message: str, *, now: Instant, close: bool = False, **more: Any) -> Answer:
-    """An error in the common shape `{"code", "message", "details": []}`, with extra keys."""
-    body = json.encode({"code": code, "message": message, "details": [], **more})
+def error_answer(status: int, code: int, message: str, *, now: Instant, close: bool = False, why: Mapping[str, str] | None = None) -> Answer:
+    """An error in the common shape `{"code", "message", "details": []}`; `why` holds further keys, for people."""
+    body = json.encode({"code": code, "message": message, "details": [], **(why or {})})
     return Answer(status, body, content_type="application/json", now=now, close=close)
 
 

@@ -8,16 +8,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import grpc
 import grpc.aio
 
 from sim.api.traffic import Close, Reply
 from sim.shell.channel import Channel
+from sim.shell.listeners import taken
 
 if TYPE_CHECKING:
     from sim.shell.host import Host
+
+    _GenericHandler: TypeAlias = grpc.GenericRpcHandler[bytes, bytes]
+else:
+    _GenericHandler = grpc.GenericRpcHandler  # generic in its stubs only
 
 log = logging.getLogger("sim.shell")
 
@@ -39,23 +44,20 @@ Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Trailers: TypeAlias = tuple[tuple[str, str], ...]
 
 
-class CouldNotListen(OSError):
-    """The port is taken, or the address is none of this machine's."""
-
-
 class RpcListener:
     """The gRPC listener of a host."""
 
-    def __init__(self, host: Host, address: str, tls: tuple[bytes, bytes] | None = None) -> None:
-        """Bind `address` ("127.0.0.1:0" takes a free port); `tls` is a private key and a certificate chain, PEM. Raises CouldNotListen."""
+    def __init__(self, host: Host, address: str, port: int, tls: tuple[bytes, bytes] | None = None) -> None:
+        """Bind a port of an address, a free one for 0; `tls` is a private key and a certificate chain, PEM. Raises CouldNotListen."""
         self._server = grpc.aio.server(handlers=(_Handlers(host),), options=_OPTIONS)
+        target = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
         try:
             if tls is None:
-                self.port = self._server.add_insecure_port(address)
+                self.port = self._server.add_insecure_port(target)
             else:
-                self.port = self._server.add_secure_port(address, grpc.ssl_server_credentials([tls]))
+                self.port = self._server.add_secure_port(target, grpc.ssl_server_credentials([tls]))
         except RuntimeError as problem:
-            raise CouldNotListen(address) from problem
+            raise taken(address, port, "grpc") from problem
 
     async def start(self) -> None:
         """Accept connections."""
@@ -66,14 +68,14 @@ class RpcListener:
         await self._server.stop(0.2)
 
 
-class _Handlers(grpc.GenericRpcHandler):
+class _Handlers(_GenericHandler):
     """Finds the handler of a method by asking the simulation what kind it is."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
         self._opaque = host.settings.opaque
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
         """Handler of a call; never None, so that unknown methods are inputs like any other."""
         method = handler_call_details.method
         if method == HEALTH_CHECK:

@@ -1,13 +1,14 @@
 """Posts what the core decided to send; what the receiver said goes back in as an input.
 
 Attempts are made at once and concurrently, but their answers enter in the order in which the attempts were made, so that a receiver that always
-answers alike gives the same journal. Only loopback and hosts the settings name are called (design D9); redirects are not followed.
+answers alike gives the same journal. Only loopback and hosts the settings name are called (design D9), which is checked again here; redirects are
+not followed. Stamps and signatures are made at the moment of sending, outside the digest.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -20,8 +21,9 @@ from sim.settings import Settings
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
-# How far a stamp may be from a receiver's own clock; 300 s is the reference receiver's policy (§6.1).
-_REPLAY_WINDOW = seconds(300)
+log = logging.getLogger("sim.shell")
+
+# Real time; in virtual time an attempt takes none.
 _LONGEST_WAIT_S = 5.0
 
 
@@ -93,16 +95,22 @@ class WebhookSender:
     async def _report(self) -> None:
         while self._sent:
             attempt, task = self._sent[0]
-            answer = await task
+            try:
+                answer = await task
+            except Exception:
+                # A fault of ours must not keep the answers behind it from arriving.
+                log.exception("a webhook attempt failed: %s", attempt.url)
+                answer = Answered(0, "not sent")
             self._sent.popleft()
             self._answered(attempt, answer)
 
     async def _attempt(self, attempt: Post) -> Answered:
         from aiohttp import ClientError, ClientTimeout, InvalidURL
 
-        refused = refused_target(attempt.url, self._settings.webhook_hosts)
-        if refused:
-            return Answered(0, refused)
+        from sim.core.webhook_wire import url_problem
+
+        if url_problem(attempt.url, allow_private=True, hosts=self._settings.webhook_hosts):
+            return Answered(0, "host not allowed")
         wait_s = min(attempt.timeout / NS_PER_S, _LONGEST_WAIT_S)
         try:
             async with self._client().post(
@@ -126,45 +134,12 @@ class WebhookSender:
         return self._session
 
     def _headers(self, attempt: Post) -> dict[str, str]:
-        stamp = stamp_seconds(self._settings.webhook_clock, self._now(), time.time_ns())
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": "sandbox-exchange",
-            "webhook-id": attempt.event_id,
-            "webhook-timestamp": str(stamp),
-        }
-        secret = self._secret_for(attempt.secret) if attempt.secret else None
-        if secret is not None:
-            from sim.core.webhooks import sign
+        from sim.core.webhook_wire import signed_headers, stamp
 
-            headers["webhook-signature"] = sign(secret, attempt.event_id, stamp, attempt.body)
-        return headers
-
-
-def stamp_seconds(clock: str, virtual: Instant, wall: Instant) -> int:
-    """Unix seconds that a delivery is stamped with: virtual now, but under `auto` the wall clock where a real receiver would not believe virtual now."""
-    believable = abs(virtual - wall) <= _REPLAY_WINDOW
-    return (virtual if clock == "virtual" or (clock == "auto" and believable) else wall) // NS_PER_S
-
-
-def refused_target(url: str, allowed: tuple[str, ...]) -> str:
-    """Why a webhook may not go to an address, or "". Names are taken literally: only `localhost` and loopback addresses count as loopback."""
-    from urllib.parse import urlsplit
-
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-    except ValueError:
-        return "invalid url"
-    if parts.scheme not in ("http", "https") or not host:
-        return "invalid url"
-    if host == "localhost" or host in allowed:
-        return ""
-    try:
-        loopback = ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        loopback = False
-    return "" if loopback else "host not allowed"
+        stamped = stamp(self._now(), time.time_ns(), self._settings.webhook_clock)
+        key = self._secret_for(attempt.secret) if attempt.secret else None
+        common = {"Content-Type": "application/json", "User-Agent": "sandbox-exchange"}
+        return common | signed_headers(key, attempt.event_id, stamped, attempt.body)
 
 
 def _retry_after(text: str) -> Span | None:

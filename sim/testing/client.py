@@ -20,9 +20,9 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from sim.api.traffic import Close, Effect, Outcome, Post, Reply, Send
+from sim.api.contract import Plane
+from sim.api.traffic import Close, Effect, Outcome, Post, Reply, Resolve, Send
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, parse_instant, parse_span
-from sim.resources import path as resource
 
 if TYPE_CHECKING:
     from sim.core.firms import ApiKey, Firm
@@ -93,6 +93,7 @@ class Connection:
         self.simulation = simulation
         self.streams: dict[int, Stream] = {}
         self.webhooks: list[Post] = []
+        self.resolved: dict[str, Reply] = {}
         self.receive: Callable[[Post], int] = lambda post: 200
         self._tokens: dict[str, tuple[str, int]] = {}
         self._assertions = 0
@@ -158,6 +159,8 @@ class Connection:
                 stream = self.streams.pop(effect.stream, None)
                 if stream is not None:
                     stream.end = (effect.code, effect.message)
+            elif isinstance(effect, Resolve):
+                self.resolved[effect.awaits] = effect.reply
             else:
                 self.webhooks.append(effect)
                 self.absorb(self.simulation.answer(effect.attempt, self.receive(effect)))
@@ -176,7 +179,7 @@ class Connection:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         stamp = str(self.simulation.now // NS_PER_MS)
-        signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(retail_secret(key.key_id))[:32])
+        signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(self.simulation.world.parties.secrets[key.key_id])[:32])
         signature = base64.b64encode(signer.sign(f"{stamp}{verb}{path}".encode())).decode()
         return {"x-pm-access-key": key.key_id, "x-pm-timestamp": stamp, "x-pm-signature": signature}
 
@@ -194,6 +197,11 @@ class Connection:
             headers["x-participant-id"] = participant
         return headers
 
+    @property
+    def audience(self) -> str:
+        """What a client names as audience."""
+        return self.simulation.exchange.credentials.environment.audience
+
     def forget_tokens(self) -> None:
         """Fetch new tokens from now on."""
         self._tokens.clear()
@@ -207,13 +215,13 @@ class Connection:
         body = {
             "iss": firm.client_id,
             "sub": firm.client_id,
-            "aud": firm.audience,
+            "aud": self.audience,
             "iat": now,
             "exp": now + 240,
             "jti": f"{firm.client_id}-{self._assertions}",
             **claims,
         }
-        return jwt.encode(body, private_key(firm.client_id), algorithm="RS256")
+        return jwt.encode(body, self.simulation.world.parties.key_files[firm.client_id].read_bytes(), algorithm="RS256")
 
     def token(self, firm: Firm, **fields: str) -> Response:
         """POST /oauth/token; `fields` override the form's."""
@@ -221,7 +229,7 @@ class Connection:
             "grant_type": "client_credentials",
             "client_id": firm.client_id,
             "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            "audience": firm.audience,
+            "audience": self.audience,
         }
         form["client_assertion"] = fields.pop("client_assertion", "") or self.assertion(firm)
         return self.auth.post("/oauth/token", form={**form, **fields})
@@ -230,7 +238,7 @@ class Connection:
 class Http:
     """HTTP on one plane with one identity."""
 
-    def __init__(self, connection: Connection, plane: str, sign: Callable[[str, str], Mapping[str, str]]) -> None:
+    def __init__(self, connection: Connection, plane: Plane, sign: Callable[[str, str], Mapping[str, str]]) -> None:
         self._connection = connection
         self._plane = plane
         self._sign = sign
@@ -256,8 +264,11 @@ class Http:
             content = msgspec.json.encode(json)
         outcome = self._connection.simulation.rest(self._plane, verb, path, urlencode(params or {}, doseq=True), sent, content)
         self._connection.absorb(outcome)
-        assert outcome.reply is not None
-        return Response(outcome.reply)
+        reply = outcome.reply
+        if reply is not None and reply.awaits:
+            reply = self._connection.resolved.pop(reply.awaits)
+        assert reply is not None
+        return Response(reply)
 
     def get(self, path: str, **options: Any) -> Response:
         """GET."""
@@ -307,13 +318,3 @@ def connect(simulation: Simulation) -> Connection:
     """In-process clients for every surface of a simulation."""
     return Connection(simulation)
 
-
-def private_key(client_id: str) -> bytes:
-    """PEM of a bundled firm's private key."""
-    return resource("fixtures", f"keys/{client_id}.pem").read_bytes()
-
-
-def retail_secret(key_id: str) -> str:
-    """Base64 secret of a bundled retail API key."""
-    secrets: dict[str, str] = msgspec.json.decode(resource("fixtures", "keys/retail.json").read_bytes())
-    return secrets[key_id]

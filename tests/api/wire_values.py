@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import pytest
 from google.protobuf import json_format, message_factory
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from hypothesis import strategies as st
 
+import sim.messages
 from sim.api import transcode_protobuf
+from sim.api.generation import compile_schema
+from sim.api.generation.messages import module_source
 from sim.api.transcode import Field, fields_of
-from sim.api.transcode_fields import INTEGER_RANGES, SPAN_MAX
+from sim.api.transcode_fields import INTEGER_RANGES, LONG_INTEGERS, SPAN_MAX
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S
 from sim.messages import PACKAGES, Message, find, find_message
+
+HERE = Path(__file__).resolve().parent
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 doubles = st.floats(allow_nan=False, allow_infinity=False).map(lambda value: value or 0.0)  # -0.0 is 0.0 to JSON readers
@@ -48,8 +60,31 @@ def message_types(packages: dict[str, str] = PACKAGES) -> list[type[Message]]:
     return [found[name] for name in sorted(found)]
 
 
-def messages(cls: type[Message], depth: int = 2) -> st.SearchStrategy[Any]:
-    """Arbitrary messages of a type; below `depth` levels they hold no further ones."""
+@contextmanager
+def probe_package(scratch: Path) -> Iterator[ModuleType]:
+    """The module compiled from probe.proto, known to codecs like a package of the contract while the context lasts."""
+    (scratch / "probe/v1").mkdir(parents=True)
+    (scratch / "sim").mkdir()
+    shutil.copy(HERE / "probe.proto", scratch / "probe/v1")
+    shutil.copy(HERE.parents[1] / "proto/sim/options.proto", scratch / "sim")
+    schema = compile_schema(scratch)
+    module = ModuleType("sim.messages.probe_v1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sim.messages, "_found", {})
+        for name, source in (("google_protobuf", module_source(schema, "google.protobuf")), ("probe_v1", module_source(schema, "probe.v1"))):
+            module = ModuleType(f"sim.messages.{name}")
+            patch.setitem(sys.modules, module.__name__, module)
+            patch.setattr(sim.messages, name, module, raising=False)
+            patch.setitem(PACKAGES, name.replace("_", "."), module.__name__)
+            exec(compile(source, name, "exec"), vars(module))
+        pool = transcode_protobuf.descriptor_pool()
+        for file in FileDescriptorSet.FromString(schema.stripped()).file:
+            pool.Add(file)  # equal files may be added twice
+        yield module
+
+
+def messages(cls: type[Message], depth: int = 2, *, tame: bool = False) -> st.SearchStrategy[Any]:
+    """Arbitrary messages of a type; below `depth` levels they hold no further ones. Tame ones hold what answers hold: named members, 18 digits."""
 
     @st.composite
     def build(draw: st.DrawFn) -> Message:
@@ -62,26 +97,29 @@ def messages(cls: type[Message], depth: int = 2) -> st.SearchStrategy[Any]:
                 continue
             if field.kind == "message" and not depth:
                 continue
-            values[field.attribute] = draw(_value(field, depth))
+            values[field.attribute] = draw(_value(field, depth, tame))
         return cls(**values)
 
     return build()
 
 
-def _value(field: Field, depth: int) -> st.SearchStrategy[Any]:
-    one = _element(field, depth)
+def _value(field: Field, depth: int, tame: bool) -> st.SearchStrategy[Any]:
+    one = _element(field, depth, tame)
     if field.key_kind:
         keys = st.booleans() if field.key_kind == "bool" else _SCALARS[field.key_kind]
         return st.dictionaries(keys, one, max_size=2)
     return st.lists(one, max_size=2) if field.repeated else one
 
 
-def _element(field: Field, depth: int) -> st.SearchStrategy[Any]:
+def _element(field: Field, depth: int, tame: bool) -> st.SearchStrategy[Any]:
     if field.kind == "message":
-        return messages(find_message(field.type_name), depth - 1)
+        return messages(find_message(field.type_name), depth - 1, tame=tame)
     if field.kind == "enum":
         members: Any = find(field.type_name)
-        return st.sampled_from([int(member) for member in members]) | st.integers(-5, 1000)
+        named = st.sampled_from([int(member) for member in members])
+        return named if tame else named | st.integers(-5, 1000)
+    if tame and field.kind in LONG_INTEGERS:
+        return st.integers(0, 10**18 - 1)
     return _SCALARS[field.kind]
 
 

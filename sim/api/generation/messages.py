@@ -20,9 +20,8 @@ _SCALARS = {
     "bool": ("bool", "False"),
     "bytes": ("bytes", 'b""'),
     "double": ("float", "0.0"),
-    "float": ("float", "0.0"),
     "enum": ("int", "0"),
-    **dict.fromkeys(("int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64"), ("int", "0")),
+    **dict.fromkeys(("int32", "int64", "uint32", "uint64"), ("int", "0")),
 }
 _WELL_KNOWN_TYPES = {
     "timestamp": "int",
@@ -171,7 +170,8 @@ def _element(schema: Schema, entry: MessageEntry, field: FieldDescriptorProto) -
         return _WELL_KNOWN_TYPES[kind]
     found = schema.by_name.get(field.type_name[1:])
     if found is None:
-        raise ValueError(f"{entry.full_name}.{field.name}: {field.type_name[1:]} has no form here (known: {', '.join((*WELL_KNOWN, *PLAIN_FOREIGN))})")
+        known = ", ".join((*_SCALARS, *WELL_KNOWN, *PLAIN_FOREIGN))
+        raise ValueError(f"{entry.full_name}.{field.name}: {field.type_name[1:] or kind} has no form here (known: {known})")
     return found.name if found.module == entry.module else f"{found.module}.{found.name}"
 
 

@@ -1,0 +1,82 @@
+"""The floors: the least a server on the same stack can do. `python -m benchmarks.floors KIND FILE` prints its port and serves until stopped.
+
+get: a bare aiohttp application whose one handler returns the bytes of FILE.
+post: one that reads JSON, verifies one Ed25519 signature and answers the bytes of FILE.
+grpc: a bare grpc.aio server whose unary method returns the bytes of FILE and whose stream method sends them without end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+async def _http(kind: str, answer: bytes) -> int:
+    from aiohttp import web
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    async def get(request: web.Request) -> web.Response:
+        return web.Response(body=answer, content_type="application/json")
+
+    keys: dict[str, Ed25519PublicKey] = {}
+
+    async def post(request: web.Request) -> web.Response:
+        headers = request.headers
+        msgspec.json.decode(await request.read())
+        public = headers["X-Public-Key"]
+        key = keys.get(public) or keys.setdefault(public, Ed25519PublicKey.from_public_bytes(base64.b64decode(public)))
+        key.verify(base64.b64decode(headers["X-PM-Signature"]), f"{headers['X-PM-Timestamp']}POST{request.path}".encode())
+        return web.Response(body=answer, content_type="application/json")
+
+    app = web.Application()
+    app.router.add_get("/{tail:.*}", get)
+    app.router.add_post("/{tail:.*}", post)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    return int(runner.addresses[0][1])
+
+
+async def _grpc(answer: bytes) -> int:
+    import grpc
+
+    async def unary(request: bytes, context: Any) -> bytes:
+        return answer
+
+    async def stream(request: bytes, context: Any) -> Any:
+        while True:
+            yield answer
+
+    server = grpc.aio.server()
+    handlers = {"Unary": grpc.unary_unary_rpc_method_handler(unary), "Stream": grpc.unary_stream_rpc_method_handler(stream)}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("floor.Floor", handlers),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    _keep.append(server)
+    return int(port)
+
+
+_keep: list[object] = []
+
+
+async def main() -> None:
+    kind, file = sys.argv[1:]
+    answer = Path(file).read_bytes()
+    port = await (_grpc(answer) if kind == "grpc" else _http(kind, answer))
+    print(port, flush=True)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    try:
+        import uvloop
+
+        uvloop.run(main())
+    except ImportError:
+        asyncio.run(main())

@@ -1,0 +1,210 @@
+"""Order entry on the exchange: insert, cancel, replace, preview, open orders (§4.3, rules M2-M38).
+
+Checks of meaning belong to the core. What is checked here is what makes a request no command: enumeration numbers without a name, an account that is not the
+participant's, a list of the wrong length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from enum import IntEnum
+from typing import TypeVar
+
+from sim.api.acting import trading_account, visible_accounts
+from sim.api.callers import Caller
+from sim.api.exchange_messages import order_message
+from sim.api.handles import handles
+from sim.core.assumptions import EXCHANGE_REJECTS
+from sim.core.checks import check_shape
+from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
+from sim.core.exchange import Exchange
+from sim.core.refusals import InvalidRequest, PermissionDenied, Refusal
+from sim.core.vocabulary import OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.messages import exchange_v1 as wire
+
+LIST_MAX = 20
+
+E = TypeVar("E", bound=IntEnum)
+R = TypeVar("R")
+
+
+# ---- insert
+
+
+@handles("OrderEntryAPI.InsertOrder")
+def insert_order(exchange: Exchange, caller: Caller, request: wire.InsertOrderRequest) -> wire.InsertOrderResponse:
+    """A receipt. Business rejects are refusals at once or executions afterwards, as assumption `orders.sync_reject` says (rule M7)."""
+    deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
+    return wire.InsertOrderResponse(order_id=exchange.trading.place(place_command(caller, request, deferred=deferred)).id)
+
+
+@handles("OrderEntryAPI.InsertOrderList")
+def insert_order_list(exchange: Exchange, caller: Caller, request: wire.InsertOrderListRequest) -> wire.InsertOrderListResponse:
+    """A receipt for each entry. A malformed one refuses the whole list before anything is entered; a business reject is a REJECTED execution (rule M38)."""
+    commands = [_entry_command(caller, index, entry) for index, entry in enumerate(_entries(request.requests))]
+    return wire.InsertOrderListResponse(responses=[wire.InsertOrderResponse(order_id=exchange.trading.place(command).id) for command in commands])
+
+
+@handles("OrderEntryAPI.PreviewOrder")
+def preview_order(exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest) -> wire.PreviewOrderResponse:
+    """The order as it would be accepted; nothing is entered."""
+    if request.request is None:
+        raise InvalidRequest("request is required", rule="M2", remedy="send the order to try as request")
+    return wire.PreviewOrderResponse(preview_order=order_message(exchange.trading.preview(place_command(caller, request.request))))
+
+
+def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred: bool = False) -> PlaceOrder:
+    """A request as a command of the calling participant."""
+    account = trading_account(caller, request.account)
+    if request.user and request.user != caller.participant:
+        raise PermissionDenied(rule="S5.1-6", remedy="user, when sent, is the participant of x-participant-id")
+    if request.quote:
+        raise InvalidRequest("quote: there is no such quote", rule="L13", remedy="leave quote out; quotes are outside this interface")
+    return PlaceOrder(
+        symbol=request.symbol,
+        account=account,
+        participant=caller.participant or "",
+        side=_member(Side, request.side, "side"),
+        qty=request.order_qty,
+        price=request.price,
+        type=_member(OrderType, request.type, "type"),
+        tif=_member(TimeInForce, request.time_in_force, "time_in_force"),
+        clord_id=request.clord_id,
+        deferred=deferred,
+        stop_price=request.stop_price,
+        min_qty=request.min_qty,
+        cash_qty=request.cash_order_qty,
+        all_or_none=request.all_or_none,
+        post_only=request.participate_dont_initiate,
+        strict_limit=request.strict_limit,
+        best_limit=request.best_limit,
+        immediately_executable_limit=request.immediately_executable_limit,
+        ignore_price_checks=request.ignore_price_validity_checks,
+        good_till=request.good_till_time,
+        smp_id=request.self_match_prevention_id,
+        smp=_member(SelfMatchPrevention, request.self_match_prevention_instruction, "self_match_prevention_instruction"),
+        order_capacity=_member(wire.OrderCapacity, request.order_capacity, "order_capacity"),
+        manual_indicator=_member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator"),
+        client_account_id=request.client_account_id,
+        client_participant_id=request.client_participant_id,
+    )
+
+
+def _entry_command(caller: Caller, index: int, request: wire.InsertOrderRequest) -> PlaceOrder:
+    try:
+        command = place_command(caller, request, deferred=True)
+        check_shape(command)
+    except InvalidRequest as wrong:
+        raise InvalidRequest(f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
+    return command
+
+
+# ---- cancel
+
+
+@handles("OrderEntryAPI.CancelOrder")
+def cancel_order(exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest) -> wire.CancelOrderResponse:
+    """Take an order out. Unknown is 404, done is 409 (rule M34)."""
+    exchange.trading.cancel(_cancel_command(caller, request))
+    return wire.CancelOrderResponse()
+
+
+@handles("OrderEntryAPI.CancelOrderList")
+def cancel_order_list(exchange: Exchange, caller: Caller, request: wire.CancelOrderListRequest) -> wire.CancelOrderListResponse:
+    """Take orders out. Entries that cannot be canceled are skipped in silence (rule M38)."""
+    commands = [_cancel_command(caller, entry) for entry in _entries(request.requests)]
+    _each(exchange.trading.cancel, commands)
+    return wire.CancelOrderListResponse(responses=[wire.CancelOrderResponse() for _ in commands])
+
+
+def _cancel_command(caller: Caller, request: wire.CancelOrderRequest) -> CancelOrder:
+    _check_ids(request.order_id, request.clord_id)
+    return CancelOrder(
+        accounts=(trading_account(caller, ""),),
+        participant=caller.participant or "",
+        order_id=request.order_id,
+        clord_id=request.clord_id,
+        symbol=request.symbol,
+    )
+
+
+# ---- replace
+
+
+@handles("OrderEntryAPI.CancelReplaceOrder")
+def cancel_replace_order(exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderRequest) -> wire.CancelReplaceOrderResponse:
+    """Change an order in place; fields left out keep their values (rules M31-M33)."""
+    deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
+    exchange.trading.replace(_replace_command(caller, request, deferred=deferred))
+    return wire.CancelReplaceOrderResponse()
+
+
+@handles("OrderEntryAPI.CancelReplaceOrderList")
+def cancel_replace_order_list(exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderListRequest) -> wire.CancelReplaceOrderListResponse:
+    """Change orders in place. Entries that cannot be changed are skipped in silence (rule M38)."""
+    commands = [_replace_command(caller, entry, deferred=True) for entry in _entries(request.requests)]
+    _each(exchange.trading.replace, commands)
+    return wire.CancelReplaceOrderListResponse(responses=[wire.CancelReplaceOrderResponse() for _ in commands])
+
+
+def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *, deferred: bool) -> ReplaceOrder:
+    _check_ids(request.order_id, request.clord_id)
+    for name in ("strict_limit", "best_limit", "immediately_executable_limit"):
+        if getattr(request, name):
+            raise InvalidRequest(f"{name} cannot be set by a replace", rule="M33", remedy="cancel the order and insert another")
+    return ReplaceOrder(
+        accounts=(trading_account(caller, ""),),
+        participant=caller.participant or "",
+        order_id=request.order_id,
+        clord_id=request.clord_id,
+        symbol=request.symbol,
+        price=request.price,
+        qty=request.order_qty,
+        tif=_member(TimeInForce, request.time_in_force, "time_in_force"),
+        stop_price=request.stop_price,
+        min_qty=request.min_qty,
+        good_till=request.good_till_time,
+        post_only=request.participate_dont_initiate or None,
+        all_or_none=request.all_or_none or None,
+        deferred=deferred,
+    )
+
+
+# ---- reading
+
+
+@handles("OrderEntryAPI.GetOpenOrders")
+def get_open_orders(exchange: Exchange, caller: Caller, request: wire.GetOpenOrdersRequest) -> wire.GetOpenOrdersResponse:
+    """Orders that still work, oldest first."""
+    orders = exchange.trading.orders.open_of(visible_accounts(caller, request.accounts), request.symbols)
+    return wire.GetOpenOrdersResponse(orders=[order_message(order) for order in orders])
+
+
+# ---- shapes
+
+
+def _member(enum: type[E], number: int, name: str) -> E:
+    """The member with this number; numbers of later versions of the contract are refused."""
+    try:
+        return enum(number)
+    except ValueError:
+        raise InvalidRequest(f"{name}: {number} is no {enum.__name__}", rule="M2") from None
+
+
+def _check_ids(order_id: str, clord_id: str) -> None:
+    if not order_id and not clord_id:
+        raise InvalidRequest("order_id or clord_id is required", rule="M34", remedy="send the order_id of the receipt, or your clord_id")
+
+
+def _entries(requests: Sequence[R]) -> Sequence[R]:
+    if not 0 < len(requests) <= LIST_MAX:
+        raise InvalidRequest(f"requests: 1 to {LIST_MAX} entries, not {len(requests)}", rule="M38", remedy="split the list")
+    return requests
+
+
+def _each(act: Callable[[R], object], commands: Sequence[R]) -> None:
+    """Do each; what is refused is skipped."""
+    for command in commands:
+        with suppress(Refusal):
+            act(command)

@@ -1,0 +1,136 @@
+"""Order entry of retail accounts (§4.2, retail facts §2.1 and §5).
+
+A 200 with an id says that an order was passed on; what became of it is in the executions. `retail.sync_reject` turns business rejects into errors instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sim.api.callers import Caller
+from sim.api.handles import handles
+from sim.api.retail_entry import check_batch, closing_command, deferred, market_of, place_command, replace_command
+from sim.api.retail_messages import retail_execution, retail_order
+from sim.core.commands import CancelOrder, PlaceOrder
+from sim.core.events import Executed
+from sim.core.exchange import Exchange
+from sim.core.refusals import InvalidRequest, NotFound, Refusal
+from sim.messages import retail_v1 as wire
+
+
+@handles("RetailOrdersAPI.CreateOrder")
+def create_order(exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest) -> wire.CreateOrderResponse:
+    """Place an order. The outcome is known at once here, so a synchronous answer holds all of it."""
+    command = place_command(exchange, caller, request, defer=deferred(exchange))
+    order_id, executions = _place(exchange, command)
+    return wire.CreateOrderResponse(id=order_id, executions=executions if request.synchronous_execution else [])
+
+
+@handles("RetailOrdersAPI.ClosePosition")
+def close_position(exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest) -> wire.ClosePositionResponse:
+    """Take the whole position in a market back to nothing with a market order."""
+    order_id, executions = _place(exchange, closing_command(exchange, caller, request))
+    return wire.ClosePositionResponse(id=order_id, executions=executions if request.synchronous_execution else [])
+
+
+@handles("RetailOrdersAPI.PreviewOrder")
+def preview_order(exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest) -> wire.PreviewOrderResponse:
+    """The order as it would be after the same checks, possibly REJECTED; nothing is placed, so it has no id."""
+    if request.request is None:
+        raise InvalidRequest("request is required", remedy='wrap the order: {"request": {...}}')
+    order = exchange.trading.preview(place_command(exchange, caller, request.request, defer=True))
+    message = retail_order(exchange, order)
+    message.id = ""
+    return wire.PreviewOrderResponse(order=message)
+
+
+@handles("RetailOrdersAPI.ListOpenOrders")
+def list_open_orders(exchange: Exchange, caller: Caller, request: wire.ListOpenOrdersRequest) -> wire.ListOpenOrdersResponse:
+    """Open orders, oldest first; of some markets when slugs are given."""
+    orders = exchange.trading.orders.open_of(caller.accounts, request.slugs)
+    return wire.ListOpenOrdersResponse(orders=[retail_order(exchange, order) for order in orders])
+
+
+@handles("RetailOrdersAPI.GetOrder")
+def get_order(exchange: Exchange, caller: Caller, request: wire.GetOrderRequest) -> wire.GetOrderResponse:
+    """One of the caller's orders, open or done."""
+    order = exchange.trading.orders.get(request.order_id)
+    if order is None or order.account not in caller.accounts:
+        raise NotFound(f"unknown order: {request.order_id[:80]}", remedy="an account sees its own orders only")
+    return wire.GetOrderResponse(order=retail_order(exchange, order))
+
+
+@handles("RetailOrdersAPI.CancelOrder")
+def cancel_order(exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest) -> wire.CancelOrderResponse:
+    """Take one order out."""
+    exchange.trading.cancel(_cancel_command(exchange, caller, request))
+    return wire.CancelOrderResponse()
+
+
+@handles("RetailOrdersAPI.CancelOpenOrders")
+def cancel_open_orders(exchange: Exchange, caller: Caller, request: wire.CancelOpenOrdersRequest) -> wire.CancelOpenOrdersResponse:
+    """Take out every open order, or those of some markets. The answer names what was asked for; a halted market keeps its orders."""
+    asked = [order.id for order in exchange.trading.orders.open_of(caller.accounts, request.slugs)]
+    _cancel_each(exchange, [CancelOrder(accounts=caller.accounts, order_id=order_id) for order_id in asked])
+    return wire.CancelOpenOrdersResponse(canceled_order_ids=asked)
+
+
+@handles("RetailOrdersAPI.ModifyOrder")
+def modify_order(exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest) -> wire.ModifyOrderResponse:
+    """Change an open order in place."""
+    exchange.trading.replace(replace_command(exchange, caller, request, defer=deferred(exchange)))
+    return wire.ModifyOrderResponse()
+
+
+@handles("RetailOrdersAPI.CreateOrders")
+def create_orders(exchange: Exchange, caller: Caller, request: wire.CreateOrdersRequest) -> wire.CreateOrdersResponse:
+    """Place 1 to 20 orders: all are checked for form first, then each runs on its own (rule M38)."""
+    check_batch(len(request.orders))
+    commands = [place_command(exchange, caller, order, defer=True) for order in request.orders]
+    for command in commands:
+        exchange.trading.preview(command)
+    return wire.CreateOrdersResponse(created_order_ids=[exchange.trading.place(command).id for command in commands])
+
+
+@handles("RetailOrdersAPI.CancelOrders")
+def cancel_orders(exchange: Exchange, caller: Caller, request: wire.CancelOrdersRequest) -> wire.CancelOrdersResponse:
+    """Cancel 1 to 20 orders; unknown and finished ones are skipped, and all are echoed."""
+    check_batch(len(request.orders))
+    _cancel_each(exchange, [_cancel_command(exchange, caller, order) for order in request.orders])
+    return wire.CancelOrdersResponse(canceled_order_ids=[order.order_id for order in request.orders])
+
+
+@handles("RetailOrdersAPI.ModifyOrders")
+def modify_orders(exchange: Exchange, caller: Caller, request: wire.ModifyOrdersRequest) -> wire.ModifyOrdersResponse:
+    """Change 1 to 20 orders; unknown and finished ones are skipped, and all are echoed."""
+    check_batch(len(request.orders))
+    commands = [replace_command(exchange, caller, order, defer=True) for order in request.orders]
+    for command in commands:
+        try:
+            exchange.trading.replace(command)
+        except Refusal:
+            continue
+    return wire.ModifyOrdersResponse(modified_order_ids=[order.order_id for order in request.orders])
+
+
+def _place(exchange: Exchange, command: PlaceOrder) -> tuple[str, list[wire.Execution]]:
+    """Place an order; its id and what happened to it right away."""
+    events = exchange.ctx.events
+    before = len(events)
+    order = exchange.trading.place(command)
+    executions = [event.execution for event in events[before:] if isinstance(event, Executed) and event.execution.order.id == order.id]
+    return order.id, [retail_execution(exchange, execution) for execution in executions]
+
+
+def _cancel_command(exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest) -> CancelOrder:
+    if not request.order_id:
+        raise InvalidRequest("orderId is required")
+    return CancelOrder(accounts=caller.accounts, order_id=request.order_id, symbol=market_of(exchange, request.market_slug).symbol)
+
+
+def _cancel_each(exchange: Exchange, commands: Sequence[CancelOrder]) -> None:
+    for command in commands:
+        try:
+            exchange.trading.cancel(command)
+        except Refusal:
+            continue

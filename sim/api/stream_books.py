@@ -1,0 +1,158 @@
+"""Who follows which book, and the encoded books they share: common to the server stream and the bidirectional one (rules S8-S10).
+
+Their answers carry updates and heartbeats in the same fields, so one frame serves both. A book is encoded once per shape and version, and kept until it changes:
+refreshes and snapshots of a quiet book cost no encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from sim.api.exchange_messages import book_message
+from sim.api.stream_feed import Desk, Feed, Stream, Topic
+from sim.api.stream_rules import MARKET_DATA_DEPTH
+from sim.api.stream_wire import part
+from sim.core.refusals import InvalidRequest
+from sim.core.vocabulary import InstrumentState
+from sim.messages.exchange_v1 import CreateMarketDataSubscriptionResponse, Heartbeat
+
+if TYPE_CHECKING:
+    from sim.api.pipeline import Admitted
+
+SILENT_STATES = frozenset({InstrumentState.PENDING, InstrumentState.TERMINATED})
+
+
+class Shape(NamedTuple):
+    """What makes the books of two subscribers differ: entries per side, single orders or levels, with scales or without."""
+
+    depth: int = MARKET_DATA_DEPTH
+    unaggregated: bool = False
+    scales: bool = False
+
+
+def shape_of(depth: int, unaggregated: bool) -> Shape:
+    """The shape a request asks for. InvalidRequest for a negative depth."""
+    if depth < 0:
+        raise InvalidRequest("depth must not be negative", rule="S8", remedy=f"leave depth unset for {MARKET_DATA_DEPTH} levels")
+    return Shape(depth or MARKET_DATA_DEPTH, unaggregated)
+
+
+class BookStream(Stream):
+    """A subscription to books. `everything` covers instruments listed later too; `symbols` are then empty. An ordered set, as a dict."""
+
+    __slots__ = ("everything", "heard", "shape", "snapshot_only", "started", "symbols")
+
+    def __init__(self, feed: Feed, admitted: Admitted) -> None:
+        super().__init__(feed, admitted)
+        self.shape = Shape()
+        self.snapshot_only = False
+        self.everything = False
+        self.symbols: dict[str, None] = {}
+        self.started = False
+        self.heard = 0
+
+
+class Books:
+    """Followers of books by symbol and shape."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._topics: dict[str, dict[Shape, Topic]] = {}
+        self._everything: dict[Shape, Topic] = {}
+        self._encoded: dict[str, tuple[int, dict[Shape, bytes]]] = {}
+
+    def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
+        """Add symbols to a stream."""
+        for symbol in symbols:
+            stream.symbols[symbol] = None
+            self._topics.setdefault(symbol, {}).setdefault(stream.shape, Topic()).add(stream)
+
+    def follow_everything(self, stream: BookStream) -> None:
+        """Let a stream have every book, with scales."""
+        stream.everything = True
+        stream.shape = stream.shape._replace(scales=True)
+        self._everything.setdefault(stream.shape, Topic()).add(stream)
+
+    def leave(self, stream: BookStream, symbols: Iterable[str]) -> None:
+        """Take symbols from a stream."""
+        for symbol in symbols:
+            del stream.symbols[symbol]
+            shapes = self._topics[symbol]
+            _drop(shapes, stream)
+            if not shapes:
+                del self._topics[symbol]
+
+    def leave_everything(self, stream: BookStream) -> None:
+        """The stream no longer has every book."""
+        stream.everything = False
+        _drop(self._everything, stream)
+        stream.shape = stream.shape._replace(scales=False)
+
+    def forget(self, stream: BookStream) -> None:
+        """The stream has ended."""
+        self.leave(stream, list(stream.symbols))
+        if stream.everything:
+            self.leave_everything(stream)
+        if not self._topics and not self._everything:
+            # A snapshot restored while nobody listens may bring another book under a version seen before.
+            self._encoded.clear()
+
+    def followed(self) -> list[str]:
+        """Symbols somebody follows."""
+        if self._everything:
+            return [instrument.symbol for instrument in self._desk.exchange.instruments]
+        return list(self._topics)
+
+    def show(self, stream: BookStream, symbols: Iterable[str]) -> None:
+        """Send a stream the present books of symbols; nothing for those not begun or gone (§3.1)."""
+        trading = self._desk.exchange.trading
+        for symbol in symbols:
+            if trading.state(symbol) not in SILENT_STATES:
+                self._desk.outbox.send(stream, self.frame(symbol, stream.shape))
+
+    def publish(self, symbol: str) -> None:
+        """Send a book to all who follow it."""
+        send_all = self._desk.outbox.send_all
+        for shape, topic in self._groups(symbol):
+            send_all(topic.values(), self.frame(symbol, shape))
+
+    def frame(self, symbol: str, shape: Shape) -> bytes:
+        """The encoded book of a symbol as it is now."""
+        exchange = self._desk.exchange
+        trading = exchange.trading
+        book = trading.book(symbol)
+        known = self._encoded.get(symbol)
+        if known is None or known[0] != book.version:
+            known = self._encoded[symbol] = (book.version, {})
+        found = known[1].get(shape)
+        if found is None:
+            update = book_message(
+                book,
+                trading.state(symbol),
+                trading.stats(symbol),
+                self._desk.now,
+                depth=shape.depth,
+                unaggregated=shape.unaggregated,
+                scales=shape.scales,
+            )
+            found = known[1][shape] = part(CreateMarketDataSubscriptionResponse, update=update)
+        return found
+
+    def _groups(self, symbol: str) -> Iterator[tuple[Shape, Topic]]:
+        shapes = self._topics.get(symbol)
+        if shapes is not None:
+            yield from shapes.items()
+        yield from self._everything.items()
+
+
+def heartbeat() -> bytes:
+    """The sign of life of both streams."""
+    return part(CreateMarketDataSubscriptionResponse, heartbeat=Heartbeat())
+
+
+def _drop(shapes: dict[Shape, Topic], stream: BookStream) -> None:
+    topic = shapes[stream.shape]
+    del topic[stream.id]
+    if not topic:
+        del shapes[stream.shape]

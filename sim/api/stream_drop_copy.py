@@ -1,0 +1,127 @@
+"""Drop copy and trade capture: executions and trades of a firm, resumable (§6.2)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import merge
+from typing import Any, NamedTuple
+
+from sim.api.exchange_messages import execution_message, trade_message
+from sim.api.stream_replay import ReplayFeed
+from sim.api.stream_wire import encoded
+from sim.core.events import Event, Executed, Traded
+from sim.core.orders import Execution, Trade
+from sim.core.resume_tokens import Place
+from sim.core.tape import Record
+from sim.core.vocabulary import TradeState
+from sim.kernel.instants import Instant
+from sim.messages import exchange_v1 as wire
+
+
+class DropCopyFeed(ReplayFeed[Execution]):
+    """Execution reports."""
+
+    response = wire.CreateDropCopySubscriptionResponse
+    rows_field = "executions"
+
+    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        return {Executed: self._executed}
+
+    def _executed(self, event: Executed) -> None:
+        firm = self.firm_of(event.execution.order.account)
+        if firm is not None:
+            self.tell(firm, event.execution)
+
+    def place(self) -> Place:
+        return Place(len(self._record), self.desk.now)
+
+    def place_at(self, at: Instant) -> Place:
+        return Place(_first_at(self._record, at), at)
+
+    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Execution]]:
+        for seq in _seqs(self._record, self.accounts_of(firm), place.seq):
+            execution = self._record[seq]
+            yield Place(seq + 1, execution.at), execution
+
+    def symbol_of(self, row: Execution) -> str:
+        return row.order.symbol
+
+    def encode(self, firm: str, row: Execution) -> bytes:
+        return encoded(execution_message(row))
+
+    @property
+    def _record(self) -> Record[Execution]:
+        return self.desk.exchange.trading.executions
+
+
+class TradeReport(NamedTuple):
+    """A trade in one of its clearing states."""
+
+    trade: Trade
+    state: TradeState
+
+
+class TradeCaptureFeed(ReplayFeed[TradeReport]):
+    """Trades, again under the same id at each change of state (rule M42)."""
+
+    response = wire.CreateTradeCaptureReportSubscriptionResponse
+    rows_field = "trade_capture_reports"
+
+    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        return {Traded: self._traded}
+
+    def _traded(self, event: Traded) -> None:
+        report = TradeReport(event.trade, event.state)
+        first = self.firm_of(event.trade.aggressor.order.account)
+        second = self.firm_of(event.trade.passive.order.account)
+        if first is not None:
+            self.tell(first, report)
+        if second is not None and second != first:
+            self.tell(second, report)
+
+    def place(self) -> Place:
+        return Place(len(self._record), self.desk.now)
+
+    def place_at(self, at: Instant) -> Place:
+        return Place(_first_at(self._record, at), at)
+
+    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, TradeReport]]:
+        """New trades as they were then, and changes of state since. Changes at exactly the place's instant come again: clients dedupe by id and state."""
+        reports: list[tuple[Instant, int, TradeReport]] = []
+        for seq in _seqs(self._record, self.accounts_of(firm), 0):
+            trade = self._record[seq]
+            if seq >= place.seq:
+                reports.append((trade.at, seq, TradeReport(trade, TradeState.NEW)))
+            if trade.state is not TradeState.NEW and (seq >= place.seq or trade.state_at >= place.at):
+                reports.append((trade.state_at, seq, TradeReport(trade, trade.state)))
+        reports.sort(key=lambda report: report[:2])
+        reached = place.seq
+        for at, seq, report in reports:
+            reached = max(reached, seq + 1)
+            yield Place(reached, at), report
+
+    def symbol_of(self, row: TradeReport) -> str:
+        return row.trade.symbol
+
+    def encode(self, firm: str, row: TradeReport) -> bytes:
+        return encoded(trade_message(row.trade, self.accounts_of(firm), row.state))
+
+    @property
+    def _record(self) -> Record[Trade]:
+        return self.desk.exchange.trading.trades
+
+
+def _first_at(record: Record[Execution] | Record[Trade], at: Instant) -> int:
+    """Seq of the first row at or after an instant."""
+    return bisect_left(record.rows, at, key=lambda row: row.at)
+
+
+def _seqs(record: Record[Execution] | Record[Trade], accounts: Iterable[str], start: int) -> Iterator[int]:
+    """Seqs of the rows of accounts from a seq on, ascending, each once."""
+    groups = [record.of_account(account) for account in accounts]
+    last = -1
+    for seq in merge(*[group[bisect_left(group, start) :] for group in groups]):
+        if seq != last:
+            last = seq
+            yield seq

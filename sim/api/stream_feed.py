@@ -1,0 +1,146 @@
+"""What all streams have in common: the stream itself, where its frames go, and the kind it is of.
+
+A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (`accept`), sends what comes first (`begin`), turns events into frames
+(`reads`, `flush`), and forgets the stream when it ends (`forget`). It never decides who may have how many streams; `streams.py` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sim.api.traffic import Close, Effect, Send
+from sim.core.events import Event
+from sim.core.exchange import Exchange
+from sim.core.refusals import Code, PermissionDenied
+from sim.kernel.instants import Instant
+from sim.kernel.timers import Timer
+
+if TYPE_CHECKING:
+    from sim.api.callers import Caller
+    from sim.api.pipeline import Admitted
+
+# A WebSocket has no gRPC status; these are the close codes that say the same. 1000 stands for every other.
+_WEB_SOCKET_CODES = {Code.UNAVAILABLE: 1001, Code.INTERNAL: 1011, Code.RESOURCE_EXHAUSTED: 1008, Code.INVALID_ARGUMENT: 1008}
+
+
+class Stream:
+    """One open stream. Kinds of streams add what they need to remember. `session` is the identity that another stream can take (rule S6), if any."""
+
+    __slots__ = ("caller", "feed", "id", "rpc", "sent", "session", "since", "web_socket")
+
+    def __init__(self, feed: Feed, admitted: Admitted) -> None:
+        self.feed = feed
+        self.caller: Caller = admitted.caller
+        self.rpc = admitted.operation.rpc
+        self.web_socket = admitted.web_socket
+        self.session: tuple[str, str, str] | None = None
+        self.id = 0
+        self.since: Instant = 0
+        self.sent = 0
+
+
+class Outbox:
+    """Effects in the order in which they leave."""
+
+    __slots__ = ("effects",)
+
+    def __init__(self) -> None:
+        self.effects: list[Effect] = []
+
+    def send(self, stream: Stream, frame: bytes) -> None:
+        """A frame for one stream."""
+        stream.sent += 1
+        self.effects.append(Send(stream.id, frame))
+
+    def send_all(self, streams: Iterable[Stream], frame: bytes) -> None:
+        """One frame for many streams: the same bytes object goes to each."""
+        effects = self.effects
+        for stream in streams:
+            stream.sent += 1
+            effects.append(Send(stream.id, frame))
+
+    def close(self, stream: Stream, code: int, message: str) -> None:
+        """The end of a stream."""
+        known = _WEB_SOCKET_CODES.get(Code(code), 1000)
+        self.effects.append(Close(stream.id, int(code), message, known))
+
+    def take(self) -> list[Effect]:
+        """Effects since the last take."""
+        taken, self.effects = self.effects, []
+        return taken
+
+
+class Desk:
+    """What feeds work with: the exchange, the outbox, and `end`, which closes a stream of theirs for good."""
+
+    __slots__ = ("end", "exchange", "outbox")
+
+    def __init__(self, exchange: Exchange, outbox: Outbox, end: Callable[[Stream, int, str], None]) -> None:
+        self.exchange = exchange
+        self.outbox = outbox
+        self.end = end
+
+    @property
+    def now(self) -> Instant:
+        """Virtual now."""
+        return self.exchange.ctx.now
+
+
+class Feed:
+    """One kind of stream. `timers` are the kinds of timers it owns, all beginning with "stream."."""
+
+    timers: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        """What to call for which event. Called in order of happening."""
+        return {}
+
+    def accept(self, admitted: Admitted) -> Stream:
+        """A stream for a request, or a Refusal. Changes nothing yet."""
+        raise NotImplementedError
+
+    def begin(self, stream: Stream) -> None:
+        """Follow what the stream asked for and send its first frames."""
+        raise NotImplementedError
+
+    def frame(self, stream: Stream, message: bytes) -> None:
+        """A frame of the client; server streams get none."""
+
+    def flush(self) -> None:
+        """All events of an input were read: send what was gathered from them."""
+
+    def heartbeat(self, stream: Stream) -> bytes:
+        """The sign of life of a stream."""
+        raise NotImplementedError
+
+    def fire(self, timer: Timer) -> None:
+        """A timer of this feed is due."""
+
+    def forget(self, stream: Stream) -> None:
+        """The stream has ended."""
+        raise NotImplementedError
+
+
+class Topic(dict[int, Stream]):
+    """Streams that want the same thing, by id, in order of subscribing."""
+
+    __slots__ = ()
+
+    def add(self, stream: Stream) -> None:
+        """One more follower."""
+        self[stream.id] = stream
+
+
+def own_accounts(caller: Caller, asked: Iterable[str]) -> tuple[str, ...]:
+    """Accounts a stream covers: those asked for, else the participant's, else all of the caller's. PermissionDenied for a foreign one."""
+    wanted = tuple(dict.fromkeys(asked))
+    if not wanted:
+        return (caller.account,) if caller.account else caller.accounts
+    for account in wanted:
+        if account not in caller.accounts:
+            raise PermissionDenied(rule="S5.1-6", remedy="name accounts of your own firm; GET /v1/accounts lists them")
+    return wanted

@@ -1,0 +1,119 @@
+"""CreateBalanceLedgerSubscription: the cash ledger of one account, replayed from resume_time and then live (§6.2, rules P17-P24)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from sim.api.exchange_messages import CURRENCY, ledger_entry_message
+from sim.api.stream_feed import Desk, Feed, Stream, Topic
+from sim.api.stream_rules import BATCH, LEDGER_FLOOR
+from sim.api.stream_wire import encoded, nesting
+from sim.core.events import CashMoved, Event
+from sim.core.refusals import EntryTypeSuppressed, InvalidRequest, PermissionDenied
+from sim.core.vocabulary import SUPPRESSED_ENTRY_TYPES, LedgerEntryType
+from sim.kernel.instants import Instant
+from sim.messages import exchange_v1 as wire
+
+if TYPE_CHECKING:
+    from sim.api.pipeline import Admitted
+
+_in_entries = nesting(wire.CreateBalanceLedgerSubscriptionResponse, "entries")
+
+
+class LedgerStream(Stream):
+    """A subscription to the cash rows of one account. `types` filters unless empty; `since` None replays nothing."""
+
+    __slots__ = ("account", "mute", "pending", "replay_from", "types")
+
+    def __init__(self, feed: Feed, admitted: Admitted) -> None:
+        super().__init__(feed, admitted)
+        request: wire.CreateBalanceLedgerSubscriptionRequest = admitted.request
+        self.account = request.account
+        self.types = frozenset(request.entry_types)
+        self.mute = request.currency not in ("", CURRENCY)
+        self.replay_from: Instant | None = None if request.resume_time is None else max(request.resume_time, LEDGER_FLOOR)
+        self.pending: list[bytes] = []
+
+    def wants(self, row: CashMoved) -> bool:
+        """Whether a row is among those asked for; internal types never are."""
+        if self.mute or row.type in SUPPRESSED_ENTRY_TYPES:
+            return False
+        return not self.types or row.type in self.types
+
+
+class LedgerFeed(Feed):
+    """Balance ledger streams by account."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._topics: dict[str, Topic] = {}
+        self._waiting: dict[int, LedgerStream] = {}
+
+    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        return {CashMoved: self._cash_moved}
+
+    def accept(self, admitted: Admitted) -> Stream:
+        request = admitted.request
+        if not request.account:
+            raise InvalidRequest("account is required", rule="P24")
+        if request.account not in admitted.caller.accounts:
+            raise PermissionDenied(rule="P24", remedy="name an account of your own firm")
+        for type in request.entry_types:
+            if type in SUPPRESSED_ENTRY_TYPES:
+                raise EntryTypeSuppressed(rule="P18", remedy="ask for public types only, or for none to get them all")
+        return LedgerStream(self, admitted)
+
+    def begin(self, stream: Stream) -> None:
+        mine = cast(LedgerStream, stream)
+        self._topics.setdefault(mine.account, Topic()).add(mine)
+        if mine.replay_from is None:
+            return
+        rows = self.desk.exchange.trading.ledger.entries(mine.account)
+        for index in range(bisect_left(rows, mine.replay_from, key=lambda row: row.at), len(rows)):
+            if mine.wants(rows[index]):
+                mine.pending.append(_entry(rows[index]))
+                if len(mine.pending) == BATCH:
+                    self._send(mine)
+        if mine.pending:
+            self._send(mine)
+
+    def forget(self, stream: Stream) -> None:
+        mine = cast(LedgerStream, stream)
+        topic = self._topics[mine.account]
+        del topic[mine.id]
+        if not topic:
+            del self._topics[mine.account]
+        self._waiting.pop(mine.id, None)
+
+    def heartbeat(self, stream: Stream) -> bytes:
+        return b""
+
+    def _cash_moved(self, event: CashMoved) -> None:
+        topic = self._topics.get(event.account)
+        if topic is None:
+            return
+        entry = b""
+        for stream in topic.values():
+            mine = cast(LedgerStream, stream)
+            if mine.wants(event):
+                entry = entry or _entry(event)
+                mine.pending.append(entry)
+                self._waiting[mine.id] = mine
+
+    def flush(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for stream in waiting.values():
+            self._send(stream)
+
+    def _send(self, stream: LedgerStream) -> None:
+        self.desk.outbox.send(stream, b"".join(stream.pending))
+        stream.pending.clear()
+
+
+def _entry(row: CashMoved) -> bytes:
+    return _in_entries(encoded(ledger_entry_message(row)))
+
+
+__all__ = ["LedgerEntryType", "LedgerFeed"]

@@ -1,0 +1,201 @@
+"""Positions over gRPC: CreatePositionChangeSubscription, resumable and with settlement results (§6.2), and CreatePositionSubscription, a snapshot and then changes.
+
+A message says how a position stands after a change, so several changes of one position in one input are told as one; a replay tells one per position and instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from msgspec.structs import replace
+
+from sim.api.exchange_messages import position_message
+from sim.api.stream_feed import Desk, Feed, Stream, Topic, own_accounts
+from sim.api.stream_replay import ReplayFeed
+from sim.api.stream_rules import BATCH
+from sim.api.stream_wire import encoded, nesting, part
+from sim.core.events import Event, PositionChanged
+from sim.core.lifecycle import GONE_STATES
+from sim.core.positions import Position, Positions
+from sim.core.resume_tokens import Place
+from sim.kernel.instants import Instant, trade_date
+from sim.messages import exchange_v1 as wire
+
+if TYPE_CHECKING:
+    from sim.api.pipeline import Admitted
+
+# What a position ledger row of a trade says; only these grow what was bought and sold.
+_FILL = "Fill"
+
+
+class Standing(NamedTuple):
+    """A position right after a row of its ledger."""
+
+    position: Position
+    row: PositionChanged
+
+
+class PositionChangeFeed(ReplayFeed[Standing]):
+    """Changes of a firm's positions."""
+
+    response = wire.CreatePositionChangeSubscriptionResponse
+    rows_field = "position_changes"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._changed: dict[tuple[str, str], PositionChanged] = {}
+
+    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        return {PositionChanged: self._position_changed}
+
+    def _position_changed(self, event: PositionChanged) -> None:
+        if self.followed:
+            self._changed[event.account, event.symbol] = event
+
+    def flush(self) -> None:
+        if self._changed:
+            changed, self._changed = self._changed, {}
+            for (account, symbol), row in changed.items():
+                firm = self.firm_of(account)
+                position = self._positions.get(account, symbol)
+                if firm is not None and position is not None:
+                    self.tell(firm, Standing(position, row))
+        super().flush()
+
+    def place(self) -> Place:
+        return Place(len(self._positions.history), self.desk.now)
+
+    def place_at(self, at: Instant) -> Place:
+        return Place(next((seq for seq, row in enumerate(self._positions.history) if row.at >= at), len(self._positions.history)), at)
+
+    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Standing]]:
+        """The ledger is read from its beginning, because a row alone does not say what was bought and sold so far."""
+        accounts = frozenset(self.accounts_of(firm))
+        standings: dict[tuple[str, str], Position] = {}
+        told: dict[tuple[str, str], Standing] = {}
+        history = self._positions.history
+        for seq, row in enumerate(history):
+            if told and row.at != history[seq - 1].at:
+                yield from _closed(told, Place(seq, history[seq - 1].at))
+            if row.account in accounts:
+                key = row.account, row.symbol
+                standings[key] = position = _after(standings.get(key), row)
+                if seq >= place.seq:
+                    told[key] = Standing(position, row)
+        yield from _closed(told, self.place())
+
+    def symbol_of(self, row: Standing) -> str:
+        return row.row.symbol
+
+    def encode(self, firm: str, row: Standing) -> bytes:
+        change = row.row
+        settled = change.settlement is not None
+        stats = self.desk.exchange.trading.stats(change.symbol) if settled else None
+        return encoded(
+            wire.PositionChange(
+                position=position_message(row.position, change.at, expired=settled),
+                change_time=change.at,
+                settlement_px=change.settlement,
+                settlement_preliminary=False if settled else None,
+                settlement_set_time=(stats.settlement_set_time or change.at) if stats is not None else None,
+                resolved=settled,
+            )
+        )
+
+    @property
+    def _positions(self) -> Positions:
+        return self.desk.exchange.trading.positions
+
+
+def _after(before: Position | None, row: PositionChanged) -> Position:
+    """A position after a row, from what it was before."""
+    was = before or Position(row.account, row.symbol, changed=row.at)
+    traded = row.qty_change if row.description == _FILL else 0
+    return replace(
+        was,
+        net=row.net,
+        cost=row.cost,
+        realized=row.realized,
+        qty_bought=was.qty_bought + max(traded, 0),
+        qty_sold=was.qty_sold - min(traded, 0),
+        bod_net=was.bod_net if trade_date(was.changed) == trade_date(row.at) else was.net,
+        changed=row.at,
+    )
+
+
+def _closed(told: dict[tuple[str, str], Standing], place: Place) -> Iterator[tuple[Place, Standing]]:
+    """The standings of one instant, which is over."""
+    yield from ((place, standing) for standing in told.values())
+    told.clear()
+
+
+# ---- snapshot, then changes
+
+_Response = wire.CreatePositionSubscriptionResponse
+_in_update = nesting(_Response, "update")
+_in_positions = nesting(wire.CreatePositionSubscriptionResponse_Update, "positions")
+
+
+class PositionStream(Stream):
+    """A subscription to the positions of accounts."""
+
+    __slots__ = ("accounts",)
+
+    def __init__(self, feed: Feed, admitted: Admitted) -> None:
+        super().__init__(feed, admitted)
+        self.accounts = own_accounts(admitted.caller, admitted.request.accounts)
+
+
+class PositionFeed(Feed):
+    """Position streams by account."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._topics: dict[str, Topic] = {}
+        self._changed: dict[tuple[str, str], PositionChanged] = {}
+
+    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        return {PositionChanged: self._position_changed}
+
+    def accept(self, admitted: Admitted) -> Stream:
+        return PositionStream(self, admitted)
+
+    def begin(self, stream: Stream) -> None:
+        mine = cast(PositionStream, stream)
+        positions: list[Position] = []
+        for account in mine.accounts:
+            self._topics.setdefault(account, Topic()).add(mine)
+            positions += self.desk.exchange.trading.positions.of(account)
+        for first in range(0, len(positions) or 1, BATCH):
+            snapshot = wire.CreatePositionSubscriptionResponse_Snapshot(positions=self._messages(positions[first : first + BATCH]))
+            self.desk.outbox.send(mine, part(_Response, snapshot=snapshot))
+
+    def forget(self, stream: Stream) -> None:
+        for account in cast(PositionStream, stream).accounts:
+            topic = self._topics[account]
+            del topic[stream.id]
+            if not topic:
+                del self._topics[account]
+
+    def heartbeat(self, stream: Stream) -> bytes:
+        return part(_Response, heartbeat=wire.Heartbeat())
+
+    def _position_changed(self, event: PositionChanged) -> None:
+        if event.account in self._topics:
+            self._changed[event.account, event.symbol] = event
+
+    def flush(self) -> None:
+        if not self._changed:
+            return
+        changed, self._changed = self._changed, {}
+        for (account, symbol), _ in changed.items():
+            position = self.desk.exchange.trading.positions.get(account, symbol)
+            topic = self._topics.get(account)
+            if position is not None and topic is not None:
+                frame = _in_update(_in_positions(encoded(self._messages([position])[0])))
+                self.desk.outbox.send_all(topic.values(), frame)
+
+    def _messages(self, positions: Sequence[Position]) -> list[wire.Position]:
+        trading = self.desk.exchange.trading
+        return [position_message(position, self.desk.now, expired=trading.state(position.symbol) in GONE_STATES) for position in positions]

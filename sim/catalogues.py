@@ -1,0 +1,133 @@
+"""The catalogues, printed from the code: operations, quirks, faults, assumptions, and the ledger of statements with the tests that show them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sim.api.contract import load_contract
+from sim.core import assumptions, quirks
+from sim.core.faults import CONNECTION_EFFECTS, MESSAGE_EFFECTS, PLANES
+from sim.core.refusals import NotFound
+from sim.kernel.instants import format_instant
+
+if TYPE_CHECKING:
+    from sim.simulation import Simulation
+
+Rows = list[dict[str, Any]]
+
+
+def _operations(sim: Simulation | None) -> Rows:
+    from sim.api.handlers import served
+
+    done = served()
+    return [
+        {
+            "operation": operation.name,
+            "planes": ", ".join(operation.planes),
+            "rest": ", ".join(f"{verb} {path}" for verb, path, _ in operation.bindings),
+            "grpc": operation.grpc,
+            "scope": operation.scope,
+            "participant": operation.participant,
+            "since": format_instant(operation.since) if operation.since is not None else "",
+            "until": format_instant(operation.until) if operation.until is not None else "",
+            "served": operation.name in done,
+            "summary": operation.summary,
+        }
+        for operation in load_contract().operations
+    ]
+
+
+def _quirks(sim: Simulation | None) -> Rows:
+    return [
+        {
+            "quirk": quirk.name,
+            "section": f"§{quirk.spec}",
+            "default": str(quirk.default),
+            "value": sim.exchange.ctx.quirks.shown(quirk.name) if sim else str(quirk.default),
+            "summary": quirk.summary,
+        }
+        for quirk in quirks.catalogue().values()
+    ]
+
+
+def _assumptions(sim: Simulation | None) -> Rows:
+    return [
+        {
+            "assumption": found.name,
+            "default": found.show(found.default),
+            "value": sim.exchange.ctx.assumptions.shown(found.name) if sim else found.show(found.default),
+            "accepts": found.accepts(),
+            "reason": found.reason,
+            "source": found.source,
+        }
+        for found in assumptions.catalogue().values()
+    ]
+
+
+_FAULTS = {
+    "status": "answers with this HTTP status (and the gRPC code that goes with it)",
+    "code": "answers with this gRPC code (and the HTTP status that goes with it)",
+    "delay": "lets the answer take this much virtual time",
+    "reset": "resets the connection instead of answering",
+    "refuse": "closes the connection before a byte is answered",
+    "half_close": "closes the connection in the middle of the answer",
+    "slow_body": "sends the body byte by byte",
+    "drop": "loses a stream message or a webhook delivery",
+    "duplicate": "sends a stream message or a webhook delivery twice",
+    "reorder": "swaps a stream message with the next",
+    "revoke": "ends the stream as a revoked session",
+}
+
+
+def _faults(sim: Simulation | None) -> Rows:
+    kinds = ("status", "code", "delay", *CONNECTION_EFFECTS, *MESSAGE_EFFECTS)
+    return [{"act": kind, "matches": ", ".join(PLANES), "does": _FAULTS[kind]} for kind in kinds]
+
+
+def _ledger(sim: Simulation | None) -> Rows:
+    tests = Path(__file__).parent.parent / "tests"
+    if not (tests / "ledger.yaml").is_file():
+        raise NotFound("the ledger of statements is in a checkout only", remedy="run this where tests/ledger.yaml is")
+    shown: dict[str, list[str]] = {}
+    for file in sorted(tests.rglob("test_*.py")):
+        for statement, test in _marks(ast.parse(file.read_text())):
+            shown.setdefault(statement, []).append(f"{file.relative_to(tests).as_posix()}::{test}")
+    return [{"id": name, "shown": name in shown, "statement": text, "tests": shown.get(name, [])} for name, text in _statements(tests / "ledger.yaml").items()]
+
+
+def _statements(file: Path) -> dict[str, str]:
+    from sim.scenario.document import read_text, value_of
+
+    found = value_of(read_text(file.read_text(), file.name))
+    return {str(name): str(text) for name, text in found.items()}
+
+
+def _marks(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """(statement, test) for every @pytest.mark.spec("…") on a function or on its class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for decorator in node.decorator_list:
+                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.spec":
+                    for argument in decorator.args:
+                        if isinstance(argument, ast.Constant):
+                            yield str(argument.value), node.name
+
+
+CATALOGUES: dict[str, Callable[[Any], Rows]] = {
+    "operations": _operations,
+    "quirks": _quirks,
+    "faults": _faults,
+    "assumptions": _assumptions,
+    "ledger": _ledger,
+}
+
+
+def rows(kind: str, sim: Simulation | None = None) -> Rows:
+    """A catalogue by name. With a simulation, the values in force there."""
+    found = CATALOGUES.get(kind)
+    if found is None:
+        raise NotFound(f"there is no catalogue {kind!r}", remedy="one of " + ", ".join(CATALOGUES))
+    return found(sim)

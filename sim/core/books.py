@@ -1,0 +1,64 @@
+"""Books by symbol, made when first touched, and which of them changed during this input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from sim.core.book import Book
+from sim.core.context import Context
+from sim.core.events import BookChanged
+from sim.core.instruments import Instruments
+
+
+class Books:
+    """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it."""
+
+    __slots__ = ("_by_symbol", "_changed", "_ctx", "_instruments", "_versions")
+
+    def __init__(self, ctx: Context, instruments: Instruments) -> None:
+        self._ctx = ctx
+        self._instruments = instruments
+        self._by_symbol: dict[str, Book] = {}
+        self._changed: dict[str, None] = {}
+        self._versions = count(1)
+
+    def __iter__(self) -> Iterator[Book]:
+        return iter(self._by_symbol.values())
+
+    def get(self, symbol: str) -> Book:
+        """The book of a listed instrument; NotFound when there is none."""
+        book = self._by_symbol.get(symbol)
+        if book is None:
+            book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
+            book.version = next(self._versions)
+        return book
+
+    def touched(self, symbol: str) -> Book | None:
+        """The book, or None when the symbol never needed one."""
+        return self._by_symbol.get(symbol)
+
+    def changed(self, book: Book) -> None:
+        """Something published of the symbol is no longer what it was."""
+        book.version = next(self._versions)
+        self._changed[book.symbol] = None
+
+    def state_changed(self, symbol: str) -> None:
+        """The symbol's state, settlement or statistics changed; no book is made for that."""
+        book = self._by_symbol.get(symbol)
+        if book is not None:
+            self.changed(book)
+        else:
+            self._changed[symbol] = None
+
+    def flush(self) -> None:
+        """Tell which symbols changed since the last time, once each, in order of first change."""
+        if self._changed:
+            for symbol in self._changed:
+                self._ctx.emit(BookChanged(symbol, self._ctx.now))
+            self._changed.clear()
+
+    def clear(self) -> None:
+        """Forget all books, before orders are put back in."""
+        self._by_symbol.clear()
+        self._changed.clear()

@@ -1,0 +1,72 @@
+"""Clearing of trades: NEW, CLEARED some time later, BUSTED when undone (rule M42).
+
+Trades clear in the order they were made, so one timer, for the oldest that waits, is enough.
+"""
+
+from __future__ import annotations
+
+from sim.core.assumptions import CLEARING_DELAY
+from sim.core.context import Context
+from sim.core.instruments import Instruments
+from sim.core.ledger import Ledger
+from sim.core.orders import Trade
+from sim.core.positions import Positions
+from sim.core.refusals import Conflict
+from sim.core.risk import Risk
+from sim.core.tape import Tape
+from sim.core.vocabulary import Side, TradeState
+
+CLEARING_TIMER = "trade.clearing"
+
+
+class Clearing:
+    """Moves trades on. `next_seq` is the oldest trade that has not been looked at; `timer` is pending while one waits."""
+
+    __slots__ = ("_ctx", "_instruments", "_ledger", "_positions", "_risk", "_tape", "next_seq", "timer")
+
+    def __init__(self, ctx: Context, instruments: Instruments, tape: Tape, positions: Positions, ledger: Ledger, risk: Risk) -> None:
+        self._ctx = ctx
+        self._instruments = instruments
+        self._tape = tape
+        self._positions = positions
+        self._ledger = ledger
+        self._risk = risk
+        self.next_seq = 0
+        self.timer = 0
+
+    def wait(self) -> None:
+        """See to it that the oldest waiting trade clears in time."""
+        if not self.timer and self.next_seq < len(self._tape.trades):
+            due = self._tape.trades[self.next_seq].at + self._ctx.assumptions.number(CLEARING_DELAY)
+            self.timer = self._ctx.timers.schedule(max(due, self._ctx.now), CLEARING_TIMER)
+
+    def clear(self) -> list[Trade]:
+        """Clear what is due and wait for the next. Returns the trades that cleared."""
+        self.timer = 0
+        trades = self._tape.trades
+        latest = self._ctx.now - self._ctx.assumptions.number(CLEARING_DELAY)
+        cleared = []
+        while self.next_seq < len(trades) and trades[self.next_seq].at <= latest:
+            trade = trades[self.next_seq]
+            self.next_seq += 1
+            if trade.state is TradeState.NEW:
+                self._tape.advance(trade, TradeState.CLEARED)
+                cleared.append(trade)
+        self.wait()
+        return cleared
+
+    def bust(self, trade_id: str) -> Trade:
+        """Undo a trade: positions and cash of both sides go back, fees included. The orders stay as they are."""
+        trade = self._tape.require_trade(trade_id)
+        if trade.state is TradeState.BUSTED:
+            raise Conflict(f"trade {trade_id} is busted already", rule="M42")
+        instrument = self._instruments.require(trade.symbol)
+        self._tape.advance(trade, TradeState.BUSTED)
+        value = trade.price * trade.qty * instrument.cash_per_notional
+        for execution in (trade.aggressor, trade.passive):
+            order = execution.order
+            signed = trade.qty if order.side is Side.BUY else -trade.qty
+            self._risk.moved(order.account, instrument, self._positions.reverse(order.account, trade.symbol, signed, trade.price, trade_id))
+            commission = execution.commission * instrument.cash_per_notional
+            self._ledger.reverse(order.account, -value if order.side is Side.BUY else value, commission, trade.symbol, trade_id)
+        return trade

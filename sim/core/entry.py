@@ -1,0 +1,184 @@
+"""From a command to an order that may enter: every check in the order of rule M2, first failure decides. Nothing changes here."""
+
+from __future__ import annotations
+
+from sim.core.assumptions import CASH_QTY_LIMIT, LOT_STEP_IS_MIN_QTY, REQUIRE_REFERENCE_PRICE
+from sim.core.book import Book
+from sim.core.books import Books
+from sim.core.checks import STOP_TYPES, check_auction_entry, check_combination, check_lot, check_price, check_shape, check_size
+from sim.core.commands import PlaceOrder
+from sim.core.context import Context
+from sim.core.fees import Fees
+from sim.core.instruments import Instrument, Instruments
+from sim.core.ledger import TRADING, Ledger
+from sim.core.lifecycle import Lifecycle, check_entry
+from sim.core.matching import NO_LIQUIDITY_TEXT
+from sim.core.orders import Order, Orders
+from sim.core.prevention import SELF_MATCH_TEXT, conflicts, watched
+from sim.core.quantities import Cash
+from sim.core.refusals import DuplicateOrder, OrderRefused, PermissionDenied
+from sim.core.risk import Risk, unit_cost
+from sim.core.sizing import cash_quantity, market_price
+from sim.core.statistics import Statistics
+from sim.core.vocabulary import Channel, InstrumentState, OrderType, RejectReason, SelfMatchPrevention, Side, TimeInForce
+from sim.kernel.instants import Instant
+
+POST_ONLY_TEXT = "Order may participate but not initiate in the market"
+
+
+class Entry:
+    """Makes orders of commands."""
+
+    __slots__ = ("_books", "_ctx", "_fees", "_instruments", "_ledger", "_lifecycle", "_orders", "_risk", "_statistics")
+
+    def __init__(
+        self,
+        ctx: Context,
+        instruments: Instruments,
+        lifecycle: Lifecycle,
+        ledger: Ledger,
+        orders: Orders,
+        books: Books,
+        risk: Risk,
+        fees: Fees,
+        statistics: Statistics,
+    ) -> None:
+        self._ctx = ctx
+        self._instruments = instruments
+        self._lifecycle = lifecycle
+        self._ledger = ledger
+        self._orders = orders
+        self._books = books
+        self._risk = risk
+        self._fees = fees
+        self._statistics = statistics
+
+    def draft(self, command: PlaceOrder) -> Order:
+        """The order a command asks for, before any check but that of its shape and symbol; without an id."""
+        check_shape(command)
+        return _order(command, self._instruments.require(command.symbol), self._ctx.now)
+
+    def admit(self, command: PlaceOrder, order: Order) -> None:
+        """Check a draft in the order of rule M2 and fill in what the book decides: a derived price, a market order's price, a cash order's quantity."""
+        symbol = order.symbol
+        instrument = self._instruments.require(symbol)
+        state = self._lifecycle.state(symbol)
+        assumptions = self._ctx.assumptions
+        check_entry(symbol, state)
+        if self._ledger.require(order.account).kind != TRADING:
+            raise PermissionDenied("account does not trade", rule="P26")
+        self.check_clord_id(order)
+        check_combination(command, self._ctx.now, cash_with_limit=assumptions.flag(CASH_QTY_LIMIT))
+        check_auction_entry(command, state)
+        book = self._books.get(symbol)
+        self._price(book, order, instrument)
+        check_lot(instrument, order.qty, step_is_minimum=assumptions.flag(LOT_STEP_IS_MIN_QTY))
+        if order.min_qty > order.qty:
+            raise OrderRefused("Minimum quantity exceeds the order quantity", rule="M19", reason=RejectReason.INCORRECT_QUANTITY)
+        if not order.ignore_price_checks:
+            check_size(instrument, order.qty, order.price or order.stop_price)
+        self._risk.check(order, instrument, unit_cost(order, instrument), self.fee(order, instrument))
+        self.check_meeting(book, order, state)
+
+    def check_clord_id(self, order: Order) -> None:
+        """Refuse a client order id of an order of the participant that is still open (rule M6)."""
+        if order.clord_id:
+            other = self._orders.by_clord_id(order.participant, order.clord_id)
+            if other is not None and other.live:
+                raise DuplicateOrder(rule="M6", remedy="use another client order id, or wait until the order is done")
+
+    def check_meeting(self, book: Book, order: Order, state: InstrumentState) -> None:
+        """Refuse an order that must not meet what is in the book now: its own side of the participant, or anything when it is post-only (rules M20, M27)."""
+        if state is not InstrumentState.OPEN or order.type in STOP_TYPES:
+            return
+        if watched(order) and order.smp is SelfMatchPrevention.REJECT_AGGRESSOR:
+            other = Side.SELL if order.side is Side.BUY else Side.BUY
+            if (order.smp_id or self._risk.working(order.account, order.symbol, other)) and conflicts(book, order):
+                raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy="cancel the own order on the other side first")
+        if order.post_only and book.crosses(order.side, order.price):
+            raise OrderRefused(POST_ONLY_TEXT, rule="M20", remedy="choose a price that does not cross the book")
+
+    def fee(self, order: Order, instrument: Instrument) -> Cash:
+        """Taker fee at the order's limit price (rule P4); none for an order that never takes."""
+        return 0 if order.post_only else self._fees.quote(instrument, order.leaves_qty, order.price)
+
+    def _price(self, book: Book, order: Order, instrument: Instrument) -> None:
+        if order.best_limit or order.immediately_executable_limit:
+            order.price = (book.own(order.side) if order.best_limit else book.opposite(order.side)).best
+            if not order.price:
+                raise OrderRefused("No liquidity to derive limit price", rule="M21", reason=RejectReason.NO_LIQUIDITY)
+        if not order.ignore_price_checks:
+            if order.price:
+                check_price(instrument, order.price, order.channel)
+            if order.stop_price:
+                check_price(instrument, order.stop_price, order.channel)
+        if order.type is OrderType.STOP_LIMIT and (order.stop_price < order.price if order.side is Side.BUY else order.stop_price > order.price):
+            raise OrderRefused("Stop price must be at or above the limit of a buy, at or below the limit of a sell", rule="M12")
+        if order.type is OrderType.MARKET_TO_LIMIT:
+            self._price_market(book, order)
+        elif order.cash_qty:
+            order.qty = order.leaves_qty = cash_quantity(book, order, order.price)[0]
+            if not order.qty:
+                raise _cash_too_small()
+
+    def _price_market(self, book: Book, order: Order) -> None:
+        """A market order shows the price of its last fill from its first report on (rule M10)."""
+        if self._ctx.assumptions.flag(REQUIRE_REFERENCE_PRICE) and self._statistics.last_price(order.symbol) is None:
+            raise OrderRefused("No reference price available for risk check", rule="M11")
+        bound = order.price
+        if order.cash_qty:
+            qty, order.price = cash_quantity(book, order, bound)
+            if order.price and not qty:
+                raise _cash_too_small()
+            order.qty = order.leaves_qty = qty
+        else:
+            order.price = market_price(book, order, bound)
+        if not order.price:
+            raise OrderRefused(NO_LIQUIDITY_TEXT, rule="M10", remedy="send a limit order", reason=RejectReason.NO_LIQUIDITY)
+
+
+def _cash_too_small() -> OrderRefused:
+    return OrderRefused("CashOrderQty buys less than one unit", rule="M24", reason=RejectReason.INCORRECT_QUANTITY)
+
+
+def _order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
+    """An order as its command states it."""
+    smp = command.smp
+    if command.channel is Channel.RETAIL or (smp is SelfMatchPrevention.UNDEFINED and command.smp_id):
+        smp = SelfMatchPrevention.REJECT_AGGRESSOR  # rules M30, M26
+    return Order(
+        id="",
+        symbol=command.symbol,
+        account=command.account,
+        participant=command.participant,
+        side=command.side,
+        type=command.type,
+        tif=command.tif or TimeInForce.DAY,
+        price=0 if command.type is OrderType.STOP else command.price,
+        qty=command.qty,
+        leaves_qty=command.qty,
+        price_scale=instrument.price_scale,
+        qty_scale=instrument.qty_scale,
+        clord_id=command.clord_id,
+        created=now,
+        changed=now,
+        good_till=command.good_till,
+        stop_price=command.stop_price,
+        min_qty=command.min_qty,
+        cash_qty=command.cash_qty,
+        all_or_none=command.all_or_none,
+        post_only=command.post_only,
+        strict_limit=command.strict_limit,
+        best_limit=command.best_limit,
+        immediately_executable_limit=command.immediately_executable_limit,
+        ignore_price_checks=command.ignore_price_checks,
+        smp_id=command.smp_id,
+        smp=smp,
+        channel=command.channel,
+        intent=command.intent,
+        order_capacity=command.order_capacity,
+        manual_indicator=command.manual_indicator,
+        client_account_id=command.client_account_id,
+        client_participant_id=command.client_participant_id,
+        submitter=command.submitter,
+    )

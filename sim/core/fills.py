@@ -1,0 +1,117 @@
+"""One fill, from end to end: both orders, both reports, the trade, then positions, cash, collateral and statistics, in this order (rules M1, M41, P9-P21)."""
+
+from __future__ import annotations
+
+from sim.core.assumptions import AUCTION_FEE_MODE
+from sim.core.book import Book
+from sim.core.context import Context
+from sim.core.fees import Fees
+from sim.core.ledger import Ledger
+from sim.core.orders import Execution, Order, Orders
+from sim.core.positions import Positions
+from sim.core.quantities import Cash, Price, Qty, divide_half_even
+from sim.core.risk import Risk
+from sim.core.statistics import Statistics
+from sim.core.tape import Tape
+from sim.core.vocabulary import ExecutionType, OrderState, Side
+
+
+class Fills:
+    """Applies matches to everything that a match changes, except the book's levels, which the caller has already reduced."""
+
+    __slots__ = ("_ctx", "_fees", "_ledger", "_orders", "_positions", "_risk", "_statistics", "_tape", "high", "low", "touched")
+
+    def __init__(
+        self, ctx: Context, orders: Orders, tape: Tape, positions: Positions, ledger: Ledger, risk: Risk, fees: Fees, statistics: Statistics
+    ) -> None:
+        self._ctx = ctx
+        self._orders = orders
+        self._tape = tape
+        self._positions = positions
+        self._ledger = ledger
+        self._risk = risk
+        self._fees = fees
+        self._statistics = statistics
+        self.touched: dict[str, None] = {}
+        self.low: Price = 0
+        self.high: Price = 0
+
+    def take_range(self) -> tuple[Price, Price]:
+        """Lowest and highest price traded since the last time; zeros for none."""
+        found = self.low, self.high
+        self.low = self.high = 0
+        return found
+
+    def take_touched(self) -> list[str]:
+        """Accounts that traded since the last time, in order of first trade."""
+        found = list(self.touched)
+        self.touched.clear()
+        return found
+
+    def match(self, book: Book, taker: Order, maker: Order, qty: Qty, price: Price) -> None:
+        """A continuous match: the taker pays, the maker is paid back."""
+        instrument = book.instrument
+        taker_fee = self._fees.charge_taker(taker, instrument, qty, price)
+        maker_fee = -self._fees.rebate_maker(instrument, qty, price)
+        self._settle_sides(book, taker, maker, qty, price, taker_fee, maker_fee, False)
+
+    def cross(self, book: Book, later: Order, earlier: Order, qty: Qty, price: Price) -> None:
+        """An auction match: the later order counts as the aggressor; fees as `auction.fee_mode` says (rule L19)."""
+        mode = self._ctx.assumptions.text(AUCTION_FEE_MODE)
+        instrument = book.instrument
+        later_fee = earlier_fee = 0
+        if mode != "none":
+            later_fee = self._fees.charge_taker(later, instrument, qty, price)
+        if mode == "maker_taker":
+            earlier_fee = -self._fees.rebate_maker(instrument, qty, price)
+        elif mode == "both_taker":
+            earlier_fee = self._fees.charge_taker(earlier, instrument, qty, price)
+        self._settle_sides(book, later, earlier, qty, price, later_fee, earlier_fee, True)
+
+    def _settle_sides(
+        self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price, aggressor_fee: Cash, passive_fee: Cash, aggressor_rests: bool
+    ) -> None:
+        instrument = book.instrument
+        symbol = book.symbol
+        trade_id = self._ctx.ids.next("trade")
+        aggressor_report = self._fill(book, aggressor, qty, price, trade_id, aggressor_fee, aggressor=True, rests=aggressor_rests)
+        passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, aggressor=False, rests=True)
+        self._tape.trade(trade_id, price, qty, aggressor_report, passive_report)
+        sides = (aggressor, aggressor_fee), (passive, passive_fee)
+        for order, _ in sides:
+            signed = qty if order.side is Side.BUY else -qty
+            self._risk.moved(order.account, instrument, self._positions.fill(order.account, symbol, signed, price, trade_id))
+        value = price * qty * instrument.cash_per_notional
+        for order, fee in sides:
+            self._ledger.fill(order.account, -value if order.side is Side.BUY else value, fee, symbol, trade_id)
+            self.touched[order.account] = None
+        self._statistics.traded(symbol, price, qty, self._ctx.now)
+        if price > self.high:
+            self.high = price
+        if not self.low or price < self.low:
+            self.low = price
+
+    def _fill(self, book: Book, order: Order, qty: Qty, price: Price, trade_id: str, fee: Cash, *, aggressor: bool, rests: bool) -> Execution:
+        """Apply a fill to an order and report it. An order that rests stops reserving what filled, and is closed with its last fill."""
+        if rests:
+            self._risk.release(order, book.instrument, qty)
+        commission = fee // book.instrument.cash_per_notional
+        order.leaves_qty = leaves = order.leaves_qty - qty
+        order.cum_qty += qty
+        order.filled_notional += price * qty
+        order.avg_px = divide_half_even(order.filled_notional, order.cum_qty)
+        order.filled_at = {**order.filled_at, price: order.filled_at.get(price, 0) + qty}
+        order.commission += commission
+        order.last_trade_id = trade_id
+        order.changed = self._ctx.now
+        if leaves:
+            order.state = OrderState.PARTIALLY_FILLED
+            type = ExecutionType.PARTIAL_FILL
+        else:
+            order.state = OrderState.FILLED
+            type = ExecutionType.FILL
+            if rests:
+                self._orders.closed(order)
+                if order.expiry_timer:
+                    self._ctx.timers.cancel(order.expiry_timer)
+        return self._tape.report(order, type, qty=qty, price=price, trade_id=trade_id, aggressor=aggressor, commission=commission)

@@ -1,0 +1,139 @@
+"""A seeded index price that can be asked about any window without walking through its ticks.
+
+A day's open, high, low and close are drawn first, then split into hours, these into quarters, five minutes and minutes, and a minute into its ticks; each split
+keeps the open and close of the whole at its ends and realises its high and low in some part. So a candle of any width is read from a few nodes of the tree, and
+always agrees with the ticks inside it. Values are relative: 10^12 stands for the first day's open.
+"""
+
+from __future__ import annotations
+
+from hashlib import shake_128
+from math import isqrt
+from struct import unpack
+from typing import NamedTuple
+
+UNIT = 10**12
+DAY, MINUTE = 86_400, 60
+_LEVELS = (DAY, 3_600, 900, 300, MINUTE)
+PART = dict(zip(_LEVELS, _LEVELS[1:], strict=False))  # width of a span -> width of its parts
+_NODES_KEPT = 20_000
+_MINUTES_KEPT = 512
+
+
+class Ohlc(NamedTuple):
+    """First, highest, lowest and last tick of a span, and how many there were."""
+
+    open: int
+    high: int
+    low: int
+    close: int
+    ticks: int
+
+
+class IndexProcess:
+    """Ticks every `every` seconds (a divisor of 60, at most 15) of an endless day-aligned series from `first_day` on.
+
+    `volatility` is the typical relative move in an hour, in millionths. Everything follows from the key; what is remembered here can be forgotten.
+    """
+
+    __slots__ = ("_days", "_every", "_first_day", "_key", "_minutes", "_nodes", "_volatility")
+
+    def __init__(self, key: bytes, *, first_day: int, every: int, volatility: int) -> None:
+        self._key = key
+        self._first_day = first_day
+        self._every = every
+        self._volatility = volatility
+        self._days: list[Ohlc] = []
+        self._nodes: dict[tuple[int, int], Ohlc] = {}
+        self._minutes: dict[int, list[tuple[int, int]]] = {}
+
+    def node(self, width: int, start: int) -> Ohlc:
+        """The span of `width` seconds (one of the tree's) that begins at unix second `start`."""
+        if width == DAY:
+            return self._day((start - self._first_day) // DAY)
+        known = self._nodes.get((width, start))
+        if known is None:
+            if len(self._nodes) > _NODES_KEPT:
+                self._nodes.clear()
+            whole = next(level for level in _LEVELS if PART.get(level) == width)
+            for part, ohlc in self.split(whole, start // whole * whole):
+                self._nodes[width, part] = ohlc
+            known = self._nodes[width, start]
+        return known
+
+    def split(self, width: int, start: int) -> list[tuple[int, Ohlc]]:
+        """The parts of a span wider than a minute, as (start, prices)."""
+        part = PART[width]
+        count = width // part
+        whole = self.node(width, start)
+        draws = self._draws(width, start, 4 * count)
+        spread = whole.high - whole.low
+        step = spread * 16 // isqrt(256 * count)
+        gap = spread // (8 * isqrt(width // self._every))
+        closes = _bridge(whole.open, whole.close, whole.low, whole.high, step, draws[:count])
+        parts: list[Ohlc] = []
+        opened = whole.open
+        for index, close in enumerate(closes):
+            high = min(whole.high, max(opened, close) + step * draws[count + index] // 131_072)
+            low = max(whole.low, min(opened, close) - step * draws[2 * count + index] // 131_072)
+            parts.append(Ohlc(opened, high, low, close, part // self._every))
+            opened = _clip(close + gap * (draws[3 * count + index] - 32_768) // 32_768, whole.low, whole.high)
+        top = max(range(count), key=lambda index: parts[index].high)
+        parts[top] = parts[top]._replace(high=whole.high)
+        bottom = min(range(count), key=lambda index: parts[index].low)
+        parts[bottom] = parts[bottom]._replace(low=whole.low)
+        return [(start + index * part, ohlc) for index, ohlc in enumerate(parts)]
+
+    def ticks(self, minute: int) -> list[tuple[int, int]]:
+        """The ticks of the minute that begins at unix second `minute`, as (second, price)."""
+        known = self._minutes.get(minute)
+        if known is None:
+            if len(self._minutes) > _MINUTES_KEPT:
+                self._minutes.clear()
+            known = self._minutes[minute] = self._tick(minute)
+        return known
+
+    def _tick(self, minute: int) -> list[tuple[int, int]]:
+        whole = self.node(MINUTE, minute)
+        count = MINUTE // self._every
+        step = (whole.high - whole.low) * 16 // isqrt(256 * count)
+        draws = self._draws(self._every, minute, count)
+        prices = [whole.open, *_bridge(whole.open, whole.close, whole.low, whole.high, step, draws[1:])]
+        inner = range(1, count - 1)
+        top = max(inner, key=prices.__getitem__)
+        if max(prices) < whole.high:
+            prices[top] = whole.high
+        if min(prices) > whole.low:
+            prices[min((index for index in inner if index != top), key=prices.__getitem__)] = whole.low
+        return [(minute + index * self._every, price) for index, price in enumerate(prices)]
+
+    def _day(self, index: int) -> Ohlc:
+        days = self._days
+        while len(days) <= index:
+            draws = self._draws(DAY, len(days), 8)
+            opened = days[-1].close if days else UNIT
+            # An hour's move times the root of 24; four uniform draws make a bell of standard deviation 37837.
+            typical = opened * self._volatility * 49 // 10_000_000
+            close = max(opened + typical * (sum(draws[:4]) - 131_070) // 37_837, opened // 4)
+            high = max(opened, close) + typical * draws[4] // 65_536
+            low = max(min(opened, close) - typical * draws[5] // 65_536, opened // 5)
+            days.append(Ohlc(opened, high, low, close, DAY // self._every))
+        return days[index]
+
+    def _draws(self, width: int, start: int, count: int) -> tuple[int, ...]:
+        """Uniform 16-bit integers of a node."""
+        return unpack(f">{count}H", shake_128(self._key + b"%d:%d" % (width, start)).digest(2 * count))
+
+
+def _bridge(start: int, end: int, low: int, high: int, step: int, draws: tuple[int, ...]) -> list[int]:
+    """A random path of len(draws) points after `start` that ends at `end` and stays within the bounds."""
+    path = []
+    at = start
+    for left, draw in zip(range(len(draws), 0, -1), draws, strict=True):
+        at = end if left == 1 else _clip(at + (end - at) // left + step * (draw - 32_768) // 32_768, low, high)
+        path.append(at)
+    return path
+
+
+def _clip(value: int, low: int, high: int) -> int:
+    return low if value < low else high if value > high else value

@@ -1,0 +1,128 @@
+"""The person to verify, and what makes an application invalid (rule K2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from ipaddress import ip_address
+
+from msgspec import Struct
+
+from sim.kernel.instants import Instant, eastern_date, parse_instant
+
+EXTERNAL_ID_MAX = 49
+NAME_MAX = 50
+
+_SSN = re.compile(r"\d{9}|sealed:d9:[0-9a-f]{32}", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
+_PHONE = re.compile(r"\+[1-9]\d{6,14}", re.ASCII)
+_STATE = re.compile(r"[A-Za-z]{2}", re.ASCII)
+_POSTAL_CODE = re.compile(r"\d{5}", re.ASCII)
+_COUNTRIES = ("", "US", "USA")
+
+
+class KycAddress(Struct, frozen=True, kw_only=True):
+    """An address in the United States."""
+
+    address_line_1: str = ""
+    address_line_2: str = ""
+    city: str = ""
+    state: str = ""
+    postal_code: str = ""
+    country: str = ""
+
+
+class KycApplication(Struct, frozen=True, kw_only=True):
+    """Fields of a start. `ssn` is sealed at the door (nine digits stay recognisable as such); `agreement_signed_at` is ISO 8601 UTC text."""
+
+    external_id: str = ""
+    ssn: str = ""
+    first_name: str = ""
+    middle_name: str = ""
+    last_name: str = ""
+    date_of_birth: str = ""
+    email: str = ""
+    phone_number: str = ""
+    address: KycAddress | None = None
+    agreement_version: str = ""
+    agreement_signed_at: str = ""
+    ip_address: str = ""
+    session_token: str = ""
+    docv_eligible: bool = False
+    referral_code: str = ""
+
+    def same_person(self, other: KycApplication) -> bool:
+        """Whether both are about one person: SSN, name and date of birth agree."""
+        return (
+            self.ssn == other.ssn
+            and self.date_of_birth == other.date_of_birth
+            and self.first_name.casefold() == other.first_name.casefold()
+            and self.last_name.casefold() == other.last_name.casefold()
+        )
+
+
+def problems(application: KycApplication, now: Instant) -> list[str]:
+    """What is wrong with an application, one text per bad field and each beginning with the field's name; empty when it is sound."""
+    return [*_person(application, now), *_address(application.address), *_consent(application)]
+
+
+def _person(application: KycApplication, now: Instant) -> Iterator[str]:
+    if not application.external_id.strip() or len(application.external_id) > EXTERNAL_ID_MAX:
+        yield f"external_id: 1 to {EXTERNAL_ID_MAX} characters"
+    if not _SSN.fullmatch(application.ssn):
+        yield "ssn: nine digits, nothing else"
+    for name in ("first_name", "last_name"):
+        value = getattr(application, name)
+        if not value.strip() or len(value) > NAME_MAX:
+            yield f"{name}: 1 to {NAME_MAX} characters"
+    if not _birthday(application.date_of_birth, eastern_date(now)):
+        yield "date_of_birth: a past date, YYYY-MM-DD"
+    if not _EMAIL.fullmatch(application.email):
+        yield "email: an e-mail address"
+    if not _PHONE.fullmatch(application.phone_number):
+        yield "phone_number: E.164, such as +14155551212"
+
+
+def _address(address: KycAddress | None) -> Iterator[str]:
+    if address is None:
+        yield "address: required"
+        return
+    for name in ("address_line_1", "city"):
+        if not getattr(address, name).strip():
+            yield f"address.{name}: required"
+    if not _STATE.fullmatch(address.state):
+        yield "address.state: two letters"
+    if not _POSTAL_CODE.fullmatch(address.postal_code):
+        yield "address.postal_code: five digits"
+    if address.country.upper() not in _COUNTRIES:
+        yield "address.country: US"
+
+
+def _consent(application: KycApplication) -> Iterator[str]:
+    if not application.agreement_version.strip():
+        yield "agreement.version: required"
+    if not _is_utc(application.agreement_signed_at):
+        yield "agreement.signed_at: ISO 8601 UTC, such as 2026-07-09T06:00:00Z"
+    try:
+        ip_address(application.ip_address)
+    except ValueError:
+        yield "ip_address: an IPv4 or IPv6 address"
+
+
+def _birthday(text: str, today: date) -> bool:
+    if not _DATE.fullmatch(text):
+        return False
+    try:
+        return date(1900, 1, 1) <= date.fromisoformat(text) < today
+    except ValueError:
+        return False
+
+
+def _is_utc(text: str) -> bool:
+    try:
+        parse_instant(text)
+    except ValueError:
+        return False
+    return text.endswith(("Z", "z", "+00:00"))

@@ -1,0 +1,258 @@
+"""What an accepted order does: trades, rests, expires; and how an order ends (rules M1, M9-M29, P5).
+
+The order of telling is the order of happening: NEW, then cancels that self-match prevention asks for, then fills, then EXPIRED for what may not rest. Stops released
+by those trades, and the end of orders that their accounts can no longer pay for, follow once the arriving order is done.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from sim.core.assumptions import STRICT_LIMIT_MODE
+from sim.core.book import Book
+from sim.core.books import Books
+from sim.core.checks import STOP_TYPES
+from sim.core.context import Context
+from sim.core.fills import Fills
+from sim.core.orders import Order, Orders
+from sim.core.prevention import SELF_MATCH_TEXT, conflicts, watched
+from sim.core.risk import Risk
+from sim.core.sizing import market_price
+from sim.core.tape import Tape
+from sim.core.vocabulary import ExecutionType, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce, UnsolicitedReason
+from sim.kernel.instants import next_trade_day_roll
+
+EXPIRY_TIMER = "order.expiry"
+ROLL_TIMER = "trade_day.roll"
+NO_LIQUIDITY_TEXT = "No liquidity for market order"
+
+_END = {ExecutionType.CANCELED: OrderState.CANCELED, ExecutionType.EXPIRED: OrderState.EXPIRED}
+
+
+class Matching:
+    """Runs orders through books. `priority` is the place in time last given out; `roll_timer` is the timer of the next trade day while DAY orders rest."""
+
+    __slots__ = ("_books", "_ctx", "_fills", "_orders", "_risk", "_tape", "priority", "roll_timer")
+
+    def __init__(self, ctx: Context, books: Books, orders: Orders, tape: Tape, risk: Risk, fills: Fills) -> None:
+        self._ctx = ctx
+        self._books = books
+        self._orders = orders
+        self._tape = tape
+        self._risk = risk
+        self._fills = fills
+        self.priority = 0
+        self.roll_timer = 0
+
+    # ---- arrival
+
+    def accept(self, book: Book, order: Order, *, continuous: bool) -> None:
+        """Take in a checked order: NEW, then whatever it does at once. Without `continuous` it only joins the book (auction states)."""
+        order.id = self._ctx.ids.next("order")
+        order.created = order.changed = order.inserted = self._ctx.now
+        order.priority = self.priority = self.priority + 1
+        self._orders.add(order)
+        self._tape.report(order, ExecutionType.NEW)
+        if order.type in STOP_TYPES:
+            self.wait(book, order)
+        elif continuous:
+            self.work(book, order)
+        else:
+            self.rest(book, order)
+
+    def work(self, book: Book, order: Order, *, again: bool = False) -> None:
+        """Trade what can be traded now; what is left rests or expires. Then everything that follows from the trades.
+
+        An order that comes `again`, repriced, is no longer bound to its minimum quantity (rule M19).
+        """
+        self._run(book, order, again)
+        if self._fills.touched:
+            self.follow_up(book, release_stops=True)
+
+    def follow_up(self, book: Book, *, release_stops: bool) -> None:
+        """After trades: run the stops they reached, one by one, then take out of other instruments what can no longer be paid for."""
+        self._books.changed(book)
+        fills = self._fills
+        released: deque[Order] = deque()
+        while True:
+            low, high = fills.take_range()
+            if release_stops and high and book.stops:
+                released.extend(book.stops.triggered(low, high))
+            if not released:
+                break
+            self._trigger(book, released.popleft())
+        for account in fills.take_touched():
+            self._cancel_unfunded(account, book.symbol)
+
+    def _run(self, book: Book, order: Order, again: bool = False) -> None:
+        if watched(order) and not self._prevent(book, order):
+            return
+        opposite = book.opposite(order.side)
+        at_once = order.all_or_none or order.tif is TimeInForce.FILL_OR_KILL
+        needed = order.leaves_qty if at_once else 0 if again else min(order.min_qty, order.leaves_qty)
+        better = order.strict_limit and book.crosses(order.side, order.price) and opposite.best != order.price
+        if needed and opposite.available(order.price, needed) < needed or (better and at_once):
+            self.end(order, ExecutionType.EXPIRED)
+            return
+        if not better:
+            self._sweep(book, order)
+        if order.leaves_qty:
+            if order.tif is TimeInForce.IMMEDIATE_OR_CANCEL or (better and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"):
+                self.end(order, ExecutionType.EXPIRED)
+            else:
+                self.rest(book, order)
+        elif order.expiry_timer:
+            self._ctx.timers.cancel(order.expiry_timer)
+
+    def _sweep(self, book: Book, taker: Order) -> None:
+        """Fill from the opposite side, best price first, then oldest, at the resting price (rule M1)."""
+        ladder = book.opposite(taker.side)
+        buying = taker.side is Side.BUY
+        limit = taker.price
+        match = self._fills.match
+        while taker.leaves_qty:
+            best = ladder.best
+            if not best or (best > limit if buying else best < limit):
+                return
+            level = ladder.levels[best]
+            maker = level.oldest()
+            qty = min(taker.leaves_qty, maker.leaves_qty)
+            ladder.take(level, maker, qty)
+            match(book, taker, maker, qty, best)
+
+    def _prevent(self, book: Book, order: Order) -> bool:
+        """Apply self-match prevention; False when it ended the order. Orders it would have refused at entry come here only as released stops."""
+        other = Side.SELL if order.side is Side.BUY else Side.BUY
+        if not order.smp_id and not self._risk.working(order.account, order.symbol, other):
+            return True
+        found = conflicts(book, order)
+        if not found:
+            return True
+        if order.smp in (SelfMatchPrevention.CANCEL_RESTING, SelfMatchPrevention.REMOVE_BOTH):
+            for resting in found:
+                self.remove(book, resting, ExecutionType.CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+            if order.smp is SelfMatchPrevention.CANCEL_RESTING:
+                return True
+        self.end(order, ExecutionType.CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+        return False
+
+    # ---- resting
+
+    def rest(self, book: Book, order: Order) -> None:
+        """Join the queue at the order's price."""
+        self._open(book, order)
+        book.own(order.side).add(order)
+        self._books.changed(book)
+
+    def wait(self, book: Book, order: Order) -> None:
+        """Wait for the stop price, off the book."""
+        self._open(book, order)
+        book.stops.add(order)
+
+    def _open(self, book: Book, order: Order) -> None:
+        self._orders.opened(order)
+        self._risk.reserve(order, book.instrument)
+        self.await_end(order)
+
+    def await_end(self, order: Order) -> None:
+        """Set the timer that ends a working order: its own for good-till-time, the trade day's for DAY."""
+        if order.tif is TimeInForce.DAY:
+            self._await_roll()
+        elif order.tif is TimeInForce.GOOD_TILL_TIME and not order.expiry_timer and order.good_till is not None:
+            order.expiry_timer = self._ctx.timers.schedule(order.good_till, EXPIRY_TIMER, order.id)
+
+    def withdraw(self, book: Book, order: Order) -> None:
+        """Take an order out of where it rests. Its `leaves_qty` must become 0 right after, or it must go on as another object (see `book.py`)."""
+        if order.type in STOP_TYPES:
+            book.stops.remove(order)
+        else:
+            book.own(order.side).remove(order)
+            self._books.changed(book)
+        self._risk.release(order, book.instrument, order.leaves_qty)
+        self._orders.closed(order)
+
+    # ---- ends
+
+    def remove(
+        self,
+        book: Book,
+        order: Order,
+        type: ExecutionType,
+        *,
+        text: str = "",
+        unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
+    ) -> None:
+        """End an order that rests or waits: CANCELED or EXPIRED."""
+        self.withdraw(book, order)
+        self.end(order, type, text=text, unsolicited=unsolicited)
+
+    def end(self, order: Order, type: ExecutionType, *, text: str = "", unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED) -> None:
+        """End an order that is nowhere in the book: CANCELED or EXPIRED."""
+        order.leaves_qty = 0
+        order.state = _END[type]
+        order.changed = self._ctx.now
+        if order.expiry_timer:
+            self._ctx.timers.cancel(order.expiry_timer)
+        self._tape.report(order, type, text=text, unsolicited=unsolicited)
+
+    def expire(self, order_id: str) -> None:
+        """A good-till-time order has reached its time, whatever the instrument's state (rule L23)."""
+        order = self._orders.require(order_id)
+        if order.live:
+            self.remove(self._books.get(order.symbol), order, ExecutionType.EXPIRED)
+
+    def roll(self, *, expire: bool) -> None:
+        """The trade day rolls: DAY orders expire, or wait for the next roll (rule L12)."""
+        self.roll_timer = 0
+        resting = [order for order in self._orders.open() if order.tif is TimeInForce.DAY]
+        if not expire:
+            if resting:
+                self._await_roll()
+            return
+        for order in resting:
+            self.remove(self._books.get(order.symbol), order, ExecutionType.EXPIRED)
+
+    def restore(self) -> None:
+        """Put the open orders back where they rest, in order of their priority; their timers are where they were."""
+        for order in self._orders.open():
+            book = self._books.get(order.symbol)
+            self._risk.reserve(order, book.instrument)
+            if order.type in STOP_TYPES:
+                book.stops.add(order)
+            else:
+                book.own(order.side).add(order)
+
+    def _await_roll(self) -> None:
+        if not self.roll_timer:
+            self.roll_timer = self._ctx.timers.schedule(next_trade_day_roll(self._ctx.now), ROLL_TIMER)
+
+    # ---- what trades cause
+
+    def _trigger(self, book: Book, stop: Order) -> None:
+        """A stop becomes what it stood for, with a second NEW and a new place in time (rule M12)."""
+        self._risk.release(stop, book.instrument, stop.leaves_qty)
+        self._orders.closed(stop)
+        liquid = True
+        if stop.type is OrderType.STOP:
+            stop.type = OrderType.MARKET_TO_LIMIT
+            stop.price = market_price(book, stop, 0)
+            liquid = stop.price > 0
+        else:
+            stop.type = OrderType.LIMIT
+        stop.inserted = stop.changed = self._ctx.now
+        stop.priority = self.priority = self.priority + 1
+        self._tape.report(stop, ExecutionType.NEW)
+        if liquid:
+            self._run(book, stop)
+        else:
+            self.end(stop, ExecutionType.CANCELED, text=NO_LIQUIDITY_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+
+    def _cancel_unfunded(self, account: str, traded: str) -> None:
+        """Cancel what an account can no longer pay for in other instruments, newest first, on the sides that are too dear (rule P5)."""
+        for exposure in self._risk.unfunded(account, traded):
+            book = self._books.get(exposure.instrument.symbol)
+            mine = [order for order in self._orders.of_account(account) if order.symbol == book.symbol]
+            mine.sort(key=lambda order: order.priority, reverse=True)
+            for order in mine:
+                if self._risk.overspent(account, exposure, order.side):
+                    self.remove(book, order, ExecutionType.CANCELED, text="Insufficient funds", unsolicited=UnsolicitedReason.EXCHANGE_OPTION)

@@ -1,0 +1,179 @@
+"""The counters behind rate limits: token buckets and a sliding minute, per limit, method and subject, on virtual time (rule R2).
+
+A bucket is kept as the one instant at which it would be full again, so an idle caller needs no memory and nothing has to be refilled. Checking (`wait`) and
+counting (`take`) are two steps, because a call refused by one limit must not count against another.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct, field
+
+from sim.kernel.instants import NS_PER_S, Instant, Span
+
+Rung: TypeAlias = Literal["global", "endpoint"]
+
+_WINDOW_S = 60
+_SWEEP_AT = 1024  # subjects in one counter before idle ones are dropped
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    """`count` calls in `period`. A bucket holds `burst` of them (0: `count`) and refills steadily; a `sliding` one counts the last 60 seconds.
+
+    The global rung is checked first and shared by all methods; the endpoint rung counts each method for itself. `extra` limits need `limits.extra`.
+    """
+
+    name: str
+    count: int
+    period: Span
+    source: str
+    burst: int = 0
+    sliding: bool = False
+    rung: Rung = "endpoint"
+    extra: bool = False
+
+
+class Pace(NamedTuple):
+    """A limit in numbers: `calls` in its period; a bucket gains one each `interval` and is empty when full again later than `tolerance` from now."""
+
+    interval: Span
+    tolerance: Span
+    calls: int
+
+
+class Window(Struct):
+    """Calls in each of the last 60 seconds: `counts[s % 60]` for second s, `head` the newest."""
+
+    head: int
+    total: int = 0
+    counts: list[int] = field(default_factory=lambda: [0] * _WINDOW_S)
+
+
+class Bucket:
+    """Token buckets of one limit and method. `full[subject]` is when the bucket will be full again; full ones are forgotten."""
+
+    __slots__ = ("full", "limit", "pace", "special", "sweep_at")
+
+    def __init__(self, limit: Limit, full: dict[str, Instant]) -> None:
+        self.limit = limit
+        self.pace = pace_of(limit, limit.count)
+        self.special: dict[str, Pace] = {}
+        self.full = full
+        self.sweep_at = _SWEEP_AT
+
+    def wait(self, subject: str, now: Instant) -> Span:
+        """How long until a call fits; 0 when it fits now."""
+        full = self.full.get(subject, 0)
+        if full <= now:
+            return 0
+        pace = self.special.get(subject, self.pace) if self.special else self.pace
+        return max(0, full - now - pace.tolerance)
+
+    def take(self, subject: str, now: Instant) -> None:
+        """Count a call that fits."""
+        full = self.full.get(subject, 0)
+        pace = self.special.get(subject, self.pace) if self.special else self.pace
+        if full > now:
+            self.full[subject] = full + pace.interval
+            return
+        if len(self.full) >= self.sweep_at:
+            self._sweep(now)
+        self.full[subject] = now + pace.interval
+
+    def used(self, subject: str, now: Instant) -> int:
+        """Calls not yet refilled."""
+        pace = self.special.get(subject, self.pace)
+        return -(-max(0, self.full.get(subject, 0) - now) // pace.interval)
+
+    def subjects(self) -> tuple[str, ...]:
+        """Whoever has a counter."""
+        return tuple(self.full)
+
+    def _sweep(self, now: Instant) -> None:
+        for subject in [subject for subject, full in self.full.items() if full <= now]:
+            del self.full[subject]
+        self.sweep_at = max(_SWEEP_AT, 2 * len(self.full))
+
+
+class Sliding:
+    """One-second counters over the last minute, of one limit and method."""
+
+    __slots__ = ("limit", "pace", "special", "sweep_at", "windows")
+
+    def __init__(self, limit: Limit, windows: dict[str, Window]) -> None:
+        self.limit = limit
+        self.pace = pace_of(limit, limit.count)
+        self.special: dict[str, Pace] = {}
+        self.windows = windows
+        self.sweep_at = _SWEEP_AT
+
+    def wait(self, subject: str, now: Instant) -> Span:
+        """How long until a call fits; 0 when it fits now."""
+        window = self.windows.get(subject)
+        if window is None:
+            return 0
+        second = now // NS_PER_S
+        if window.head != second:
+            _slide(window, second)
+        pace = self.special.get(subject, self.pace) if self.special else self.pace
+        excess = window.total - pace.calls
+        if excess < 0:
+            return 0
+        oldest = second - _WINDOW_S
+        while excess >= 0:
+            oldest += 1
+            excess -= window.counts[oldest % _WINDOW_S]
+        return (oldest + _WINDOW_S) * NS_PER_S - now
+
+    def take(self, subject: str, now: Instant) -> None:
+        """Count a call that fits."""
+        second = now // NS_PER_S
+        window = self.windows.get(subject)
+        if window is None:
+            if len(self.windows) >= self.sweep_at:
+                self._sweep(second)
+            window = self.windows[subject] = Window(second)
+        elif window.head != second:
+            _slide(window, second)
+        window.counts[second % _WINDOW_S] += 1
+        window.total += 1
+
+    def used(self, subject: str, now: Instant) -> int:
+        """Calls of the last minute. Reads only."""
+        window = self.windows.get(subject)
+        if window is None:
+            return 0
+        oldest = max(now // NS_PER_S, window.head) - _WINDOW_S + 1
+        return sum(window.counts[second % _WINDOW_S] for second in range(oldest, window.head + 1))
+
+    def subjects(self) -> tuple[str, ...]:
+        """Whoever has a counter."""
+        return tuple(self.windows)
+
+    def _sweep(self, second: int) -> None:
+        for subject in [subject for subject, window in self.windows.items() if window.head + _WINDOW_S <= second]:
+            del self.windows[subject]
+        self.sweep_at = max(_SWEEP_AT, 2 * len(self.windows))
+
+
+Counter: TypeAlias = Bucket | Sliding
+
+
+def pace_of(limit: Limit, count: int) -> Pace:
+    """A raised limit keeps the table's burst, unless the burst is the count itself."""
+    interval = -(-limit.period // count)
+    return Pace(interval, ((limit.burst or count) - 1) * interval, count)
+
+
+def _slide(window: Window, second: int) -> None:
+    """Move a window's newest second forward, emptying those that fall out."""
+    gap = second - window.head
+    if gap >= _WINDOW_S:
+        window.counts = [0] * _WINDOW_S
+        window.total = 0
+    else:
+        for s in range(window.head + 1, second + 1):
+            window.total -= window.counts[s % _WINDOW_S]
+            window.counts[s % _WINDOW_S] = 0
+    window.head = second

@@ -1,0 +1,361 @@
+"""The trading half of the exchange: everything between an order and its money, composed.
+
+Operations come in here, timers too; reads go to the components, which are public. Each operation emits its events in order of happening; `flush` then tells which
+symbols changed, once each.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sim.core.assumptions import DAY_ROLL_EXPIRES, SETTLEMENT_AUTO_EXPIRE
+from sim.core.auction import Auction, crossing
+from sim.core.book import Book
+from sim.core.books import Books
+from sim.core.clearing import CLEARING_TIMER, Clearing
+from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
+from sim.core.context import Context
+from sim.core.entry import Entry
+from sim.core.events import CashMoved
+from sim.core.fees import Fees
+from sim.core.fills import Fills
+from sim.core.instruments import Instrument, Instruments
+from sim.core.ledger import HOUSE_FUNDING, TRADING, Account, Ledger, LedgerState
+from sim.core.lifecycle import AUCTION_STATES, EDGE_TIMER, ENTRY_STATES, SETTLED_STATES, Lifecycle, LifecycleState, check_listing
+from sim.core.matching import EXPIRY_TIMER, ROLL_TIMER, Matching
+from sim.core.orders import Execution, Order, Orders, Trade
+from sim.core.positions import Positions, PositionsState
+from sim.core.quantities import Cash, Price
+from sim.core.quirks import CLEARED_FIELDS_LAG
+from sim.core.refusals import AlreadyExists, Conflict, DuplicateOrder, IllegalTransition, OrderRefused
+from sim.core.replacing import Replacing
+from sim.core.risk import Risk
+from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, SettlementState
+from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
+from sim.core.tape import Record, Tape, TapeState
+from sim.core.transitions import Transitions
+from sim.core.vocabulary import ExecutionType, InstrumentState, LedgerEntryType, OrderState
+from sim.kernel.dated import Dated
+from sim.kernel.instants import Instant
+from sim.kernel.timers import Timer
+
+DAY_ROLL = Dated(True, ("2026-09-13", False))
+
+
+class TradingState(Struct):
+    """What trading saves: the live objects themselves, so encode it before anything goes on."""
+
+    orders: list[Order]
+    tape: TapeState
+    positions: PositionsState
+    ledger: LedgerState
+    statistics: dict[str, SymbolStats]
+    lifecycle: LifecycleState
+    settlement: SettlementState
+    priority: int
+    roll_timer: int
+    clearing_seq: int
+    clearing_timer: int
+
+
+class Trading:
+    """Orders in, executions, trades, positions and cash out."""
+
+    def __init__(self, ctx: Context, instruments: Instruments) -> None:
+        self.ctx = ctx
+        self.instruments = instruments
+        self.orders = Orders()
+        self.tape = Tape(ctx)
+        self.positions = Positions(ctx)
+        self.ledger = Ledger(ctx)
+        self.statistics = Statistics()
+        self.fees = Fees(ctx)
+        self.lifecycle = Lifecycle(ctx, instruments)
+        self.books = Books(ctx, instruments)
+        self.risk = Risk(self.ledger, self.positions)
+        self.settlements = Settlements(ctx, self.positions, self.ledger, self.risk)
+        fills = Fills(ctx, self.orders, self.tape, self.positions, self.ledger, self.risk, self.fees, self.statistics)
+        self._matching = Matching(ctx, self.books, self.orders, self.tape, self.risk, fills)
+        self._entry = Entry(ctx, instruments, self.lifecycle, self.ledger, self.orders, self.books, self.risk, self.fees, self.statistics)
+        self._replacing = Replacing(ctx, self.orders, self.books, self.lifecycle, self.risk, self.tape, self._entry, self._matching)
+        self._clearing = Clearing(ctx, instruments, self.tape, self.positions, self.ledger, self.risk)
+        self._transitions = Transitions(
+            ctx,
+            self.lifecycle,
+            self.books,
+            self._matching,
+            Auction(self.orders, self._matching, fills),
+            self.positions,
+            self.settlements,
+            self.statistics,
+        )
+
+    # ---- orders
+
+    def place(self, command: PlaceOrder) -> Order:
+        """Take a new order and run it. A business reject is raised, or, for a deferred command, an order in state REJECTED with its execution (rule M7)."""
+        order = self._entry.draft(command)
+        try:
+            self._entry.admit(command, order)
+        except (OrderRefused, DuplicateOrder) as refusal:
+            if not command.deferred:
+                raise
+            order.id = self.ctx.ids.next("order")
+            _reject(order)
+            self.orders.add(order)
+            self.tape.report(order, ExecutionType.REJECTED, text=refusal.message, reason=refusal.reason)
+            return order
+        book = self.books.get(order.symbol)
+        self._matching.accept(book, order, continuous=self.lifecycle.state(order.symbol) is InstrumentState.OPEN)
+        self._clearing.wait()
+        return order
+
+    def preview(self, command: PlaceOrder) -> Order:
+        """The order a command would make, checked the same way; nothing changes and it has no id. Deferred: a refused one comes back REJECTED."""
+        order = self._entry.draft(command)
+        try:
+            self._entry.admit(command, order)
+        except (OrderRefused, DuplicateOrder):
+            if not command.deferred:
+                raise
+            _reject(order)
+        return order
+
+    def cancel(self, command: CancelOrder) -> Order:
+        """Take an order out (rule M34): UnknownOrder, OrderDone or InstrumentNotTradable, the latter two also told as CancelRejected."""
+        return self._replacing.cancel(command)
+
+    def replace(self, command: ReplaceOrder) -> Order:
+        """Change an order in place (rules M31-M33)."""
+        order = self._replacing.replace(command)
+        self._clearing.wait()
+        return order
+
+    def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
+        """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule W2). Returns how many."""
+        wanted = symbols or tuple(book.symbol for book in self.books)
+        return sum(self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted)
+
+    # ---- instruments
+
+    def list_instrument(self, instrument: Instrument) -> None:
+        """List an instrument and wait for its next edge. Refuses unsound terms and a symbol that is listed."""
+        check_listing(instrument)
+        if self.lifecycle.listed(instrument.symbol):
+            raise AlreadyExists(f"instrument {instrument.symbol} exists")
+        self.instruments.add(instrument)
+        self.lifecycle.list(instrument)
+
+    def state(self, symbol: str) -> InstrumentState:
+        """Lifecycle state; NotFound for an unknown symbol."""
+        return self.lifecycle.state(symbol)
+
+    def change_state(self, symbol: str, state: InstrumentState | None, *, hold: bool = True) -> InstrumentState:
+        """Move an instrument by hand and hold it there, or, with None, let it follow its schedule again (rule L5). Returns the former state.
+
+        Without `hold` the schedule keeps its say, as for maintenance. Refuses edges that do not exist (rule L10) and re-opening what has paid.
+        """
+        instrument = self.instruments.require(symbol)
+        was = self.lifecycle.state(symbol)
+        if state is None:
+            self.lifecycle.release(symbol)
+            self._transitions.follow(instrument)
+            return was
+        if state is not was:
+            self.lifecycle.check_move(symbol, state)
+            if state in ENTRY_STATES and self.settlements.final(symbol):
+                raise IllegalTransition(f"{symbol} is settled and does not trade again", rule="L10")
+            self._transitions.enter(instrument, state)
+            self._clearing.wait()
+        if hold:
+            self.lifecycle.hold(symbol)
+        else:
+            self.lifecycle.wait(instrument)
+        return was
+
+    # ---- settlement and clearing
+
+    def settle(self, symbol: str, price: Price, *, text: str = "", preliminary: bool = False) -> int:
+        """Set the settlement price now, closing first where still open; pay unless preliminary. Returns how many accounts were resolved.
+
+        Settling again at another price is a correction (rule L27).
+        """
+        instrument = self.instruments.require(symbol)
+        self.settlements.check(instrument, price, preliminary)
+        if self.lifecycle.state(symbol) not in SETTLED_STATES:
+            self._transitions.enter(instrument, InstrumentState.CLOSED)
+            self.lifecycle.hold(symbol)
+        if preliminary:
+            self.settlements.announce(instrument, price, text)
+            paid = 0
+        else:
+            paid = self.settlements.finalise(instrument, price, text)
+            self._finalised(instrument)
+        self.books.state_changed(symbol)
+        return paid
+
+    def record_outcome(self, symbol: str, price: Price, text: str = "") -> None:
+        """Make an outcome known: it settles some time after the close (rule L25)."""
+        instrument = self.instruments.require(symbol)
+        closed_at = self.lifecycle.closed_at(symbol)
+        if closed_at is None and self.lifecycle.state(symbol) in SETTLED_STATES:
+            closed_at = self.ctx.now
+        self.settlements.record(instrument, price, text, closed_at)
+
+    def bust(self, trade_id: str) -> Trade:
+        """Undo a trade (rule M42). Refused once its instrument has paid."""
+        trade = self.tape.require_trade(trade_id)
+        if self.settlements.final(trade.symbol):
+            raise Conflict(f"{trade.symbol} is settled; correct its price instead", rule="M42")
+        self._clearing.bust(trade_id)
+        self.books.state_changed(trade.symbol)
+        return trade
+
+    # ---- accounts and cash
+
+    def open_account(self, account: str, *, kind: str = TRADING) -> Account:
+        """Open an account: "trading", "clearing" or "house"."""
+        return self.ledger.open(account, kind)
+
+    def move_cash(
+        self,
+        account: str,
+        amount: Cash,
+        type: LedgerEntryType,
+        description: str,
+        *,
+        symbol: str = "",
+        reference: str = "",
+        contra: str = HOUSE_FUNDING,
+    ) -> CashMoved:
+        """Credit an account (debit when negative) against a house account. Whether it can afford it is the caller's question (`withdrawable`)."""
+        return self.ledger.move(account, amount, type, description, contra=contra, symbol=symbol, reference=reference)
+
+    def buying_power(self, account: str) -> Cash:
+        """Balance less margin, gross of open orders (rule P2)."""
+        return self.risk.buying_power(account)
+
+    def margin_requirement(self, account: str) -> Cash:
+        """One dollar for every short contract (rule P2)."""
+        return self.risk.margin_requirement(account)
+
+    def open_orders_reserve(self, account: str) -> Cash:
+        """Largest reservation of a single instrument (rule P6)."""
+        return self.risk.open_orders(account)
+
+    def withdrawable(self, account: str) -> Cash:
+        """What may be withdrawn: buying power less the largest reservation (rule P6)."""
+        return self.risk.buying_power(account) - self.risk.open_orders(account)
+
+    # ---- time
+
+    def fire(self, timer: Timer) -> bool:
+        """Do what a timer says; False when its kind is not trading's."""
+        kind, subject = timer.kind, timer.subject
+        if kind == EXPIRY_TIMER:
+            self._matching.expire(subject)
+        elif kind == EDGE_TIMER:
+            self._transitions.follow(self.instruments.require(subject))
+            self._clearing.wait()
+        elif kind == CLEARING_TIMER:
+            self._clearing.clear()
+        elif kind == ROLL_TIMER:
+            choice = self.ctx.assumptions.text(DAY_ROLL_EXPIRES)
+            self._matching.roll(expire=DAY_ROLL.at(self.ctx.now) if choice == "auto" else choice == "always")
+        elif kind == SETTLEMENT_TIMER:
+            instrument = self.instruments.require(subject)
+            if self.settlements.step(instrument):
+                self._finalised(instrument)
+            self.books.state_changed(subject)
+        else:
+            return False
+        return True
+
+    def flush(self) -> None:
+        """Tell which symbols changed during this input; called when it is handled to the end."""
+        self.books.flush()
+
+    # ---- reads
+
+    @property
+    def executions(self) -> Record[Execution]:
+        """Every execution."""
+        return self.tape.executions
+
+    @property
+    def trades(self) -> Record[Trade]:
+        """Every trade."""
+        return self.tape.trades
+
+    def book(self, symbol: str) -> Book:
+        """The book of a symbol; NotFound for an unknown one."""
+        return self.books.get(symbol)
+
+    def stats(self, symbol: str) -> SymbolStats:
+        """All statistics of a symbol now. Settlement shows only while CLOSED, EXPIRED or TERMINATED (rule L25), the indicative price only before an auction."""
+        found = self.statistics.view(symbol)
+        found.open_interest = self.positions.open_interest.get(symbol, 0)
+        state = self.lifecycle.state(symbol)
+        settled = self.settlements.get(symbol)
+        if settled is not None and state in SETTLED_STATES:
+            found.settlement_px = settled.price
+            found.settlement_preliminary = settled.preliminary
+            found.settlement_method = METHOD
+            found.settlement_text = settled.text
+            found.settlement_set_time = settled.set_at
+        book = self.books.touched(symbol)
+        if book is not None and state in AUCTION_STATES:
+            expected = crossing(book, self._transitions.reference(symbol))
+            found.indicative_open_px = expected.price if expected is not None else None
+        return found
+
+    def trade_stats(self, symbol: str, start: Instant, end: Instant, bars: int) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
+        """Trade statistics of [start, end), whole and in `bars` equal slices, with the slices' starts and ends (rule R11)."""
+        lag = self.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
+        return trade_stats(self.tape.between(symbol, start, end), start, end, bars, lag)
+
+    # ---- state
+
+    def save(self) -> TradingState:
+        """The whole state, without copying."""
+        return TradingState(
+            self.orders.save(),
+            self.tape.save(),
+            self.positions.save(),
+            self.ledger.save(),
+            self.statistics.save(),
+            self.lifecycle.save(),
+            self.settlements.save(),
+            self._matching.priority,
+            self._matching.roll_timer,
+            self._clearing.next_seq,
+            self._clearing.timer,
+        )
+
+    def load(self, state: TradingState) -> None:
+        """Take a saved state, whose objects become this one's. Books and reservations follow from orders, margins from positions."""
+        self.orders.load(state.orders)
+        self.tape.load(state.tape)
+        self.positions.load(state.positions)
+        self.ledger.load(state.ledger)
+        self.statistics.load(state.statistics)
+        self.lifecycle.load(state.lifecycle)
+        self.settlements.load(state.settlement)
+        self._matching.priority = state.priority
+        self._matching.roll_timer = state.roll_timer
+        self._clearing.next_seq = state.clearing_seq
+        self._clearing.timer = state.clearing_timer
+        self.books.clear()
+        self.risk.clear()
+        for position in self.positions.all():
+            self.risk.moved(position.account, self.instruments.require(position.symbol), (0, position.net))
+        self._matching.restore()
+
+    def _finalised(self, instrument: Instrument) -> None:
+        if self.ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE) and self.lifecycle.state(instrument.symbol) is InstrumentState.CLOSED:
+            self._transitions.enter(instrument, InstrumentState.EXPIRED)
+
+
+def _reject(order: Order) -> None:
+    order.state = OrderState.REJECTED
+    order.leaves_qty = 0

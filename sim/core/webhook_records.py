@@ -1,0 +1,113 @@
+"""What the exchange remembers about webhooks: registrations, events, deliveries, breakers, the log. What happens is in `webhooks.py`."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from sim.kernel.instants import Instant, Span
+
+BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
+
+
+class Registration(Struct, frozen=True):
+    """Where a firm's events go. `secret` is the fingerprint of the signing secret, "" for unsigned; `order` numbers registrations as they were asked for."""
+
+    url: str
+    secret: str
+    order: int
+    at: Instant
+
+
+class PendingRegistration(Struct, kw_only=True):
+    """A registration whose test delivery is out. `validated` is None until it is settled."""
+
+    id: str
+    firm: str
+    url: str
+    secret: str
+    order: int
+    attempt: str = ""
+    validated: bool | None = None
+    message: str = ""
+
+
+class Notice(Struct, kw_only=True):
+    """An event a firm is told about. `delivered` once any attempt was acknowledged."""
+
+    event_id: str
+    type: str
+    firm: str
+    body: bytes
+    raised: Instant
+    delivered: bool = False
+
+
+class Delivery(Struct, kw_only=True):
+    """The effort to deliver one event once. `attempts` counts those made."""
+
+    id: str
+    event_id: str
+    firm: str
+    attempts: int = 0
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One request for the sender to make now: body as it is, signed with the secret the vault knows by `secret`."""
+
+    id: str
+    event_id: str
+    type: str
+    firm: str
+    url: str
+    attempt: int
+    body: bytes
+    secret: str
+    due: Instant
+    timeout: Span
+
+
+class InFlight(Struct, frozen=True):
+    """An attempt that waits for its answer: the delivery or pending registration it belongs to, and the timer that gives it up."""
+
+    subject: str
+    timer: int
+
+
+class DeliveryRecord(Struct, kw_only=True):
+    """A line of the delivery log. `status` is the HTTP status or 0; `outcome`: in_flight, delivered, failed, lost."""
+
+    event_id: str
+    type: str
+    firm: str
+    url: str
+    attempt: int
+    at: Instant
+    status: int = 0
+    outcome: str = "in_flight"
+    error: str = ""
+
+
+class Breaker(Struct, kw_only=True):
+    """Circuit breaker of a firm. `failures` in a row, `openings` since the last success, `parked` deliveries that wait for it."""
+
+    state: BreakerState = "closed"
+    failures: int = 0
+    openings: int = 0
+    until: Instant = 0
+    timer: int = 0
+    probe: str = ""
+    parked: list[str] = field(default_factory=list)
+
+
+class WebhooksState(Struct):
+    """Everything by its id or firm. `in_flight` by attempt id, `deliveries` are the unfinished ones, `log` by attempt id, oldest first."""
+
+    registrations: dict[str, Registration] = field(default_factory=dict)
+    pending: dict[str, PendingRegistration] = field(default_factory=dict)
+    notices: dict[str, Notice] = field(default_factory=dict)
+    deliveries: dict[str, Delivery] = field(default_factory=dict)
+    in_flight: dict[str, InFlight] = field(default_factory=dict)
+    breakers: dict[str, Breaker] = field(default_factory=dict)
+    log: dict[str, DeliveryRecord] = field(default_factory=dict)

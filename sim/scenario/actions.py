@@ -1,0 +1,292 @@
+"""What a tester or an operator can do to a running exchange, by name: the control plane and the steps of a scenario do the same things here.
+
+Bodies are entries of the scenario format, so both are written alike and refused alike. Actions draw no randomness of their own, are not faulted and not limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, json
+
+from sim.api.traffic import Outcome
+from sim.core.commands import CancelOrder, PlaceOrder
+from sim.core.exchange import Exchange
+from sim.core.instruments import Instrument
+from sim.core.quantities import CASH_SCALE, CENT, NotADecimal, cash_text, decimal_text, scaled
+from sim.core.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound
+from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, OrderType, Side
+from sim.kernel.instants import format_instant
+from sim.scenario.document import ScenarioError, read_text
+from sim.scenario.entries import InstrumentEntry, OrderEntry
+from sim.scenario.listing import ListingError, list_instrument
+from sim.scenario.shapes import record
+from sim.scenario.steps import CancelStep, EventStep, FaultEntry, FundStep, KycStep, PriceStep, SettleStep, StateStep
+
+if TYPE_CHECKING:
+    from sim.simulation import Simulation
+
+T = TypeVar("T", bound=Struct)
+Answer = dict[str, Any]
+
+
+def entry_of(kind: type[T], body: Mapping[str, object], **fixed: object) -> T:
+    """An entry of the scenario format from a JSON body. InvalidRequest names every problem."""
+    problems: list[Any] = []
+    try:
+        node = read_text(json.encode({**body, **fixed}).decode(), "body")
+    except ScenarioError as error:
+        raise InvalidRequest(str(error)) from error
+    found = record(kind).read(node, problems)
+    if problems:
+        raise InvalidRequest("; ".join(problem.message for problem in problems), rule="control", remedy="`sim schema` describes every entry")
+    return found  # type: ignore[no-any-return]
+
+
+# ---- instruments
+
+
+def create_instrument(sim: Simulation, entry: InstrumentEntry) -> Answer:
+    """List an instrument; it appears on every surface at once."""
+    if entry.symbol in sim.exchange.instruments:
+        raise AlreadyExists(f"{entry.symbol} is listed already", rule="control")
+    try:
+        instrument = list_instrument(entry, sim.now)
+    except ListingError as error:
+        raise InvalidRequest(str(error), rule="control") from error
+    sim.world.add(instrument, entry)
+    sim.exchange.trading.list_instrument(instrument)
+    return shown_instrument(sim.exchange, instrument)
+
+
+def shown_instrument(exchange: Exchange, instrument: Instrument) -> Answer:
+    """Terms and state of an instrument."""
+    return {
+        "symbol": instrument.symbol,
+        "state": exchange.trading.state(instrument.symbol).name,
+        "tick_size": decimal_text(instrument.tick, instrument.price_scale),
+        "price_scale": instrument.price_scale,
+        "fractional_qty_scale": instrument.qty_scale,
+        "minimum_trade_qty": instrument.min_qty,
+        "start": format_instant(instrument.start),
+        "expiration": format_instant(instrument.expiration),
+        "termination": format_instant(instrument.termination),
+    }
+
+
+def change_state(sim: Simulation, step: StateStep) -> Answer:
+    """Move an instrument to a state by hand, or let it follow its schedule again. IllegalTransition for an edge that does not exist."""
+    trading = sim.exchange.trading
+    sim.exchange.instruments.require(step.symbol)
+    was = trading.change_state(step.symbol, None if step.state == "SCHEDULE" else InstrumentState[step.state])
+    return {"symbol": step.symbol, "state": trading.state(step.symbol).name, "was": was.name}
+
+
+def settle(sim: Simulation, step: SettleStep) -> Answer:
+    """Set the settlement price and pay at once; an open instrument is closed first."""
+    instrument = sim.exchange.instruments.require(step.symbol)
+    price = _scaled(step.price, instrument.price_scale, "price")
+    if not 0 <= price <= instrument.price_scale:
+        raise InvalidRequest(f"a settlement price lies between 0 and 1 dollar, not {step.price}", rule="L26")
+    paid = sim.exchange.trading.settle(step.symbol, price, text=step.text)
+    return {"symbol": step.symbol, "price": decimal_text(price, instrument.price_scale), "paid": paid}
+
+
+# ---- orders
+
+
+def place_order(sim: Simulation, entry: OrderEntry, name: str = "") -> Answer:
+    """An order of a scripted participant or of any user."""
+    order = sim.exchange.trading.place(order_command(sim, entry, name))
+    scale = order.qty_scale
+    return {"order_id": order.id, "state": f"ORDER_STATE_{order.state.name}", "filled": decimal_text(order.cum_qty, scale)}
+
+
+def order_command(sim: Simulation, entry: OrderEntry, name: str = "") -> PlaceOrder:
+    """The command an order entry means."""
+    instrument = sim.exchange.instruments.require(entry.symbol)
+    user = sim.world.parties.user(entry.as_)
+    if user is None:
+        raise NotFound(f"nobody is called {entry.as_}", rule="control", remedy="maker, taker, noise, or firms/<firm>/users/<user>")
+    clord_id = entry.clord_id or name
+    return PlaceOrder(
+        symbol=entry.symbol,
+        account=user.account,
+        participant=user.name,
+        side=Side(entry.side),
+        qty=_scaled(entry.qty, instrument.qty_scale, "qty") if entry.qty else 0,
+        price=_scaled(entry.price, instrument.price_scale, "price") if entry.price else 0,
+        type=OrderType(entry.type),
+        tif=entry.tif,
+        clord_id=clord_id,
+        channel=Channel.SCRIPT,
+        deferred=True,
+        stop_price=_scaled(entry.stop_price, instrument.price_scale, "stop_price") if entry.stop_price else 0,
+        min_qty=_scaled(entry.min_qty, instrument.qty_scale, "min_qty") if entry.min_qty else 0,
+        cash_qty=_scaled(entry.cash, instrument.price_scale, "cash") if entry.cash else 0,
+        all_or_none=entry.all_or_none,
+        post_only=entry.post_only,
+        good_till=entry.good_till,
+        submitter=user.name,
+    )
+
+
+def cancel_orders(sim: Simulation, step: CancelStep) -> Answer:
+    """Take out one order by its client order id, or all of a participant's."""
+    user = sim.world.parties.user(step.as_)
+    if user is None:
+        raise NotFound(f"nobody is called {step.as_}", rule="control")
+    trading = sim.exchange.trading
+    if not step.all:
+        command = CancelOrder(accounts=(user.account,), participant=user.name, clord_id=step.order)
+        return {"canceled": [trading.cancel(command).id]}
+    found = trading.orders.open_of((user.account,), (step.symbol,) if step.symbol else ())
+    return {"canceled": [trading.cancel(CancelOrder(accounts=(user.account,), participant=user.name, order_id=order.id)).id for order in found]}
+
+
+# ---- money, prices, games, people
+
+
+def fund(sim: Simulation, step: FundStep) -> Answer:
+    """Pay dollars into an account, or out of it with a minus sign; at most two decimals (§8)."""
+    account = sim.account_named(step.account)
+    amount = _scaled(step.amount, CASH_SCALE, "amount")
+    if amount % CENT:
+        raise InvalidRequest("transfers have at most 2 decimal places", rule="S8-6")
+    trading = sim.exchange.trading
+    if amount < 0 and trading.buying_power(account) < -amount:
+        raise Conflict(f"{account} has only {cash_text(trading.buying_power(account))} to pay out", rule="P6")
+    kind = LedgerEntryType.DEPOSIT if amount >= 0 else LedgerEntryType.WITHDRAWAL
+    trading.move_cash(account, amount, kind, "by hand")
+    return {"account": account, "balance": cash_text(trading.ledger.balance(account))}
+
+
+def tick(sim: Simulation, step: PriceStep) -> Answer:
+    """An index tick of an asset now; an asset never seen before is created."""
+    sim.exchange.assets.tick(step.asset, step.price)
+    return {}
+
+
+def update_event(sim: Simulation, step: EventStep) -> Answer:
+    """How a game stands."""
+    if step.slug not in sim.world.reference.event_by_slug:
+        raise NotFound(f"no event is called {step.slug}", rule="control")
+    facts = {name: getattr(step, name) for name in ("home_score", "away_score", "period", "elapsed", "live", "ended")}
+    game = sim.exchange.games.update(step.slug, **facts)
+    return {"slug": step.slug, **{name: value for name in facts if (value := getattr(game, name)) is not None}}
+
+
+def decide_verification(sim: Simulation, step: KycStep) -> Answer:
+    """A compliance decision or a document upload by hand."""
+    kyc = sim.exchange.kyc
+    case = kyc.document(step.external_id) if step.document else kyc.decide(step.external_id, step.decision)
+    return shown_case(case)
+
+
+def shown_case(case: Any) -> Answer:
+    """A verification as the control plane shows it."""
+    return {
+        "external_id": case.external_id,
+        "decision": case.decision,
+        "status": case.status,
+        "sub_status": case.sub_status,
+        "participant_id": case.participant,
+        "provisioned_account": case.account,
+    }
+
+
+# ---- chaos
+
+
+def add_fault(sim: Simulation, entry: FaultEntry) -> Answer:
+    """Put a fault in force."""
+    try:
+        return {"id": sim.exchange.faults.add(entry)}
+    except ValueError as error:
+        raise InvalidRequest(str(error), rule="control") from error
+
+
+def remove_fault(sim: Simulation, name: str) -> Answer:
+    """End a fault."""
+    if not sim.exchange.faults.remove(name):
+        raise NotFound(f"no fault is called {name!r}", rule="control", remedy="GET /_sim/v1/faults lists them")
+    return {}
+
+
+def set_quirk(sim: Simulation, name: str, value: object) -> Answer:
+    """Change the odds of a quirk."""
+    quirks = sim.exchange.ctx.quirks
+    try:
+        quirk = quirks.change(name, value)
+    except KeyError as error:
+        raise NotFound(str(error.args[0]), rule="control") from error
+    except ValueError as error:
+        raise InvalidRequest(str(error), rule="control") from error
+    return {"name": name, "value": quirks.shown(name), "default": str(quirk.default)}
+
+
+def set_assumption(sim: Simulation, name: str, value: object) -> Answer:
+    """Change an assumption."""
+    assumptions = sim.exchange.ctx.assumptions
+    try:
+        assumption = assumptions.change(name, value)
+    except KeyError as error:
+        raise NotFound(str(error.args[0]), rule="control") from error
+    except ValueError as error:
+        raise InvalidRequest(str(error), rule="control") from error
+    return {"name": name, "value": assumptions.shown(name), "default": assumption.show(assumption.default)}
+
+
+def _scaled(text: str, scale: int, name: str) -> int:
+    try:
+        return scaled(text, scale)
+    except NotADecimal as error:
+        raise InvalidRequest(f"{name}: {error}", rule="M3") from error
+
+
+# ---- by name
+
+Action = Callable[["Simulation", str, dict[str, object], Outcome], Answer]
+
+
+def _value(body: dict[str, object]) -> object:
+    if set(body) != {"value"}:
+        raise InvalidRequest('the body is {"value": …}', rule="control")
+    return body["value"]
+
+
+def _close_stream(sim: Simulation, subject: str, outcome: Outcome) -> Answer:
+    if not subject.isdecimal():
+        raise InvalidRequest("a stream's id is a number", rule="control")
+    outcome.effects += sim.hub.close(int(subject), 14, "closed by the tester")
+    return {}
+
+
+ACTIONS: dict[str, Action] = {
+    "instrument.create": lambda sim, subject, body, outcome: create_instrument(sim, entry_of(InstrumentEntry, body)),
+    "instrument.state": lambda sim, subject, body, outcome: change_state(sim, entry_of(StateStep, body, symbol=subject)),
+    "instrument.settle": lambda sim, subject, body, outcome: settle(sim, entry_of(SettleStep, body, symbol=subject)),
+    "order.place": lambda sim, subject, body, outcome: place_order(sim, entry_of(OrderEntry, body)),
+    "price.tick": lambda sim, subject, body, outcome: tick(sim, entry_of(PriceStep, body, asset=subject)),
+    "event.update": lambda sim, subject, body, outcome: update_event(sim, entry_of(EventStep, body, slug=subject)),
+    "account.fund": lambda sim, subject, body, outcome: fund(sim, entry_of(FundStep, body, account=subject)),
+    "kyc.decide": lambda sim, subject, body, outcome: decide_verification(sim, entry_of(KycStep, body, external_id=subject)),
+    "kyc.document": lambda sim, subject, body, outcome: decide_verification(
+        sim, entry_of(KycStep, {"document" if key == "result" else key: value for key, value in body.items()}, external_id=subject)
+    ),
+    "fault.add": lambda sim, subject, body, outcome: add_fault(sim, entry_of(FaultEntry, body)),
+    "fault.remove": lambda sim, subject, body, outcome: remove_fault(sim, subject),
+    "quirk.set": lambda sim, subject, body, outcome: set_quirk(sim, subject, _value(body)),
+    "assumption.set": lambda sim, subject, body, outcome: set_assumption(sim, subject, _value(body)),
+    "webhook.redeliver": lambda sim, subject, body, outcome: {"redelivered": sim.exchange.webhooks.redeliver(subject)},
+    "stream.close": lambda sim, subject, body, outcome: _close_stream(sim, subject, outcome),
+}
+
+
+def act(sim: Simulation, action: str, subject: str, body: dict[str, object], outcome: Outcome) -> Answer:
+    """Do the action of a name. Refusals say what is wrong."""
+    found = ACTIONS.get(action)
+    if found is None:
+        raise NotFound(f"there is no action {action!r}", rule="control")
+    return found(sim, subject, body, outcome)

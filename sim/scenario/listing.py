@@ -1,0 +1,136 @@
+"""From what a scenario or a tester says about an instrument to its terms: decimal text becomes scaled integers, and what was not said gets a sound value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from sim.core.instruments import Instrument, Segment
+from sim.core.quantities import NotADecimal, decimal_text, scaled
+from sim.core.vocabulary import InstrumentState
+from sim.kernel.instants import DAY, Instant
+from sim.scenario.entries import InstrumentEntry
+
+TRADED_FOR = 30 * DAY
+KEPT_FOR = 7 * DAY
+_PRICE_SCALES = (100, 1_000, 10_000, 100_000)
+
+Faults = list[tuple[str, str]]  # key of the entry, what is wrong with it
+
+
+class ListingError(ValueError):
+    """Terms that cannot be: pairs of the entry's key and what is wrong with it."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__("; ".join(message for _, message in faults))
+        self.faults = faults
+
+
+def list_instrument(entry: InstrumentEntry, now: Instant, known: Instrument | None = None) -> Instrument:
+    """Terms of an entry, at an instant. With `known`, the entry changes those terms and leaves what it does not name. ListingError when they are unsound."""
+    faults: Faults = []
+    terms: dict[str, Any] = {"symbol": entry.symbol} if known is None else {}
+    terms |= _scales(entry, known, faults)
+    if not faults:
+        terms |= _bounds(entry, known, terms, faults)
+    terms |= _dates(entry, known, now)
+    terms |= _texts(entry, known)
+    if entry.schedule is not None:
+        terms["schedule"] = tuple(
+            Segment(tuple(sorted(set(part.days))), part.start, part.length, part.state, part.hide_market_data, part.expire_all_orders) for part in entry.schedule
+        )
+    if entry.state is not None:
+        terms["opening_state"] = entry.state
+    if faults:
+        raise ListingError(faults)
+    listed = Instrument(**terms) if known is None else replace(known, **terms)
+    if unsound := listed.problems():
+        raise ListingError([("symbol", message) for message in unsound])
+    return listed
+
+
+def _scales(entry: InstrumentEntry, known: Instrument | None, faults: Faults) -> dict[str, Any]:
+    tick = entry.tick_size
+    if known is not None and tick is None and entry.price_scale is None and entry.fractional_qty_scale is None:
+        return {"price_scale": known.price_scale, "tick": known.tick, "qty_scale": known.qty_scale}
+    tick = tick or ("0.01" if known is None else decimal_text(known.tick, known.price_scale))
+    scale = entry.price_scale or _price_scale(tick)
+    qty_scale = entry.fractional_qty_scale or (known.qty_scale if known else 1)
+    try:
+        return {"price_scale": scale, "tick": scaled(tick, scale), "qty_scale": qty_scale}
+    except NotADecimal as refused:
+        faults.append(("tick_size", f"tick_size: {refused}"))
+        return {}
+
+
+def _price_scale(tick: str) -> int:
+    """Smallest usual price scale at which the tick is an integer."""
+    for scale in _PRICE_SCALES:
+        try:
+            scaled(tick, scale)
+        except NotADecimal:
+            continue
+        return scale
+    return _PRICE_SCALES[-1]
+
+
+def _bounds(entry: InstrumentEntry, known: Instrument | None, scales: dict[str, Any], faults: Faults) -> dict[str, Any]:
+    """Price band, order sizes and minimum. The band stays 0.01 to 0.99 on finer ticks too (rule M5)."""
+    scale, tick, qty_scale = scales["price_scale"], scales["tick"], scales["qty_scale"]
+    terms: dict[str, Any] = {}
+    rescaled = known is None or (known.price_scale, known.tick) != (scale, tick)
+    if rescaled:
+        terms["price_low"] = max(scale // 100, tick)
+        terms["price_high"] = scale - terms["price_low"]
+    if known is None or known.qty_scale != qty_scale:
+        terms["min_qty"] = 1
+    if entry.minimum_trade_qty is not None:
+        terms["min_qty"] = entry.minimum_trade_qty
+    for key, limits, unit, names in (
+        ("price_limit", entry.price_limit, scale, ("price_low", "price_high")),
+        ("order_size_limit", entry.order_size_limit, qty_scale, ("size_low", "size_high")),
+    ):
+        for name, text in zip(names, (limits.low, limits.high) if limits else (), strict=False):
+            if text is not None:
+                try:
+                    terms[name] = scaled(text, unit)
+                except NotADecimal as refused:
+                    faults.append((key, f"{key}: {refused}"))
+    return terms
+
+
+def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> dict[str, Any]:
+    """Dates, filled so that the asked state is one the dates allow: a pending instrument starts tomorrow, an expired one has expired by now."""
+    if known is not None:
+        given = {"created": entry.created, "start": entry.start, "expiration": entry.expiration, "termination": entry.termination}
+        return {name: at for name, at in given.items() if at is not None}
+    done = entry.state in (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
+    start = entry.start if entry.start is not None else now + DAY if entry.state is InstrumentState.PENDING else now - DAY if done else now
+    expiration = entry.expiration
+    if expiration is None:
+        expiration = max(start, now) if done else start + TRADED_FOR
+    termination = entry.termination
+    if termination is None:
+        termination = expiration if entry.state is InstrumentState.TERMINATED else expiration + KEPT_FOR
+    return {"created": entry.created if entry.created is not None else min(start, now), "start": start, "expiration": expiration, "termination": termination}
+
+
+def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
+    given = {
+        "description": entry.description,
+        "product_id": entry.product_id,
+        "event": entry.event,
+        "fee_class": entry.fee_class,
+        "market_type": entry.market_type,
+        "category": entry.category,
+        "subcategory": entry.subcategory,
+        "series": entry.series,
+    }
+    terms: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
+    if entry.metadata:
+        terms["metadata"] = (known.metadata if known else {}) | entry.metadata
+    if known is None:
+        terms.setdefault("product_id", entry.symbol.split("-")[0])
+        terms.setdefault("description", entry.question or entry.symbol)
+    return terms

@@ -1,0 +1,147 @@
+"""Who takes part: partner firms, their participants, accounts with opening balances, and retail API keys.
+
+Names follow the service: a participant is `firms/<firm>/users/<user>`, an account `firms/<clearing firm>/accounts/<id>`, and neither firm part can be
+derived from the other. The scripted participants `maker`, `taker` and `noise` are users of `firms/sandbox`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+
+from msgspec import Struct
+
+from sim import resources
+from sim.core.firms import ApiKey, Firm, User
+from sim.core.quantities import CASH_SCALE, Cash, scaled
+from sim.scenario.entries import AccountEntry, ApiKeyEntry, FirmEntry
+
+ALL_SCOPES = (
+    "read:accounts",
+    "read:dropcopy",
+    "read:funding",
+    "read:instruments",
+    "read:kyc",
+    "read:l2marketdata",
+    "read:marketdata",
+    "read:orders",
+    "read:positions",
+    "read:reports",
+    "write:cash-movements",
+    "write:funding",
+    "write:kyc",
+    "write:orders",
+)
+SANDBOX_FIRM = "firms/sandbox"
+SCRIPTED = ("maker", "taker", "noise")
+CLEARING_BALANCE = "1000000"
+OPENING_BALANCE = "10000"
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """An account with its opening cash. `clearing`: a firm's own, which is no participant's."""
+
+    name: str
+    opening_balance: Cash
+    clearing: bool = False
+
+
+class Parties(Struct, frozen=True, kw_only=True):
+    """Everybody, each kind in order of first mention.
+
+    `key_files` has the private halves of firms' keys by client id, `secrets` the base64 seeds of API keys by key id, where they are known.
+    """
+
+    firms: tuple[Firm, ...]
+    accounts: tuple[Account, ...]
+    api_keys: tuple[ApiKey, ...]
+    key_files: dict[str, Path]
+    secrets: dict[str, str]
+
+    def user(self, name: str) -> User | None:
+        """A user by resource name, or a scripted one by its last part."""
+        wanted = f"{SANDBOX_FIRM}/users/{name}" if name in SCRIPTED else name
+        return next((user for firm in self.firms for user in firm.users if user.name == wanted), None)
+
+    def account(self, name: str) -> Account | None:
+        """An account by resource name, or that of a user."""
+        user = self.user(name)
+        wanted = user.account if user else name
+        return next((account for account in self.accounts if account.name == wanted), None)
+
+    def knows(self, caller: str) -> bool:
+        """Whether a name is somebody a call can be made as: a firm, a user, an account or an API key."""
+        if any(caller == firm.name for firm in self.firms) or any(caller == key.key_id for key in self.api_keys):
+            return True
+        return self.account(caller) is not None
+
+
+def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_keys: Iterable[ApiKeyEntry]) -> Parties:
+    """Everybody the entries name. An account that only a user or a key names comes into being too."""
+    balances = {entry.name: entry.balance for entry in accounts}
+    opened: dict[str, Account] = {}
+
+    def open_account(name: str, balance: str, *, clearing: bool = False) -> None:
+        if name not in opened:
+            opened[name] = Account(name=name, opening_balance=scaled(balances.get(name) or balance, CASH_SCALE), clearing=clearing)
+
+    made, key_files = [], {}
+    for entry in firms:
+        firm = _firm(entry)
+        made.append(firm)
+        if entry.key:
+            key_files[firm.client_id] = resources.path("fixtures", f"keys/{entry.key}.pem")
+        if firm.client_id:
+            open_account(firm.clearing_account, CLEARING_BALANCE, clearing=True)
+        for user, user_entry in zip(firm.users, entry.users, strict=True):
+            open_account(user.account, user_entry.balance)
+    keys, secrets = [], {}
+    for key_entry in api_keys:
+        secret, public = key_pair(key_entry)
+        participant = key_entry.participant or key_entry.account.replace("/accounts/", "/users/")
+        keys.append(ApiKey(key_id=key_entry.key_id, public_key=b64decode(public), account=key_entry.account, participant=participant))
+        if secret:
+            secrets[key_entry.key_id] = secret
+    for name in (*balances, *(key.account for key in keys)):
+        open_account(name, OPENING_BALANCE)
+    return Parties(firms=tuple(made), accounts=tuple(opened.values()), api_keys=tuple(keys), key_files=key_files, secrets=secrets)
+
+
+def _firm(entry: FirmEntry) -> Firm:
+    short = entry.name.removeprefix("firms/")
+    clearing_firm = entry.clearing_firm or f"firms/{short}-fcm"
+    public_key = entry.public_key or ""
+    if entry.key:
+        public_key = resources.path("fixtures", f"keys/{entry.key}.pub.pem").read_text("ascii")
+    users = []
+    for user in entry.users:
+        last = user.name.rpartition("/")[2]
+        users.append(User(name=f"{entry.name}/users/{last}", account=user.account or f"{clearing_firm}/accounts/{last}", display_name=user.display_name))
+    return Firm(
+        name=entry.name,
+        display_name=entry.display_name or short.replace("-", " ").title(),
+        client_id=entry.client_id or (f"client-{short}" if public_key else ""),
+        public_key_pem=public_key,
+        scopes=ALL_SCOPES if entry.scopes is None else tuple(sorted(set(entry.scopes))),
+        users=users,
+        clearing_firm=clearing_firm,
+        clearing_account=f"{clearing_firm}/accounts/clearing",
+        limits=dict(entry.limits),
+    )
+
+
+def key_pair(entry: ApiKeyEntry) -> tuple[str, str]:
+    """Base64 seed and public key of an entry. An entry with neither gets a pair that follows from its id; the seed is empty where only the other is given."""
+    secret = entry.secret_key or ""
+    if not secret and entry.public_key is None:
+        secret = b64encode(blake2b(entry.key_id.encode(), digest_size=32, person=b"sim-api-key").digest()).decode()
+    return secret, entry.public_key or public_half(secret)
+
+
+def public_half(secret_key: str) -> str:
+    """Base64 of the public key that belongs to a base64 Ed25519 seed."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return b64encode(Ed25519PrivateKey.from_private_bytes(b64decode(secret_key)).public_key().public_bytes_raw()).decode()

