@@ -357,11 +357,11 @@ class Simulation:
         effects = self._end_streams("the simulation was rewound")
         moment = self.snapshots.nearest(target, self.journal)
         inputs = [recorded_input(read_line(line)) for line in self.journal.lines(moment.checkpoint.seq, target)]
-        offsets, times = self.journal.past(target)
+        places = self.journal.past(target)
         self._return_to(moment)
         self.journal.resume(moment.checkpoint)
         self._rerun(inputs)
-        self.journal.resume(self.journal.checkpoint()._replace(offsets=offsets, times=times))
+        self.journal.resume(self.journal.checkpoint()._replace(places=places))
         self._branches += 1
         self.branch = f"branch-{self._branches}"
         self.journal.mark("rewind", str(target))

@@ -27,11 +27,13 @@ class Row(NamedTuple):
 
 def rows(lines: Iterator[bytes]) -> Iterator[Row]:
     """Timeline rows of journal lines."""
+    now = 0
     for raw in lines:
         line = read_line(raw)
         if line.mark:
-            yield Row(line.at, "tester", line.mark, line.argument, None)
+            yield Row(now, "tester", line.mark, f"to input {line.argument}" if line.mark == "rewind" else line.argument, None)
             continue
+        now = line.at
         given, out = json.decode(line.input), json.decode(line.out)
         details = tuple(_details(out.get("events", ())))
         match given["type"]:

@@ -8,6 +8,9 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, settings
 
+from sim import Simulation, load_scenario
+from sim.testing.client import Connection, connect
+
 LEDGER = yaml.safe_load((Path(__file__).parent / "ledger.yaml").read_text())
 
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -19,3 +22,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     unknown = sorted({str(name) for item in items for mark in item.iter_markers("spec") for name in mark.args if name not in LEDGER})
     if unknown:
         raise pytest.UsageError(f"tests are marked with statements that tests/ledger.yaml does not have: {', '.join(unknown)}")
+
+
+@pytest.fixture
+def quickstart() -> Simulation:
+    """The bundled quickstart, in process."""
+    return Simulation(load_scenario("quickstart"))
+
+
+@pytest.fixture
+def world(quickstart: Simulation) -> Connection:
+    """In-process clients of the bundled quickstart."""
+    return connect(quickstart)

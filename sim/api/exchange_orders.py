@@ -16,7 +16,6 @@ from sim.api.callers import Caller
 from sim.api.exchange_messages import order_message
 from sim.api.handles import handles
 from sim.core.assumptions import EXCHANGE_REJECTS
-from sim.core.checks import check_shape
 from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest, PermissionDenied, Refusal
@@ -42,7 +41,7 @@ def insert_order(exchange: Exchange, caller: Caller, request: wire.InsertOrderRe
 @handles("OrderEntryAPI.InsertOrderList")
 def insert_order_list(exchange: Exchange, caller: Caller, request: wire.InsertOrderListRequest) -> wire.InsertOrderListResponse:
     """A receipt for each entry. A malformed one refuses the whole list before anything is entered; a business reject is a REJECTED execution (rule M38)."""
-    commands = [_entry_command(caller, index, entry) for index, entry in enumerate(_entries(request.requests))]
+    commands = [_entry_command(exchange, caller, index, entry) for index, entry in enumerate(_entries(request.requests))]
     return wire.InsertOrderListResponse(responses=[wire.InsertOrderResponse(order_id=exchange.trading.place(command).id) for command in commands])
 
 
@@ -91,10 +90,11 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
     )
 
 
-def _entry_command(caller: Caller, index: int, request: wire.InsertOrderRequest) -> PlaceOrder:
+def _entry_command(exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest) -> PlaceOrder:
+    """The command of one entry, tried without effect: what could not even be rejected refuses the list."""
     try:
         command = place_command(caller, request, deferred=True)
-        check_shape(command)
+        exchange.trading.preview(command)
     except InvalidRequest as wrong:
         raise InvalidRequest(f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
     return command

@@ -91,7 +91,8 @@ class Pipeline:
             answer = self._handle(operation, caller, request)
             self._stage = "render"
             reply = self._render(operation, answer, dialect_at(call.plane, self._exchange.ctx.now, vendor_prefix=self._vendor_prefix))
-        except Refusal as refusal:
+        except Exception as problem:
+            refusal = _refusal_of(problem)
             reply = self._refused(refusal, call.plane)
             self._note(call, operation, caller, reply, ignored, refusal)
             return reply
@@ -169,7 +170,8 @@ class Pipeline:
             ctx = self._exchange.ctx
             body = answer.protobuf() if isinstance(answer, Prepared) else protobuf_encoder(type(answer))(answer)
             reply = Reply(body=body, content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
-        except Refusal as refusal:
+        except Exception as problem:
+            refusal = _refusal_of(problem)
             reply = self._refused(refusal, "grpc")
             self._note(call, operation, caller, reply, (), refusal)
             return reply
@@ -211,8 +213,8 @@ class Pipeline:
             caller = self._admit(call, operation, "retail" if call.web_socket else None)
             self._stage = "parse"
             request = self._parse_message(operation, call.message) if operation.kind == "server" else None
-        except Refusal as refusal:
-            return self._refuse_open(call, operation, caller, refusal)
+        except Exception as problem:
+            return self._refuse_open(call, operation, caller, _refusal_of(problem))
         self._stage = "handle"
         dialect = dialect_at(plane, self._exchange.ctx.now, vendor_prefix=self._vendor_prefix)
         return Admitted(operation=operation, caller=caller, method=call.method, request=request, web_socket=call.web_socket, dialect=dialect)
@@ -291,6 +293,7 @@ class Pipeline:
             ctx.elapsed = refusal.after
         reply = Reply(code=grpc_code(refusal), message=refusal.message, ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
         reply.disturb = getattr(refusal, "disturb", "")
+        reply.failure = refusal.__cause__ if type(refusal) is Refusal else None
         if plane != "grpc":
             reply.status = http_status(refusal)
             reply.body = http_body(refusal, plane)
@@ -326,3 +329,12 @@ def _symbol_of(call: RestCall | RpcCall | StreamOpened) -> str:
         return ""
     parts = call.path.split("/")
     return next((part for before, part in zip(parts, parts[1:], strict=False) if before in ("orderbook", "markets", "instruments", "slug")), "")
+
+
+def _refusal_of(problem: Exception) -> Refusal:
+    """A refusal as it is; a mistake of ours as an internal error whose cause is kept, so that it is told to the client as 500 and to us in full."""
+    if isinstance(problem, Refusal):
+        return problem
+    refusal = Refusal(rule="bug", remedy="this is a mistake of the sandbox, not of the client: please report it with the journal")
+    refusal.__cause__ = problem
+    return refusal

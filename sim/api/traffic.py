@@ -141,6 +141,7 @@ class Reply(Struct, kw_only=True):
 
     `journal` is the body as the journal shows it where the real one holds a secret. `chunks` is a streamed body (CSV); `body` is then empty.
     `awaits` is not empty while the answer depends on an input still to come: an effect `Resolve` of that name will bring it.
+    `failure` is the mistake of ours behind a 500; it never leaves the process.
     """
 
     status: int = 200
@@ -155,6 +156,7 @@ class Reply(Struct, kw_only=True):
     chunks: Iterator[bytes] | None = None
     disturb: str = ""
     awaits: str = ""
+    failure: BaseException | None = None
 
 
 class Send(Struct, frozen=True, tag="send"):

@@ -62,12 +62,11 @@ class Chain(Protocol):
 
 
 class Checkpoint(NamedTuple):
-    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are."""
+    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are (three numbers each: offset, size, instant after)."""
 
     seq: int
     chain: Chain
-    offsets: bytes
-    times: bytes
+    places: bytes
 
 
 class NotAJournal(ValueError):
@@ -83,8 +82,7 @@ class Journal:
         self._file: BinaryIO = file if file is not None else BytesIO()
         self._end = 0
         self.seq = 0
-        self._offsets = array("Q")
-        self._times = array("q")
+        self._places = array("q")
         self._chain: Chain = sha256()
         self._write(encode_header(header))
         self.restart(header.seed)
@@ -97,8 +95,7 @@ class Journal:
     def restart(self, seed: int) -> None:
         """Count and chain from the beginning, as a fresh start with this seed would; earlier lines stay in the file."""
         self.seq = 0
-        self._offsets = array("Q")
-        self._times = array("q")
+        self._places = array("q")
         self._chain = sha256(f"{self.header.scenario_digest}\n{seed}\n{self.header.start}\n".encode())
 
     def _write(self, line: bytes) -> None:
@@ -113,9 +110,9 @@ class Journal:
         if self.shadow:
             return
         tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
-        self._offsets.append(self._end)
-        self._times.append(after)
-        self._write(b'%b%b,"digest":"%b"}' % (body, tail, self._chain.hexdigest()[:16].encode()))
+        line = b'%b%b,"digest":"%b"}' % (body, tail, self._chain.hexdigest()[:16].encode())
+        self._places.extend((self._end, len(line), after))
+        self._write(line)
 
     def mark(self, mark: str, argument: str) -> None:
         """Note a jump."""
@@ -123,37 +120,35 @@ class Journal:
 
     def checkpoint(self) -> Checkpoint:
         """What `resume` needs to continue from here."""
-        return Checkpoint(self.seq, self._chain.copy(), self._offsets[: self.seq].tobytes(), self._times[: self.seq].tobytes())
+        return Checkpoint(self.seq, self._chain.copy(), self.past(self.seq))
 
-    def past(self, seq: int) -> tuple[bytes, bytes]:
-        """Offsets and times of the first inputs of the present branch, for the checkpoint a rewind arrives at."""
-        return self._offsets[:seq].tobytes(), self._times[:seq].tobytes()
+    def past(self, seq: int) -> bytes:
+        """Places of the first inputs of the present branch, for the checkpoint a rewind arrives at."""
+        return self._places[: 3 * seq].tobytes()
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint of any branch."""
         self.seq = checkpoint.seq
         self._chain = checkpoint.chain.copy()
-        self._offsets = array("Q")
-        self._offsets.frombytes(checkpoint.offsets)
-        self._times = array("q")
-        self._times.frombytes(checkpoint.times)
+        self._places = array("q")
+        self._places.frombytes(checkpoint.places)
 
     def on_branch(self, checkpoint: Checkpoint) -> bool:
         """Whether a checkpoint lies on the present branch."""
-        size = checkpoint.seq
-        return size <= len(self._offsets) and (size == 0 or self._offsets[: size].tobytes() == checkpoint.offsets)
+        return 3 * checkpoint.seq <= len(self._places) and self.past(checkpoint.seq) == checkpoint.places
 
     def seq_at(self, at: int) -> int:
         """How many inputs of this branch were complete at an instant, those at exactly that instant included."""
-        return bisect_right(self._times, at)
+        return bisect_right(range(len(self._places) // 3), at, key=lambda index: self._places[3 * index + 2])
 
     def lines(self, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """Lines of the inputs `start`+1 … `end` of the present branch, without newlines."""
-        for offset in self._offsets[start : len(self._offsets) if end is None else end]:
-            self._file.seek(offset)
-            line = self._file.readline()
+        places = self._places[3 * start : None if end is None else 3 * end]
+        for index in range(0, len(places), 3):
+            self._file.seek(places[index])
+            line = self._file.read(places[index + 1])
             self._file.seek(self._end)
-            yield line[:-1]
+            yield line
 
 
 def encode_header(header: Header) -> bytes:

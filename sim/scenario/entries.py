@@ -6,9 +6,9 @@ A field of None was not written: an entry that names something of the default wo
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import Annotated, Any
+from typing import Annotated
 
-from msgspec import UNSET, Struct, field
+from msgspec import Struct, field
 
 from sim.core.vocabulary import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import Instant, Span
@@ -188,7 +188,8 @@ class EventEntry(Struct, frozen=True, kw_only=True):
     live: Annotated[bool | None, BOOLEAN] = None
     ended: Annotated[bool | None, BOOLEAN] = None
     period: str | None = None
-    score: Annotated[Any, "a mapping such as {home: 1, away: 0}"] = UNSET
+    home_score: Annotated[int | None, COUNT] = None
+    away_score: Annotated[int | None, COUNT] = None
 
 
 class PeriodEntry(Struct, frozen=True, kw_only=True):

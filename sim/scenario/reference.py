@@ -57,7 +57,22 @@ class Reference:
         self.team_by_name = {(team.league, team.abbreviation): team for team in self.teams}
         self.subject_by_name = {subject.display_name: subject for subject in self.subjects}
         self.event_by_slug: dict[str, Event] = {}
+        self.event_by_id: dict[int, Event] = {}
         self.market_by_slug: dict[str, Market] = {}
+        self.market_by_id: dict[str, Market] = {}
+        self._event_of_market: dict[str, Event] = {}
+
+    def market(self, slug: str) -> Market | None:
+        """The market of an instrument, or None."""
+        return self.market_by_slug.get(slug)
+
+    def event_of(self, slug: str) -> Event | None:
+        """The event of a market, or None."""
+        return self._event_of_market.get(slug)
+
+    def event(self, name: str) -> Event | None:
+        """An event by slug, or by number as text."""
+        return self.event_by_slug.get(name) or (self.event_by_id.get(int(name)) if name.isdecimal() and name.isascii() and len(name) < 19 else None)
 
     def sport_of(self, league: League) -> Sport:
         """The sport of a league."""
@@ -84,11 +99,14 @@ class Reference:
         """One more event."""
         self.events.append(event)
         self.event_by_slug[event.slug] = event
+        self.event_by_id[event.id] = event
 
     def add_market(self, market: Market, event: Event) -> None:
         """One more market of an event."""
         self.markets.append(market)
         self.market_by_slug[market.slug] = market
+        self.market_by_id[market.id] = market
+        self._event_of_market[market.slug] = event
         event.markets.append(market)
 
     def _complete(self, topics: list[Tag]) -> None:

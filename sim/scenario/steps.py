@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import UNSET, Struct, field
+from msgspec.structs import force_setattr
 
 from sim.core.faults import FaultSpec
 from sim.core.kyc import DECISIONS
@@ -68,15 +69,29 @@ class PriceStep(Struct, frozen=True, kw_only=True):
     at: Annotated[Instant | None, INSTANT, "instant of the tick, at once when left out; never in the past"] = None
 
 
+class Score(Struct, frozen=True):
+    """Points of a game."""
+
+    home: Annotated[int, COUNT]
+    away: Annotated[int, COUNT]
+
+
 class EventStep(Struct, frozen=True, kw_only=True):
     """How a game stands."""
 
     slug: Annotated[str, "slug or number of the event"]
-    score: Annotated[Any, "a mapping such as {home: 1, away: 0}"] = UNSET
+    score: Annotated[Score | None, "the same as home_score and away_score"] = None
+    home_score: Annotated[int | None, COUNT] = None
+    away_score: Annotated[int | None, COUNT] = None
     period: str | None = None
     elapsed: str | None = None
     live: Annotated[bool | None, BOOLEAN] = None
     ended: Annotated[bool | None, BOOLEAN] = None
+
+    def __post_init__(self) -> None:
+        if self.score is not None:
+            force_setattr(self, "home_score", self.score.home)
+            force_setattr(self, "away_score", self.score.away)
 
 
 class FundStep(Struct, frozen=True, kw_only=True):

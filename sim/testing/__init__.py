@@ -1,0 +1,19 @@
+"""For tests: in-process clients of every surface, a pytest plugin, hypothesis strategies, the obviously correct matcher."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sim.testing.client import connect
+
+__all__ = ["connect"]
+
+
+def __getattr__(name: str) -> Any:
+    # Late, because pytest imports this package for its plugin in every run.
+    if name == "connect":
+        from sim.testing.client import connect
+
+        return connect
+    raise AttributeError(f"module 'sim.testing' has no attribute {name!r}")

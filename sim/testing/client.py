@@ -145,7 +145,9 @@ class Connection:
     # ---- plumbing
 
     def absorb(self, outcome: Outcome) -> Outcome:
-        """Deliver the effects of an outcome: frames to streams, webhooks to the receiver, whose answers go back in."""
+        """Deliver the effects of an outcome: frames to streams, webhooks to the receiver, whose answers go back in. A mistake of ours is raised."""
+        if outcome.reply is not None and outcome.reply.failure is not None:
+            raise outcome.reply.failure
         self.deliver(outcome.effects)
         return outcome
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
@@ -60,7 +61,8 @@ class Bench:
             self.ctx.now = timer.due
             assert self.webhooks.fire(timer)
             if status is not None:
-                self.answer(status)
+                while len(self.webhooks.save().in_flight) > 0:
+                    self.answer(status)
         self.ctx.now = to
 
     def outcomes(self) -> list[str]:
@@ -193,7 +195,7 @@ def test_the_documented_shape_nests_and_both_is_their_union() -> None:
 def test_an_independent_implementation_accepts_the_signature() -> None:
     body = b'{"event_id":"e1"}'
     key = secret_key(SECRET)
-    now = int(__import__("datetime").datetime.now().timestamp())
+    now = int(datetime.now(UTC).timestamp())
     headers = signed_headers(key, "e1", now, body)
     assert Webhook(SECRET).verify(body, headers) == {"event_id": "e1"}
     assert headers["webhook-signature"] == sign(bytes(range(24)), "e1", now, body)
@@ -350,7 +352,8 @@ def test_a_buffering_breaker_keeps_events_for_later(bench: Bench) -> None:
     assert bench.take() == []
     bench.advance(START + seconds(60))
     bench.answer(200)
-    assert event in {attempt.event_id for attempt in bench.take()}
+    bench.take()
+    assert event in {attempt.event_id for attempt in bench.made}
 
 
 def test_redelivery_by_hand_sends_what_was_never_acknowledged(bench: Bench) -> None:

@@ -1,0 +1,140 @@
+"""The cash and the position ledger, in pages and as CSV (§4.3, rules P17-P24).
+
+Both begin at 2026-05-01T00:00:00Z: an earlier start is raised to it. Rows are sealed once written, so oldest-first pages never drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TypeAlias, TypeVar
+
+from sim.api.acting import ledger_account
+from sim.api.callers import Caller
+from sim.api.csv_text import csv_chunks
+from sim.api.exchange_messages import CURRENCY, ledger_entry_message, position_entry_message
+from sim.api.handles import handles
+from sim.api.paging import page_length, page_of
+from sim.core.events import CashMoved, PositionChanged
+from sim.core.exchange import Exchange
+from sim.core.refusals import EntryTypeSuppressed, InvalidRequest
+from sim.core.vocabulary import LedgerEntryType
+from sim.kernel.instants import Instant, parse_instant
+from sim.messages import exchange_v1 as wire
+
+FLOOR: Instant = parse_instant("2026-05-01T00:00:00Z")
+PAGE_DEFAULT = 100
+DESCRIPTION_MAX = 200
+
+_T = LedgerEntryType
+SUPPRESSED = frozenset(
+    {
+        _T.NETTING,
+        _T.SECURITY_BALANCE_ADJUSTMENT,
+        _T.SECURITY_MARK_TO_MARKET,
+        _T.CONTRACT_EXPIRATION,
+        _T.PENDING_CREDIT_ADJUSTMENT,
+        _T.BEGINNING_OF_DAY,
+        _T.SECURITY_WITHDRAWAL,
+        _T.AVERAGE_PRICE_TRANSFER,
+        _T.GIVE_UP,
+        _T.SYNCHRONIZATION,
+        _T.INTEREST,
+        _T.SETTLEMENT_FEE,
+    }
+)
+
+CashQuery: TypeAlias = wire.GetAccountBalanceLedgerRequest | wire.DownloadBalanceLedgerRequest
+PositionQuery: TypeAlias = wire.GetPositionLedgerRequest | wire.DownloadPositionLedgerRequest
+
+
+class _Dated(Protocol):
+    @property
+    def at(self) -> Instant: ...
+
+
+D = TypeVar("D", bound=_Dated)
+
+
+# ---- cash
+
+
+@handles("FundingAPI.GetAccountBalanceLedger")
+def get_account_balance_ledger(
+    exchange: Exchange, caller: Caller, request: wire.GetAccountBalanceLedgerRequest
+) -> wire.GetAccountBalanceLedgerResponse:
+    """Changes of an account's cash; each says the balance before and after (rule P20)."""
+    rows = _cash_rows(exchange, caller, request)
+    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT, refuse=True))
+    return wire.GetAccountBalanceLedgerResponse(entries=[ledger_entry_message(row) for row in page], next_page_token=token, eof=not token)
+
+
+@handles("FundingAPI.DownloadBalanceLedger")
+def download_balance_ledger(
+    exchange: Exchange, caller: Caller, request: wire.DownloadBalanceLedgerRequest
+) -> Iterator[wire.DownloadBalanceLedgerResponse]:
+    """The same as CSV; nothing at all when there is no row (rule P24)."""
+    rows = _cash_rows(exchange, caller, request)
+    messages = (ledger_entry_message(row) for row in rows)
+    return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in csv_chunks(wire.BalanceLedgerEntry, messages))
+
+
+def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Sequence[CashMoved]:
+    account = ledger_account(exchange, caller, request.account)
+    types = public_types(request.entry_types)
+    if len(request.description) > DESCRIPTION_MAX:
+        raise InvalidRequest(f"description: at most {DESCRIPTION_MAX} characters", rule="P24")
+    if request.currency.upper() not in ("", CURRENCY):
+        return ()
+    rows: Iterable[CashMoved] = exchange.trading.ledger.entries(account)
+    rows = (row for row in rows if row.type in types) if types else (row for row in rows if row.type not in SUPPRESSED)
+    if request.symbol:
+        rows = (row for row in rows if row.symbol == request.symbol)
+    if request.description:
+        rows = (row for row in rows if request.description in row.description)
+    return _window(rows, request.start_time, request.end_time, request.newest_first)
+
+
+def public_types(asked: Sequence[int]) -> frozenset[int]:
+    """Entry types to show; empty means every public one. Asking for an internal one is ABORTED (rule P18)."""
+    for number in asked:
+        if number in SUPPRESSED:
+            raise EntryTypeSuppressed(rule="P18", remedy="leave entry_types empty for every type that may be seen")
+    return frozenset(asked) - {_T.UNDEFINED}
+
+
+# ---- positions
+
+
+@handles("PositionAPI.GetPositionLedger")
+def get_position_ledger(exchange: Exchange, caller: Caller, request: wire.GetPositionLedgerRequest) -> wire.GetPositionLedgerResponse:
+    """Changes of an account's positions, each with the state right after it (rule P23)."""
+    rows = _position_rows(exchange, caller, request)
+    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT, refuse=True))
+    return wire.GetPositionLedgerResponse(entries=[position_entry_message(row) for row in page], next_page_token=token, eof=not token)
+
+
+@handles("PositionAPI.DownloadPositionLedger")
+def download_position_ledger(
+    exchange: Exchange, caller: Caller, request: wire.DownloadPositionLedgerRequest
+) -> Iterator[wire.DownloadPositionLedgerResponse]:
+    """The same as CSV; nothing at all when there is no row (rule P24)."""
+    rows = _position_rows(exchange, caller, request)
+    messages = (position_entry_message(row) for row in rows)
+    return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in csv_chunks(wire.PositionLedgerEntry, messages))
+
+
+def _position_rows(exchange: Exchange, caller: Caller, request: PositionQuery) -> Sequence[PositionChanged]:
+    account = ledger_account(exchange, caller, request.account)
+    rows: Iterable[PositionChanged] = exchange.trading.positions.rows(account)
+    if request.symbol:
+        rows = (row for row in rows if row.symbol == request.symbol)
+    return _window(rows, request.start_time, request.end_time, request.newest_first)
+
+
+def _window(rows: Iterable[D], start: Instant | None, end: Instant | None, newest_first: bool) -> Sequence[D]:
+    """Rows from start (never before the floor) to end, both inclusive."""
+    first = max(start or FLOOR, FLOOR)
+    found = [row for row in rows if row.at >= first and (end is None or row.at <= end)]
+    if newest_first:
+        found.reverse()
+    return found

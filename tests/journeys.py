@@ -1,0 +1,78 @@
+"""What several tests need of a simulation: somebody who may trade, an instrument nobody trades, an order in its units."""
+
+from __future__ import annotations
+
+from sim.core.firms import ApiKey, Firm
+from sim.core.instruments import Instrument
+from sim.core.vocabulary import InstrumentState, Side
+from sim.simulation import Simulation
+from sim.testing.client import Connection, Http, Rpc
+
+
+def firm(sim: Simulation, scopes: int = 14) -> Firm:
+    """The first firm with a client id and at least so many scopes."""
+    return next(found for found in sim.exchange.firms.all() if found.client_id and len(found.scopes) >= scopes)
+
+
+def poor_firm(sim: Simulation) -> Firm:
+    """A firm that lacks scopes."""
+    return next(found for found in sim.exchange.firms.all() if found.client_id and len(found.scopes) < 5)
+
+
+def key(sim: Simulation, index: int = 0) -> ApiKey:
+    """A retail key."""
+    return sim.exchange.firms.api_keys()[index]
+
+
+def quiet(sim: Simulation, tick: int | None = None) -> Instrument:
+    """An open instrument whose book is empty."""
+    trading = sim.exchange.trading
+    for instrument in sim.exchange.instruments:
+        if trading.state(instrument.symbol) is InstrumentState.OPEN and (tick is None or instrument.tick == tick):
+            book = trading.book(instrument.symbol)
+            if not book.levels(Side.BUY, 1) and not book.levels(Side.SELL, 1):
+                return instrument
+    raise LookupError("no open instrument has an empty book")
+
+
+def in_state(sim: Simulation, state: InstrumentState) -> Instrument:
+    """An instrument in a lifecycle state."""
+    return next(found for found in sim.exchange.instruments if sim.exchange.trading.state(found.symbol) is state)
+
+
+def trader(world: Connection, user: int = 0) -> Http:
+    """Exchange REST as a participant of the first partner."""
+    found = firm(world.simulation)
+    return world.exchange(found, found.users[user].name)
+
+
+def rpc_trader(world: Connection, user: int = 0) -> Rpc:
+    """Exchange gRPC as a participant of the first partner."""
+    found = firm(world.simulation)
+    return world.rpc(found, found.users[user].name)
+
+
+def order(instrument: Instrument, side: str, cents: int, contracts: int, **fields: object) -> dict[str, object]:
+    """Body of POST /v1/trading/orders: a limit order at a price in cents, good till canceled."""
+    return {
+        "type": "ORDER_TYPE_LIMIT",
+        "side": f"SIDE_{side.upper()}",
+        "symbol": instrument.symbol,
+        "orderQty": str(contracts * instrument.qty_scale),
+        "price": str(cents * instrument.price_scale // 100),
+        "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        **fields,
+    }
+
+
+def retail_order(instrument: Instrument, intent: str, cents: int, contracts: float, **fields: object) -> dict[str, object]:
+    """Body of POST /v1/orders."""
+    return {
+        "marketSlug": instrument.symbol,
+        "intent": f"ORDER_INTENT_{intent}",
+        "type": "ORDER_TYPE_LIMIT",
+        "price": {"value": f"{cents / 100:.2f}", "currency": "USD"},
+        "quantity": contracts,
+        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        **fields,
+    }

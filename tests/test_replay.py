@@ -1,0 +1,180 @@
+"""A journal proves its run: replayed it agrees line by line, tampered it is caught where it was touched, cut it replays what is whole."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.replay import diff, replay
+from sim.testing.client import connect
+from tests.journeys import firm, key, order, quiet, retail_order, trader
+
+
+def busy_journal(path: Path, seed: int = 7) -> Simulation:
+    """A run with every kind of input: REST, gRPC-free calls refused and answered, a trade, time, control, a rewind."""
+    with path.open("w+b", buffering=0) as file:
+        sim = Simulation(load_scenario("quickstart"), seed=seed, journal=file)
+        world = connect(sim)
+        instrument = quiet(sim)
+        user = trader(world)
+        user.post("/v1/trading/orders", json=order(instrument, "buy", 60, 10, clordId="a"))
+        world.retail(key(sim)).post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 4))
+        user.get("/v1/nowhere")
+        user.post("/v1/trading/orders", body=b"{not json")
+        user.post("/v1/trading/orders", body=b"\xff\xfe")
+        world.advance("5m")
+        sim.control("instrument.state", instrument.symbol, {"state": "HALTED"})
+        world.exchange(firm(sim), firm(sim).users[1].name).get(f"/v1/orderbook/{instrument.symbol}")
+        sim.rewind(seq=5)
+        world.forget_tokens()
+        trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 61, 2))
+    return sim
+
+
+def test_a_journal_replays_to_the_same_digest(tmp_path: Path) -> None:
+    sim = busy_journal(tmp_path / "run.ndjson")
+    out = io.StringIO()
+    assert replay(str(tmp_path / "run.ndjson"), None, out) == 0
+    assert sim.digest in out.getvalue()
+
+
+def test_the_same_calls_give_the_same_digest_in_processes_with_other_hash_seeds_and_dates(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from freezegun import freeze_time\n"
+        "freezer = freeze_time(sys.argv[2]); freezer.start()\n"
+        "from tests.test_replay import busy_journal\n"
+        "print(busy_journal(Path(sys.argv[1])).digest)\n"
+    )
+    digests = []
+    for number, date in enumerate(("2019-02-03", "2031-07-08 11:00:00")):
+        environment = {**os.environ, "PYTHONHASHSEED": str(number * 77 + 1)}
+        command = [sys.executable, "-c", script, str(tmp_path / f"{number}.ndjson"), date]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=Path(__file__).parent.parent, check=True)
+        digests.append(done.stdout.strip())
+    assert digests[0] == digests[1] != ""
+    assert diff(str(tmp_path / "0.ndjson"), str(tmp_path / "1.ndjson"), io.StringIO()) == 0
+
+
+def test_another_seed_gives_another_digest(tmp_path: Path) -> None:
+    assert busy_journal(tmp_path / "a").digest != busy_journal(tmp_path / "b", seed=8).digest
+    assert diff(str(tmp_path / "a"), str(tmp_path / "b"), io.StringIO()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "part"),
+    [
+        (b'\\"orderQty\\":\\"', b'\\"orderQty\\":\\"9', "input"),
+        (b'"status":404', b'"status":403', "out"),
+        (b'"digest":"', b'"digest":"0', "digest"),
+        (b'"check":"', b'"check":"0', "aside"),
+        (b'"seed":7', b'"seed":8', "header"),
+    ],
+)
+def test_a_tampered_journal_is_caught_and_the_first_difference_named(tmp_path: Path, old: bytes, new: bytes, part: str) -> None:
+    path = tmp_path / "run.ndjson"
+    busy_journal(path)
+    raw = path.read_bytes()
+    assert old in raw
+    path.write_bytes(raw.replace(old, new, 1))
+    out = io.StringIO()
+    assert replay(str(path), None, out) == 3
+    line = raw[: raw.index(old)].count(b"\n") + 1
+    assert f":{line}:" in out.getvalue()
+    assert "recorded:" in out.getvalue() and "replayed:" in out.getvalue()
+
+
+def test_a_journal_cut_in_the_middle_of_a_line_replays_its_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+    busy_journal(path)
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(len(raw) * 0.7)])
+    out = io.StringIO()
+    assert replay(str(path), None, out) == 0
+    assert "inputs replayed" in out.getvalue()
+
+
+@pytest.mark.parametrize("content", [b"", b"hello\n", b"[]\n", b'{"journal":99}\n'])
+def test_a_file_that_is_no_journal_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(content)
+    out = io.StringIO()
+    assert replay(str(path), None, out) == 2
+    assert out.getvalue().startswith(f"{path}:1:1: ")
+    assert diff(str(path), str(path), io.StringIO()) == 2
+
+
+def test_a_journal_holds_no_secret_in_clear(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+    with path.open("w+b", buffering=0) as file:
+        sim = Simulation(load_scenario("quickstart"), journal=file)
+        world = connect(sim)
+        partner = firm(sim)
+        token = world.token(partner).json["access_token"]
+        person = {"external_id": "a", "ssn": "900112233", "first_name": "A"}
+        world.exchange(partner).post("/v1/kyc/start", json=person)
+        world.exchange(partner).post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:1/", "signing_secret": "whsec_" + "c2VjcmV0" * 4})
+    raw = path.read_bytes()
+    for secret in (token, "900112233", "c2VjcmV0c2VjcmV0", *sim.world.parties.secrets.values()):
+        assert secret.encode() not in raw
+    for file_name in sim.world.parties.key_files.values():
+        assert file_name.read_bytes().splitlines()[1] not in raw
+    assert msgspec.json.decode(raw.splitlines()[0])["seed"] == 7
+
+
+def test_a_rewind_restores_books_orders_balances_and_digest_exactly(quickstart: Simulation) -> None:
+    world = connect(quickstart)
+    instrument = quiet(quickstart)
+    user = trader(world)
+    seen = []
+    for number in range(12):
+        user.post("/v1/trading/orders", json=order(instrument, "buy" if number % 3 else "sell", 50 + number % 4, 1 + number))
+        world.advance("20s")
+        seen.append((quickstart.seq, quickstart.now, quickstart.digest, quickstart.state("accounts"), quickstart.state("orders"), quickstart.state("books")))
+    for seq, now, digest, accounts, orders, books in reversed(seen):
+        quickstart.rewind(seq=seq)
+        assert (quickstart.seq, quickstart.now, quickstart.digest) == (seq, now, digest)
+        assert quickstart.state("accounts") == accounts
+        assert quickstart.state("orders") == orders
+        assert quickstart.state("books") == books
+
+
+def test_a_rewind_to_an_instant_includes_every_input_at_it(quickstart: Simulation) -> None:
+    world = connect(quickstart)
+    for _ in range(3):
+        world.gateway.get("/v2/leagues")
+        world.advance("1m")
+    at = quickstart.start + 60_000_000_000
+    branch, _ = quickstart.rewind(to=at)
+    assert quickstart.now == at
+    assert quickstart.seq == 3  # the first read, the first advance, and the read made at that instant
+    assert branch == "branch-1"
+
+
+def test_reset_gives_the_digest_of_a_fresh_start_and_refuses_old_tokens(quickstart: Simulation) -> None:
+    fresh = quickstart.digest
+    world = connect(quickstart)
+    headers = world.bearer(firm(quickstart))
+    assert quickstart.rest("exchange", "GET", "/v1/whoami", "", headers, b"").reply.status == 200
+    quickstart.reset()
+    assert quickstart.digest == fresh
+    assert quickstart.rest("exchange", "GET", "/v1/whoami", "", headers, b"").reply.status == 401
+
+
+def test_named_snapshots_can_be_restored_in_any_order(quickstart: Simulation) -> None:
+    world = connect(quickstart)
+    digests = {}
+    for name in ("one", "two", "three"):
+        world.gateway.get("/v2/leagues")
+        world.advance("1m")
+        quickstart.snapshot(name)
+        digests[name] = quickstart.digest
+    for name in ("two", "three", "one"):
+        quickstart.restore(name)
+        assert quickstart.digest == digests[name]
