@@ -363,3 +363,25 @@ async def _settle(teller: Teller, partner: Partner, trader: Trader, account: str
     total = sum(Decimal(row["balance"]) for row in accounts)
     must(total == 0, f"the books do not balance: {total}")
     await teller.say("auditor", f"adds up all {len(accounts)} accounts, the house's included", "$0.00")
+
+
+def demo(journal: Path, out: TextIO) -> int:
+    """Serve the quickstart, walk the journey, print it. 0 when it went as it must, else 1."""
+    from sim.scenario.load import load_scenario
+    from sim.shell.journal_file import open_journal
+    from sim.shell.ready import ready_facts
+    from sim.shell.threaded import serve_in_thread
+
+    with open_journal(journal) as file:
+        running = serve_in_thread(load_scenario("quickstart"), journal=file)
+        try:
+            facts = running.call(lambda: ready_facts(running.simulation, running.addresses, str(journal)))
+            asyncio.run(journey(facts, out))
+        except Broken as broken:
+            print(f"the journey broke off: {broken}", file=out)
+            return 1
+        finally:
+            digest = running.call(lambda: running.simulation.digest)
+            running.stop()
+    print(f"\nseed {facts['seed']}, digest {digest}\nreplay it: sim replay {journal}", file=out)
+    return 0

@@ -27,6 +27,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     | vendor_prefix | the vendor-prefixed JSON names of §2.10 instead of the neutral ones |
     | client_clock | by which clock token assertions and signed timestamps of clients are judged |
     | token_url | address of the token endpoint, which an assertion may name as its `aud` |
+    | api_addresses | addresses of this environment's API, which a client may name as `audience` besides its official name |
     | webhook_clock | which clock stamps webhook deliveries; auto is virtual now while a real receiver would believe it |
     | webhook_hosts | hosts besides loopback that webhooks may go to, in lower case |
     | max_body | largest request body and WebSocket frame accepted, bytes |
@@ -40,6 +41,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     vendor_prefix: bool = False
     client_clock: ClientClock = "either"
     token_url: str = ""
+    api_addresses: tuple[str, ...] = ()
     webhook_clock: WebhookClock = "auto"
     webhook_hosts: tuple[str, ...] = ()
     max_body: int = MEBIBYTE

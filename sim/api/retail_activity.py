@@ -44,7 +44,7 @@ class Place(NamedTuple):
 
     at: Instant
     record: int
-    index: int
+    row: int
 
 
 Entry: TypeAlias = tuple[Place, wire.Activity]

@@ -10,9 +10,7 @@ from sim.core.statistics import SymbolStats
 from sim.core.vocabulary import InstrumentState, Side
 from sim.messages import retail_v1 as wire
 
-_METHODS = {
-    method.name: method.value for method in wire.SettlementPriceCalculationMethod
-}
+_METHODS = {method.name: method.value for method in wire.SettlementPriceCalculationMethod}
 
 
 def market_state(state: InstrumentState) -> int:
@@ -21,7 +19,7 @@ def market_state(state: InstrumentState) -> int:
 
 
 def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
-    """The whole book with its statistics."""
+    """The whole book with its statistics, as it is now."""
     trading = exchange.trading
     instrument = exchange.instruments.require(symbol)
     book = trading.book(symbol)
@@ -33,7 +31,7 @@ def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
         offers=[_level(instrument, price, qty) for price, qty, _ in offers],
         state=market_state(trading.state(symbol)),
         stats=stats_message(instrument, trading.stats(symbol)),
-        transact_time=trading.changed_at(symbol),
+        transact_time=exchange.now,
     )
 
 

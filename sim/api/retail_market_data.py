@@ -20,9 +20,10 @@ _bests: Memo[Prepared[wire.GetBBOResponse]] = Memo()
 
 @handles("RetailMarketDataAPI.GetBook")
 def get_book(exchange: Exchange, caller: Caller, request: wire.GetBookRequest) -> Prepared[wire.GetBookResponse]:
-    """The whole book, encoded once per change of it."""
+    """The whole book, encoded once while it and the clock stand still."""
     symbol = with_book(exchange, request.slug)
-    return _books.get(exchange, symbol, version(exchange, symbol), lambda: Prepared(wire.GetBookResponse(market_data=book_message(exchange, symbol))))
+    seen = version(exchange, symbol), exchange.now
+    return _books.get(exchange, symbol, seen, lambda: Prepared(wire.GetBookResponse(market_data=book_message(exchange, symbol))))
 
 
 @handles("RetailMarketDataAPI.GetBBO")

@@ -121,4 +121,4 @@ def read_quantity(given: float, instrument: Instrument, field: str = "quantity")
     units = int(Fraction(repr(given)) * instrument.qty_scale)
     if units > _UNITS_MAX:
         raise InvalidRequest(f"{field} is out of range: {given!r}", remedy="send fewer contracts")
-    return units // step * step
+    return units // step * step or units  # what is less than a step is refused as too little, not as nothing

@@ -16,7 +16,6 @@ from sim.api.transcode_fields import BadBody, BadField, Field, fields_of
 from sim.api.transcode_json_values import Convert, element_reader, key_reader
 from sim.messages import Message, find_message
 
-
 DEPTH_MAX = 100  # protobuf's own parsers stop there too
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)

@@ -1,6 +1,7 @@
 """Priced assets and their index ticks: a seeded process, silent during outages, until somebody sets a price by hand.
 
-From the first price set by hand on, an asset ticks only by hand: whoever scripts prices wants to know them. An asset nobody configured is made by its first price.
+From the first price set by hand on, an asset ticks only by hand: whoever scripts prices wants to know them. An asset nobody configured is made by its first
+price.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ class Ticker:
 
     def _shown(self, raw: int) -> Price:
         """A price from its relative value, at the asset's number of places. Rising values give rising prices."""
-        unit = 10 ** (8 - self._asset.places)
+        unit: int = 10 ** (8 - self._asset.places)
         return max(raw * (self._asset.price or 0) // self._base // unit * unit, unit)
 
 

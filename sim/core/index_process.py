@@ -8,6 +8,7 @@ always agrees with the ticks inside it. Values are relative: 10^12 stands for th
 from __future__ import annotations
 
 from hashlib import shake_128
+from itertools import pairwise
 from math import isqrt
 from struct import unpack
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from typing import NamedTuple
 UNIT = 10**12
 DAY, MINUTE = 86_400, 60
 _LEVELS = (DAY, 3_600, 900, 300, MINUTE)
-PART = dict(zip(_LEVELS, _LEVELS[1:], strict=False))  # width of a span -> width of its parts
+PART = dict(pairwise(_LEVELS))  # width of a span -> width of its parts
 _NODES_KEPT = 20_000
 _MINUTES_KEPT = 512
 

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from sim.api.traffic import Close, Effect, Fired, Outcome, Post, Reply, Send
+from sim.api.contract import Plane
+from sim.api.traffic import Close, Effect, Fired, Outcome, Post, Reply, Resolve, Send
 from sim.kernel.instants import Instant, Span, format_seconds
 from sim.shell.channel import Channel
 from sim.shell.clock_driver import MANUAL, ClockDriver, ClockMode
@@ -44,6 +45,7 @@ class Host:
         self.held: list[tuple[Instant, int, asyncio.Future[None]]] = []
         self._held_count = 0
         self._channels: dict[int, Channel] = {}
+        self._awaited: dict[str, asyncio.Future[Reply]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._moving = asyncio.Lock()
         self.webhooks = WebhookSender(
@@ -55,7 +57,7 @@ class Host:
     # ---- inputs
 
     def rest(
-        self, plane: str, verb: str, path: str, query: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0
+        self, plane: Plane, verb: str, path: str, query: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0
     ) -> Reply:
         """One HTTP request."""
         self._arrive()
@@ -104,6 +106,9 @@ class Host:
             self.driver.catch_up()
 
     def _replied(self, outcome: Outcome) -> Reply:
+        if outcome.reply is not None and outcome.reply.awaits:
+            # Before the effects: what it waits for may be among those that they set off.
+            self._awaited[outcome.reply.awaits] = asyncio.get_running_loop().create_future()
         if outcome.effects:
             self.apply(outcome.effects)
         self.driver.rearm()
@@ -129,6 +134,10 @@ class Host:
                 ended = self._channels.pop(effect.stream, None)
                 if ended is not None:
                     ended.end(effect)
+            elif isinstance(effect, Resolve):
+                waiting = self._awaited.pop(effect.awaits, None)
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(effect.reply)
             else:
                 self.webhooks.post(effect)
 
@@ -147,6 +156,10 @@ class Host:
         """Seconds of virtual time that a reply which leaves at once should have taken, as text; "" when it takes none or is held."""
         span = self.elapsed(reply)
         return format_seconds(span) if span and not self._holds() else ""
+
+    async def awaited(self, reply: Reply) -> Reply:
+        """The answer that a reply waits for."""
+        return await self._awaited[reply.awaits]
 
     def holds(self, reply: Reply) -> bool:
         """Whether a reply has to wait for the clock."""
@@ -241,6 +254,7 @@ class Host:
             self.webhooks.abandon()
             self.apply(effects)
             self._end_channels(STARTED_OVER)
+            self._abandon_awaited()
             self._release(everything=True)
             self.driver.rebase()
 
@@ -258,6 +272,13 @@ class Host:
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.error("a task of the host failed", exc_info=problem)
 
+    def _abandon_awaited(self) -> None:
+        gone = Reply(status=503, code=UNAVAILABLE, body=b'{"code":14,"message":"service unavailable","details":[]}', message="service unavailable")
+        for waiting in self._awaited.values():
+            if not waiting.done():
+                waiting.set_result(gone)
+        self._awaited.clear()
+
     def _end_channels(self, why: Close) -> None:
         for channel in list(self._channels.values()):
             channel.end(why)
@@ -267,6 +288,7 @@ class Host:
         """End streams, let held replies go, send no more webhooks."""
         self.driver.stop()
         self._end_channels(STOPPING)
+        self._abandon_awaited()
         self._release(everything=True)
         await self.webhooks.close()
         for task in self._tasks:

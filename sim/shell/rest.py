@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from sim.api.contract import Plane
 from sim.api.traffic import Reply
 from sim.shell.http_answer import SERVER, Answer, Gone, header_text, http_date
 from sim.shell.http_server import HttpServer, error_answer, read_body
@@ -21,7 +22,7 @@ _SLOW_PIECES = 8
 _SLOW_PAUSE_S = 0.1
 
 
-def rest_server(host: Host, plane: str) -> HttpServer:
+def rest_server(host: Host, plane: Plane) -> HttpServer:
     """Server of the listener of a plane ("gateway", "retail", "exchange", "auth"). The retail one upgrades WebSockets."""
     return HttpServer(RestListener(host, plane), lambda: host.simulation.now)
 
@@ -29,7 +30,7 @@ def rest_server(host: Host, plane: str) -> HttpServer:
 class RestListener:
     """Requests of one plane."""
 
-    def __init__(self, host: Host, plane: str) -> None:
+    def __init__(self, host: Host, plane: Plane) -> None:
         self._host = host
         self._plane = plane
         self._max_body = host.settings.max_body
@@ -48,6 +49,8 @@ class RestListener:
         except (web.RequestPayloadError, ValueError):
             return error_answer(400, 3, "bad request", now=host.simulation.now, close=True)
         reply = host.rest(self._plane, request.method, path, query, request.headers, body, request.remote or "", oversize)
+        if reply.awaits:
+            reply = await host.awaited(reply)
         return await self.render(request, reply)
 
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:

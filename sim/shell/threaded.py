@@ -112,7 +112,7 @@ def serve_in_thread(
     try:
         known = addresses_of(bound)
         simulation = Simulation(
-            scenario, seed=seed, journal=journal, settings=replace(chosen, token_url=f"{known.auth}/oauth/token", docs_url=known.docs)
+            scenario, seed=seed, journal=journal, settings=replace(chosen, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs)
         )
         return Running(simulation, clock, bound)
     except BaseException:

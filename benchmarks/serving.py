@@ -1,0 +1,77 @@
+"""Processes to measure: a served simulation, a floor, and a load generator, each its own process."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+@contextlib.contextmanager
+def served(scenario: str, *options: str) -> Iterator[dict[str, Any]]:
+    """The ready file of a served scenario."""
+    with tempfile.TemporaryDirectory() as folder:
+        ready = Path(folder) / "ready.json"
+        command = [sys.executable, "-m", "sim", "serve", scenario, "--port-base", "0", "--ready-file", str(ready), *options]
+        with _running(command) as process:
+            while not ready.exists():
+                if process.poll() is not None:
+                    raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+                time.sleep(0.002)
+            yield json.loads(ready.read_text())
+
+
+@contextlib.contextmanager
+def floor(kind: str, answer: bytes) -> Iterator[int]:
+    """The port of a floor that answers these bytes."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(answer)
+        file.flush()
+        command = [sys.executable, "-m", "benchmarks.floors", kind, file.name]
+        with _running(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            yield int(process.stdout.readline())
+
+
+@contextlib.contextmanager
+def _running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    options.setdefault("stdout", subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=HERE.parent, **options)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def load(port: int, requests: list[bytes], seconds: float = 1.0, connections: int = 8) -> float:
+    """Answers per second from a server on loopback. An answer that is no success makes the figure worthless, so it is refused."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"".join(len(request).to_bytes(4, "big") + request for request in requests))
+        file.flush()
+        command = [sys.executable, "-m", "benchmarks.load", "127.0.0.1", str(port), file.name, str(seconds), str(connections)]
+        found = json.loads(subprocess.run(command, cwd=HERE.parent, capture_output=True, check=True).stdout)
+    if found["failed"]:
+        raise RuntimeError(f"{found['failed']} answers were no success")
+    return float(found["rate"])
+
+
+def request(verb: str, path: str, body: bytes = b"", **headers: str) -> bytes:
+    """An HTTP/1.1 request as bytes."""
+    lines = [f"{verb} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
+    if body:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def port_of(address: str) -> int:
+    """Port of a URL or host:port."""
+    return int(address.rpartition(":")[2])

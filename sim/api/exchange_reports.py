@@ -1,0 +1,121 @@
+"""Search, single records and downloads of orders, executions and trades (§4.3, rules R6-R10). Pages re-read the rows, so a sweep drifts as they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from sim.api.acting import visible_accounts
+from sim.api.callers import Caller
+from sim.api.csv_text import csv_chunks
+from sim.api.exchange_messages import execution_message, order_message, trade_message
+from sim.api.handles import handles
+from sim.api.paging import page_length, page_of
+from sim.api.report_filters import conditions_of, executions_found, orders_found, trades_found
+from sim.api.retention import EXECUTIONS_KEPT, ORDERS_KEPT, execution_kept, order_kept, purged_before
+from sim.api.where_clause import values_of
+from sim.core.exchange import Exchange
+from sim.core.orders import Execution, Order
+from sim.core.quirks import UNFILTERED_SEARCH_TIMES_OUT
+from sim.core.refusals import EdgeTimeout, NotFound
+from sim.kernel.instants import NS_PER_MS, Span, seconds
+from sim.messages import exchange_v1 as wire
+
+PAGE_DEFAULT = 100
+EDGE_LIMIT: Span = seconds(30)
+NARROW_SEARCH: Span = 130 * NS_PER_MS
+WIDE_SEARCH: Span = seconds(12)  # the third of the unfiltered searches that makes it; not stated anywhere, but below the edge's limit
+
+Window: TypeAlias = wire.DownloadOrdersRequest | wire.DownloadExecutionsRequest | wire.DownloadTradesRequest
+
+
+# ---- orders
+
+
+@handles("ReportAPI.SearchOrders")
+def search_orders(exchange: Exchange, caller: Caller, request: wire.SearchOrdersRequest) -> wire.SearchOrdersResponse:
+    """Orders as they are now, newest first."""
+    found = orders_found(exchange, visible_accounts(caller, request.accounts), request)
+    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    last = [_last_execution(exchange, order) for order in page] if request.with_last_execution else []
+    return wire.SearchOrdersResponse(order=[order_message(order) for order in page], next_page_token=token, last_executions=last)
+
+
+@handles("ReportAPI.GetOrder")
+def get_order(exchange: Exchange, caller: Caller, request: wire.GetOrderRequest) -> wire.GetOrderResponse:
+    """One order of the firm's accounts."""
+    order = exchange.trading.orders.get(request.order_id)
+    if order is None or order.account not in caller.accounts or not order_kept(order, purged_before(exchange, ORDERS_KEPT)):
+        raise NotFound(f"unknown order: {request.order_id[:80]}", rule="R8", remedy="orders of other firms, and those older than 90 days, are not shown")
+    return wire.GetOrderResponse(order=order_message(order))
+
+
+@handles("ReportAPI.DownloadOrders")
+def download_orders(exchange: Exchange, caller: Caller, request: wire.DownloadOrdersRequest) -> Iterator[wire.DownloadOrdersResponse]:
+    """Orders created in a window as CSV, newest first."""
+    search = wire.SearchOrdersRequest(start_time=request.start_time, end_time=request.end_time)
+    found = orders_found(exchange, visible_accounts(caller, request.accounts), search)
+    rows = [order_message(order) for order in found]  # now, because the text is read later, when these orders may have moved on
+    return (wire.DownloadOrdersResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Order, rows))
+
+
+def _last_execution(exchange: Exchange, order: Order) -> wire.Execution:
+    executions = exchange.trading.executions
+    for seq in reversed(executions.of_account(order.account)):
+        if executions[seq].order.id == order.id:
+            return execution_message(executions[seq])
+    return wire.Execution(order=order_message(order))
+
+
+# ---- executions
+
+
+@handles("ReportAPI.SearchExecutions")
+def search_executions(exchange: Exchange, caller: Caller, request: wire.SearchExecutionsRequest) -> wire.SearchExecutionsResponse:
+    """Executions, oldest first unless `newest_first`. What lies before the retention boundary is empty, not an error (rule R10)."""
+    found = executions_found(exchange, visible_accounts(caller, request.accounts), request)
+    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    return wire.SearchExecutionsResponse(executions=[execution_message(execution) for execution in page], next_page_token=token, eof=not token)
+
+
+@handles("ReportAPI.GetExecution")
+def get_execution(exchange: Exchange, caller: Caller, request: wire.GetExecutionRequest) -> wire.GetExecutionResponse:
+    """One execution of the firm's accounts."""
+    found: Execution | None = exchange.trading.executions.get(request.exec_id)
+    if found is None or found.order.account not in caller.accounts or not execution_kept(found, purged_before(exchange, EXECUTIONS_KEPT)):
+        raise NotFound(f"unknown execution: {request.exec_id[:80]}", rule="R10", remedy="executions of other firms, and those older than 7 days, are not shown")
+    return wire.GetExecutionResponse(execution=execution_message(found))
+
+
+@handles("ReportAPI.DownloadExecutions")
+def download_executions(exchange: Exchange, caller: Caller, request: wire.DownloadExecutionsRequest) -> Iterator[wire.DownloadExecutionsResponse]:
+    """Executions of a window as CSV, oldest first."""
+    search = wire.SearchExecutionsRequest(start_time=request.start_time, end_time=request.end_time)
+    found = executions_found(exchange, visible_accounts(caller, request.accounts), search)
+    return (wire.DownloadExecutionsResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Execution, map(execution_message, found)))
+
+
+# ---- trades
+
+
+@handles("ReportAPI.SearchTrades")
+def search_trades(exchange: Exchange, caller: Caller, request: wire.SearchTradesRequest) -> wire.SearchTradesResponse:
+    """Trades with a side of the caller's, newest first. One that is not narrowed usually dies at the edge (rule R6)."""
+    accounts = visible_accounts(caller, request.accounts)
+    conditions = conditions_of(request.where_clause, request.field_filter)
+    narrowed = request.symbol or request.order_id or request.trade_id or request.exec_id or values_of(conditions, "symbol")
+    if not narrowed and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
+        raise EdgeTimeout(EDGE_LIMIT, rule="R6", remedy="narrow the search by symbol; do not retry")
+    exchange.takes(NARROW_SEARCH if narrowed else WIDE_SEARCH)
+    found = trades_found(exchange, accounts, request, conditions)
+    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    return wire.SearchTradesResponse(trade=[trade_message(trade, caller.accounts) for trade in page], next_page_token=token)
+
+
+@handles("ReportAPI.DownloadTrades")
+def download_trades(exchange: Exchange, caller: Caller, request: wire.DownloadTradesRequest) -> Iterator[wire.DownloadTradesResponse]:
+    """Trades of a window as CSV, newest first."""
+    accounts = visible_accounts(caller, request.accounts)
+    search = wire.SearchTradesRequest(start_time=request.start_time, end_time=request.end_time)
+    rows = [trade_message(trade, caller.accounts) for trade in trades_found(exchange, accounts, search, [])]
+    return (wire.DownloadTradesResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Trade, rows))

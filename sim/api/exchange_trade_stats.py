@@ -1,0 +1,72 @@
+"""Trade statistics of an instrument over a window, whole and in equal bars (§2.4, §4.3, rule R11)."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from sim.api.callers import Caller
+from sim.api.exchange_messages import trade_stats_message
+from sim.api.handles import handles
+from sim.api.report_filters import TRADE_COLUMNS, conditions_of
+from sim.api.where_clause import predicate, values_of
+from sim.core.exchange import Exchange
+from sim.core.instruments import Instrument
+from sim.core.quirks import CLEARED_FIELDS_LAG
+from sim.core.refusals import InvalidRequest
+from sim.core.statistics import trade_stats
+from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
+from sim.messages import exchange_v1 as wire
+
+BARS_MAX = 10_000
+
+
+@handles("ReportAPI.GetTradeStats")
+def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeStatsRequest) -> wire.GetTradeStatsResponse:
+    """Statistics from start to before end; `bars` is the number of equal slices, 0 gives totals only. Needs no participant."""
+    conditions = conditions_of(request.where_clause, request.field_filter)
+    named = (request.symbol,) if request.symbol else values_of(conditions, "symbol")
+    if named is None or len(named) != 1:
+        raise InvalidRequest("symbol is required", rule="R11", remedy="send symbol, or where_clause: symbol = '<symbol>'")
+    if not 0 <= request.bars <= BARS_MAX:
+        raise InvalidRequest(f"bars must be between 0 and {BARS_MAX}", rule="R11", remedy="for daily bars, send the number of days")
+    instrument = exchange.instruments.require(named[0])
+    start, end = _window(exchange, instrument, request)
+    trades = filter(predicate(conditions, TRADE_COLUMNS), exchange.trading.tape.between(instrument.symbol, start, end))
+    lag = exchange.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
+    whole, bars, starts, ends = trade_stats(trades, start, end, request.bars, lag)
+    return wire.GetTradeStatsResponse(
+        stats=trade_stats_message(whole),
+        bars=[trade_stats_message(bar) for bar in bars],
+        bar_start_time=list(starts),
+        bar_end_time=list(ends),
+    )
+
+
+def _window(exchange: Exchange, instrument: Instrument, request: wire.GetTradeStatsRequest) -> tuple[Instant, Instant]:
+    """Window of the request, given as times or as trade dates; from the listing until now where it is open."""
+    by_time = request.start_time is not None or request.end_time is not None
+    by_date = request.start_trade_date is not None or request.end_trade_date is not None
+    if by_time and by_date:
+        raise InvalidRequest("start_time and end_time exclude start_trade_date and end_trade_date", rule="R11", remedy="send times or trade dates")
+    start, end = request.start_time, request.end_time
+    if request.start_trade_date is not None:
+        start = _roll(_day(request.start_trade_date, "start_trade_date") - timedelta(days=1))
+    if request.end_trade_date is not None:
+        end = _roll(_day(request.end_trade_date, "end_trade_date"))
+    start = (instrument.created or instrument.start) if start is None else start
+    end = exchange.now if end is None else end
+    if end <= start:
+        raise InvalidRequest("end must be after start", rule="R11", remedy="send a window with start before end")
+    return start, end
+
+
+def _roll(day: date) -> Instant:
+    """End of a trade day."""
+    return eastern(day, TRADE_DAY_ROLL_HOUR)
+
+
+def _day(given: wire.Date, name: str) -> date:
+    try:
+        return date(given.year, given.month, given.day)
+    except ValueError:
+        raise InvalidRequest(f"{name} is not a date", rule="R11", remedy="send year, month and day") from None

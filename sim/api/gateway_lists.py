@@ -1,0 +1,49 @@
+"""What lists of the gateway share: pages, order and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from sim.core.refusals import InvalidRequest
+
+PAGE_DEFAULT = 100
+T = TypeVar("T")
+
+
+def page(rows: Sequence[T], limit: int, offset: int, *, default: int = PAGE_DEFAULT, most: int | None = None) -> list[T]:
+    """The rows of a page. A limit of 0 means the default, one above `most` is cut to it."""
+    if limit < 0 or offset < 0:
+        raise InvalidRequest("limit and offset must not be negative")
+    size = limit or default
+    return list(rows[offset : offset + (size if most is None else min(size, most))])
+
+
+def arranged(rows: list[T], keys: Mapping[str, Callable[[T], Any]], order_by: Sequence[str], direction: str) -> list[T]:
+    """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names are taken in either casing and unknown ones passed over.
+
+    None sorts as the smallest. Rows that are equal keep their order of listing.
+    """
+    if direction not in ("", "asc", "desc"):
+        raise InvalidRequest("orderDirection must be asc or desc")
+    for name in reversed(order_by):
+        key = keys.get(name.replace("_", "").lower())
+        if key is not None:
+            rows = sorted(rows, key=lambda row, key=key: _comparable(key(row)), reverse=direction != "asc")  # type: ignore[misc]
+    return rows
+
+
+def _comparable(value: Any) -> tuple[bool, Any]:
+    return (value is not None, value)
+
+
+def within(value: float | None, low: float | None, high: float | None) -> bool:
+    """Whether a value lies within bounds that are given, both inclusive; an unknown value lies within none."""
+    if low is None and high is None:
+        return True
+    return value is not None and (low is None or value >= low) and (high is None or value <= high)
+
+
+def agrees(value: bool, wanted: bool | None) -> bool:
+    """Whether a flag is as asked; None asks for nothing."""
+    return wanted is None or value is wanted

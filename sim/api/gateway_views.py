@@ -1,0 +1,201 @@
+"""Reference data with what trading knows of it: quotes, prices, states and volumes on markets, sums and scores on events (§2.10, §2.11).
+
+The reference stays as it is; a view is a copy with the live fields filled in, kept until something in it changes.
+"""
+
+from __future__ import annotations
+
+from msgspec import json
+from msgspec.structs import replace
+
+from sim.api.gateway_volume import Volumes, volumes
+from sim.api.memo import Memo
+from sim.api.retail_books import current_price
+from sim.core.exchange import Exchange
+from sim.core.fees import THETA_SCALE
+from sim.core.games import Game
+from sim.core.instruments import Instrument
+from sim.core.quantities import Price, decimal_text
+from sim.core.vocabulary import InstrumentState
+from sim.kernel.instants import HOUR, NS_PER_S, Instant
+from sim.messages.gateway_v1 import Event, EventState, Market, MarketSide, MarketStatus, Quote
+
+CURRENCY = "USD"
+_ACTIVE = (
+    InstrumentState.OPEN,
+    InstrumentState.PREOPEN,
+    InstrumentState.SUSPENDED,
+    InstrumentState.HALTED,
+    InstrumentState.MATCH_AND_CLOSE_AUCTION,
+)
+_CLOSED = (InstrumentState.CLOSED, InstrumentState.EXPIRED, InstrumentState.TERMINATED)
+_STATUSES = {
+    InstrumentState.OPEN: MarketStatus.MARKET_STATUS_OPEN,
+    InstrumentState.PREOPEN: MarketStatus.MARKET_STATUS_OPEN,
+    InstrumentState.MATCH_AND_CLOSE_AUCTION: MarketStatus.MARKET_STATUS_OPEN,
+    InstrumentState.SUSPENDED: MarketStatus.MARKET_STATUS_HALTED,
+    InstrumentState.HALTED: MarketStatus.MARKET_STATUS_HALTED,
+    InstrumentState.CLOSED: MarketStatus.MARKET_STATUS_CLOSED,
+    InstrumentState.EXPIRED: MarketStatus.MARKET_STATUS_RESOLVING,
+    InstrumentState.TERMINATED: MarketStatus.MARKET_STATUS_RESOLVED,
+    InstrumentState.PENDING: MarketStatus.MARKET_STATUS_UNSPECIFIED,
+}
+_markets: Memo[Market] = Memo()
+_events: Memo[Event] = Memo()
+
+
+# ---- markets
+
+
+def listed(exchange: Exchange, market: Market) -> bool:
+    """Whether a market has an instrument now: one that was made by hand has none before its making."""
+    return market.slug in exchange.instruments
+
+
+def market_view(exchange: Exchange, market: Market) -> Market:
+    """A market as it is now."""
+    return _markets.get(exchange, market.slug, _market_version(exchange, market), lambda: _market(exchange, market))
+
+
+def _market_version(exchange: Exchange, market: Market) -> tuple[int, int, int, int]:
+    """What a view of a market depends on: its book, its state, the taker fee in force and the hour that volumes end in."""
+    trading = exchange.trading
+    theta = trading.fees.theta(exchange.instruments.require(market.slug).fee_class, exchange.now)
+    return trading.book(market.slug).version, trading.state(market.slug), theta.taker, exchange.now // HOUR
+
+
+def _market(exchange: Exchange, market: Market) -> Market:
+    trading = exchange.trading
+    instrument = exchange.instruments.require(market.slug)
+    book = trading.book(market.slug)
+    state = trading.state(market.slug)
+    stats = trading.stats(market.slug)
+    bid = None if book.hidden else book.bids.best or None
+    ask = None if book.hidden else book.offers.best or None
+    long, short = _side_prices(instrument, stats.settlement_px, bid, ask, current_price(stats, bid, ask))
+    sides = [_side(side, instrument, long if side.long else short, tradable=state is InstrumentState.OPEN) for side in market.market_sides]
+    traded = volumes(exchange, instrument)
+    changed = _last_change(exchange, market)
+    final = trading.settlements.final(market.slug)
+    return replace(
+        market,
+        exchange_status=state.name,
+        exchange_synced_at=changed,
+        updated_at=changed,
+        active=state in _ACTIVE and not final,
+        closed=state in _CLOSED or final,
+        status=MarketStatus.MARKET_STATUS_RESOLVED if final else _STATUSES[state],
+        best_bid_quote=_quote(bid, instrument),
+        best_ask_quote=_quote(ask, instrument),
+        market_sides=sides,
+        outcome_prices=json.encode([side.price for side in sides]).decode(),
+        order_price_min_tick_size=instrument.tick / instrument.price_scale,
+        minimum_trade_qty=instrument.min_qty / instrument.qty_scale,
+        fee_coefficient=trading.fees.theta(instrument.fee_class, exchange.now).taker / THETA_SCALE,
+        volume=traded.total,
+        volume_24hr=traded.day,
+        volume_1wk=traded.week,
+        volume_1mo=traded.month,
+        volume_1yr=traded.year,
+    )
+
+
+def _side_prices(
+    instrument: Instrument, settlement: Price | None, bid: Price | None, ask: Price | None, current: Price | None
+) -> tuple[Price | None, Price | None]:
+    """What a contract of the long and of the short side costs: the best offer, one dollar less the best bid; else what it is worth. None: nobody knows."""
+    one = instrument.price_scale
+    if settlement is not None:
+        return settlement, one - settlement
+    long = current if ask is None else ask
+    short = current if bid is None else bid
+    return long, None if short is None else one - short
+
+
+def _side(side: MarketSide, instrument: Instrument, price: Price | None, *, tradable: bool) -> MarketSide:
+    if price is None:
+        return replace(side, tradable=tradable)
+    return replace(side, price=decimal_text(price, instrument.price_scale), quote=_quote(price, instrument), tradable=tradable)
+
+
+def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
+    return None if price is None else Quote(value=price / instrument.price_scale, currency=CURRENCY)
+
+
+def _last_change(exchange: Exchange, market: Market) -> Instant:
+    """Instant of the last trade, close or settlement, in whole seconds as reference data has them; that of the listing before the first."""
+    trading = exchange.trading
+    stats = trading.stats(market.slug)
+    known = (market.updated_at, stats.last_trade_at, stats.settlement_set_time, trading.lifecycle.closed_at(market.slug))
+    return max(at for at in (*known, 0) if at is not None) // NS_PER_S * NS_PER_S
+
+
+# ---- events
+
+
+def event_view(exchange: Exchange, event: Event) -> Event:
+    """An event as it is now, with its markets."""
+    shown = [market for market in event.markets if listed(exchange, market)]
+    game = exchange.games.get(event.slug)
+    version = (game, tuple(_market_version(exchange, market) for market in shown))
+    return _events.get(exchange, event.id, version, lambda: _event(exchange, event, [market_view(exchange, market) for market in shown], game))
+
+
+def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
+    traded = Volumes(*map(sum, zip(*((m.volume, m.volume_24hr, m.volume_1wk, m.volume_1mo, m.volume_1yr) for m in markets), strict=True))) if markets else None
+    closed = all(market.closed for market in markets) if markets else event.closed
+    view = replace(
+        event,
+        markets=markets,
+        active=any(market.active for market in markets) if markets else event.active,
+        closed=closed,
+        updated_at=max((at for at in (event.updated_at, game.at, *(market.updated_at for market in markets)) if at), default=None),
+        open_interest=sum(_open_interest(exchange, market) for market in markets),
+        liquidity=sum(_liquidity(exchange, market) for market in markets),
+    )
+    if traded is not None:
+        view.volume, view.volume_24hr, view.volume_1wk, view.volume_1mo, view.volume_1yr = traded
+    if event.game_id:
+        _play(view, game)
+    return view
+
+
+def _play(view: Event, game: Game) -> None:
+    """Put in how a game stands."""
+    view.live = view.live if game.live is None else game.live
+    view.ended = view.ended if game.ended is None else game.ended
+    view.period = view.period if game.period is None else game.period
+    view.elapsed = view.elapsed if game.elapsed is None else game.elapsed
+    text = ""
+    if game.home_score is not None or game.away_score is not None:
+        view.score = {"home": game.home_score or 0, "away": game.away_score or 0}
+        text = f"{game.home_score or 0}-{game.away_score or 0}"
+    if view.ended and game.at:
+        view.finished_timestamp = game.at
+    view.event_state = EventState(
+        id=f"{view.id}",
+        event_id=f"{view.id}",
+        game_id=view.game_id,
+        type=view.subcategory,
+        score=text,
+        elapsed=view.elapsed,
+        period=view.period,
+        live=view.live,
+        ended=view.ended,
+    )
+
+
+def _open_interest(exchange: Exchange, market: Market) -> float:
+    """Contracts."""
+    return exchange.trading.positions.open_interest.get(market.slug, 0) / exchange.instruments.require(market.slug).qty_scale
+
+
+def _liquidity(exchange: Exchange, market: Market) -> float:
+    """Dollars that resting orders would cost: price per bid, one dollar less price per offer."""
+    book = exchange.trading.book(market.slug)
+    instrument = exchange.instruments.require(market.slug)
+    if book.hidden:
+        return 0.0
+    bids = sum(level.price * level.qty for level in book.bids.walk())
+    offers = sum((instrument.price_scale - level.price) * level.qty for level in book.offers.walk())
+    return (bids + offers) / instrument.notional_scale

@@ -1,0 +1,66 @@
+"""How much a market traded, in dollars, over its life and over the last day, week, month and year."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from sim.core.exchange import Exchange
+from sim.core.instruments import Instrument
+from sim.core.orders import Trade
+from sim.core.quantities import Notional
+from sim.kernel.instants import DAY, HOUR, Instant
+
+
+class Volumes(NamedTuple):
+    """Dollars traded: ever, and in windows that end now and begin on a whole hour."""
+
+    total: float
+    day: float
+    week: float
+    month: float
+    year: float
+
+
+class _Sums:
+    """Running sums of a market's trades: `sums[i]` is the notional of the first i."""
+
+    __slots__ = ("last", "sums", "times")
+
+    def __init__(self) -> None:
+        self.times: list[Instant] = []
+        self.sums: list[Notional] = [0]
+        self.last: Trade | None = None
+
+    def read(self, exchange: Exchange, symbol: str) -> None:
+        """Take in the trades that are new; all of them again after the exchange was rewound."""
+        trades = exchange.trading.trades
+        seqs = trades.of_symbol(symbol)
+        known = len(self.times)
+        if known > len(seqs) or (known and trades[seqs[known - 1]] is not self.last):
+            self.times, self.sums, known = [], [0], 0
+        for seq in seqs[known:]:
+            self.last = trades[seq]
+            self.times.append(self.last.at)
+            self.sums.append(self.sums[-1] + self.last.price * self.last.qty)
+
+    def since(self, start: Instant) -> Notional:
+        """Notional traded at an instant or later."""
+        return self.sums[-1] - self.sums[bisect_left(self.times, start)]
+
+
+_sums: WeakKeyDictionary[Exchange, dict[str, _Sums]] = WeakKeyDictionary()
+
+
+def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
+    """What a market traded. Within one hour only trades change the answer."""
+    table = _sums.setdefault(exchange, {})
+    found = table.get(instrument.symbol)
+    if found is None:
+        found = table[instrument.symbol] = _Sums()
+    found.read(exchange, instrument.symbol)
+    hour = exchange.now // HOUR * HOUR + HOUR
+    scale = instrument.notional_scale
+    day, week, month, year = (found.since(hour - days * DAY) / scale for days in (1, 7, 30, 365))
+    return Volumes(found.sums[-1] / scale, day, week, month, year)

@@ -1,0 +1,34 @@
+"""What history still shows: from the window of 2026-07-16 on, each weekly maintenance takes away what has grown too old (§8, rule R10).
+
+Nothing is deleted; reports look away. Trades, positions and ledgers are kept.
+"""
+
+from __future__ import annotations
+
+from sim.core.assumptions import MAINTENANCE_HOURS
+from sim.core.exchange import Exchange
+from sim.core.maintenance import WINDOWS
+from sim.core.orders import Execution, Order
+from sim.kernel.instants import Instant, Span, days, next_weekly, parse_instant
+
+ORDERS_KEPT: Span = days(90)
+EXECUTIONS_KEPT: Span = days(7)
+FIRST_PURGE: Instant = parse_instant("2026-07-16T02:00:00-04:00")
+
+
+def purged_before(exchange: Exchange, kept: Span) -> Instant:
+    """Rows before this instant are gone: the last weekly window less what is kept; 0 before the first purge."""
+    now = exchange.now
+    weekly = WINDOWS[exchange.ctx.assumptions.text(MAINTENANCE_HOURS)].at(now)
+    last = next_weekly(now - days(7), weekly.weekday, weekly.hour)
+    return last - kept if FIRST_PURGE <= last <= now else 0
+
+
+def order_kept(order: Order, boundary: Instant) -> bool:
+    """Whether an order still shows: one that works does, however old."""
+    return order.live or order.changed >= boundary
+
+
+def execution_kept(execution: Execution, boundary: Instant) -> bool:
+    """Whether an execution still shows."""
+    return execution.at >= boundary

@@ -1,0 +1,258 @@
+"""The command line: arguments in, exit codes out. Each command imports what it needs when it runs, so that `sim --help` is instant.
+
+Exit codes: 0 fine, 1 an expectation failed or journals differ, 2 usage or an invalid file, 3 a replay diverged, 4 could not listen, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sim.scenario.model import Scenario
+
+FAILED, USAGE, COULD_NOT_LISTEN, INTERRUPTED = 1, 2, 4, 130
+_BEGAN = time.perf_counter()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code."""
+    given = _parser().parse_args(argv)
+    try:
+        return int(given.run(given))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Somebody closed the pipe we print into (`sim timeline … | head`): nothing is wrong.
+        sys.stderr.close()
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sim",
+        description="A deterministic sandbox of a prediction-market exchange.",
+        epilog="examples: sim demo | sim serve quickstart --clock paced:60 | sim run scenarios/*.yaml | sim replay run.ndjson",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _add_serve(commands)
+    command = commands.add_parser("demo", help="a whole partner journey over real sockets, as a timeline")
+    command.add_argument("--journal", type=Path, default=Path("runs/demo.ndjson"), help="where the run's journal goes (default runs/demo.ndjson)")
+    command.set_defaults(run=_demo)
+    command = commands.add_parser("run", help="run scenarios headless and report", epilog="example: sim run quickstart scenarios/my.yaml --seeds 1..20")
+    command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
+    command.add_argument("--seeds", default="", metavar="A..B", help="run each scenario with every seed of the range")
+    command.add_argument("--jobs", type=int, default=1, metavar="N", help="processes at once (default 1)")
+    command.set_defaults(run=_run)
+    command = commands.add_parser("check", help="validate scenario files; errors as file:line:column: message")
+    command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
+    command.set_defaults(run=_check)
+    command = commands.add_parser("replay", help="prove a journal: exit 3 at the first line that differs")
+    command.add_argument("journal", metavar="JOURNAL")
+    command.add_argument("--until", metavar="INSTANT", help="stop before the first input after this instant")
+    command.set_defaults(run=_replay)
+    command = commands.add_parser("diff", help="compare two journals")
+    command.add_argument("journals", nargs=2, metavar="JOURNAL")
+    command.set_defaults(run=_diff)
+    command = commands.add_parser("timeline", help="a journal as people read it")
+    command.add_argument("journal", metavar="JOURNAL")
+    command.set_defaults(run=_timeline)
+    command = commands.add_parser("catalogue", help="operations, quirks, faults, assumptions, ledger of statements; printed from the code")
+    command.add_argument("kind", nargs="?", default="operations", choices=("operations", "quirks", "faults", "assumptions", "ledger"))
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as JSON")
+    form.add_argument("--markdown", action="store_true", help="as a Markdown table")
+    command.set_defaults(run=_catalogue)
+    command = commands.add_parser("schema", help="JSON schema of scenario files")
+    command.set_defaults(run=_schema)
+    command = commands.add_parser("openapi", help="OpenAPI document of a plane")
+    command.add_argument("plane", nargs="?", default="exchange", choices=("gateway", "retail", "exchange", "auth"))
+    command.add_argument("--at", metavar="INSTANT", help="the interface as of this instant (default: the quickstart's start)")
+    command.set_defaults(run=_openapi)
+    command = commands.add_parser("keys", help="new client key pairs: a partner's RSA key and a retail API key")
+    command.add_argument("--out", type=Path, metavar="DIR", help="write the RSA pair there as PEM files")
+    command.set_defaults(run=_keys)
+    return parser
+
+
+def _add_serve(commands: Any) -> None:
+    command = commands.add_parser(
+        "serve",
+        help="serve a scenario on loopback",
+        epilog="example: sim serve maintenance-window --clock paced:60 --ready-file ready.json",
+    )
+    command.add_argument("scenario", nargs="?", default="quickstart", metavar="SCENARIO", help="bundled name or file (default: quickstart)")
+    command.add_argument("--seed", type=int, metavar="N", help="instead of the scenario's")
+    command.add_argument("--clock", metavar="MODE", default="", help="manual, autojump, paced or paced:60 (default: the scenario's when given, else paced)")
+    command.add_argument("--start", metavar="INSTANT", help="virtual start, RFC 3339 with offset, instead of the scenario's")
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on; any other than loopback asks for a control token")
+    command.add_argument("--port-base", type=int, default=18080, metavar="N", help="ports N to N+6; 0 takes free ones (default 18080)")
+    command.add_argument("--tls", type=Path, metavar="DIR", help="serve over TLS; writes the local CA to DIR/ca.pem")
+    command.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything accepts: addresses and credentials as JSON")
+    command.add_argument("--journal", type=Path, metavar="PATH", help="keep the journal there")
+    command.add_argument("--latency", choices=("elide", "hold"), default="elide", help="on a manual clock: answer slow calls at once, or hold them")
+    command.add_argument("--opaque", action="store_true", help="send no x-sim-* header")
+    command.add_argument("--webhook-host", action="append", default=[], metavar="HOST", help="host besides loopback that webhooks may go to")
+    command.add_argument("--control-token", default="", metavar="TOKEN", help="bearer token the control plane asks for")
+    command.add_argument("--log-format", choices=("text", "json"), default="text")
+    command.set_defaults(run=_serve)
+
+
+def _scenario(name: str) -> Scenario | None:
+    """A scenario, or None after saying what is wrong with it."""
+    from sim.scenario.document import ScenarioError
+    from sim.scenario.load import load_scenario
+
+    try:
+        return load_scenario(name)
+    except ScenarioError as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+        return None
+
+
+def _instant(text: str | None) -> int | None:
+    from sim.kernel.instants import parse_instant
+
+    if text is None:
+        return None
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise SystemExit(_usage(str(error))) from None
+
+
+def _usage(message: str) -> int:
+    print(f"sim: {message}", file=sys.stderr)
+    return USAGE
+
+
+def _serve(given: argparse.Namespace) -> int:
+    from sim.settings import Settings
+    from sim.shell.clock_driver import PACED, parse_clock_mode
+    from sim.shell.listeners import CouldNotListen
+    from sim.shell.logs import set_up_logging
+    from sim.shell.serve import Wanted, serve
+
+    scenario = _scenario(given.scenario)
+    if scenario is None:
+        return USAGE
+    start = _instant(given.start)
+    try:
+        written = given.clock or (scenario.clock.mode if scenario.clock.mode != "manual" else "")
+        clock = parse_clock_mode(written) if written else PACED
+    except ValueError as error:
+        return _usage(str(error))
+    set_up_logging(given.log_format)
+    settings = Settings(host=given.host, latency=given.latency, opaque=given.opaque, webhook_hosts=tuple(host.lower() for host in given.webhook_host))
+    wanted = Wanted(
+        scenario=scenario,
+        settings=settings,
+        clock=clock,
+        seed=given.seed,
+        start=start,
+        port_base=given.port_base,
+        tls=given.tls,
+        ready_file=given.ready_file,
+        journal=given.journal,
+        control_token=given.control_token,
+        began=_BEGAN,
+    )
+    try:
+        return serve(wanted)
+    except CouldNotListen as error:
+        print(f"sim: {error}", file=sys.stderr)
+        return COULD_NOT_LISTEN
+    except OSError as error:
+        return _usage(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+
+
+def _demo(given: argparse.Namespace) -> int:
+    from sim.demo import demo
+
+    return demo(given.journal, sys.stdout)
+
+
+def _run(given: argparse.Namespace) -> int:
+    from sim.scenario.campaign import run_all
+
+    first, dots, last = given.seeds.partition("..")
+    if given.seeds and not (first.isdecimal() and (not dots or last.isdecimal())):
+        return _usage(f"--seeds is a number or a range such as 1..20, not {given.seeds!r}")
+    seeds = range(int(first), int(last or first) + 1) if given.seeds else None
+    if any(_scenario(name) is None for name in given.scenarios):
+        return USAGE
+    return 0 if run_all(given.scenarios, seeds, given.jobs, sys.stdout) else FAILED
+
+
+def _check(given: argparse.Namespace) -> int:
+    sound = True
+    for name in given.scenarios:
+        scenario = _scenario(name)
+        sound = sound and scenario is not None
+        if scenario is not None:
+            print(f"{name}: fine, {len(scenario.steps)} steps")
+    return 0 if sound else USAGE
+
+
+def _replay(given: argparse.Namespace) -> int:
+    from sim.replay import replay
+
+    return replay(given.journal, _instant(given.until), sys.stdout)
+
+
+def _diff(given: argparse.Namespace) -> int:
+    from sim.replay import diff
+
+    return diff(*given.journals, sys.stdout)
+
+
+def _timeline(given: argparse.Namespace) -> int:
+    from sim.timeline import timeline
+
+    return timeline(given.journal, sys.stdout)
+
+
+def _catalogue(given: argparse.Namespace) -> int:
+    from sim.catalogues import rows
+    from sim.core.refusals import Refusal
+    from sim.tables import as_json, as_markdown, as_text
+
+    try:
+        found = rows(given.kind)
+    except Refusal as refusal:
+        return _usage(f"{refusal.message}: {refusal.remedy}")
+    print(as_json(found) if given.json else as_markdown(found) if given.markdown else as_text(found))
+    return 0
+
+
+def _schema(given: argparse.Namespace) -> int:
+    import json
+
+    from sim.scenario.schema import scenario_schema
+
+    print(json.dumps(scenario_schema(), indent=2))
+    return 0
+
+
+def _openapi(given: argparse.Namespace) -> int:
+    import json
+
+    from sim.api.contract import load_contract
+    from sim.api.openapi import openapi_document
+    from sim.scenario.model import DEFAULT_START
+
+    at = _instant(given.at)
+    print(json.dumps(openapi_document(load_contract(), given.plane, DEFAULT_START if at is None else at), indent=2))
+    return 0
+
+
+def _keys(given: argparse.Namespace) -> int:
+    from sim.shell.keys import new_keys
+
+    print(new_keys(given.out))
+    return 0

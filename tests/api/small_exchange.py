@@ -1,0 +1,85 @@
+"""A small exchange made by hand: two firms, three participants, two instruments, and callers for them."""
+
+from __future__ import annotations
+
+from sim.api.callers import Caller
+from sim.core.exchange import Exchange
+from sim.core.firms import Firm, User
+from sim.core.instruments import Instrument
+from sim.core.ledger import CLEARING
+from sim.core.quantities import DOLLAR
+from sim.core.vocabulary import LedgerEntryType, OrderType, Side, TimeInForce
+from sim.kernel.instants import days, parse_instant
+from sim.messages import exchange_v1 as wire
+
+NOW = parse_instant("2026-09-08T18:00:00Z")
+WHOLE, FINE = "aec-nba-bos-nyk", "aec-crypto-btc-up"
+ANN, BOB, EVE = (f"firms/{firm}/users/{user}" for firm, user in (("acme", "ann"), ("acme", "bob"), ("other", "eve")))
+ANN_ACCOUNT, BOB_ACCOUNT, EVE_ACCOUNT = (f"firms/{firm}/accounts/{user}" for firm, user in (("acme-clear", "ann"), ("acme-clear", "bob"), ("other-clear", "eve")))
+POOL = "firms/acme-clear/accounts/pool"
+
+
+def small_exchange(balance: int = 1000) -> Exchange:
+    """Everybody has `balance` dollars, the pool of acme has 5000."""
+    exchange = Exchange(seed=1, now=NOW)
+    dates = {"created": NOW - days(30), "start": NOW - days(20), "expiration": NOW + days(20), "termination": NOW + days(27)}
+    exchange.trading.list_instrument(Instrument(symbol=WHOLE, product_id="aec", category="sports", series="nba", market_type="moneyline", **dates))
+    exchange.trading.list_instrument(
+        Instrument(
+            symbol=FINE, product_id="aec", category="crypto", price_scale=1000, qty_scale=100, tick=5, min_qty=10, price_low=10, price_high=990, **dates
+        )
+    )
+    exchange.firms.add_firm(
+        Firm(
+            name="firms/acme",
+            display_name="Acme",
+            client_id="acme-client",
+            clearing_firm="firms/acme-clear",
+            clearing_account=POOL,
+            users=[User(name=ANN, account=ANN_ACCOUNT, display_name="Ann"), User(name=BOB, account=BOB_ACCOUNT, display_name="Bob")],
+        )
+    )
+    exchange.firms.add_firm(Firm(name="firms/other", client_id="other-client", users=[User(name=EVE, account=EVE_ACCOUNT)]))
+    for account in (ANN_ACCOUNT, BOB_ACCOUNT, EVE_ACCOUNT):
+        exchange.trading.open_account(account)
+        exchange.trading.move_cash(account, balance * DOLLAR, LedgerEntryType.DEPOSIT, "Opening balance")
+    exchange.trading.open_account(POOL, kind=CLEARING)
+    exchange.trading.move_cash(POOL, 5000 * DOLLAR, LedgerEntryType.DEPOSIT, "Opening balance")
+    return exchange
+
+
+def caller(exchange: Exchange, participant: str | None = ANN, firm: str = "firms/acme") -> Caller:
+    """A caller of a firm, acting for a participant when one is named."""
+    known = exchange.firms.require(firm)
+    user = exchange.firms.user(participant) if participant else None
+    return Caller(
+        plane="exchange",
+        firm=firm,
+        client_id=known.client_id,
+        participant=user.name if user else None,
+        account=user.account if user else None,
+        accounts=exchange.firms.accounts_of(known),
+    )
+
+
+def eve(exchange: Exchange) -> Caller:
+    """The participant of the other firm."""
+    return caller(exchange, EVE, "firms/other")
+
+
+def limit(side: Side, price: int, qty: int, symbol: str = WHOLE, **more: object) -> wire.InsertOrderRequest:
+    """A limit order that rests until canceled."""
+    request = wire.InsertOrderRequest(
+        type=OrderType.LIMIT, side=side, price=price, order_qty=qty, symbol=symbol, time_in_force=TimeInForce.GOOD_TILL_CANCEL
+    )
+    for name, value in more.items():
+        setattr(request, name, value)
+    return request
+
+
+def advance(exchange: Exchange, to: int) -> None:
+    """Let time pass; everything due fires."""
+    while (timer := exchange.ctx.timers.pop_due(to)) is not None:
+        exchange.ctx.now = timer.due
+        exchange.fire(timer)
+    exchange.ctx.now = to

@@ -1,0 +1,108 @@
+"""Order book and best bid and offer as answers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from small_exchange import NOW, WHOLE, advance, caller, eve, limit, small_exchange
+
+from sim.api.exchange_market_data import get_bbo, get_order_book
+from sim.api.exchange_orders import insert_order
+from sim.api.transcode import dialect_at
+from sim.core.exchange import Exchange
+from sim.core.refusals import InvalidRequest, NotFound
+from sim.core.vocabulary import InstrumentState, Side
+from sim.kernel.instants import seconds
+from sim.messages import exchange_v1 as wire
+
+
+def book(exchange: Exchange, depth: int = 0, symbol: str = WHOLE) -> wire.GetOrderBookResponse:
+    return get_order_book(exchange, caller(exchange, None), wire.GetOrderBookRequest(symbol=symbol, depth=depth)).message
+
+
+def bbo(exchange: Exchange) -> wire.GetBBOResponse:
+    return get_bbo(exchange, caller(exchange, None), wire.GetBBORequest(symbol=WHOLE)).message
+
+
+@pytest.fixture
+def exchange() -> Exchange:
+    """Bids at 1 to 12 cents, offers at 60 to 71."""
+    exchange = small_exchange()
+    for step in range(12):
+        insert_order(exchange, caller(exchange), limit(Side.BUY, 1 + step, 10 + step))
+        insert_order(exchange, eve(exchange), limit(Side.SELL, 60 + step, 20 + step))
+    return exchange
+
+
+def test_a_book_shows_the_best_levels_first_to_the_depth_asked_for(exchange: Exchange) -> None:
+    found = book(exchange)
+    assert [(entry.px, entry.qty) for entry in found.bids] == [(12, 21), (11, 20), (10, 19)]
+    assert [(entry.px, entry.qty) for entry in found.offers] == [(60, 20), (61, 21), (62, 22)]
+    assert found.state == InstrumentState.OPEN and found.transact_time == NOW
+    assert len(book(exchange, 1).bids) == 1
+    assert len(book(exchange, 10).bids) == 10
+
+
+def test_a_depth_above_ten_is_ten_or_an_error_as_the_assumption_says(exchange: Exchange) -> None:
+    assert len(book(exchange, 11).bids) == 10
+    exchange.ctx.assumptions.change("book.depth_above_maximum", "refuse")
+    with pytest.raises(InvalidRequest):
+        book(exchange, 11)
+    with pytest.raises(InvalidRequest):
+        book(exchange, -1)
+
+
+def test_the_bbo_has_spread_and_mid_of_the_best_prices(exchange: Exchange) -> None:
+    found = bbo(exchange)
+    assert found.best_bid is not None and found.best_offer is not None and found.stats is not None
+    assert (found.best_bid.px, found.best_offer.px, found.spread, found.mid_price) == (12, 60, 48, 36)
+
+
+def test_a_side_that_is_empty_has_no_best_price_and_no_spread() -> None:
+    exchange = small_exchange()
+    insert_order(exchange, caller(exchange), limit(Side.BUY, 12, 1))
+    found = bbo(exchange)
+    assert found.best_bid is not None and found.best_offer is None
+    assert (found.spread, found.mid_price) == (0, 0)
+
+
+def test_an_unchanged_book_is_the_same_answer_and_a_changed_one_is_not(exchange: Exchange) -> None:
+    request = wire.GetOrderBookRequest(symbol=WHOLE)
+    first = get_order_book(exchange, caller(exchange), request)
+    assert get_order_book(exchange, caller(exchange), request) is first
+    insert_order(exchange, eve(exchange), limit(Side.SELL, 12, 5))
+    found = book(exchange)
+    assert found.bids[0].qty == 16
+    assert found.stats is not None and (found.stats.last_trade_px, found.stats.last_trade_qty) == (12, 5)
+    advance(exchange, NOW + seconds(1))
+    assert book(exchange).transact_time == NOW + seconds(1)
+
+
+def test_two_exchanges_never_share_an_answer(exchange: Exchange) -> None:
+    assert book(exchange).bids
+    assert not book(small_exchange()).bids
+
+
+def test_the_same_state_gives_the_same_bytes_whether_or_not_an_answer_was_kept(exchange: Exchange) -> None:
+    dialect = dialect_at("exchange", NOW)
+    request = wire.GetOrderBookRequest(symbol=WHOLE)
+    advance(exchange, NOW + seconds(5))
+    kept = get_order_book(exchange, caller(exchange), request).json(dialect)
+    exchange.load(exchange.save())
+    assert get_order_book(exchange, caller(exchange), request).json(dialect) == kept
+    assert json.loads(kept)["bids"][0] == {"px": "12", "qty": "21"}
+
+
+def test_books_of_pending_and_terminated_instruments_are_not_there_or_empty_as_the_assumption_says(exchange: Exchange) -> None:
+    for state in (InstrumentState.CLOSED, InstrumentState.EXPIRED, InstrumentState.TERMINATED):
+        exchange.trading.change_state(WHOLE, state)
+        if state is not InstrumentState.TERMINATED:
+            assert book(exchange).state == state
+    for read in (book, bbo):
+        with pytest.raises(NotFound):
+            read(exchange)
+    exchange.ctx.assumptions.change("book.pending_and_terminated", "empty")
+    assert not book(exchange).bids
+    with pytest.raises(NotFound):
+        book(exchange, symbol="no-such")
