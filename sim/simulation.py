@@ -15,6 +15,7 @@ from msgspec import Raw, Struct, json, msgpack
 from sim import catalogues, views
 from sim.api import sealing
 from sim.api.contract import Plane, load_contract
+from sim.api.exchange_kyc import webhook_registration
 from sim.api.handlers import handlers
 from sim.api.pipeline import Pipeline
 from sim.api.request_log import RequestLog

@@ -48,19 +48,9 @@ class Caller(Struct, frozen=True, kw_only=True):
     credential: Sealed = NOBODY
 
     @property
-    def label(self) -> str:
-        """One name for the request log: the participant, else the firm, the key, or the address."""
-        return self.participant or self.firm or self.api_key or self.peer
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Every name this caller goes by, the most precise first: what faults match and logs show. Empty for the public."""
         return tuple(name for name in (self.participant, self.firm, self.client_id, self.api_key) if name)
-
-    @property
-    def subject(self) -> str:
-        """Whose rate limits the call counts against: its firm's, its key's, or its address's (§8)."""
-        return self.firm or self.api_key or self.peer
 
 
 _BEARER_REMEDIES = {
@@ -96,17 +86,17 @@ def authenticate(
     return Caller(plane=plane or "grpc", peer=peer, credential=sealed)
 
 
-def names_of(parties: Parties, sealed: Sealed, participant: str | None) -> tuple[str, ...]:
+def names_of(parties: Parties, sealed: Sealed, participant: str | None, peer: str) -> tuple[str, ...]:
     """Names a call goes by before it is authenticated, the most precise first: what injected faults match. Claims nothing about its rights."""
+    firm = key = None
     if sealed.kind == "bearer":
-        firm = parties.credentials.firm_of(sealed.key)
-        names = (participant, firm and firm.name, firm and firm.client_id)
+        token = parties.credentials.token(sealed.key)
+        firm = parties.firms.require(token.firm) if token else None
     elif sealed.kind == "api_key":
         key = parties.firms.api_key(sealed.key)
-        names = (key.participant if key else None, key.account if key else None, sealed.key)
-    else:
+    elif sealed.kind == "assertion":
         firm = parties.firms.by_client(sealed.key)
-        names = (None, firm and firm.name, sealed.key)
+    names = (participant, key and key.participant, key and key.account, key and key.key_id, firm and firm.name, firm and firm.client_id, peer)
     return tuple(name for name in names if name)
 
 

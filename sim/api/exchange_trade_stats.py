@@ -14,6 +14,7 @@ from sim.core.instruments import Instrument
 from sim.core.quirks import CLEARED_FIELDS_LAG
 from sim.core.refusals import InvalidRequest
 from sim.core.statistics import trade_stats
+from sim.core.vocabulary import TradeState
 from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
 from sim.messages import exchange_v1 as wire
 
@@ -22,7 +23,11 @@ BARS_MAX = 10_000
 
 @handles("ReportAPI.GetTradeStats")
 def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeStatsRequest) -> wire.GetTradeStatsResponse:
-    """Statistics from start to before end; `bars` is the number of equal slices, 0 gives totals only. Needs no participant."""
+    """Statistics from start to end; `bars` is the number of equal slices, 0 gives totals only. Needs no participant.
+
+    A trade on an edge belongs to the later bar, one at the very end to the last: on a clock that stands still that is where the newest trades are. After a trade
+    date comes the next one, so there the end is not part of the window.
+    """
     conditions = conditions_of(request.where_clause, request.field_filter)
     named = (request.symbol,) if request.symbol else values_of(conditions, "symbol")
     if named is None or len(named) != 1:
@@ -31,9 +36,14 @@ def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeSt
         raise InvalidRequest(f"bars must be between 0 and {BARS_MAX}", rule="R11", remedy="for daily bars, send the number of days")
     instrument = exchange.instruments.require(named[0])
     start, end = _window(exchange, instrument, request)
-    trades = filter(predicate(conditions, TRADE_COLUMNS), exchange.trading.tape.between(instrument.symbol, start, end))
+    between, test = exchange.trading.tape.between, predicate(conditions, TRADE_COLUMNS)
     lag = exchange.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
-    whole, bars, starts, ends = trade_stats(trades, start, end, request.bars, lag)
+    whole, bars, starts, ends = trade_stats(filter(test, between(instrument.symbol, start, end)), start, end, request.bars, lag)
+    closing = end if request.end_trade_date is None else end - 1
+    for trade in filter(test, between(instrument.symbol, end, closing + 1)):
+        if trade.state is not TradeState.BUSTED:
+            for part in (whole, *bars[-1:]):
+                part.take(trade, trade.state is TradeState.CLEARED or not lag)
     return wire.GetTradeStatsResponse(
         stats=trade_stats_message(whole),
         bars=[trade_stats_message(bar) for bar in bars],

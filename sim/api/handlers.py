@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 
 from sim.api.handles import AnyHandler, collect
+
+
+MODULES = (
+    "exchange_accounts",
+    "exchange_kyc",
+    "exchange_ledgers",
+    "exchange_market_data",
+    "exchange_orders",
+    "exchange_partners",
+    "exchange_positions",
+    "exchange_refdata",
+    "exchange_reports",
+    "exchange_settlement",
+    "exchange_trade_stats",
+    "gateway_events",
+    "gateway_health",
+    "gateway_leagues",
+    "gateway_markets",
+    "gateway_prices",
+    "gateway_search",
+    "gateway_sports",
+    "gateway_subjects",
+    "gateway_tags",
+    "retail_account",
+    "retail_incentives",
+    "retail_market_data",
+    "retail_orders",
+    "retail_portfolio",
+    "tokens",
+)
 
 
 @cache
 def handlers() -> dict[str, AnyHandler]:
     """Handlers by operation. Imported on first use, so that reading the contract stays cheap."""
-    from sim.api import (
-        exchange_accounts,
-        exchange_market_data,
-        exchange_orders,
-        retail_account,
-        retail_market_data,
-        retail_orders,
-        retail_portfolio,
-        tokens,
-    )
+    return collect(import_module(f"sim.api.{name}") for name in MODULES)
 
-    return collect(
-        (
-            exchange_accounts,
-            exchange_market_data,
-            exchange_orders,
-            retail_account,
-            retail_market_data,
-            retail_orders,
-            retail_portfolio,
-            tokens,
-        )
-    )
+
+def served() -> frozenset[str]:
+    """Operations that have behaviour: those with a handler, and the streams."""
+    from sim.api.streams import FEEDS
+
+    return frozenset((*handlers(), *FEEDS))

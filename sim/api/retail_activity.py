@@ -106,10 +106,10 @@ def _records(exchange: Exchange, account: str, symbol: str) -> tuple[_Record, _R
     def balance_change(index: int) -> wire.Activity | None:
         return None if symbol else _balance_change(cash[index])
 
-    return (
+    return (  # at one instant money comes before what is bought with it
+        _Record(len(cash), lambda index: cash[index].at, balance_change),
         _Record(len(seqs), lambda index: trades[seqs[index]].at, trade),
         _Record(len(positions), lambda index: positions[index].at, resolution),
-        _Record(len(cash), lambda index: cash[index].at, balance_change),
     )
 
 

@@ -23,6 +23,7 @@ def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
     trading = exchange.trading
     instrument = exchange.instruments.require(symbol)
     book = trading.book(symbol)
+    stats = trading.stats(symbol)
     bids = [] if book.hidden else book.levels(Side.BUY)
     offers = [] if book.hidden else book.levels(Side.SELL)
     return wire.MarketBook(
@@ -30,8 +31,9 @@ def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
         bids=[_level(instrument, price, qty) for price, qty, _ in bids],
         offers=[_level(instrument, price, qty) for price, qty, _ in offers],
         state=market_state(trading.state(symbol)),
-        stats=stats_message(instrument, trading.stats(symbol)),
+        stats=stats_message(instrument, stats),
         transact_time=exchange.now,
+        last_price_sample=_sample(instrument, stats),
     )
 
 
@@ -62,6 +64,7 @@ def lite_message(exchange: Exchange, symbol: str) -> wire.MarketLite:
         bid_shares=two_figures(sum(qty for _, qty, _ in bids), qty_scale),
         ask_shares=two_figures(sum(qty for _, qty, _ in offers), qty_scale),
         state=market_state(trading.state(symbol)),
+        last_price_sample=_sample(instrument, stats),
     )
 
 
@@ -102,3 +105,12 @@ def stats_message(instrument: Instrument, stats: SymbolStats) -> wire.MarketStat
 
 def _level(instrument: Instrument, price: Price, qty: Qty) -> wire.BookLevel:
     return wire.BookLevel(px=book_price(price, instrument.price_scale), qty=fixed(qty, instrument.qty_scale))
+
+
+def _sample(instrument: Instrument, stats: SymbolStats) -> wire.PriceSample | None:
+    """Prices of both sides at the last trade; the contract takes the field out from 2026-07-03 on."""
+    price = stats.last_trade_px
+    if price is None:
+        return None
+    scale = instrument.price_scale
+    return wire.PriceSample(timestamp=stats.last_trade_at, long_price=book_price(price, scale), short_price=book_price(scale - price, scale))

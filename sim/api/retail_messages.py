@@ -11,7 +11,6 @@ from sim.api.retail_books import book_message, lite_message
 from sim.api.retail_metadata import market_metadata
 from sim.api.retail_numbers import (
     CURRENCY,
-    cash_amount,
     dollars,
     fixed,
     nearest,
@@ -24,7 +23,6 @@ from sim.core import orders as core
 from sim.core.events import CashMoved, PositionChanged
 from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
-from sim.core.positions import Position
 from sim.core.quantities import Cash, Notional, Qty, decimal_fixed, decimal_text
 from sim.core.vocabulary import ExecutionType, LedgerEntryType, OrderType, Side, TimeInForce
 from sim.kernel.instants import Instant, eastern, trade_date
@@ -32,12 +30,14 @@ from sim.messages import retail_v1 as wire
 
 __all__ = [
     "Holding",
+    "balance_change",
     "balance_message",
     "book_message",
     "entry_type",
-    "holding",
+    "holdings",
     "holdings_around",
     "lite_message",
+    "position_entry_type",
     "position_message",
     "retail_execution",
     "retail_order",
@@ -173,35 +173,39 @@ class Holding(NamedTuple):
     bought: Qty | None = None
     sold: Qty | None = None
     at_day_start: Qty | None = None
+    fees: Notional | None = None
 
 
-def holding(exchange: Exchange, position: Position) -> Holding:
-    """A position as it is now."""
-    return Holding(
-        account=position.account,
-        symbol=position.symbol,
-        net=position.net,
-        cost=position.cost,
-        realized=position.realized,
-        at=position.changed,
-        expired=settled(exchange, position),
-        bought=position.qty_bought,
-        sold=position.qty_sold,
-        at_day_start=position.bod(exchange.now),
-    )
-
-
-def settled(exchange: Exchange, position: Position) -> bool:
-    """Whether a settlement closed the position."""
-    rows = exchange.trading.positions.rows(position.account)
-    return position.net == 0 and any(row.symbol == position.symbol and row.settlement is not None for row in reversed(rows))
+def holdings(exchange: Exchange, account: str) -> list[Holding]:
+    """Every position an account ever had, as it is now, in order of first touch."""
+    trading = exchange.trading
+    settled = {row.symbol: row.at for row in trading.positions.rows(account) if row.settlement is not None and row.qty_change}
+    fees: dict[str, Notional] = {}
+    for seq in trading.executions.of_account(account):
+        execution = trading.executions[seq]
+        if execution.commission:
+            fees[execution.order.symbol] = fees.get(execution.order.symbol, 0) + execution.commission
+    return [
+        Holding(
+            account=account,
+            symbol=position.symbol,
+            net=position.net,
+            cost=position.cost,
+            realized=position.realized,
+            at=max(position.changed, settled.get(position.symbol, 0)),
+            expired=position.net == 0 and position.symbol in settled,
+            bought=position.qty_bought,
+            sold=position.qty_sold,
+            at_day_start=position.bod(exchange.now),
+            fees=fees.get(position.symbol, 0),
+        )
+        for position in trading.positions.of(account)
+    ]
 
 
 def holdings_around(row: PositionChanged) -> tuple[Holding | None, Holding]:
     """The position before and after a row of its ledger; None before the first."""
-    before = Holding(
-        row.account, row.symbol, row.net - row.qty_change, row.cost - row.cost_change, row.realized - row.realized_change, row.at
-    )
+    before = Holding(row.account, row.symbol, row.net - row.qty_change, row.cost - row.cost_change, row.realized - row.realized_change, row.at)
     after = Holding(row.account, row.symbol, row.net, row.cost, row.realized, row.at, row.settlement is not None)
     fresh = not (before.net or before.cost or before.realized)
     return (None if fresh else before), after
@@ -228,6 +232,7 @@ def position_message(exchange: Exchange, held: Holding) -> wire.UserPosition:
         realized=notional_amount(held.realized, instrument.price_scale, scale),
         cash_value=_unrealized(exchange, held, instrument),
         avg_px=average,
+        fees=None if held.fees is None else notional_amount(held.fees, instrument.price_scale, scale),
         base_cost=notional_amount(held.cost, instrument.price_scale, scale),
         cost_per_share=average,
         expired=held.expired,
@@ -300,7 +305,7 @@ def balance_message(exchange: Exchange, account: str, *, cash: Cash | None = Non
     open_orders = trading.open_orders_reserve(account)
     margin = trading.margin_requirement(account)
     if at is None:
-        rows: tuple[CashMoved, ...] | list[CashMoved] = list(trading.ledger.entries(account)[-1:])
+        rows = trading.ledger.entries(account)
         at = rows[-1].at if rows else None
     return wire.UserBalance(
         current_balance=dollars(current),
@@ -336,7 +341,3 @@ def balance_change(exchange: Exchange, row: CashMoved) -> wire.BalanceChange:
         id=row.id,
     )
 
-
-def cash_moved_amount(row: CashMoved) -> wire.Amount:
-    """How much a row of the cash ledger moved; negative out of the account."""
-    return cash_amount(row.after - row.before)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from sim.api.exchange_messages import book_message
-from sim.api.stream_feed import Desk, Feed, Stream, Topic
+from sim.api.stream_feed import Desk, Feed, Stream, Topic, Topics
 from sim.api.stream_rules import MARKET_DATA_DEPTH
 from sim.api.stream_wire import part
 from sim.core.refusals import InvalidRequest
@@ -58,35 +58,38 @@ class Books:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self._topics: dict[str, dict[Shape, Topic]] = {}
-        self._everything: dict[Shape, Topic] = {}
+        self._topics: dict[str, Topics[Shape, BookStream]] = {}
+        self._everything: Topics[Shape, BookStream] = Topics()
         self._encoded: dict[str, tuple[int, dict[Shape, bytes]]] = {}
 
     def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Add symbols to a stream."""
         for symbol in symbols:
             stream.symbols[symbol] = None
-            self._topics.setdefault(symbol, {}).setdefault(stream.shape, Topic()).add(stream)
+            shapes = self._topics.get(symbol)
+            if shapes is None:
+                shapes = self._topics[symbol] = Topics()
+            shapes.join(stream.shape, stream)
 
     def follow_everything(self, stream: BookStream) -> None:
         """Let a stream have every book, with scales."""
         stream.everything = True
         stream.shape = stream.shape._replace(scales=True)
-        self._everything.setdefault(stream.shape, Topic()).add(stream)
+        self._everything.join(stream.shape, stream)
 
     def leave(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Take symbols from a stream."""
         for symbol in symbols:
             del stream.symbols[symbol]
             shapes = self._topics[symbol]
-            _drop(shapes, stream)
+            shapes.leave(stream.shape, stream)
             if not shapes:
                 del self._topics[symbol]
 
     def leave_everything(self, stream: BookStream) -> None:
         """The stream no longer has every book."""
         stream.everything = False
-        _drop(self._everything, stream)
+        self._everything.leave(stream.shape, stream)
         stream.shape = stream.shape._replace(scales=False)
 
     def forget(self, stream: BookStream) -> None:
@@ -95,7 +98,6 @@ class Books:
         if stream.everything:
             self.leave_everything(stream)
         if not self._topics and not self._everything:
-            # A snapshot restored while nobody listens may bring another book under a version seen before.
             self._encoded.clear()
 
     def followed(self) -> list[str]:
@@ -139,7 +141,7 @@ class Books:
             found = known[1][shape] = part(CreateMarketDataSubscriptionResponse, update=update)
         return found
 
-    def _groups(self, symbol: str) -> Iterator[tuple[Shape, Topic]]:
+    def _groups(self, symbol: str) -> Iterator[tuple[Shape, Topic[BookStream]]]:
         shapes = self._topics.get(symbol)
         if shapes is not None:
             yield from shapes.items()
@@ -149,10 +151,3 @@ class Books:
 def heartbeat() -> bytes:
     """The sign of life of both streams."""
     return part(CreateMarketDataSubscriptionResponse, heartbeat=Heartbeat())
-
-
-def _drop(shapes: dict[Shape, Topic], stream: BookStream) -> None:
-    topic = shapes[stream.shape]
-    del topic[stream.id]
-    if not topic:
-        del shapes[stream.shape]

@@ -8,6 +8,7 @@ from heapq import merge
 from typing import Any, NamedTuple
 
 from sim.api.exchange_messages import execution_message, trade_message
+from sim.api.retention import EXECUTIONS_KEPT, purged_before
 from sim.api.stream_replay import ReplayFeed
 from sim.api.stream_wire import encoded
 from sim.core.events import Event, Executed, Traded
@@ -40,7 +41,8 @@ class DropCopyFeed(ReplayFeed[Execution]):
         return Place(_first_at(self._record, at), at)
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Execution]]:
-        for seq in _seqs(self._record, self.accounts_of(firm), place.seq):
+        boundary = purged_before(self.desk.exchange, EXECUTIONS_KEPT)
+        for seq in _seqs(self._record, self.accounts_of(firm), max(place.seq, _first_at(self._record, boundary))):
             execution = self._record[seq]
             yield Place(seq + 1, execution.at), execution
 

@@ -6,14 +6,14 @@ A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sim.api.traffic import Close, Effect, Send
 from sim.core.events import Event
 from sim.core.exchange import Exchange
-from sim.core.refusals import Code, PermissionDenied
-from sim.kernel.instants import Instant
+from sim.core.refusals import Code
+from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ class Stream:
         self.id = 0
         self.since: Instant = 0
         self.sent = 0
+
+
+S = TypeVar("S", bound=Stream)
+K = TypeVar("K")
 
 
 class Outbox:
@@ -86,11 +90,23 @@ class Desk:
         """Virtual now."""
         return self.exchange.ctx.now
 
+    def schedule(self, after: Span, kind: str) -> int:
+        """Set a timer; its seq."""
+        return self.exchange.ctx.timers.schedule(self.now + after, kind)
+
+    def cancel(self, seq: int) -> int:
+        """Forget a timer, if there is one (0 is none); always 0."""
+        if seq:
+            self.exchange.ctx.timers.cancel(seq)
+        return 0
+
 
 class Feed:
-    """One kind of stream. `timers` are the kinds of timers it owns, all beginning with "stream."."""
+    """One kind of stream. `timers` are the kinds of timers it owns, all beginning with "stream."; `scoped` says that a second stream of one identity takes
+    the first one's session (rule S6)."""
 
     timers: ClassVar[tuple[str, ...]] = ()
+    scoped: ClassVar[bool] = False
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -125,22 +141,47 @@ class Feed:
         raise NotImplementedError
 
 
-class Topic(dict[int, Stream]):
+class Topic(dict[int, S]):
     """Streams that want the same thing, by id, in order of subscribing."""
 
     __slots__ = ()
 
-    def add(self, stream: Stream) -> None:
-        """One more follower."""
-        self[stream.id] = stream
 
+class Topics(Generic[K, S]):
+    """Followers by what they follow. A key nobody follows costs nothing."""
 
-def own_accounts(caller: Caller, asked: Iterable[str]) -> tuple[str, ...]:
-    """Accounts a stream covers: those asked for, else the participant's, else all of the caller's. PermissionDenied for a foreign one."""
-    wanted = tuple(dict.fromkeys(asked))
-    if not wanted:
-        return (caller.account,) if caller.account else caller.accounts
-    for account in wanted:
-        if account not in caller.accounts:
-            raise PermissionDenied(rule="S5.1-6", remedy="name accounts of your own firm; GET /v1/accounts lists them")
-    return wanted
+    __slots__ = ("_by_key",)
+
+    def __init__(self) -> None:
+        self._by_key: dict[K, Topic[S]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_key)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._by_key
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._by_key)
+
+    def get(self, key: K) -> Topic[S] | None:
+        """Who follows a key; None when nobody does."""
+        return self._by_key.get(key)
+
+    def items(self) -> Iterable[tuple[K, Topic[S]]]:
+        """Keys with their followers."""
+        return self._by_key.items()
+
+    def join(self, key: K, stream: S) -> None:
+        """A stream follows a key from now on."""
+        topic = self._by_key.get(key)
+        if topic is None:
+            topic = self._by_key[key] = Topic()
+        topic[stream.id] = stream
+
+    def leave(self, key: K, stream: S) -> None:
+        """A stream follows a key no longer."""
+        topic = self._by_key[key]
+        del topic[stream.id]
+        if not topic:
+            del self._by_key[key]

@@ -6,13 +6,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from sim.api.acting import ledger_account
+from sim.api.exchange_ledgers import FLOOR, SUPPRESSED, public_types
 from sim.api.exchange_messages import CURRENCY, ledger_entry_message
-from sim.api.stream_feed import Desk, Feed, Stream, Topic
-from sim.api.stream_rules import BATCH, LEDGER_FLOOR
+from sim.api.stream_feed import Desk, Feed, Stream, Topics
+from sim.api.stream_rules import BATCH
 from sim.api.stream_wire import encoded, nesting
 from sim.core.events import CashMoved, Event
-from sim.core.refusals import EntryTypeSuppressed, InvalidRequest, PermissionDenied
-from sim.core.vocabulary import SUPPRESSED_ENTRY_TYPES, LedgerEntryType
 from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
 
@@ -23,22 +23,22 @@ _in_entries = nesting(wire.CreateBalanceLedgerSubscriptionResponse, "entries")
 
 
 class LedgerStream(Stream):
-    """A subscription to the cash rows of one account. `types` filters unless empty; `since` None replays nothing."""
+    """A subscription to the cash rows of one account. `types` filters unless empty; without `replay_from` nothing old is sent; `mute`: a currency nobody has."""
 
     __slots__ = ("account", "mute", "pending", "replay_from", "types")
 
-    def __init__(self, feed: Feed, admitted: Admitted) -> None:
+    def __init__(self, feed: Feed, admitted: Admitted, account: str) -> None:
         super().__init__(feed, admitted)
         request: wire.CreateBalanceLedgerSubscriptionRequest = admitted.request
-        self.account = request.account
-        self.types = frozenset(request.entry_types)
-        self.mute = request.currency not in ("", CURRENCY)
-        self.replay_from: Instant | None = None if request.resume_time is None else max(request.resume_time, LEDGER_FLOOR)
+        self.account = account
+        self.types = public_types(request.entry_types)
+        self.mute = request.currency.upper() not in ("", CURRENCY)
+        self.replay_from: Instant | None = None if request.resume_time is None else max(request.resume_time, FLOOR)
         self.pending: list[bytes] = []
 
     def wants(self, row: CashMoved) -> bool:
         """Whether a row is among those asked for; internal types never are."""
-        if self.mute or row.type in SUPPRESSED_ENTRY_TYPES:
+        if self.mute or row.type in SUPPRESSED:
             return False
         return not self.types or row.type in self.types
 
@@ -46,28 +46,22 @@ class LedgerStream(Stream):
 class LedgerFeed(Feed):
     """Balance ledger streams by account."""
 
+    scoped = True
+
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._topics: dict[str, Topic] = {}
+        self._topics: Topics[str, LedgerStream] = Topics()
         self._waiting: dict[int, LedgerStream] = {}
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
         return {CashMoved: self._cash_moved}
 
     def accept(self, admitted: Admitted) -> Stream:
-        request = admitted.request
-        if not request.account:
-            raise InvalidRequest("account is required", rule="P24")
-        if request.account not in admitted.caller.accounts:
-            raise PermissionDenied(rule="P24", remedy="name an account of your own firm")
-        for type in request.entry_types:
-            if type in SUPPRESSED_ENTRY_TYPES:
-                raise EntryTypeSuppressed(rule="P18", remedy="ask for public types only, or for none to get them all")
-        return LedgerStream(self, admitted)
+        return LedgerStream(self, admitted, ledger_account(self.desk.exchange, admitted.caller, admitted.request.account))
 
     def begin(self, stream: Stream) -> None:
         mine = cast(LedgerStream, stream)
-        self._topics.setdefault(mine.account, Topic()).add(mine)
+        self._topics.join(mine.account, mine)
         if mine.replay_from is None:
             return
         rows = self.desk.exchange.trading.ledger.entries(mine.account)
@@ -81,10 +75,7 @@ class LedgerFeed(Feed):
 
     def forget(self, stream: Stream) -> None:
         mine = cast(LedgerStream, stream)
-        topic = self._topics[mine.account]
-        del topic[mine.id]
-        if not topic:
-            del self._topics[mine.account]
+        self._topics.leave(mine.account, mine)
         self._waiting.pop(mine.id, None)
 
     def heartbeat(self, stream: Stream) -> bytes:
@@ -96,11 +87,10 @@ class LedgerFeed(Feed):
             return
         entry = b""
         for stream in topic.values():
-            mine = cast(LedgerStream, stream)
-            if mine.wants(event):
+            if stream.wants(event):
                 entry = entry or _entry(event)
-                mine.pending.append(entry)
-                self._waiting[mine.id] = mine
+                stream.pending.append(entry)
+                self._waiting[stream.id] = stream
 
     def flush(self) -> None:
         waiting, self._waiting = self._waiting, {}
@@ -115,5 +105,3 @@ class LedgerFeed(Feed):
 def _entry(row: CashMoved) -> bytes:
     return _in_entries(encoded(ledger_entry_message(row)))
 
-
-__all__ = ["LedgerEntryType", "LedgerFeed"]

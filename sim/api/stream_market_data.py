@@ -78,7 +78,7 @@ class MarketDataFeed(Feed):
         mine = cast(BookStream, stream)
         self._streams += 1
         if not self._refresh:
-            self._refresh = self._schedule(rules.REFRESH_EVERY, REFRESH_TIMER)
+            self._refresh = self.desk.schedule(rules.REFRESH_EVERY, REFRESH_TIMER)
         if mine.started:
             symbols = list(mine.symbols)
             if mine.everything:
@@ -96,9 +96,9 @@ class MarketDataFeed(Feed):
         self._quiet.pop(mine.id, None)
         self._streams -= 1
         if not self._streams:
-            self._refresh = self._cancel(self._refresh)
+            self._refresh = self.desk.cancel(self._refresh)
         if not self._quiet:
-            self._idle = self._cancel(self._idle)
+            self._idle = self.desk.cancel(self._idle)
 
     def _show_first(self, stream: BookStream, symbols: list[str]) -> None:
         self._books.show(stream, symbols)
@@ -127,7 +127,7 @@ class MarketDataFeed(Feed):
 
     def fire(self, timer: Timer) -> None:
         if timer.seq == self._refresh:
-            self._refresh = self._schedule(rules.REFRESH_EVERY, REFRESH_TIMER)
+            self._refresh = self.desk.schedule(rules.REFRESH_EVERY, REFRESH_TIMER)
             trading = self.desk.exchange.trading
             for symbol in self._books.followed():
                 if trading.state(symbol) not in SILENT_STATES:
@@ -141,17 +141,9 @@ class MarketDataFeed(Feed):
         for stream in list(self._quiet.values()):
             due = stream.heard + rules.IDLE_MAX
             if due > self.desk.now:
-                self._idle = self.desk.exchange.ctx.timers.schedule(due, IDLE_TIMER)
+                self._idle = self.desk.schedule(due - self.desk.now, IDLE_TIMER)
                 return
             self.desk.end(stream, Code.UNAVAILABLE, "idle timeout: no client frame for an hour")
-
-    def _schedule(self, after: int, kind: str) -> int:
-        return self.desk.exchange.ctx.timers.schedule(self.desk.now + after, kind)
-
-    def _cancel(self, seq: int) -> int:
-        if seq:
-            self.desk.exchange.ctx.timers.cancel(seq)
-        return 0
 
     # ---- frames of the client
 
@@ -160,7 +152,7 @@ class MarketDataFeed(Feed):
         self._quiet.pop(stream.id, None)
         self._quiet[stream.id] = stream
         if not self._idle:
-            self._idle = self._schedule(rules.IDLE_MAX, IDLE_TIMER)
+            self._idle = self.desk.schedule(rules.IDLE_MAX, IDLE_TIMER)
 
     def frame(self, stream: Stream, message: bytes) -> None:
         mine = cast(BookStream, stream)

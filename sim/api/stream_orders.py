@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from sim.api.acting import visible_accounts
 from sim.api.exchange_messages import cancel_reject_message, execution_message, order_message
-from sim.api.stream_feed import Desk, Feed, Stream, Topic, own_accounts
+from sim.api.stream_feed import Desk, Feed, Stream, Topic, Topics
 from sim.api.stream_rules import BATCH
 from sim.api.stream_wire import encoded, nesting, part
 from sim.core.events import CancelRejected, Event, Executed
@@ -33,7 +34,7 @@ class OrderStream(Stream):
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         super().__init__(feed, admitted)
         request: wire.CreateOrderSubscriptionRequest = admitted.request
-        self.accounts = own_accounts(admitted.caller, request.accounts)
+        self.accounts = visible_accounts(admitted.caller, request.accounts)
         self.symbols = frozenset(request.symbols)
         self.snapshot_only = request.snapshot_only
         self.signature = b""
@@ -43,9 +44,11 @@ class OrderStream(Stream):
 class OrderFeed(Feed):
     """Order streams by account."""
 
+    scoped = True
+
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._topics: dict[str, Topic] = {}
+        self._topics: Topics[str, OrderStream] = Topics()
         self._waiting: dict[int, OrderStream] = {}
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
@@ -59,7 +62,7 @@ class OrderFeed(Feed):
         exchange = self.desk.exchange
         mine.signature = part(_Response, session_id=exchange.ctx.ids.uuid("session"))
         for account in mine.accounts:
-            self._topics.setdefault(account, Topic()).add(mine)
+            self._topics.join(account, mine)
         orders = exchange.trading.orders.open_of(mine.accounts, mine.symbols)
         for first in range(0, len(orders) or 1, BATCH):
             snapshot = wire.CreateOrderSubscriptionResponse_Snapshot(orders=[order_message(order) for order in orders[first : first + BATCH]])
@@ -70,10 +73,7 @@ class OrderFeed(Feed):
     def forget(self, stream: Stream) -> None:
         mine = cast(OrderStream, stream)
         for account in mine.accounts:
-            topic = self._topics[account]
-            del topic[mine.id]
-            if not topic:
-                del self._topics[account]
+            self._topics.leave(account, mine)
         self._waiting.pop(mine.id, None)
 
     def heartbeat(self, stream: Stream) -> bytes:
@@ -92,12 +92,11 @@ class OrderFeed(Feed):
             self._tell(topic, event.symbol, _in_cancel_reject(encoded(cancel_reject_message(event))))
             self.flush()
 
-    def _tell(self, topic: Topic, symbol: str, update: bytes) -> None:
+    def _tell(self, topic: Topic[OrderStream], symbol: str, update: bytes) -> None:
         for stream in topic.values():
-            mine = cast(OrderStream, stream)
-            if not mine.symbols or symbol in mine.symbols:
-                mine.pending.append(update)
-                self._waiting[mine.id] = mine
+            if not stream.symbols or symbol in stream.symbols:
+                stream.pending.append(update)
+                self._waiting[stream.id] = stream
 
     def flush(self) -> None:
         if not self._waiting:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
+from sim.api.acting import visible_accounts
 from sim.api.exchange_messages import position_message
-from sim.api.stream_feed import Desk, Feed, Stream, Topic, own_accounts
+from sim.api.stream_feed import Desk, Feed, Stream, Topics
 from sim.api.stream_replay import ReplayFeed
 from sim.api.stream_rules import BATCH
 from sim.api.stream_wire import encoded, nesting, part
@@ -64,17 +65,17 @@ class PositionChangeFeed(ReplayFeed[Standing]):
         super().flush()
 
     def place(self) -> Place:
-        return Place(len(self._positions.history), self.desk.now)
+        return Place(len(self._history), self.desk.now)
 
     def place_at(self, at: Instant) -> Place:
-        return Place(next((seq for seq, row in enumerate(self._positions.history) if row.at >= at), len(self._positions.history)), at)
+        return Place(next((seq for seq, row in enumerate(self._history) if row.at >= at), len(self._history)), at)
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Standing]]:
         """The ledger is read from its beginning, because a row alone does not say what was bought and sold so far."""
         accounts = frozenset(self.accounts_of(firm))
         standings: dict[tuple[str, str], Position] = {}
         told: dict[tuple[str, str], Standing] = {}
-        history = self._positions.history
+        history = self._history
         for seq, row in enumerate(history):
             if told and row.at != history[seq - 1].at:
                 yield from _closed(told, Place(seq, history[seq - 1].at))
@@ -106,6 +107,11 @@ class PositionChangeFeed(ReplayFeed[Standing]):
     @property
     def _positions(self) -> Positions:
         return self.desk.exchange.trading.positions
+
+    @property
+    def _history(self) -> Sequence[PositionChanged]:
+        """Every row of the position ledger, oldest first."""
+        return self._positions.save().rows
 
 
 def _after(before: Position | None, row: PositionChanged) -> Position:
@@ -144,16 +150,18 @@ class PositionStream(Stream):
 
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         super().__init__(feed, admitted)
-        self.accounts = own_accounts(admitted.caller, admitted.request.accounts)
+        self.accounts = visible_accounts(admitted.caller, admitted.request.accounts)
 
 
 class PositionFeed(Feed):
     """Position streams by account."""
 
+    scoped = True
+
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._topics: dict[str, Topic] = {}
-        self._changed: dict[tuple[str, str], PositionChanged] = {}
+        self._topics: Topics[str, PositionStream] = Topics()
+        self._changed: dict[tuple[str, str], None] = {}
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
         return {PositionChanged: self._position_changed}
@@ -165,31 +173,29 @@ class PositionFeed(Feed):
         mine = cast(PositionStream, stream)
         positions: list[Position] = []
         for account in mine.accounts:
-            self._topics.setdefault(account, Topic()).add(mine)
+            self._topics.join(account, mine)
             positions += self.desk.exchange.trading.positions.of(account)
         for first in range(0, len(positions) or 1, BATCH):
             snapshot = wire.CreatePositionSubscriptionResponse_Snapshot(positions=self._messages(positions[first : first + BATCH]))
             self.desk.outbox.send(mine, part(_Response, snapshot=snapshot))
 
     def forget(self, stream: Stream) -> None:
-        for account in cast(PositionStream, stream).accounts:
-            topic = self._topics[account]
-            del topic[stream.id]
-            if not topic:
-                del self._topics[account]
+        mine = cast(PositionStream, stream)
+        for account in mine.accounts:
+            self._topics.leave(account, mine)
 
     def heartbeat(self, stream: Stream) -> bytes:
         return part(_Response, heartbeat=wire.Heartbeat())
 
     def _position_changed(self, event: PositionChanged) -> None:
         if event.account in self._topics:
-            self._changed[event.account, event.symbol] = event
+            self._changed[event.account, event.symbol] = None
 
     def flush(self) -> None:
         if not self._changed:
             return
         changed, self._changed = self._changed, {}
-        for (account, symbol), _ in changed.items():
+        for account, symbol in changed:
             position = self.desk.exchange.trading.positions.get(account, symbol)
             topic = self._topics.get(account)
             if position is not None and topic is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
-from sim.api.stream_feed import Desk, Feed, Stream, Topic
+from sim.api.stream_feed import Desk, Feed, Stream, Topics
 from sim.api.stream_rules import BATCH, RESUME_TOKEN_LIFETIME
 from sim.api.stream_wire import nesting
 from sim.core.refusals import InvalidRequest, PermissionDenied
@@ -43,10 +43,11 @@ class ReplayFeed(Feed, Generic[R]):
 
     response: ClassVar[type[Message]]
     rows_field: ClassVar[str]
+    scoped = True
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._topics: dict[str, Topic] = {}
+        self._topics: Topics[str, ReplayStream] = Topics()
         self._waiting: dict[int, ReplayStream] = {}
         self._in_token = nesting(self.response, "resume_token")
         self._in_rows = nesting(self.response, self.rows_field)
@@ -94,7 +95,7 @@ class ReplayFeed(Feed, Generic[R]):
 
     def begin(self, stream: Stream) -> None:
         mine = cast(ReplayStream, stream)
-        self._topics.setdefault(mine.firm, Topic()).add(mine)
+        self._topics.join(mine.firm, mine)
         if mine.after is not None:
             self._replay(mine, mine.after)
 
@@ -113,10 +114,7 @@ class ReplayFeed(Feed, Generic[R]):
 
     def forget(self, stream: Stream) -> None:
         mine = cast(ReplayStream, stream)
-        topic = self._topics[mine.firm]
-        del topic[mine.id]
-        if not topic:
-            del self._topics[mine.firm]
+        self._topics.leave(mine.firm, mine)
         self._waiting.pop(mine.id, None)
 
     def heartbeat(self, stream: Stream) -> bytes:
@@ -132,11 +130,10 @@ class ReplayFeed(Feed, Generic[R]):
         symbol = self.symbol_of(row)
         found = b""
         for stream in topic.values():
-            mine = cast(ReplayStream, stream)
-            if not mine.symbols or symbol in mine.symbols:
+            if not stream.symbols or symbol in stream.symbols:
                 found = found or self._in_rows(self.encode(firm, row))
-                mine.pending.append(found)
-                self._waiting[mine.id] = mine
+                stream.pending.append(found)
+                self._waiting[stream.id] = stream
 
     def flush(self) -> None:
         if not self._waiting:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.kernel.instants import HOUR, MINUTE, NS_PER_MS, Span, days, parse_instant, seconds
+from sim.kernel.instants import HOUR, MINUTE, NS_PER_MS, Span, days, seconds
 
 # A sign of life at least this often on every stream (S5: the cadence is unpublished; clients call 75 s to 180 s of silence dead).
 HEARTBEAT_EVERY: Span = seconds(30)
@@ -20,12 +20,10 @@ MARKET_DATA_SYMBOLS_MAX = 1000  # per subscription (S8)
 MARKET_DATA_DEPTH = 10  # levels per side when a request names none (S8)
 ACK_SYMBOLS_MAX = 1000  # beyond, an acknowledgement gives counts only (S10)
 
-# Balances and positions from before this instant cannot be replayed (P24).
-LEDGER_FLOOR = parse_instant("2026-05-01T00:00:00Z")
-
 # Rows in one message of a snapshot or a replay: about 200 KB of orders, well within the 4 MiB that gRPC clients accept by default.
 BATCH = 500
 
 SLUGS_MAX = 100  # per WebSocket subscription (S16)
 SUBSCRIPTIONS_MAX = 10  # per WebSocket connection (S16)
-FRAME_BYTES_MAX = 1 << 20  # what WebSocket clients accept at most (S16)
+# WebSocket clients accept 1 MiB a frame (S16); a retail order with its market's texts takes some 2 KB.
+ORDERS_PER_FRAME = 200

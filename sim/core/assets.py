@@ -11,6 +11,7 @@ from bisect import bisect_left, insort_right
 from typing import TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sim.core.context import Context
 from sim.core.index_process import DAY, MINUTE, PART, IndexProcess, Ohlc
@@ -177,10 +178,11 @@ class Assets:
         self._tickers: dict[str, Ticker] = {}
 
     def add(self, asset: Asset) -> None:
-        """Let an asset be known. ValueError says what is wrong with it."""
+        """Let an asset be known; its terms are copied. ValueError says what is wrong with them."""
         wrong = asset.problems()
         if wrong:
             raise ValueError("; ".join(wrong))
+        asset = replace(asset, by_hand=list(asset.by_hand))
         self._assets[asset.id] = asset
         self._tickers[asset.id] = Ticker(asset, self._ctx.entropy.key(f"asset.{asset.id}"))
 
@@ -208,11 +210,11 @@ class Assets:
             raise InvalidRequest("a tick has a price above zero and lies not in the future", remedy="advance the clock first")
         asset = self._assets.get(asset_id)
         if asset is None:
-            asset = Asset(id=asset_id)
             try:
-                self.add(asset)
+                self.add(Asset(id=asset_id))
             except ValueError as wrong:
                 raise InvalidRequest(str(wrong), remedy="crypto:btc, for example") from None
+            asset = self._assets[asset_id]
         insort_right(asset.by_hand, (when, units), key=lambda tick: tick[0])
         return asset
 

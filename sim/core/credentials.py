@@ -134,23 +134,9 @@ class Credentials:
             raise OAuthRefusal("access_denied", 403, "audience is not this environment's API", remedy=f"send audience={self.environment.audience}")
         return self._grant(firm)
 
-    def token(self, fingerprint: str) -> IssuedToken | None:
+    def token(self, name: str) -> IssuedToken | None:
         """The token of a fingerprint, in force or expired; None when it is unknown."""
-        return self._state.tokens.get(fingerprint)
-
-    def authenticate(self, token: str, now: Instant) -> IssuedToken:
-        """What the token of a fingerprint allows now. Unauthenticated when it is unknown here or has expired."""
-        found = self._state.tokens.get(token)
-        if found is not None and now < found.expires:
-            return found
-        if found is None:
-            raise Unauthenticated(rule="S5.1-4", remedy="this token was not issued here: wrong environment, or from before a reset; get a new one")
-        raise Unauthenticated(rule="S5.1-4", remedy="the token has expired; get a new one before its expires_in has passed")
-
-    def firm_of(self, token: str) -> Firm | None:
-        """The firm a token was issued to, whether or not it has expired."""
-        found = self._state.tokens.get(token)
-        return self._firms.require(found.firm) if found else None
+        return self._state.tokens.get(name)
 
     def _check_form(self, request: TokenRequest) -> None:
         if request.grant_type != GRANT_TYPE:

@@ -19,7 +19,9 @@ from sim.core.firms import Firms, FirmsState
 from sim.core.games import Game, Games
 from sim.core.instruments import Instrument, Instruments
 from sim.core.kyc import Kyc, KycState
+from sim.core.incentives import Incentives, IncentivesState
 from sim.core.maintenance import Maintenance, MaintenanceState
+from sim.core.partners import Partners, PartnersState
 from sim.core.rate_limits import RateLimits, RateLimitsState
 from sim.core.trading import Trading, TradingState
 from sim.core.vocabulary import InstrumentState
@@ -51,6 +53,8 @@ class State(Struct):
     faults: FaultsState
     assets: list[Asset]
     games: dict[str, Game]
+    incentives: IncentivesState
+    partners: PartnersState
     suspended: list[str]
 
 
@@ -74,6 +78,8 @@ class Exchange:
         self._suspended: list[str] = []
         self.assets = Assets(ctx)
         self.games = Games(ctx)
+        self.incentives = Incentives(ctx)
+        self.partners = Partners(ctx, self.firms, self.trading)
         self.reference: Reference
         self.published = 0
         self._told = 0
@@ -167,6 +173,8 @@ class Exchange:
             faults=self.faults.save(),
             assets=self.assets.save(),
             games=self.games.save(),
+            incentives=self.incentives.save(),
+            partners=self.partners.save(),
             suspended=self._suspended,
         )
 
@@ -190,5 +198,7 @@ class Exchange:
         self.faults.load(state.faults)
         self.assets.load(state.assets)
         self.games.load(state.games)
+        self.incentives.load(state.incentives)
+        self.partners.load(state.partners)
         self._suspended = list(state.suspended)
         self.take_events()

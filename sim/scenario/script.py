@@ -141,9 +141,9 @@ class Script:
         if not step.as_:
             return NOBODY, None
         firms = self._sim.exchange.firms
-        user = self._sim.world.parties.user(step.as_)
+        user = self._sim.world.parties.user(step.as_) or firms.user(step.as_)
         if user is not None:
-            return Sealed("script", user.firm), user.name
+            return Sealed("script", user.name.partition("/users/")[0]), user.name
         if any(firm.name == step.as_ for firm in firms.all()):
             return Sealed("script", step.as_), None
         for key in firms.api_keys():

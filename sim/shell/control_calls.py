@@ -126,9 +126,9 @@ async def read_requests(host: Host, call: Call) -> object:
     query = call.query
     return {
         "requests": host.simulation.requests(
-            operation=query.get("operation") or None,
-            status=_integer("status", query["status"]) if query.get("status") else None,
-            caller=query.get("caller") or None,
+            operation=query.get("operation", ""),
+            status=_integer("status", query.get("status") or "0"),
+            caller=query.get("caller", ""),
             since=_since(call),
         )
     }
@@ -154,13 +154,15 @@ async def read_state(host: Host, call: Call) -> object:
 
 
 async def read_catalogue(host: Host, call: Call) -> object:
-    kinds = ("operations", "quirks", "faults", "assumptions")
-    return {kind: host.simulation.catalogue(kind) for kind in kinds}
+    from sim.catalogues import rows
+
+    return {kind: rows(kind, host.simulation) for kind in ("operations", "quirks", "faults", "assumptions")}
 
 
 async def read_catalogue_of(host: Host, call: Call) -> object:
-    kind = call.path["kind"]
-    return {kind: host.simulation.catalogue(kind)}
+    from sim.catalogues import rows
+
+    return {call.path["kind"]: rows(call.path["kind"], host.simulation)}
 
 
 async def read_metrics(host: Host, call: Call) -> object:

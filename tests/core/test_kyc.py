@@ -278,9 +278,8 @@ def test_a_bad_address_is_named(name: str, value: str) -> None:
 
 def test_every_bad_field_is_named_at_once() -> None:
     names = [text.partition(":")[0] for text in problems(KycApplication(), START)]
-    assert names == [
-        "external_id", "ssn", "first_name", "last_name", "date_of_birth", "email", "phone_number", "address", "agreement.version", "agreement.signed_at", "ip_address",
-    ]  # fmt: skip
+    person_fields = ["external_id", "ssn", "first_name", "last_name", "date_of_birth", "email", "phone_number"]
+    assert names == [*person_fields, "address", "agreement.version", "agreement.signed_at", "ip_address"]
 
 
 def test_a_sealed_ssn_is_as_good_as_nine_digits(bench: Bench) -> None:

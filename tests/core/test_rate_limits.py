@@ -45,7 +45,10 @@ def allowed(limits: RateLimits, names: tuple[str, ...], tries: int, method: str 
     return passed
 
 
-@pytest.mark.parametrize(("name", "burst"), [("retail", 20), ("public", 20), ("incentives", 5), ("search_reports", 12), ("trade_stats", 60), ("list_symbols", 6)])
+BURSTS = [("retail", 20), ("public", 20), ("incentives", 5), ("search_reports", 12), ("trade_stats", 60), ("list_symbols", 6)]
+
+
+@pytest.mark.parametrize(("name", "burst"), BURSTS)
 def test_a_bucket_holds_its_period_at_once_and_refills_steadily(name: str, burst: int) -> None:
     ctx, limits = make()
     assert allowed(limits, (name,), burst + 5) == burst
@@ -106,7 +109,7 @@ def test_after_retry_after_a_call_passes(tries: int, name: str) -> None:
 
 
 def test_a_refused_call_costs_nothing_on_either_rung() -> None:
-    ctx, limits = make()
+    _, limits = make()
     names = ("exchange_rest", "list_symbols")
     assert allowed(limits, names, 100) == 6
     (exchange, symbols) = limits.usage()
@@ -147,10 +150,18 @@ def test_the_text_names_method_rung_and_wait_and_the_header_is_rounded_up() -> N
     assert refused.value.rung == "endpoint"
 
 
-@pytest.mark.parametrize(
-    ("span", "text"),
-    [(4_200_000_000, "4.2s"), (100_000_000, "100ms"), (1_500, "1.5µs"), (7, "7ns"), (60 * NS_PER_S, "1m0s"), (3_661 * NS_PER_S, "1h1m1s"), (90_500_000_000, "1m30.5s")],
-)
+DURATIONS = [
+    (7, "7ns"),
+    (1_500, "1.5µs"),
+    (100 * NS_PER_MS, "100ms"),
+    (4_200 * NS_PER_MS, "4.2s"),
+    (60 * NS_PER_S, "1m0s"),
+    (90_500 * NS_PER_MS, "1m30.5s"),
+    (3_661 * NS_PER_S, "1h1m1s"),
+]
+
+
+@pytest.mark.parametrize(("span", "text"), DURATIONS)
 def test_durations_are_written_as_go_writes_them(span: int, text: str) -> None:
     assert go_duration(span) == text
 

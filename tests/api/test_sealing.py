@@ -1,0 +1,398 @@
+"""The door: what is found about credentials and secrets, and what is journalled instead of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from urllib.parse import parse_qsl, urlencode
+
+import jwt
+import msgspec
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.api.sealing import SEALED, api_key, bearer, seal_body, seal_fields, seal_open, seal_rest, seal_rpc, seal_text, without_nonce
+from sim.api.traffic import NOBODY, RestCall, Sealed
+from sim.core.context import Context
+from sim.core.credentials import Credentials, fingerprint
+from sim.core.firms import ApiKey, Firm, Firms
+from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, days, parse_instant, seconds
+from sim.settings import Settings
+
+START = parse_instant("2026-09-08T18:00:00Z")
+AUDIENCE = "https://api.sandbox.test"
+TOKEN_URL = "http://127.0.0.1:18083/oauth/token"
+
+
+@lru_cache(maxsize=2)
+def rsa_key(which: int) -> RSAPrivateKey:
+    return generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def public_pem(key: RSAPrivateKey) -> str:
+    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+RETAIL = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+
+
+class Exchange:
+    """The parts of an exchange that the door reads."""
+
+    def __init__(self) -> None:
+        self.ctx = Context(seed=7, now=START)
+        self.firms = Firms(
+            self.ctx,
+            [
+                Firm(name="firms/Acme", client_id="client-acme", public_key_pem=public_pem(rsa_key(0))),
+                Firm(name="firms/Far", client_id="client-far", public_key_pem=public_pem(rsa_key(0)), environment="elsewhere"),
+            ],
+            [
+                ApiKey(key_id="k1", public_key=RETAIL.public_key().public_bytes_raw(), account="retail/1"),
+                ApiKey(key_id="k2", public_key=RETAIL.public_key().public_bytes_raw(), account="retail/2", environment="elsewhere"),
+            ],
+        )
+        self.credentials = Credentials(self.ctx, self.firms)
+
+
+@dataclass
+class House:
+    """What the door needs of a simulation."""
+
+    exchange: Exchange = field(default_factory=Exchange)
+    settings: Settings = field(default_factory=lambda: Settings(token_url=TOKEN_URL))
+    vault: dict[str, bytes] = field(default_factory=dict)
+
+
+@pytest.fixture
+def house() -> House:
+    return House()
+
+
+# ---- bearer tokens
+
+
+def test_a_bearer_token_is_named_by_its_fingerprint_and_never_shown() -> None:
+    sealed = bearer("Bearer aaa.bbb.ccc")
+    assert sealed == Sealed("bearer", fingerprint("aaa.bbb.ccc"))
+    assert b"aaa.bbb" not in msgspec.json.encode(sealed)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (None, NOBODY),
+        ("", NOBODY),
+        ("bearer aaa.bbb.ccc", Sealed("bearer", fingerprint("aaa.bbb.ccc"))),
+        ("Basic aaa", Sealed("bearer", problem="scheme")),
+        ("Bearer", Sealed("bearer", problem="malformed")),
+        ("Bearer not a token", Sealed("bearer", problem="malformed")),
+    ],
+)
+def test_authorization_headers(header: str | None, expected: Sealed) -> None:
+    assert bearer(header) == expected
+
+
+def test_rpcs_and_streams_are_sealed_alike(house: House) -> None:
+    metadata = {"authorization": "Bearer a.b.c", "x-participant-id": "firms/Acme/users/u"}
+    call = seal_rpc(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
+    stream = seal_open(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
+    assert (call.credential, call.participant) == (bearer("Bearer a.b.c"), "firms/Acme/users/u")
+    assert (stream.credential, stream.participant, stream.web_socket) == (call.credential, call.participant, False)
+
+
+# ---- retail signatures
+
+
+def signed(text: str, at: Instant = START, key_id: str = "k1") -> dict[str, str]:
+    timestamp = str(at // NS_PER_MS)
+    signature = base64.b64encode(RETAIL.sign(f"{timestamp}{text}".encode())).decode()
+    return {"x-pm-access-key": key_id, "x-pm-timestamp": timestamp, "x-pm-signature": signature}
+
+
+@pytest.mark.parametrize("text", ["GET/v1/orders/open", "GET/v1/orders/open?limit=5"])
+def test_a_signature_covers_the_path_with_or_without_its_query(house: House, text: str) -> None:
+    assert api_key(house, "get", "/v1/orders/open", "limit=5", signed(text), None) == Sealed("api_key", "k1")
+
+
+GOOD = signed("GET/v1/x")
+BAD_REQUESTS: list[tuple[dict[str, str], str]] = [
+    ({"x-pm-access-key": ""}, "missing_key"),
+    ({"x-pm-timestamp": ""}, "missing_timestamp"),
+    ({"x-pm-signature": ""}, "missing_signature"),
+    ({"x-pm-timestamp": "soon"}, "timestamp"),
+    ({"x-pm-timestamp": "-5"}, "timestamp"),
+    ({"x-pm-timestamp": "٣"}, "timestamp"),
+    ({"x-pm-timestamp": "9" * 40}, "timestamp"),
+    (signed("GET/v1/x", START - seconds(30) - NS_PER_MS), "stale"),
+    (signed("GET/v1/x", START + seconds(30) + NS_PER_MS), "stale"),
+    ({"x-pm-access-key": "k9"}, "unknown_key"),
+    ({"x-pm-access-key": "k2"}, "unknown_key"),
+    ({"x-pm-signature": "!!!"}, "encoding"),
+    ({"x-pm-signature": base64.b64encode(bytes(63)).decode()}, "encoding"),
+    ({"x-pm-signature": base64.b64encode(bytes(64)).decode()}, "signature"),
+    (signed("POST/v1/x"), "signature"),
+    (signed("GET/v1/y"), "signature"),
+]
+
+
+@pytest.mark.parametrize(("change", "problem"), BAD_REQUESTS)
+def test_what_is_wrong_with_a_signed_request(house: House, change: dict[str, str], problem: str) -> None:
+    assert api_key(house, "GET", "/v1/x", "", GOOD | change, None).problem == problem
+
+
+def test_thirty_seconds_either_way_are_tolerated(house: House) -> None:
+    for at in (START - seconds(30), START + seconds(30)):
+        assert api_key(house, "GET", "/v1/x", "", signed("GET/v1/x", at), None).problem == ""
+
+
+def test_no_headers_at_all_are_nobody(house: House) -> None:
+    assert api_key(house, "GET", "/v1/x", "", {}, None) == NOBODY
+
+
+def test_a_web_socket_handshake_is_signed_as_get_of_its_path(house: House) -> None:
+    sealed = seal_open(house, "/v1/ws/private", signed("GET/v1/ws/private"), b"", "peer", None, web_socket=True)
+    assert sealed.credential == Sealed("api_key", "k1")
+
+
+CLOCKS = [("either", 0, True), ("either", 90, True), ("virtual", 90, False), ("wall", 90, True), ("wall", 0, False), ("virtual", 0, True)]
+
+
+@pytest.mark.parametrize("where", ["settings", "assumption"])
+@pytest.mark.parametrize(("clock", "signed_days_ahead", "fresh"), CLOCKS)
+def test_whose_clock_counts_is_a_choice(where: str, clock: str, signed_days_ahead: int, fresh: bool) -> None:
+    house = House()
+    if where == "settings":
+        house.settings = msgspec.convert({"client_clock": clock}, Settings)
+    else:
+        house.exchange.ctx.assumptions.change("auth.client_clock", clock)
+    wall = START + days(90)
+    headers = signed("GET/v1/x", START + days(signed_days_ahead))
+    assert (api_key(house, "GET", "/v1/x", "", headers, wall).problem == "") is fresh
+
+
+# ---- token requests
+
+
+def assertion(
+    key: RSAPrivateKey | None = None, algorithm: str = "RS256", at: Instant = START, headers: dict[str, object] | None = None, **claims: object
+) -> str:
+    now = at // NS_PER_S
+    content = {"iss": "client-acme", "sub": "client-acme", "aud": TOKEN_URL, "iat": now, "exp": now + 240, "jti": "j1"} | claims
+    content = {name: value for name, value in content.items() if value is not None}
+    return jwt.encode(content, key or rsa_key(0), algorithm=algorithm, headers=headers)
+
+
+def token_call(house: House, signed_assertion: str, *, form: bool = True, wall: Instant | None = None, host: str = "127.0.0.1:5", **fields: str) -> RestCall:
+    content = {
+        "grant_type": "client_credentials",
+        "client_id": "client-acme",
+        "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        "client_assertion": signed_assertion,
+        "audience": AUDIENCE,
+    } | fields
+    body = urlencode(content).encode() if form else json.dumps(content).encode()
+    content_type = "application/x-www-form-urlencoded; charset=utf-8" if form else "application/json"
+    headers = {"host": host, "content-type": content_type}
+    return seal_rest(house, "auth", "POST", "/oauth/token", "", headers, body, "peer", wall)
+
+
+@pytest.mark.parametrize("form", [True, False])
+def test_a_good_assertion_becomes_a_finding(house: House, form: bool) -> None:
+    text = assertion()
+    call = token_call(house, text, form=form)
+    assert (call.credential.kind, call.credential.key, call.credential.problem) == ("assertion", "client-acme", "")
+    assert call.credential.claims == {"audience": "known"}
+    assert len(call.credential.nonce) == 32
+    assert call.form is form
+    fields = dict(parse_qsl(call.body)) if form else json.loads(call.body)
+    assert fields["client_assertion"] == "sealed"
+    assert fields["audience"] == AUDIENCE
+    assert text.encode() not in msgspec.json.encode(call)
+
+
+def test_a_nonce_names_client_and_jti_and_is_kept_out_of_the_digest(house: House) -> None:
+    first = token_call(house, assertion())
+    again = token_call(house, assertion(at=START + seconds(1)))
+    other = token_call(house, assertion(jti="j2"))
+    assert first.credential.nonce == again.credential.nonce != other.credential.nonce
+    assert without_nonce(first) == without_nonce(other)
+
+
+AUDIENCES: list[object] = [TOKEN_URL, TOKEN_URL + "/", AUDIENCE, AUDIENCE + "/", "http://127.0.0.1:5/oauth/token", ["https://x.test", AUDIENCE]]
+
+
+@pytest.mark.parametrize("aud", AUDIENCES)
+def test_both_stated_audiences_are_accepted_as_text_or_list(house: House, aud: object) -> None:
+    assert token_call(house, assertion(aud=aud)).credential.problem == ""
+
+
+def test_an_address_of_the_api_is_known_and_replaced_by_the_environments_name(house: House) -> None:
+    house.exchange.credentials.addresses = ("http://127.0.0.1:49152",)
+    call = token_call(house, assertion(aud="http://127.0.0.1:49152"), audience="http://127.0.0.1:49152/")
+    assert call.credential.problem == ""
+    assert dict(parse_qsl(call.body))["audience"] == AUDIENCE
+    foreign = token_call(house, assertion(), audience="https://api.elsewhere.test")
+    assert foreign.credential.claims == {"audience": "other"}
+    assert dict(parse_qsl(foreign.body))["audience"] == "https://api.elsewhere.test"
+
+
+def raw_jwt(header: dict[str, object], signature: bytes = b"x") -> str:
+    parts = (json.dumps(header).encode(), json.dumps({"iss": "client-acme", "sub": "client-acme"}).encode(), signature)
+    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
+
+
+def hs256_with_public_key() -> str:
+    # PyJWT refuses to make this forgery, so it is made by hand.
+    import hmac
+
+    head = raw_jwt({"alg": "HS256", "typ": "JWT"}).rpartition(".")[0]
+    digest = hmac.digest(public_pem(rsa_key(0)).encode(), head.encode(), "sha256")
+    return f"{head}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
+
+
+BAD_ASSERTIONS: list[tuple[Callable[[], str], str]] = [
+    (lambda: "", "missing"),
+    (lambda: "abc", "malformed"),
+    (lambda: "a.b.c", "malformed"),
+    (lambda: assertion() + ".x", "malformed"),
+    (lambda: assertion()[:-3] + "!!!", "malformed"),
+    (lambda: raw_jwt({"alg": "none"}), "algorithm"),
+    (lambda: raw_jwt({"alg": "none"}, b""), "algorithm"),
+    (hs256_with_public_key, "algorithm"),
+    (lambda: assertion(algorithm="RS512"), "algorithm"),
+    (lambda: assertion(algorithm="PS256"), "algorithm"),
+    (lambda: assertion(headers={"crit": ["b64"], "b64": True}), "algorithm"),
+    (lambda: assertion(iss="nobody"), "unknown_client"),
+    (lambda: assertion(iss=None), "unknown_client"),
+    (lambda: assertion(iss="client-far", sub="client-far"), "environment"),
+    (lambda: assertion(rsa_key(1)), "signature"),
+    (lambda: assertion(sub="client-other"), "subject"),
+    (lambda: assertion(aud="https://elsewhere.test"), "audience"),
+    (lambda: assertion(aud=None), "audience"),
+    (lambda: assertion(jti=None), "claims"),
+    (lambda: assertion(jti=""), "claims"),
+    (lambda: assertion(iat=None), "claims"),
+    (lambda: assertion(exp=None), "claims"),
+    (lambda: assertion(exp=START // NS_PER_S + 301), "lifetime"),
+    (lambda: assertion(exp=START // NS_PER_S), "lifetime"),
+    (lambda: assertion(at=START - seconds(240)), "expired"),
+    (lambda: assertion(at=START + seconds(61)), "early"),
+    (lambda: assertion(nbf=START // NS_PER_S + 100), "early"),
+]
+
+
+@pytest.mark.parametrize(("make", "problem"), BAD_ASSERTIONS)
+def test_what_is_wrong_with_an_assertion(house: House, make: Callable[[], str], problem: str) -> None:
+    credential = token_call(house, make()).credential
+    assert credential.problem == problem
+    assert credential.nonce == ""
+
+
+def test_the_key_id_header_is_ignored_and_five_minutes_are_the_most(house: House) -> None:
+    assert token_call(house, assertion(headers={"kid": "whatever"})).credential.problem == ""
+    assert token_call(house, assertion(exp=START // NS_PER_S + 300)).credential.problem == ""
+
+
+def test_a_client_on_the_wall_clock_is_fresh_in_any_virtual_month(house: House) -> None:
+    wall = START - days(100)
+    assert token_call(house, assertion(at=wall), wall=wall).credential.problem == ""
+    assert token_call(house, assertion(at=wall)).credential.problem == "expired"
+
+
+def test_the_finding_is_the_same_whatever_the_wall_date(house: House) -> None:
+    calls = [token_call(house, assertion(at=wall), wall=wall) for wall in (START, START - days(100), START + days(1000))]
+    assert len({msgspec.json.encode(without_nonce(call)) for call in calls}) == 1
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_no_token_request_breaks_the_door(body: bytes, form: bool) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded" if form else "application/json"}
+    call = seal_rest(House(), "auth", "POST", "/oauth/token", "", headers, body, "peer", None)
+    assert call.credential.kind in ("none", "assertion")
+
+
+@given(st.text(alphabet="abcXYZ019-_.= {}", max_size=80))
+def test_no_assertion_text_breaks_the_door(text: str) -> None:
+    assert token_call(House(), text).credential.problem in ("missing", "malformed", "algorithm")
+
+
+# ---- secrets in bodies
+
+KEY = b"k" * 32
+SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
+SHAPES = [("123456789", "d9"), ("123-45-6789", "x11"), ("", ""), (SECRET, "w32"), ("whsec_short", "x11"), ("١٢٣", "x3")]
+
+
+@pytest.mark.parametrize(("value", "shape"), SHAPES)
+def test_a_sealed_text_keeps_the_shape_that_validation_asks_for(value: str, shape: str) -> None:
+    sealed = seal_text(value, KEY, {})
+    assert sealed.split(":")[1:2] == ([shape] if shape else [])
+    assert bool(SEALED.fullmatch(sealed)) is bool(shape)
+
+
+@given(st.text(max_size=60))
+def test_sealing_is_stable_idempotent_and_hides_the_text(value: str) -> None:
+    sealed = seal_text(value, KEY, {})
+    assert seal_text(value, KEY, {}) == sealed
+    assert seal_text(sealed, KEY, {}) == sealed
+    if len(value) > 4 and not SEALED.fullmatch(value):
+        assert value not in sealed
+
+
+def test_another_key_gives_another_fingerprint() -> None:
+    assert seal_text("123456789", KEY, {}) != seal_text("123456789", b"j" * 32, {})
+
+
+def test_only_the_vault_knows_a_signing_key(house: House) -> None:
+    body = json.dumps({"webhook_url": "http://127.0.0.1:1/", "signing_secret": SECRET}).encode()
+    call = seal_rest(house, "exchange", "POST", "/v1/kyc/webhook", "", {}, body, "peer", None)
+    sealed = json.loads(call.body)["signing_secret"]
+    assert house.vault == {sealed: bytes(range(32))}
+    assert SECRET.removeprefix("whsec_") not in call.body
+
+
+@pytest.mark.parametrize("path", ["/v1/kyc/start", "/v1/kyc/start/", "/v1/kyc/%73tart"])
+def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(house: House, path: str) -> None:
+    body = b'{"ssn": "123456789", "first_name": "Ada", "s\\u0073n": "987654321"}'
+    call = seal_rest(house, "exchange", "POST", path, "", {}, body, "peer", None)
+    assert "123456789" not in call.body
+    assert "987654321" not in call.body
+    assert json.loads(call.body)["first_name"] == "Ada"
+    assert json.loads(call.body)["ssn"].startswith("sealed:d9:")
+
+
+def test_other_bodies_pass_unchanged_and_bytes_stay_bytes(house: House) -> None:
+    text = b'{ "ssn" : "123456789" }'
+    assert seal_rest(house, "exchange", "POST", "/v1/trading/orders", "", {}, text, "peer", None).body == text.decode()
+    raw = seal_rest(house, "retail", "POST", "/v1/orders", "", {}, b"\xff\xfe", "peer", None)
+    assert (raw.body, raw.binary) == ("", b"\xff\xfe")
+
+
+@pytest.mark.parametrize("body", [b'{"ssn": "123456789"', b'["123456789"]', b"\xff123456789"])
+def test_a_body_that_is_no_object_is_sealed_whole_and_stays_no_json(body: bytes) -> None:
+    sealed = seal_body(body, {"ssn"}, KEY, {})
+    assert b"123456789" not in sealed
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(sealed)
+
+
+@pytest.mark.parametrize(("value", "kept"), [(123456789, 0), (1.5, 0), (True, False), ([1], []), ({"a": 1}, {}), (None, None)])
+def test_a_secret_of_a_wrong_type_keeps_only_its_type(value: object, kept: object) -> None:
+    assert seal_fields({"ssn": value}, {"ssn"}, KEY, {}) == {"ssn": kept}
+
+
+def test_every_secret_request_field_of_the_contract_lies_on_a_fixed_path() -> None:
+    from sim.api.sealing import _secret_table
+
+    table = _secret_table()
+    assert table["exchange", "/v1/kyc/start"] == {"ssn"}
+    assert table["exchange", "/v1/kyc/webhook"] == {"signing_secret", "signingSecret"}
+    assert not [path for _, path in table if "{" in path]
