@@ -77,7 +77,7 @@ class Partner:
 
     def __init__(self, http: aiohttp.ClientSession, ready: dict[str, Any]) -> None:
         self._http = http
-        self._ready = ready
+        self.ready = ready
         self.firm: dict[str, Any] = ready["firms"][0]
         self.token = ""
         self.participant = ""
@@ -96,7 +96,7 @@ class Partner:
             "client_assertion": jwt.encode(claims, Path(self.firm["private_key_path"]).read_bytes(), algorithm="RS256"),
             "audience": self.firm["audience"],
         }
-        async with self._http.post(f"{self._ready['auth']}/oauth/token", data=form) as answer:
+        async with self._http.post(f"{self.ready['auth']}/oauth/token", data=form) as answer:
             found = await answer.json()
             must(answer.status == 200, f"token: {found}")
             self.token = found["access_token"]
@@ -109,7 +109,7 @@ class Partner:
 
     async def rest(self, verb: str, path: str, **options: Any) -> Any:
         """A REST call that must succeed."""
-        async with self._http.request(verb, self._ready["exchange"] + path, headers=self.headers(), **options) as answer:
+        async with self._http.request(verb, self.ready["exchange"] + path, headers=self.headers(), **options) as answer:
             found = await answer.json()
             must(answer.status == 200, f"{verb} {path}: {answer.status} {found}")
             return found
@@ -132,7 +132,7 @@ class Partner:
 
     async def close(self) -> None:
         """Close the gRPC channel."""
-        await self._channel.close()
+        await self._channel.close(None)
 
 
 class Trader:
@@ -272,13 +272,13 @@ async def _quiet_symbol(partner: Partner, ready_symbols: list[str]) -> str:
 
 async def _trade(teller: Teller, partner: Partner, trader: Trader, account: str) -> str:
     teller.chapter("2  They trade with a retail user")
-    symbol = await _quiet_symbol(partner, partner._ready["symbols"]["open"])
+    symbol = await _quiet_symbol(partner, partner.ready["symbols"]["open"])
     instrument = (await partner.rest("GET", f"/v1/refdata/instruments/{symbol}"))["instrument"]
     price_scale, qty_scale = int(instrument["priceScale"]), max(1, int(instrument["fractionalQtyScale"]))
     orders = partner.stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest(symbols=[symbol]))
-    must((await orders.read()).snapshot is not None, "the order stream does not begin with a snapshot")
+    must(getattr(await orders.read(), "snapshot", None) is not None, "the order stream does not begin with a snapshot")
     market = partner.stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]))
-    must((await market.read()).update is not None, "the market data stream does not begin with a snapshot")
+    must(getattr(await market.read(), "update", None) is not None, "the market data stream does not begin with a snapshot")
     socket = await trader.socket("/v1/ws/markets")
     await socket.send_json({"subscribe": {"requestId": "demo", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA", "marketSlugs": [symbol]}})
     must("marketData" in await socket.receive_json(timeout=5), "the retail socket does not begin with a book")

@@ -109,6 +109,9 @@ def _acting_for(parties: Parties, caller: Caller, policy: str, header: str | Non
 
 
 def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
+    if sealed.kind == "script":
+        firm = parties.firms.require(sealed.key)
+        return Caller(plane=plane, firm=firm.name, client_id=firm.client_id, accounts=parties.firms.accounts_of(firm), scopes=firm.scopes, peer=peer)
     if sealed.kind != "bearer" or sealed.problem:
         problem = sealed.problem if sealed.kind == "bearer" else ""
         raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
@@ -118,7 +121,7 @@ def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Cal
 
 
 def _key_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
-    if sealed.kind != "api_key" or sealed.problem:
+    if sealed.kind not in ("api_key", "script") or sealed.problem:
         problem = sealed.problem if sealed.kind == "api_key" else ""
         raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[problem])
     key = parties.firms.api_key(sealed.key)

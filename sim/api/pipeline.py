@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sim.api.callers import Caller, authenticate
+from sim.api.callers import Caller, authenticate, names_of
 from sim.api.contract import Contract, Operation, Plane
 from sim.api.errors import explanation, grpc_code, http_body, http_headers, http_status
 from sim.api.handles import AnyHandler
@@ -43,6 +43,9 @@ from sim.settings import Settings
 
 # Planes that stop during maintenance (§1 item 5, rule W6): reference data, tokens and webhooks go on.
 _MAINTAINED = frozenset({"retail", "exchange"})
+
+# Unknown enum text in a filter of reference data means its zero member (exchange wire facts §0); everywhere else it is refused.
+_LENIENT = frozenset({"RefDataAPI", "RefDataSportsAPI"})
 
 
 class Admitted(Struct, kw_only=True):
@@ -109,7 +112,7 @@ class Pipeline:
             elif call.binary:
                 raise BadBody("the body is not UTF-8")
             else:
-                request = json_decoder(cls)(call.body.encode() if call.body else b"{}", ignored)
+                request = json_decoder(cls, zero_unknown_enums=match.operation.service in _LENIENT)(call.body.encode(), ignored)
             if match.path_params:
                 apply_path(request, match.path_params)
         except BadInput as wrong:
@@ -241,15 +244,8 @@ class Pipeline:
     def _inject(self, plane: str, operation: Operation | None, call: RestCall | RpcCall | StreamOpened) -> None:
         self._stage = "fault"
         if self._exchange.faults.armed:
-            self._exchange.faults.strike(plane, operation.name if operation else "", self._names(call), _symbol_of(call))
-
-    def _names(self, call: RestCall | RpcCall | StreamOpened) -> tuple[str, ...]:
-        """Every name the caller goes by, as far as it can be known before it is authenticated."""
-        names = [call.participant or "", call.credential.key, call.peer]
-        if call.credential.kind == "bearer":
-            token = self._exchange.credentials.token(call.credential.key)
-            names.append(token.firm if token else "")
-        return tuple(name for name in names if name)
+            names = names_of(self._exchange, call.credential, call.participant, call.peer)
+            self._exchange.faults.strike(plane, operation.name if operation else "", names, _symbol_of(call))
 
     def _maintenance(self, plane: str, operation: Operation | None) -> None:
         self._stage = "maintenance"

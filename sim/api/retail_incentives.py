@@ -52,7 +52,7 @@ def list_earnings(exchange: Exchange, caller: Caller, request: wire.ListEarnings
     sums: dict[tuple[str, str, str, str], int] = {}
     for reward in exchange.incentives.rewards(account_of(caller)):
         if _earned(reward, first, last, request):
-            key = reward.date, reward.symbol, reward.program_type, reward.shown_status(exchange.now)
+            key = reward.date, reward.symbol, reward.program_type, reward.status
             sums[key] = sums.get(key, 0) + reward.amount
     entries = sorted(sums.items(), key=lambda entry: entry[0][1:])
     entries.sort(key=lambda entry: entry[0][0], reverse=True)

@@ -1,7 +1,7 @@
 """Who follows which book, and the encoded books they share: common to the server stream and the bidirectional one (rules S8-S10).
 
-Their answers carry updates and heartbeats in the same fields, so one frame serves both. A book is encoded once per shape and version, and kept until it changes:
-refreshes and snapshots of a quiet book cost no encoding.
+Their answers carry updates and heartbeats in the same fields, so one frame serves both. A book is encoded once per shape and version, and kept
+until it changes: refreshes and snapshots of a quiet book cost no encoding.
 """
 
 from __future__ import annotations

@@ -27,13 +27,13 @@ _WEB_SOCKET_CODES = {Code.UNAVAILABLE: 1001, Code.INTERNAL: 1011, Code.RESOURCE_
 class Stream:
     """One open stream. Kinds of streams add what they need to remember. `session` is the identity that another stream can take (rule S6), if any."""
 
-    __slots__ = ("caller", "feed", "id", "rpc", "sent", "session", "since", "web_socket")
+    __slots__ = ("caller", "feed", "id", "operation", "rpc", "sent", "session", "since")
 
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         self.feed = feed
         self.caller: Caller = admitted.caller
         self.rpc = admitted.operation.rpc
-        self.web_socket = admitted.web_socket
+        self.operation = admitted.operation.name
         self.session: tuple[str, str, str] | None = None
         self.id = 0
         self.since: Instant = 0

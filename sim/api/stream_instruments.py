@@ -1,4 +1,7 @@
-"""CreateInstrumentStateChangeSubscription: every instrument as it stands, then each that changes state; the declared token is never filled (§6.2, rule L28)."""
+"""CreateInstrumentStateChangeSubscription: matching instruments as they are, then each when its state changes (§6.2, rule L28).
+
+Never resumable: a token is declared and stays empty, and what a request sends as one has no effect. No settlement result is carried.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +9,66 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.exchange_messages import instrument_message
-from sim.api.stream_feed import Desk, Feed, Stream, Topic
+from sim.api.stream_feed import Desk, Feed, Stream, Topics
 from sim.api.stream_rules import BATCH
-from sim.api.stream_wire import encoded
+from sim.api.stream_wire import part
 from sim.core.events import Event, StateChanged
-from sim.core.refusals import NotFound
-from sim.messages import exchange_v1 as wire
+from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResponse
 
 if TYPE_CHECKING:
     from sim.api.pipeline import Admitted
 
+# Stands for a symbol: streams that follow every instrument.
+_EVERY = ""
+
 
 class InstrumentStream(Stream):
-    """A subscription; `symbols` filters unless empty."""
+    """A subscription to instruments, all when it names none."""
 
     __slots__ = ("symbols",)
 
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         super().__init__(feed, admitted)
-        self.symbols = frozenset(admitted.request.symbols)
+        self.symbols = tuple(dict.fromkeys(admitted.request.symbols)) or (_EVERY,)
 
 
 class InstrumentFeed(Feed):
-    """State changes of instruments."""
+    """Instrument state streams by symbol."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._followers: Topic[InstrumentStream] = Topic()
+        self._topics: Topics[str, InstrumentStream] = Topics()
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
         return {StateChanged: self._state_changed}
 
     def accept(self, admitted: Admitted) -> Stream:
-        stream = InstrumentStream(self, admitted)
-        for symbol in sorted(stream.symbols):
-            if symbol not in self.desk.exchange.instruments:
-                raise NotFound(f"unknown symbol: {symbol[:80]}", rule="M2")
-        return stream
+        for symbol in admitted.request.symbols:
+            self.desk.exchange.instruments.require(symbol)
+        return InstrumentStream(self, admitted)
 
     def begin(self, stream: Stream) -> None:
         mine = cast(InstrumentStream, stream)
-        self._followers[mine.id] = mine
-        trading = self.desk.exchange.trading
-        found = [terms for terms in self.desk.exchange.instruments if not mine.symbols or terms.symbol in mine.symbols]
+        for symbol in mine.symbols:
+            self._topics.join(symbol, mine)
+        instruments, trading = self.desk.exchange.instruments, self.desk.exchange.trading
+        found = list(instruments) if mine.symbols == (_EVERY,) else [instruments.require(symbol) for symbol in mine.symbols]
         for first in range(0, len(found), BATCH):
-            rows = [instrument_message(terms, trading.state(terms.symbol)) for terms in found[first : first + BATCH]]
-            self.desk.outbox.send(mine, encoded(wire.CreateInstrumentStateChangeSubscriptionResponse(instruments=rows)))
+            page = [instrument_message(instrument, trading.state(instrument.symbol)) for instrument in found[first : first + BATCH]]
+            self.desk.outbox.send(mine, part(CreateInstrumentStateChangeSubscriptionResponse, instruments=page))
 
     def forget(self, stream: Stream) -> None:
-        del self._followers[stream.id]
+        mine = cast(InstrumentStream, stream)
+        for symbol in mine.symbols:
+            self._topics.leave(symbol, mine)
 
     def heartbeat(self, stream: Stream) -> bytes:
         return b""  # an empty list of instruments
 
     def _state_changed(self, event: StateChanged) -> None:
-        followers = [stream for stream in self._followers.values() if not stream.symbols or event.symbol in stream.symbols]
-        if followers:
-            row = instrument_message(self.desk.exchange.instruments.require(event.symbol), event.state)
-            self.desk.outbox.send_all(followers, encoded(wire.CreateInstrumentStateChangeSubscriptionResponse(instruments=[row])))
+        topics = [topic for topic in (self._topics.get(event.symbol), self._topics.get(_EVERY)) if topic is not None]
+        if topics:
+            instrument = self.desk.exchange.instruments.require(event.symbol)
+            frame = part(CreateInstrumentStateChangeSubscriptionResponse, instruments=[instrument_message(instrument, event.state)])
+            for topic in topics:
+                self.desk.outbox.send_all(topic.values(), frame)

@@ -23,7 +23,10 @@ _in_entries = nesting(wire.CreateBalanceLedgerSubscriptionResponse, "entries")
 
 
 class LedgerStream(Stream):
-    """A subscription to the cash rows of one account. `types` filters unless empty; without `replay_from` nothing old is sent; `mute`: a currency nobody has."""
+    """A subscription to the cash rows of one account. `types` filters unless empty; without `replay_from` nothing old is sent.
+
+    `mute`: rows of a currency were asked for that nobody has.
+    """
 
     __slots__ = ("account", "mute", "pending", "replay_from", "types")
 

@@ -1,7 +1,7 @@
 """Market data over gRPC: CreateMarketDataSubscription and BiDirectionalStreamMarketData (§4.4, rules S8-S13).
 
-Every message is the whole book of its symbol to the asked depth; receivers replace. PENDING books are silent until they open; a book that was TERMINATED is shown
-once more and then never again.
+Every message is the whole book of its symbol to the asked depth; receivers replace. PENDING books are silent until they open; a book that was
+TERMINATED is shown once more and then never again.
 """
 
 from __future__ import annotations

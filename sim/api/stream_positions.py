@@ -1,6 +1,8 @@
-"""Positions over gRPC: CreatePositionChangeSubscription, resumable and with settlement results (§6.2), and CreatePositionSubscription, a snapshot and then changes.
+"""Positions over gRPC: CreatePositionChangeSubscription, resumable and with settlement results (§6.2), and CreatePositionSubscription, a snapshot
+and then changes.
 
-A message says how a position stands after a change, so several changes of one position in one input are told as one; a replay tells one per position and instant.
+A message says how a position stands after a change, so several changes of one position in one input are told as one; a replay tells one per
+position and instant.
 """
 
 from __future__ import annotations
@@ -46,13 +48,20 @@ class PositionChangeFeed(ReplayFeed[Standing]):
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
         self._changed: dict[tuple[str, str], PositionChanged] = {}
+        self._length = 0
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
         return {PositionChanged: self._position_changed}
 
     def _position_changed(self, event: PositionChanged) -> None:
         if self.followed:
+            self._length += 1
             self._changed[event.account, event.symbol] = event
+
+    def begin(self, stream: Stream) -> None:
+        if not self.followed:
+            self._length = len(self._history)
+        super().begin(stream)
 
     def flush(self) -> None:
         if self._changed:
@@ -65,7 +74,8 @@ class PositionChangeFeed(ReplayFeed[Standing]):
         super().flush()
 
     def place(self) -> Place:
-        return Place(len(self._history), self.desk.now)
+        # Counted while anybody listens, so that a token costs nothing that grows with the number of positions.
+        return Place(self._length if self.followed else len(self._history), self.desk.now)
 
     def place_at(self, at: Instant) -> Place:
         return Place(next((seq for seq, row in enumerate(self._history) if row.at >= at), len(self._history)), at)

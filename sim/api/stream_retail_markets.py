@@ -1,64 +1,133 @@
-"""The markets socket: whole books, best prices, trades (§4.2, retail facts §4.1). Every change sends the whole object again."""
+"""/v1/ws/markets: books, best prices and trades of markets (§4.2, retail facts §4.1).
+
+MARKET_DATA and MARKET_DATA_LITE send the whole object at once and again on each change, TRADE one frame per trade. A payload is encoded once per
+version of the book.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
-from sim.api.retail_books import book_message, lite_message
-from sim.api.retail_messages import trade_frame
+from sim.api.retail_messages import book_message, lite_message, trade_frame
+from sim.api.stream_books import SILENT_STATES
+from sim.api.stream_feed import Desk
+from sim.api.stream_rules import DEBOUNCE
 from sim.api.stream_sockets import Refused, Socket, SocketFeed, Subscription
-from sim.api.transcode import json_encoder
-from sim.core.events import BookChanged, Event, Traded
+from sim.api.transcode import Dialect, json_encoder
+from sim.core.events import BookChanged, Event, StateChanged, Traded
 from sim.core.vocabulary import InstrumentState, TradeState
-from sim.messages import Message
+from sim.kernel.timers import Timer
 from sim.messages import retail_v1 as wire
 
+DEBOUNCE_TIMER = "stream.debounce"
+
 _Type = wire.MarketsSubscribe_SubscriptionType
-_BOOK, _LITE, _TRADE = _Type.SUBSCRIPTION_TYPE_MARKET_DATA, _Type.SUBSCRIPTION_TYPE_MARKET_DATA_LITE, _Type.SUBSCRIPTION_TYPE_TRADE
-Key: TypeAlias = tuple[int, str]
+_BOOK = int(_Type.SUBSCRIPTION_TYPE_MARKET_DATA)
+_LITE = int(_Type.SUBSCRIPTION_TYPE_MARKET_DATA_LITE)
+_TRADE = int(_Type.SUBSCRIPTION_TYPE_TRADE)
+
+
+class Key(NamedTuple):
+    """What is followed: a type of data of a market, at once or merged."""
+
+    type: int
+    slug: str
+    merged: bool = False
+
+
+class _Payload(NamedTuple):
+    version: int
+    dialect: Dialect
+    encoded: bytes
 
 
 class MarketsSocketFeed(SocketFeed[Key]):
-    """Followers by subscription type and market."""
+    """The markets socket."""
 
+    timers = (DEBOUNCE_TIMER,)
     requests = wire.MarketsRequestFrame
     types = _Type
-    payload_keys = {int(_BOOK): "marketData", int(_LITE): "marketDataLite", int(_TRADE): "trade"}
+    payload_keys = {_BOOK: "marketData", _LITE: "marketDataLite", _TRADE: "trade"}
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._payloads: dict[tuple[int, str], _Payload] = {}
+        self._last_words: dict[str, None] = {}
+        self._late: dict[Key, None] = {}
+        self._timer = 0
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {BookChanged: self._book_changed, Traded: self._traded}
+        return {StateChanged: self._state_changed, BookChanged: self._book_changed, Traded: self._traded}
 
-    def subscribe(self, socket: Socket, subscription: Subscription, request: Any) -> None:
-        slugs = self.known(request.market_slugs)
-        if not slugs:
+    def subscribe(self, socket: Socket, subscription: Subscription, request: wire.MarketsSubscribe) -> None:
+        if not request.market_slugs:
             raise Refused("marketSlugs is required")
-        kind = int(request.subscription_type)
-        self.keep(socket, subscription, kind, slugs)
-        self.follow(socket, subscription, [(kind, slug) for slug in slugs])
-        for slug in slugs:
-            payload = self._payload(kind, slug)
-            if payload is not None:
-                self.send(socket, subscription, payload)
+        slugs = self.known(request.market_slugs)
+        type = request.subscription_type
+        self.keep(socket, subscription, type, slugs)
+        # Trades are told one by one: they cannot be merged.
+        merged = request.responses_debounced and type != _TRADE
+        self.follow(socket, subscription, [Key(type, slug, merged) for slug in slugs])
+        if type != _TRADE:
+            for slug in slugs:
+                if self.desk.exchange.trading.state(slug) not in SILENT_STATES:
+                    self.send(socket, subscription, self._payload(type, slug))
 
-    def _payload(self, kind: int, symbol: str) -> bytes | None:
-        """A market as a subscription of a kind first sees it. PENDING never appears in a book (§3.1); trades begin with nothing."""
-        exchange = self.desk.exchange
-        if kind == _TRADE or exchange.trading.state(symbol) is InstrumentState.PENDING:
-            return None
-        return self._encoded(book_message(exchange, symbol) if kind == _BOOK else lite_message(exchange, symbol))
+    def unfollow(self, socket: Socket, subscription: Subscription) -> None:
+        super().unfollow(socket, subscription)
+        if not self._followers:
+            self._payloads.clear()
+            self._late.clear()
+            self._timer = self.desk.cancel(self._timer)
 
-    def _encoded(self, message: Message) -> bytes:
-        return json_encoder(type(message), self.dialect)(message)
+    def _state_changed(self, event: StateChanged) -> None:
+        if event.state is InstrumentState.TERMINATED and self._followers:
+            self._last_words[event.symbol] = None
 
     def _book_changed(self, event: BookChanged) -> None:
-        for kind in (int(_BOOK), int(_LITE)):
-            if (kind, event.symbol) in self._followers:
-                payload = self._payload(kind, event.symbol)
-                if payload is not None:
-                    self.publish((kind, event.symbol), payload)
+        if not self._followers:
+            return
+        slug = event.symbol
+        if self.desk.exchange.trading.state(slug) in SILENT_STATES and slug not in self._last_words:
+            return
+        for type in (_BOOK, _LITE):
+            key = Key(type, slug)
+            if key in self._followers:
+                self.publish(key, self._payload(type, slug))
+            late = Key(type, slug, merged=True)
+            if late in self._followers:
+                self._late[late] = None
+                self._timer = self._timer or self.desk.schedule(DEBOUNCE, DEBOUNCE_TIMER)
 
     def _traded(self, event: Traded) -> None:
-        key = (int(_TRADE), event.trade.symbol)
-        if key in self._followers and event.state is TradeState.NEW:
-            self.publish(key, self._encoded(trade_frame(event.trade)))
+        key = Key(_TRADE, event.trade.symbol)
+        if event.state is TradeState.NEW and key in self._followers:
+            self.publish(key, json_encoder(wire.TradeTick, self.dialect)(trade_frame(event.trade)))
+
+    def flush(self) -> None:
+        if self._last_words:
+            self._last_words.clear()
+
+    def fire(self, timer: Timer) -> None:
+        if timer.seq == self._timer:
+            self._timer = 0
+            late, self._late = self._late, {}
+            for key in late:
+                if key in self._followers:
+                    self.publish(key, self._payload(key.type, key.slug))
+
+    def _payload(self, type: int, slug: str) -> bytes:
+        """The encoded data of a market as it is now; made again when the book or the dialect is another."""
+        exchange = self.desk.exchange
+        version = exchange.trading.book(slug).version
+        dialect = self.dialect
+        known = self._payloads.get((type, slug))
+        if known is not None and known.version == version and known.dialect is dialect:
+            return known.encoded
+        if type == _BOOK:
+            encoded = json_encoder(wire.MarketBook, dialect)(book_message(exchange, slug))
+        else:
+            encoded = json_encoder(wire.MarketLite, dialect)(lite_message(exchange, slug))
+        self._payloads[type, slug] = _Payload(version, dialect, encoded)
+        return encoded

@@ -1,6 +1,7 @@
-"""Every open stream, gRPC and WebSocket: who may have one, which takes the session of which, and what each is told of what happens (§4.2, §4.4, §6.2).
+"""Every open stream: who may have one, whose session is taken, what each event tells whom, signs of life, and how streams end (§4.2, §4.4, §6.2, §8).
 
-Kinds of streams are feeds (`stream_*.py`). The hub gives them streams, events in order, heartbeats and their timers, and carries what they send.
+Nothing here knows a message: the kinds of streams are the `stream_*.py` files beside this one. No stream is part of a saved state; whoever travels in time
+ends them all.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sim.api.contract import Contract
+from sim.api.stream_disturbance import REVOKED, Disturbance
 from sim.api.stream_drop_copy import DropCopyFeed, TradeCaptureFeed
 from sim.api.stream_feed import Desk, Feed, Outbox, Stream
 from sim.api.stream_heartbeats import HEARTBEAT_TIMER, Heartbeats
@@ -31,151 +33,94 @@ from sim.kernel.timers import Timer
 if TYPE_CHECKING:
     from sim.api.pipeline import Admitted
 
-_OWNED = "stream."
-
-FEEDS: dict[str, type[Feed]] = {
-    "OrderEntryAPI.CreateOrderSubscription": OrderFeed,
-    "DropCopyAPI.CreateDropCopySubscription": DropCopyFeed,
-    "DropCopyAPI.CreateTradeCaptureReportSubscription": TradeCaptureFeed,
-    "DropCopyAPI.CreatePositionChangeSubscription": PositionChangeFeed,
-    "DropCopyAPI.CreateInstrumentStateChangeSubscription": InstrumentFeed,
-    "PositionAPI.CreatePositionSubscription": PositionFeed,
-    "FundingAPI.CreateBalanceLedgerSubscription": LedgerFeed,
-    "MarketDataSubscriptionAPI.CreateMarketDataSubscription": MarketDataFeed,
-    "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData": MarketDataFeed,
-    "RetailStreamsAPI.PrivateStream": PrivateSocketFeed,
-    "RetailStreamsAPI.MarketsStream": MarketsSocketFeed,
+_FEEDS: dict[type[Feed], tuple[str, ...]] = {
+    OrderFeed: ("OrderEntryAPI.CreateOrderSubscription",),
+    MarketDataFeed: ("MarketDataSubscriptionAPI.CreateMarketDataSubscription", "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"),
+    DropCopyFeed: ("DropCopyAPI.CreateDropCopySubscription",),
+    TradeCaptureFeed: ("DropCopyAPI.CreateTradeCaptureReportSubscription",),
+    PositionChangeFeed: ("DropCopyAPI.CreatePositionChangeSubscription",),
+    InstrumentFeed: ("DropCopyAPI.CreateInstrumentStateChangeSubscription",),
+    PositionFeed: ("PositionAPI.CreatePositionSubscription",),
+    LedgerFeed: ("FundingAPI.CreateBalanceLedgerSubscription",),
+    PrivateSocketFeed: ("RetailStreamsAPI.PrivateStream",),
+    MarketsSocketFeed: ("RetailStreamsAPI.MarketsStream",),
 }
 
 
 class Hub:
-    """Streams by id."""
+    """All streams of an exchange. What they send comes back as effects, in order."""
 
     def __init__(self, exchange: Exchange, contract: Contract) -> None:
         self._exchange = exchange
         self._outbox = Outbox()
-        desk = Desk(exchange, self._outbox, self._end)
-        made = {kind: kind(desk) for kind in dict.fromkeys(FEEDS.values())}
-        self._feeds = {contract.by_name(name).name: made[kind] for name, kind in FEEDS.items()}
-        kinds = list(made.values())
-        self._flushes = [feed.flush for feed in kinds]
-        self._owners = {kind: feed for feed in kinds for kind in feed.timers}
-        self._readers: dict[type[Event], list[Callable[[Any], None]]] = {}
-        for feed in kinds:
-            for event, reader in feed.reads().items():
-                self._readers.setdefault(event, []).append(reader)
         self._streams: dict[int, Stream] = {}
-        self._by_firm: dict[str, int] = {}
         self._sessions: dict[tuple[str, str, str], Stream] = {}
+        self._pools: dict[str, int] = {}
+        desk = Desk(exchange, self._outbox, self._end)
         self._heartbeats = Heartbeats(desk)
+        self._disturbance = Disturbance(lambda: exchange.faults, self._streams, self._outbox, self._end)
+        self._feeds: list[Feed] = []
+        self._by_operation: dict[str, Feed] = {}
+        self._by_timer: dict[str, Feed] = {}
+        self._readers: dict[type[Event], list[Callable[[Any], None]]] = {}
+        for kind, operations in _FEEDS.items():
+            feed = kind(desk)
+            self._feeds.append(feed)
+            # The contract's own name: a misspelt one is found at start.
+            self._by_operation.update({contract.by_name(name).name: feed for name in operations})
+            self._by_timer.update(dict.fromkeys(kind.timers, feed))
+            for event, read in feed.reads().items():
+                self._readers.setdefault(event, []).append(read)
 
-    # ---- streams come and go
+    # ---- streams
 
     def open(self, admitted: Admitted) -> tuple[int, list[Effect]]:
-        """Begin a stream: its id and first frames. Refuses the 21st of a firm (rule S7) and whatever its feed refuses."""
-        feed = self._feeds.get(admitted.operation.name)
+        """Begin a stream: its id and first frames, and the end of the stream whose session it takes. A refused request changes nothing."""
+        feed = self._by_operation.get(admitted.operation.name)
         if feed is None:
             raise NotBuilt(admitted.operation.name)
-        firm = admitted.caller.firm
-        if firm is not None and self._by_firm.get(firm, 0) >= STREAMS_PER_FIRM_MAX:
-            message = f"concurrent stream limit reached: {STREAMS_PER_FIRM_MAX} streams per firm"
-            raise StreamLimit(message, rule="S7", remedy="end a stream first: the pool is shared by all kinds")
         stream = feed.accept(admitted)
-        ctx = self._exchange.ctx
-        stream.id = ctx.ids.count("stream")
-        stream.since = ctx.now
-        self._take_session(stream, admitted)
-        self._streams[stream.id] = stream
-        if firm is not None:
-            self._by_firm[firm] = self._by_firm.get(firm, 0) + 1
-        self._heartbeats.join(stream)
+        stream.session = _session_of(feed, admitted)
+        former = self._sessions.get(stream.session) if stream.session is not None else None
+        if former is not None and not self._exchange.ctx.quirks.strikes(SESSION_REVOCATION):
+            former = None
+        self._check_pool(admitted.caller.firm, freed=former is not None)
+        if former is not None:
+            self._end(former, Code.INTERNAL, REVOKED)
+        self._enter(stream)
         feed.begin(stream)
-        return stream.id, self._outbox.take()
-
-    def _take_session(self, stream: Stream, admitted: Admitted) -> None:
-        if not stream.feed.scoped or getattr(admitted.request, "symbols", None):
-            return
-        caller = admitted.caller
-        key = stream.session = (stream.rpc, caller.client_id or "", caller.participant or "")
-        held = self._sessions.get(key)
-        if held is not None and self._exchange.ctx.quirks.strikes(SESSION_REVOCATION):
-            self._end(held, Code.INTERNAL, "Subscription manager revoked session")
-        self._sessions[key] = stream
+        return stream.id, self._take()
 
     def frame(self, stream: int, message: bytes) -> list[Effect]:
-        """A client's frame; nothing for a stream that has ended."""
+        """A frame of the client; one on a stream that has ended is ignored."""
         found = self._streams.get(stream)
-        if found is not None:
-            found.feed.frame(found, message)
-        return self._outbox.take()
+        if found is None:
+            return []
+        found.feed.frame(found, message)
+        return self._take()
 
     def hangup(self, stream: int) -> None:
-        """The client is gone."""
+        """The client's side is gone."""
         found = self._streams.get(stream)
         if found is not None:
+            self._disturbance.forget(stream)
             self._forget(found)
 
     def close(self, stream: int, code: int, message: str) -> list[Effect]:
-        """End a stream from our side. NotFound when there is none of this id."""
+        """End one stream. NotFound when there is none of this id."""
         found = self._streams.get(stream)
         if found is None:
             raise NotFound(f"no stream has the id {stream}", rule="control", remedy="GET /_sim/v1/streams lists them")
         self._end(found, code, message)
-        return self._outbox.take()
+        return self._take()
 
     def close_all(self, code: int, message: str) -> list[Effect]:
-        """End every stream."""
-        for stream in list(self._streams.values()):
-            self._end(stream, code, message)
-        return self._outbox.take()
-
-    def _end(self, stream: Stream, code: int, message: str) -> None:
-        if stream.id in self._streams:
-            self._outbox.close(stream, code, message)
-            self._forget(stream)
-
-    def _forget(self, stream: Stream) -> None:
-        del self._streams[stream.id]
-        self._heartbeats.leave(stream)
-        stream.feed.forget(stream)
-        firm = stream.caller.firm
-        if firm is not None:
-            self._by_firm[firm] -= 1
-        if stream.session is not None and self._sessions.get(stream.session) is stream:
-            del self._sessions[stream.session]
-
-    # ---- what happens
-
-    def publish(self, events: Sequence[Event]) -> list[Effect]:
-        """Tell streams what has happened, in order; frames gathered from one input leave together."""
-        if not self._streams:
-            return []
-        readers = self._readers
-        for event in events:
-            for reader in readers.get(type(event), ()):
-                reader(event)
-        for flush in self._flushes:
-            flush()
-        if any(isinstance(event, MaintenanceChanged) and event.active for event in events):
-            for stream in list(self._streams.values()):
-                self._end(stream, Code.UNAVAILABLE, "maintenance")
-        return self._outbox.take()
-
-    def fire(self, timer: Timer, effects: list[Effect]) -> bool:
-        """A timer of the streams is due: heartbeats, refreshes, idle limits. One that outlived its streams does nothing."""
-        if not timer.kind.startswith(_OWNED):
-            return False
-        if timer.kind == HEARTBEAT_TIMER:
-            self._heartbeats.fire(timer)
-        else:
-            owner = self._owners.get(timer.kind)
-            if owner is not None:
-                owner.fire(timer)
-        effects += self._outbox.take()
-        return True
+        """End every stream, oldest first."""
+        self._end_all(code, message)
+        return self._take()
 
     def describe(self) -> list[dict[str, Any]]:
-        """Open streams, oldest first."""
+        """Open streams, oldest first. `firm` is the key's id and `participant` the account for callers of the retail API that have none."""
         return [
             {
                 "id": stream.id,
@@ -187,3 +132,94 @@ class Hub:
             }
             for stream in self._streams.values()
         ]
+
+    # ---- events and time
+
+    def publish(self, events: Sequence[Event]) -> list[Effect]:
+        """Tell streams what has happened, in order. Virtual now is the instant of the events."""
+        if not self._streams:
+            return []
+        readers = self._readers
+        for event in events:
+            found = readers.get(type(event))
+            if found is not None:
+                for read in found:
+                    read(event)
+            elif isinstance(event, MaintenanceChanged) and event.active:
+                # What happened before arrives before the end (rules W3, W5).
+                self._flush()
+                self._end_all(Code.UNAVAILABLE, "service unavailable")
+        self._flush()
+        return self._take()
+
+    def fire(self, timer: Timer, effects: list[Effect]) -> bool:
+        """Do what a timer of streams says; False when it is none of theirs. One set before a journey in time does nothing."""
+        if timer.kind == HEARTBEAT_TIMER:
+            self._heartbeats.fire(timer)
+        else:
+            feed = self._by_timer.get(timer.kind)
+            if feed is None:
+                return False
+            feed.fire(timer)
+        effects += self._take()
+        return True
+
+    def _flush(self) -> None:
+        for feed in self._feeds:
+            feed.flush()
+
+    def _take(self) -> list[Effect]:
+        return self._disturbance.apply(self._outbox.take())
+
+    # ---- coming and going
+
+    def _check_pool(self, firm: str | None, *, freed: bool) -> None:
+        """Refuse a firm's 21st stream (rule S7); `freed`: one of its streams ends first."""
+        if firm is not None and self._pools.get(firm, 0) - freed >= STREAMS_PER_FIRM_MAX:
+            raise StreamLimit(
+                f"rate limit exceeded: at most {STREAMS_PER_FIRM_MAX} concurrent streams per firm",
+                rule="S7",
+                remedy="end a stream first: the pool is shared by all subscription types",
+            )
+
+    def _enter(self, stream: Stream) -> None:
+        ctx = self._exchange.ctx
+        stream.id = ctx.ids.count("stream")
+        stream.since = ctx.now
+        self._streams[stream.id] = stream
+        if stream.session is not None:
+            self._sessions[stream.session] = stream
+        firm = stream.caller.firm
+        if firm is not None:
+            self._pools[firm] = self._pools.get(firm, 0) + 1
+        self._heartbeats.join(stream)
+
+    def _end(self, stream: Stream, code: int, message: str) -> None:
+        self._outbox.close(stream, code, message)
+        self._forget(stream)
+
+    def _end_all(self, code: int, message: str) -> None:
+        for stream in list(self._streams.values()):
+            self._end(stream, code, message)
+
+    def _forget(self, stream: Stream) -> None:
+        del self._streams[stream.id]
+        if stream.session is not None and self._sessions.get(stream.session) is stream:
+            del self._sessions[stream.session]
+        firm = stream.caller.firm
+        if firm is not None:
+            self._pools[firm] -= 1
+        self._heartbeats.leave(stream)
+        stream.feed.forget(stream)
+
+
+def _session_of(feed: Feed, admitted: Admitted) -> tuple[str, str, str] | None:
+    """The identity a stream holds (rule S6): token subject, participant, rpc. None for streams that take no session and lose none.
+
+    A balance ledger that is followed without naming a participant counts as its account's.
+    """
+    caller = admitted.caller
+    if not feed.scoped or getattr(admitted.request, "symbols", None):
+        return None
+    participant: str = caller.participant or getattr(admitted.request, "account", "")
+    return caller.client_id or "", participant, admitted.operation.rpc

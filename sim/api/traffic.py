@@ -20,7 +20,8 @@ from sim.kernel.journal import Line
 class Sealed(Struct, frozen=True, omit_defaults=True):
     """What the door found out about a caller's credentials. `problem` is empty when they hold.
 
-    kind: "none", "bearer" (key: fingerprint of the token), "api_key" (key: key id), "assertion" (key: client id; `claims` what the issuer needs).
+    kind: "none", "bearer" (key: fingerprint of the token), "api_key" (key: key id), "assertion" (key: client id; `claims` what the issuer needs),
+    "script" (key: firm or key id; a step of a scenario, which needs no signature and which no door ever seals).
     `nonce` is what the client drew at random (the fingerprint of an assertion's jti): journalled for replay, outside the digest.
     """
 

@@ -69,7 +69,11 @@ COLLAPSE_TO_EXPIRED = Assumption(
     source="rule L9",
 )
 SETTLEMENT_DELAY = Assumption(
-    name="settlement.delay_after_close", default=seconds(60), span=True, reason="How long after close an outcome becomes the settlement price", source="rule L25"
+    name="settlement.delay_after_close",
+    default=seconds(60),
+    span=True,
+    reason="How long after close an outcome becomes the settlement price",
+    source="rule L25",
 )
 SETTLEMENT_PRELIMINARY = Assumption(
     name="settlement.preliminary_for", default=0, span=True, reason="How long a settlement price stays preliminary before it pays", source="rule L25"
@@ -95,7 +99,9 @@ LOT_STEP_IS_MIN_QTY = Assumption(
 )
 
 # ---- money
-CLEARING_DELAY = Assumption(name="clearing.delay", default=seconds(30), span=True, reason="A trade is CLEARED this long after it was made", source="rule M42, U23")
+CLEARING_DELAY = Assumption(
+    name="clearing.delay", default=seconds(30), span=True, reason="A trade is CLEARED this long after it was made", source="rule M42, U23"
+)
 LEDGER_COMMISSION = Assumption(
     name="ledger.commission",
     default="combined",
@@ -230,13 +236,6 @@ WEBHOOK_BREAKER_BUFFERS = Assumption(
     reason="Events raised while the breaker is open are lost, and recovered by polling (§6.1.4); true keeps them for later",
     source="rule K12, C8",
 )
-WEBHOOK_CLOCK = Assumption(
-    name="webhook.clock",
-    default="auto",
-    options=("auto", "virtual", "wall"),
-    reason="Deliveries are stamped with virtual now where that is within 300 s of the wall clock, so that real receivers believe it, else with the wall clock",
-    source="design §3 reading (a)",
-)
 
 # ---- limits and windows
 EXTRA_LIMITS = Assumption(
@@ -304,7 +303,10 @@ REQUIRE_REFERENCE_PRICE = Assumption(
     source="rule M11",
 )
 SETTLEMENT_AUTO_EXPIRE = Assumption(
-    name="settlement.auto_expire", default=False, reason="A final settlement leaves the instrument CLOSED until its expiration; true expires it at once", source="rule L25"
+    name="settlement.auto_expire",
+    default=False,
+    reason="A final settlement leaves the instrument CLOSED until its expiration; true expires it at once",
+    source="rule L25",
 )
 UNRESOLVED_SETTLES_AT = Assumption(
     name="settlement.unresolved_at_termination",

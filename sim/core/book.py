@@ -10,7 +10,7 @@ An order that loses its place therefore goes on as another `Order` object; the o
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sim.core.instruments import Instrument
 from sim.core.orders import Order
@@ -126,7 +126,8 @@ class Ladder:
 
 
 class Book:
-    """Both sides of one instrument, and its stops, which rest beside the book. `version` changes whenever anything published of the symbol does."""
+    """Both sides of one instrument, and its stops, which rest beside the book. `version` changes whenever anything published of the symbol does;
+    a `hidden` book publishes no levels."""
 
     __slots__ = ("bids", "hidden", "instrument", "offers", "stops", "symbol", "version")
 
@@ -156,6 +157,24 @@ class Book:
     def crossed(self) -> bool:
         """Whether the best bid meets the best offer; legal only in auction states and for strict limits (rule M22)."""
         return bool(self.offers.best) and self.bids.best >= self.offers.best
+
+    def sweep(self, taker: Order, match: Callable[[Book, Order, Order, Qty, Price], None]) -> None:
+        """Fill a taker from the opposite side within its limit: best price first, then oldest, at the resting price (rule M1).
+
+        `match(book, taker, maker, qty, price)` must lower `leaves_qty` of both by the quantity.
+        """
+        ladder = self.opposite(taker.side)
+        buying = taker.side is Side.BUY
+        limit = taker.price
+        while taker.leaves_qty:
+            best = ladder.best
+            if not best or (best > limit if buying else best < limit):
+                return
+            level = ladder.levels[best]
+            maker = level.oldest()
+            qty = min(taker.leaves_qty, maker.leaves_qty)
+            ladder.take(level, maker, qty)
+            match(self, taker, maker, qty, best)
 
     def levels(self, side: Side, depth: int | None = None) -> list[tuple[Price, Qty, int]]:
         """(price, quantity, orders) of the best levels of a side, best first; all when no depth is given."""

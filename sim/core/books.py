@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 
 from sim.core.book import Book
@@ -14,11 +14,12 @@ from sim.core.instruments import Instruments
 class Books:
     """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it."""
 
-    __slots__ = ("_by_symbol", "_changed", "_ctx", "_instruments", "_versions")
+    __slots__ = ("_by_symbol", "_changed", "_ctx", "_hidden", "_instruments", "_versions")
 
-    def __init__(self, ctx: Context, instruments: Instruments) -> None:
+    def __init__(self, ctx: Context, instruments: Instruments, hidden: Callable[[str], bool]) -> None:
         self._ctx = ctx
         self._instruments = instruments
+        self._hidden = hidden
         self._by_symbol: dict[str, Book] = {}
         self._changed: dict[str, None] = {}
         self._versions = count(1)
@@ -32,6 +33,7 @@ class Books:
         if book is None:
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
             book.version = next(self._versions)
+            book.hidden = self._hidden(symbol)
         return book
 
     def touched(self, symbol: str) -> Book | None:
@@ -44,9 +46,10 @@ class Books:
         self._changed[book.symbol] = None
 
     def state_changed(self, symbol: str) -> None:
-        """The symbol's state, settlement or statistics changed; no book is made for that."""
+        """The symbol's state, visibility, settlement or statistics changed; no book is made for that."""
         book = self._by_symbol.get(symbol)
         if book is not None:
+            book.hidden = self._hidden(symbol)
             self.changed(book)
         else:
             self._changed[symbol] = None

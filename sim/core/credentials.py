@@ -134,6 +134,15 @@ class Credentials:
             raise OAuthRefusal("access_denied", 403, "audience is not this environment's API", remedy=f"send audience={self.environment.audience}")
         return self._grant(firm)
 
+    def authenticate(self, token: str, now: Instant) -> IssuedToken:
+        """What the token of a fingerprint allows now. Unauthenticated when it is unknown here or has expired."""
+        found = self._state.tokens.get(token)
+        if found is not None and now < found.expires:
+            return found
+        if found is None:
+            raise Unauthenticated(rule="S5.1-4", remedy="this token was not issued here: wrong environment, or from before a reset; get a new one")
+        raise Unauthenticated(rule="S5.1-4", remedy="the token has expired; get a new one before its expires_in has passed")
+
     def token(self, name: str) -> IssuedToken | None:
         """The token of a fingerprint, in force or expired; None when it is unknown."""
         return self._state.tokens.get(name)

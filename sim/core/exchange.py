@@ -22,9 +22,10 @@ from sim.core.kyc import Kyc, KycState
 from sim.core.incentives import Incentives, IncentivesState
 from sim.core.maintenance import Maintenance, MaintenanceState
 from sim.core.partners import Partners, PartnersState
+from sim.core.quantities import Cash
 from sim.core.rate_limits import RateLimits, RateLimitsState
 from sim.core.trading import Trading, TradingState
-from sim.core.vocabulary import InstrumentState
+from sim.core.vocabulary import InstrumentState, LedgerEntryType
 from sim.core.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
@@ -78,7 +79,7 @@ class Exchange:
         self._suspended: list[str] = []
         self.assets = Assets(ctx)
         self.games = Games(ctx)
-        self.incentives = Incentives(ctx)
+        self.incentives = Incentives(ctx, self._reward)
         self.partners = Partners(ctx, self.firms, self.trading)
         self.reference: Reference
         self.published = 0
@@ -122,6 +123,10 @@ class Exchange:
                 self.trading.change_state(symbol, InstrumentState.OPEN, hold=False)
         self._suspended = []
 
+    def _reward(self, account: str, amount: Cash, description: str, symbol: str, reference: str) -> None:
+        """A program pays an account (rule P16)."""
+        self.trading.move_cash(account, amount, LedgerEntryType.MANUAL_ADJUSTMENT, description, symbol=symbol, reference=reference)
+
     def _tamper(self, kind: str, firm: str) -> FaultAction | None:
         return self.faults.pick("webhook", kind, (firm,))
 
@@ -130,7 +135,11 @@ class Exchange:
     def fire(self, timer: Timer) -> bool:
         """Hand a timer to its component; False when none of them owns its kind."""
         return (
-            self.trading.fire(timer) or self.kyc.fire(timer) or self.webhooks.fire(timer) or self.maintenance.fire(timer)
+            self.trading.fire(timer)
+            or self.kyc.fire(timer)
+            or self.webhooks.fire(timer)
+            or self.maintenance.fire(timer)
+            or self.incentives.fire(timer)
         )
 
     def flush(self) -> None:

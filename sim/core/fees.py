@@ -1,7 +1,7 @@
 """Commissions and rebates: theta x contracts x p x (1 - p), exact until it is rounded to the cent, half to even (rules P11-P15).
 
-Theta is counted in ten-thousandths, so a fee is an exact integer of 1/(10^4 x qty_scale x price_scale^2) dollars whatever the date, and sums over the fills of an
-order stay exact.
+Theta is counted in ten-thousandths, so a fee is an exact integer of 1/(10^4 x qty_scale x price_scale^2) dollars whatever the date, and sums over
+the fills of an order stay exact.
 """
 
 from __future__ import annotations
@@ -75,7 +75,10 @@ class Fees:
         return self.rounded(instrument, self.exact(instrument, self.theta(instrument.fee_class, self._ctx.now).taker, qty, price))
 
     def charge_taker(self, order: Order, instrument: Instrument, qty: Qty, price: Price) -> Cash:
-        """Fee of the next fill of an aggressive order, remembered on it: never above its own rounding, nor the order's total above the rounded sum (rule P12)."""
+        """Fee of the next fill of an aggressive order, remembered on it (rule P12).
+
+        Never above the fill's own rounding, and never so much that the order's total passes the rounding of its exact sum.
+        """
         exact = self.exact(instrument, self.theta(instrument.fee_class, self._ctx.now).taker, qty, price)
         order.taker_fee_exact += exact
         charge = self.rounded(instrument, exact)

@@ -1,7 +1,12 @@
-"""Incentive programs of markets and what they paid (§2.3, §3.2, §3.3). Statuses follow the clock and are never stored."""
+"""Incentive programs of markets and what they paid (§2.3, §3.2, §3.3, rule P16). Program statuses follow the clock and are never stored.
+
+A reward is pending until the Eastern midnight after its date and is then paid into the account's cash. What an account earns is told (by a scenario), not
+computed from its quotes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date as Date
 from datetime import timedelta
 
@@ -9,15 +14,22 @@ from msgspec import Struct
 
 from sim.core.context import Context
 from sim.core.quantities import Cash
-from sim.kernel.instants import Instant, eastern, eastern_date
+from sim.kernel.instants import Instant, eastern
+from sim.kernel.timers import Timer
 
 LIQUIDITY = "liquidityProgram"
 VOLUME = "volumeProgram"
+REBATE = "takerFeeRebate"
 PAID, PENDING, SKIPPED = "PAID", "PENDING", "SKIPPED"
+PAYOUT_TIMER = "incentive.payout"
 
 # What the `reference` of a cash row begins with when it pays a program or a rebate (rule P16).
 LIQUIDITY_REFERENCE = "liquidity_program"
 REBATE_REFERENCE = "taker_fee_rebate"
+_REFERENCES = {REBATE: REBATE_REFERENCE}
+
+Pay = Callable[[str, Cash, str, str, str], object]
+"""(account, amount, description, symbol, reference): moves cash to an account."""
 
 
 class Period(Struct, frozen=True, kw_only=True):
@@ -43,21 +55,20 @@ class Period(Struct, frozen=True, kw_only=True):
         return "active" if self.end is None or now < self.end else "closed"
 
 
-class Reward(Struct, frozen=True, kw_only=True):
-    """What one program paid an account for one market on one Eastern date, YYYY-MM-DD. A status of "" follows the clock: PENDING on the day, PAID after it."""
+class Reward(Struct, kw_only=True):
+    """What one program paid an account for one market on one Eastern date, YYYY-MM-DD. A rebate on taker fees is one too, of no market."""
 
     account: str
     symbol: str
     date: str
     amount: Cash
     program_type: str = LIQUIDITY
-    status: str = ""
+    status: str = PENDING
 
-    def shown_status(self, now: Instant) -> str:
-        """Payout status at an instant."""
-        if self.status:
-            return self.status
-        return PENDING if now < eastern(Date.fromisoformat(self.date) + timedelta(days=1)) else PAID
+    @property
+    def due(self) -> Instant:
+        """When it is paid: the Eastern midnight that ends its date."""
+        return eastern(Date.fromisoformat(self.date) + timedelta(days=1))
 
 
 class IncentivesState(Struct):
@@ -70,41 +81,57 @@ class IncentivesState(Struct):
 class Incentives:
     """Periods by market, and rewards by account."""
 
-    __slots__ = ("_ctx", "_periods", "_rewards")
+    __slots__ = ("_ctx", "_of_account", "_pay", "_periods", "_rewards")
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, pay: Pay) -> None:
         self._ctx = ctx
+        self._pay = pay
         self._periods: dict[str, list[Period]] = {}
-        self._rewards: dict[str, list[Reward]] = {}
+        self._rewards: list[Reward] = []
+        self._of_account: dict[str, list[Reward]] = {}
 
     def add(self, period: Period) -> None:
         """Announce a period."""
         self._periods.setdefault(period.symbol, []).append(period)
 
     def grant(self, reward: Reward) -> None:
-        """Note a reward."""
-        self._rewards.setdefault(reward.account, []).append(reward)
+        """Note a reward. A pending one is paid when it is due; one that is PAID already was paid before, and is in the account's opening balance."""
+        self._index(reward)
+        if reward.status == PENDING:
+            self._ctx.timers.schedule(max(reward.due, self._ctx.now), PAYOUT_TIMER, str(len(self._rewards) - 1))
 
     def programs(self) -> dict[str, list[Period]]:
         """Periods by market, in order of announcement."""
         return self._periods
 
     def rewards(self, account: str) -> list[Reward]:
-        """Rewards of an account up to today's Eastern date, in order of noting."""
-        today = eastern_date(self._ctx.now).isoformat()
-        return [reward for reward in self._rewards.get(account, []) if reward.date <= today]
+        """Program rewards of an account, in order of noting."""
+        return [reward for reward in self._of_account.get(account, []) if reward.program_type != REBATE]
+
+    def fire(self, timer: Timer) -> bool:
+        """Pay what is due; False when the timer is another's."""
+        if timer.kind != PAYOUT_TIMER:
+            return False
+        reward = self._rewards[int(timer.subject)]
+        reward.status = PAID
+        kind = _REFERENCES.get(reward.program_type, LIQUIDITY_REFERENCE)
+        self._pay(reward.account, reward.amount, f"{reward.program_type} {reward.date}", reward.symbol, f"{kind}:{reward.date}")
+        return True
 
     def save(self) -> IncentivesState:
         """Periods and rewards."""
-        return IncentivesState(
-            [period for mine in self._periods.values() for period in mine], [reward for mine in self._rewards.values() for reward in mine]
-        )
+        return IncentivesState([period for mine in self._periods.values() for period in mine], self._rewards)
 
     def load(self, state: IncentivesState) -> None:
-        """Take saved periods and rewards."""
+        """Take saved periods and rewards; their timers are saved with the others."""
         self._periods.clear()
-        self._rewards.clear()
+        self._of_account.clear()
+        self._rewards = []
         for period in state.periods:
             self.add(period)
         for reward in state.rewards:
-            self.grant(reward)
+            self._index(reward)
+
+    def _index(self, reward: Reward) -> None:
+        self._rewards.append(reward)
+        self._of_account.setdefault(reward.account, []).append(reward)

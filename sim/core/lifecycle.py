@@ -1,7 +1,7 @@
 """Lifecycle of instruments (§3.1): the table of edges, what each state permits, and when an instrument moves by itself.
 
-An instrument that nobody touches costs one state and one timer, for its next edge; where dates and schedule have no further edge, no timer. The effects of an edge on
-orders and money are in `transitions.py`.
+An instrument that nobody touches costs one state and one timer, for its next edge; where dates and schedule have no further edge, no timer.
+The effects of an edge on orders and money are in `transitions.py`.
 """
 
 from __future__ import annotations
@@ -177,9 +177,8 @@ class Lifecycle:
         was = self.state(symbol)
         if state is _S.PENDING or state not in LEGAL_EDGES[was]:
             legal = sorted(found.name for found in LEGAL_EDGES[was])
-            raise IllegalTransition(
-                f"{symbol} is {was.name} and cannot become {state.name}", rule="L10", remedy="from here: " + (", ".join(legal) or "nothing, this state is final")
-            )
+            remedy = "from here: " + ", ".join(legal) if legal else "this state is final"
+            raise IllegalTransition(f"{symbol} is {was.name} and cannot become {state.name}", rule="L10", remedy=remedy)
 
     def save(self) -> LifecycleState:
         """States, overrides and timer seqs."""
@@ -207,7 +206,10 @@ class Lifecycle:
 
     def _begun(self, instrument: Instrument) -> bool:
         """Whether a segment began between the start date and now."""
-        first = instrument.start if phase_at(instrument.schedule, instrument.start).state is not _S.CLOSED else next_phase(instrument.schedule, instrument.start)
+        schedule, start = instrument.schedule, instrument.start
+        if phase_at(schedule, start).state is not _S.CLOSED:
+            return True
+        first = next_phase(schedule, start)
         return first is not None and first <= self._ctx.now
 
 

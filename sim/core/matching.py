@@ -1,7 +1,7 @@
 """What an accepted order does: trades, rests, expires; and how an order ends (rules M1, M9-M29, P5).
 
-The order of telling is the order of happening: NEW, then cancels that self-match prevention asks for, then fills, then EXPIRED for what may not rest. Stops released
-by those trades, and the end of orders that their accounts can no longer pay for, follow once the arriving order is done.
+The order of telling is the order of happening: NEW, then cancels that self-match prevention asks for, then fills, then EXPIRED for what may not rest.
+Stops released by those trades, and the end of orders that their accounts can no longer pay for, follow once the arriving order is done.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ class Matching:
             return
         opposite = book.opposite(order.side)
         at_once = order.all_or_none or order.tif is TimeInForce.FILL_OR_KILL
-        needed = order.leaves_qty if at_once else 0 if again else min(order.min_qty, order.leaves_qty)
+        needed = order.leaves_qty if at_once else (0 if again else min(order.min_qty, order.leaves_qty))
         better = order.strict_limit and book.crosses(order.side, order.price) and opposite.best != order.price
-        if needed and opposite.available(order.price, needed) < needed or (better and at_once):
+        if (needed and opposite.available(order.price, needed) < needed) or (better and at_once):
             self.end(order, ExecutionType.EXPIRED)
             return
         if not better:
-            self._sweep(book, order)
+            book.sweep(order, self._fills.match)
         if order.leaves_qty:
             if order.tif is TimeInForce.IMMEDIATE_OR_CANCEL or (better and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"):
                 self.end(order, ExecutionType.EXPIRED)
@@ -103,22 +103,6 @@ class Matching:
                 self.rest(book, order)
         elif order.expiry_timer:
             self._ctx.timers.cancel(order.expiry_timer)
-
-    def _sweep(self, book: Book, taker: Order) -> None:
-        """Fill from the opposite side, best price first, then oldest, at the resting price (rule M1)."""
-        ladder = book.opposite(taker.side)
-        buying = taker.side is Side.BUY
-        limit = taker.price
-        match = self._fills.match
-        while taker.leaves_qty:
-            best = ladder.best
-            if not best or (best > limit if buying else best < limit):
-                return
-            level = ladder.levels[best]
-            maker = level.oldest()
-            qty = min(taker.leaves_qty, maker.leaves_qty)
-            ladder.take(level, maker, qty)
-            match(book, taker, maker, qty, best)
 
     def _prevent(self, book: Book, order: Order) -> bool:
         """Apply self-match prevention; False when it ended the order. Orders it would have refused at entry come here only as released stops."""

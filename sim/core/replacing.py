@@ -13,12 +13,12 @@ from sim.core.context import Context
 from sim.core.entry import Entry
 from sim.core.events import CancelRejected
 from sim.core.lifecycle import AUCTION_STATES, Lifecycle, check_cancel, check_entry
-from sim.core.matching import EXPIRY_TIMER, Matching
+from sim.core.matching import Matching
 from sim.core.orders import Order, Orders
 from sim.core.refusals import Code, InvalidRequest, OrderDone, OrderRefused, Refusal, UnknownOrder
 from sim.core.risk import Risk, unit_cost
 from sim.core.tape import Tape
-from sim.core.vocabulary import CancelRejectReason, ExecutionType, InstrumentState, OrderState, RejectReason, TimeInForce
+from sim.core.vocabulary import CancelRejectReason, ExecutionType, OrderState, RejectReason, TimeInForce
 
 _CANCEL_REASONS = {
     RejectReason.EXCHANGE_CLOSED: CancelRejectReason.EXCHANGE_CLOSED,
@@ -86,7 +86,7 @@ class Replacing:
         book = self._books.get(order.symbol)
         if wanted.qty != order.qty:
             if wanted.qty <= order.cum_qty:
-                raise OrderRefused(f"Quantity {wanted.qty} is not above the filled quantity {order.cum_qty}", rule="M31", reason=RejectReason.INCORRECT_QUANTITY)
+                raise OrderRefused("Quantity is not above the filled quantity", rule="M31", reason=RejectReason.INCORRECT_QUANTITY)
             check_lot(book.instrument, wanted.qty, step_is_minimum=self._ctx.assumptions.flag(LOT_STEP_IS_MIN_QTY))
         if wanted.price != order.price:
             check_price(book.instrument, wanted.price, order.channel)
@@ -119,7 +119,10 @@ class Replacing:
             self._risk.reserve(order, instrument)
 
     def _apply(self, order: Order, wanted: Order) -> Order:
-        """Put the wanted order in the present one's place: in the queue when it only shrinks, else at its end (rule M31), trading first where it crosses (rule M32)."""
+        """Put the wanted order in the present one's place (rules M31, M32).
+
+        An order that only shrinks keeps its place in the queue; any other goes to the end of its new one, trading first where it crosses.
+        """
         book = self._books.get(order.symbol)
         keeps_place = wanted.price == order.price and wanted.leaves_qty <= order.leaves_qty
         waits = order.type in STOP_TYPES

@@ -1,8 +1,8 @@
 """Resume tokens: where a client was in a stream, as 576 opaque bytes that only this exchange can make and read (§6.2, rules S2-S4).
 
-A token is a tag and a body. The tag is a keyed hash of the plain body and of what the token is bound to (kind of stream, firm, filters; the key adds the
-environment); the body is masked with a keystream drawn from the tag. Equal positions therefore give equal tokens, a token of another stream or one with a flipped
-bit is known as such, and nothing is drawn at random.
+A token is a tag and a body. The tag is a keyed hash of the plain body and of what the token is bound to (kind of stream, firm, filters; the key adds
+the environment); the body is masked with a keystream drawn from the tag. Equal positions therefore give equal tokens, a token of another stream or one
+with a flipped bit is known as such, and nothing is drawn at random.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Collateral: what an account may still spend, and what its open orders could cost (rules P1-P7).
 
-An order reserves what its opening part would cost: price per contract for a bid, one dollar less price for an offer. Reservations count per instrument, the dearer
-side of it, and never add up over instruments. All of it follows from balances, positions and open orders, so nothing here is saved.
+An order reserves what its opening part would cost: price per contract for a bid, one dollar less price for an offer. Reservations count per
+instrument, the dearer side of it, and never add up over instruments. All of it follows from balances, positions and open orders, so nothing is saved.
 """
 
 from __future__ import annotations
@@ -144,7 +144,9 @@ class Risk:
         needed += fee * opening // qty
         if needed > power:
             raise OrderRefused(
-                f"{cash_text(power)} USD available, requested {cash_text(needed)}", rule="P4", remedy="deposit, cancel orders in this instrument, or ask for less"
+                f"{cash_text(power)} USD available, requested {cash_text(needed)}",
+                rule="P4",
+                remedy="deposit, cancel orders in this instrument, or ask for less",
             )
 
     def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:

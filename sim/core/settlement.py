@@ -1,7 +1,7 @@
 """Settlement: an outcome becomes a price, the price becomes final, and final prices pay (rules P22, L25-L27).
 
-An outcome may be recorded at any time. It waits for the close, then for `settlement.delay_after_close`, is preliminary for `settlement.preliminary_for`, and pays the
-instant it is final.
+An outcome may be recorded at any time. It waits for the close, then for `settlement.delay_after_close`, is preliminary for
+`settlement.preliminary_for`, and pays the instant it is final.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Statistics of instruments as they trade, and trade statistics over a window (§2.4, §2.5).
 
-Open, high, low and traded sums are those of the session: they begin afresh when an instrument enters OPEN from PENDING, PREOPEN or CLOSED, so an instrument that is
-always open has one session for life. The last trade survives sessions.
+Open, high, low and traded sums are those of the session: they begin afresh when an instrument enters OPEN from PENDING, PREOPEN or CLOSED, so an
+instrument that is always open has one session for life. The last trade survives sessions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The trading half of the exchange: everything between an order and its money, composed.
 
-Operations come in here, timers too; reads go to the components, which are public. Each operation emits its events in order of happening; `flush` then tells which
-symbols changed, once each.
+Operations come in here, timers too; reads go to the components, which are public. Each operation emits its events in order of happening; `flush`
+then tells which symbols changed, once each.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Trading:
         self.statistics = Statistics()
         self.fees = Fees(ctx)
         self.lifecycle = Lifecycle(ctx, instruments)
-        self.books = Books(ctx, instruments)
+        self.books = Books(ctx, instruments, self.lifecycle.hidden)
         self.risk = Risk(self.ledger, self.positions)
         self.settlements = Settlements(ctx, self.positions, self.ledger, self.risk)
         fills = Fills(ctx, self.orders, self.tape, self.positions, self.ledger, self.risk, self.fees, self.statistics)

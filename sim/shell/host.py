@@ -135,7 +135,7 @@ class Host:
                 if ended is not None:
                     ended.end(effect)
             elif isinstance(effect, Resolve):
-                waiting = self._awaited.pop(effect.awaits, None)
+                waiting = self._awaited.get(effect.awaits)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(effect.reply)
             else:
@@ -158,8 +158,11 @@ class Host:
         return format_seconds(span) if span and not self._holds() else ""
 
     async def awaited(self, reply: Reply) -> Reply:
-        """The answer that a reply waits for."""
-        return await self._awaited[reply.awaits]
+        """The answer that a reply waits for. It may be there already."""
+        try:
+            return await self._awaited[reply.awaits]
+        finally:
+            self._awaited.pop(reply.awaits, None)
 
     def holds(self, reply: Reply) -> bool:
         """Whether a reply has to wait for the clock."""
@@ -277,7 +280,6 @@ class Host:
         for waiting in self._awaited.values():
             if not waiting.done():
                 waiting.set_result(gone)
-        self._awaited.clear()
 
     def _end_channels(self, why: Close) -> None:
         for channel in list(self._channels.values()):

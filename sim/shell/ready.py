@@ -12,6 +12,7 @@ from sim.core.vocabulary import InstrumentState, Side
 from sim.kernel.instants import format_instant
 
 if TYPE_CHECKING:
+    from sim.core.instruments import Instrument
     from sim.shell.service import Addresses
     from sim.simulation import Simulation
 
@@ -53,8 +54,10 @@ def ready_facts(simulation: Simulation, addresses: Addresses, journal: str | Non
 def symbols(simulation: Simulation) -> dict[str, list[str]]:
     """Symbols by what they are good for: open ones (those with an empty book first), fractional ones among them, and one list for each other state."""
     trading = simulation.exchange.trading
-    found: dict[str, list[str]] = {"open": [], "fractional": []} | {state.name.lower(): [] for state in InstrumentState if state is not InstrumentState.OPEN}
-    quiet, quoted = [], []
+    found: dict[str, list[str]] = {"open": [], "fractional": []}
+    found |= {state.name.lower(): [] for state in InstrumentState if state is not InstrumentState.OPEN}
+    quiet: list[Instrument] = []
+    quoted: list[Instrument] = []
     for instrument in simulation.exchange.instruments:
         state = trading.state(instrument.symbol)
         if state is not InstrumentState.OPEN:

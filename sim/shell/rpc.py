@@ -103,6 +103,8 @@ class _Handlers(_GenericHandler):
 
     async def _unary(self, method: str, message: bytes, context: Context) -> bytes:
         reply = self._host.rpc(method, _metadata(context), message, _peer(context))
+        if reply.awaits:
+            reply = await self._host.awaited(reply)
         return await self._finish(reply, context)
 
     async def _finish(self, reply: Reply, context: Context) -> bytes:

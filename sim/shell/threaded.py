@@ -111,9 +111,8 @@ def serve_in_thread(
     bound = bind(chosen.host, 0)
     try:
         known = addresses_of(bound)
-        simulation = Simulation(
-            scenario, seed=seed, journal=journal, settings=replace(chosen, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs)
-        )
+        settings = replace(chosen, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs)
+        simulation = Simulation(scenario, seed=seed, journal=journal, settings=settings)
         return Running(simulation, clock, bound)
     except BaseException:
         bound.close()

@@ -126,6 +126,7 @@ class Connection:
         """A retail WebSocket."""
         outcome = self.simulation.open(path, self.retail_headers(key, "GET", path), b"", web_socket=True)
         if outcome.reply is not None:
+            self.absorb(outcome)
             raise RpcError(outcome.reply.status, outcome.reply.message)
         return self._begin(outcome, msgspec.json.decode)
 
@@ -312,6 +313,7 @@ class Rpc:
         message = protobuf_encoder(type(request))(request) if request is not None else b""
         outcome = self._connection.simulation.open(found.full_methods[0], self._metadata(), message)
         if outcome.reply is not None:
+            self._connection.absorb(outcome)
             raise RpcError(outcome.reply.code, outcome.reply.message)
         return self._connection.begin(outcome, protobuf_decoder(found.response))
 

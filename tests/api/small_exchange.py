@@ -15,7 +15,8 @@ from sim.messages import exchange_v1 as wire
 NOW = parse_instant("2026-09-08T18:00:00Z")
 WHOLE, FINE = "aec-nba-bos-nyk", "aec-crypto-btc-up"
 ANN, BOB, EVE = (f"firms/{firm}/users/{user}" for firm, user in (("acme", "ann"), ("acme", "bob"), ("other", "eve")))
-ANN_ACCOUNT, BOB_ACCOUNT, EVE_ACCOUNT = (f"firms/{firm}/accounts/{user}" for firm, user in (("acme-clear", "ann"), ("acme-clear", "bob"), ("other-clear", "eve")))
+ANN_ACCOUNT, BOB_ACCOUNT = (f"firms/acme-clear/accounts/{user}" for user in ("ann", "bob"))
+EVE_ACCOUNT = "firms/other-clear/accounts/eve"
 POOL = "firms/acme-clear/accounts/pool"
 
 

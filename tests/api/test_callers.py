@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sim.api.callers import authenticate, names_of
@@ -38,8 +40,8 @@ class Parties:
         self.token = Sealed("bearer", fingerprint(grant.access_token))
 
 
-def operation(**fields: object) -> Operation:
-    return Operation(service="S", rpc="R", package="p", request_name="p.A", response_name="p.B", **fields)  # type: ignore[arg-type]
+def operation(**fields: Any) -> Operation:
+    return Operation(service="S", rpc="R", package="p", request_name="p.A", response_name="p.B", **fields)
 
 
 NEEDS_ALL = operation(scope="read:orders", participant="required")
@@ -142,7 +144,7 @@ def test_whoever_has_no_good_signature_is_told_so_alike_and_explained_apart(seal
 @pytest.mark.parametrize(("plane", "credential"), [("gateway", "default"), ("auth", "default"), ("retail", "none")])
 def test_public_operations_take_anybody(plane: str, credential: str) -> None:
     found = Sealed("assertion", "client-acme")
-    caller = authenticate(Parties(), operation(credential=credential), plane, found, None, "203.0.113.7")  # type: ignore[arg-type]
+    caller = authenticate(Parties(), operation(credential=credential), plane, found, None, "203.0.113.7")
     assert (caller.firm, caller.peer, caller.names, caller.credential) == (None, "203.0.113.7", (), found)
 
 

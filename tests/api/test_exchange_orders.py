@@ -65,7 +65,18 @@ def test_a_state_that_takes_no_orders_refuses_them() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("side", 0), ("side", 7), ("type", 0), ("type", 99), ("time_in_force", 42), ("order_qty", 0), ("order_qty", -1), ("symbol", ""), ("quote", "q"), ("price", 0)],
+    [
+        ("side", 0),
+        ("side", 7),
+        ("type", 0),
+        ("type", 99),
+        ("time_in_force", 42),
+        ("order_qty", 0),
+        ("order_qty", -1),
+        ("symbol", ""),
+        ("quote", "q"),
+        ("price", 0),
+    ],
 )
 def test_a_malformed_order_is_an_invalid_request_that_names_the_field(field: str, value: object) -> None:
     exchange = small_exchange()

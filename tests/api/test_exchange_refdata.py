@@ -63,7 +63,9 @@ def test_every_filter_that_is_set_must_hold(asked: dict[str, object], expected: 
     assert symbols(exchange, **asked) == expected
 
 
-@pytest.mark.parametrize("asked", [{"start_time_gte": "soon"}, {"filter": wire.InstrumentFilter(where_clause="nonsense")}, {"page_token": "zzz"}, {"page_size": -1}])
+@pytest.mark.parametrize(
+    "asked", [{"start_time_gte": "soon"}, {"filter": wire.InstrumentFilter(where_clause="nonsense")}, {"page_token": "zzz"}, {"page_size": -1}]
+)
 def test_a_filter_that_cannot_be_read_is_an_invalid_request(asked: dict[str, object]) -> None:
     with pytest.raises(InvalidRequest):
         symbols(small_exchange(), **asked)

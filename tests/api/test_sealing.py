@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hmac
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -251,8 +252,6 @@ def raw_jwt(header: dict[str, object], signature: bytes = b"x") -> str:
 
 def hs256_with_public_key() -> str:
     # PyJWT refuses to make this forgery, so it is made by hand.
-    import hmac
-
     head = raw_jwt({"alg": "HS256", "typ": "JWT"}).rpartition(".")[0]
     digest = hmac.digest(public_pem(rsa_key(0)).encode(), head.encode(), "sha256")
     return f"{head}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"

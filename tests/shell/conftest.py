@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
 import pytest
+from fake_simulation import FakeSimulation
 
 from sim.settings import Settings
 from sim.shell.clock_driver import MANUAL, ClockMode
 from sim.shell.host import Host
 from sim.shell.listeners import bind
 from sim.shell.service import Addresses, Service
-from fake_simulation import FakeSimulation
 
 
 class Served(NamedTuple):

@@ -8,10 +8,10 @@ import threading
 import grpc
 import grpc.aio
 import pytest
+from patience import until
 
 from sim.api.traffic import Close, Reply, Send
 from sim.kernel.instants import seconds
-from patience import until
 
 
 def kinds(served):
@@ -19,7 +19,7 @@ def kinds(served):
 
 
 def trailers(call):
-    return {key: value for key, value in call.trailing_metadata() or ()}
+    return dict(call.trailing_metadata() or ())
 
 
 async def test_a_unary_call_carries_bytes_metadata_and_trailers(serve):

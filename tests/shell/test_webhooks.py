@@ -54,10 +54,10 @@ async def test_answers_enter_in_the_order_of_the_attempts_whoever_is_faster(serv
     served = await serve()
     with WebhookReceiver() as slow:
         slow.answer_next(Answer(hang=0.2))
-        served.sim.after(10, f"post slow {slow.url}")
-        served.sim.after(10, f"post quick {receiver.url}")
+        served.sim.after(10, f"post a-slow {slow.url}")
+        served.sim.after(10, f"post b-quick {receiver.url}")
         await served.host.advance(START + seconds(10))
-    assert [(attempt, status) for attempt, status, *_ in answers(served)] == [("slow", 0), ("quick", 200)]
+    assert [(attempt, status) for attempt, status, *_ in answers(served)] == [("a-slow", 0), ("b-quick", 200)]
 
 
 async def test_refusals_and_retry_after_are_reported_and_redirects_are_not_followed(serve, receiver):
