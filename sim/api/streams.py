@@ -33,17 +33,19 @@ from sim.kernel.timers import Timer
 if TYPE_CHECKING:
     from sim.api.pipeline import Admitted
 
-_FEEDS: dict[type[Feed], tuple[str, ...]] = {
-    OrderFeed: ("OrderEntryAPI.CreateOrderSubscription",),
-    MarketDataFeed: ("MarketDataSubscriptionAPI.CreateMarketDataSubscription", "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"),
-    DropCopyFeed: ("DropCopyAPI.CreateDropCopySubscription",),
-    TradeCaptureFeed: ("DropCopyAPI.CreateTradeCaptureReportSubscription",),
-    PositionChangeFeed: ("DropCopyAPI.CreatePositionChangeSubscription",),
-    InstrumentFeed: ("DropCopyAPI.CreateInstrumentStateChangeSubscription",),
-    PositionFeed: ("PositionAPI.CreatePositionSubscription",),
-    LedgerFeed: ("FundingAPI.CreateBalanceLedgerSubscription",),
-    PrivateSocketFeed: ("RetailStreamsAPI.PrivateStream",),
-    MarketsSocketFeed: ("RetailStreamsAPI.MarketsStream",),
+# What serves which operation. Operations of one kind of stream share one feed.
+FEEDS: dict[str, type[Feed]] = {
+    "OrderEntryAPI.CreateOrderSubscription": OrderFeed,
+    "MarketDataSubscriptionAPI.CreateMarketDataSubscription": MarketDataFeed,
+    "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData": MarketDataFeed,
+    "DropCopyAPI.CreateDropCopySubscription": DropCopyFeed,
+    "DropCopyAPI.CreateTradeCaptureReportSubscription": TradeCaptureFeed,
+    "DropCopyAPI.CreatePositionChangeSubscription": PositionChangeFeed,
+    "DropCopyAPI.CreateInstrumentStateChangeSubscription": InstrumentFeed,
+    "PositionAPI.CreatePositionSubscription": PositionFeed,
+    "FundingAPI.CreateBalanceLedgerSubscription": LedgerFeed,
+    "RetailStreamsAPI.PrivateStream": PrivateSocketFeed,
+    "RetailStreamsAPI.MarketsStream": MarketsSocketFeed,
 }
 
 
@@ -59,16 +61,13 @@ class Hub:
         desk = Desk(exchange, self._outbox, self._end)
         self._heartbeats = Heartbeats(desk)
         self._disturbance = Disturbance(lambda: exchange.faults, self._streams, self._outbox, self._end)
-        self._feeds: list[Feed] = []
-        self._by_operation: dict[str, Feed] = {}
-        self._by_timer: dict[str, Feed] = {}
+        feeds = {kind: kind(desk) for kind in dict.fromkeys(FEEDS.values())}
+        self._feeds = tuple(feeds.values())
+        # The contract's own name: a misspelt one is found at start.
+        self._by_operation = {contract.by_name(name).name: feeds[kind] for name, kind in FEEDS.items()}
+        self._by_timer = {timer: feed for feed in self._feeds for timer in feed.timers}
         self._readers: dict[type[Event], list[Callable[[Any], None]]] = {}
-        for kind, operations in _FEEDS.items():
-            feed = kind(desk)
-            self._feeds.append(feed)
-            # The contract's own name: a misspelt one is found at start.
-            self._by_operation.update({contract.by_name(name).name: feed for name in operations})
-            self._by_timer.update(dict.fromkeys(kind.timers, feed))
+        for feed in self._feeds:
             for event, read in feed.reads().items():
                 self._readers.setdefault(event, []).append(read)
 
@@ -221,5 +220,4 @@ def _session_of(feed: Feed, admitted: Admitted) -> tuple[str, str, str] | None:
     caller = admitted.caller
     if not feed.scoped or getattr(admitted.request, "symbols", None):
         return None
-    participant: str = caller.participant or getattr(admitted.request, "account", "")
-    return caller.client_id or "", participant, admitted.operation.rpc
+    return caller.client_id or "", caller.participant or str(getattr(admitted.request, "account", "")), admitted.operation.rpc

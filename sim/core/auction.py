@@ -30,7 +30,8 @@ def crossing(book: Book, reference: Price | None) -> Crossing | None:
     """The auction price and its volume, or None when the book does not cross (rule L17).
 
     Candidates are the ticks from best offer to best bid. Most volume wins; then the smaller surplus; then, where every candidate left has its surplus
-    on one side, the highest for buyers and the lowest for sellers; then the nearest to the reference (without one, the middle of the candidates); then the lower.
+    on one side, the highest for buyers and the lowest for sellers; then the nearest to the reference (without one, the middle of
+    the candidates); then the lower.
     """
     if not book.crossed:
         return None

@@ -1,0 +1,313 @@
+"""Order books against each other, in one run: `python -m benchmarks.matching`.
+
+Three flows, each the same list of operations for everyone, in microseconds per operation and as a ratio to the reference engine (`lightmatchingengine` from the package
+index, where it is installed; else the book in a sorted container):
+
+- wide: bids and offers uniform over the whole ladder of one cent ticks, three in ten operations cancel.
+- touch: everything within ten ticks of the middle, so nearly every order trades.
+- deep: market makers queue up behind each other within ten ticks of the touch, cancel as often as they quote, and one order in ten takes; thousands of orders rest.
+
+Rows: `ladder` is the product's `Book` with a tuple for every fill; `sorted` is the same book on `SortedDict`; `naive` is the oracle of the tests (first thousand
+operations); `trading` is the whole command: checks, collateral, reports, positions, cash, statistics.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from sortedcontainers import SortedDict
+
+from sim.core.book import Book, Level
+from sim.core.commands import CancelOrder, PlaceOrder
+from sim.core.context import Context
+from sim.core.instruments import Instrument, Instruments
+from sim.core.orders import Order
+from sim.core.quantities import DOLLAR
+from sim.core.trading import Trading
+from sim.core.vocabulary import LedgerEntryType, OrderType, Side, TimeInForce
+from sim.kernel.instants import parse_instant
+from sim.testing.naive_matcher import NaiveMatcher, Resting
+
+INSTRUMENT = Instrument(symbol="bench", price_scale=100, tick=1)
+OPERATIONS = 20_000
+ACCOUNTS = 20
+
+
+class Op(NamedTuple):
+    """A new order, or, where `qty` is 0, the cancel of the order entered as number `target` if it still rests."""
+
+    buying: bool
+    price: int
+    qty: int
+    target: int
+
+
+class Fill(NamedTuple):
+    """What a bare book reports of a match."""
+
+    taker: str
+    maker: str
+    price: int
+    qty: int
+
+
+def flow(seed: int, *, low: int, high: int, cancels: float, orders: int = OPERATIONS) -> list[Op]:
+    """Uniform prices on both sides between two bounds."""
+    luck = random.Random(seed)
+    ops: list[Op] = []
+    for _ in range(orders):
+        if ops and luck.random() < cancels:
+            ops.append(Op(True, 0, 0, luck.randrange(len(ops))))
+        else:
+            ops.append(Op(luck.random() < 0.5, luck.randint(low, high), luck.randint(1, 10), 0))
+    return ops
+
+
+def deep(seed: int, orders: int = OPERATIONS) -> list[Op]:
+    """A book that fills first, then keeps its depth: quotes and cancels in balance, one taker in ten."""
+    luck = random.Random(seed)
+    ops: list[Op] = []
+    resting: list[int] = []
+
+    def quote() -> None:
+        buying = luck.random() < 0.5
+        price = 49 - luck.randrange(10) if buying else 51 + luck.randrange(10)
+        resting.append(len(ops))
+        ops.append(Op(buying, price, luck.randint(1, 10), 0))
+
+    for _ in range(orders // 4):
+        quote()
+    while len(ops) < orders:
+        draw = luck.random()
+        if draw < 0.1:
+            buying = luck.random() < 0.5
+            ops.append(Op(buying, 60 if buying else 40, luck.randint(1, 5), 0))
+        elif draw < 0.55:
+            quote()
+        else:
+            index = luck.randrange(len(resting))
+            resting[index], resting[-1] = resting[-1], resting[index]
+            ops.append(Op(True, 0, 0, resting.pop()))
+    return ops
+
+
+def bare_order(number: int, op: Op) -> Order:
+    """The least an order of ours is."""
+    return Order(
+        id=str(number),
+        symbol="bench",
+        account="a",
+        participant="p",
+        side=Side.BUY if op.buying else Side.SELL,
+        type=OrderType.LIMIT,
+        tif=TimeInForce.GOOD_TILL_CANCEL,
+        price=op.price,
+        qty=op.qty,
+        leaves_qty=op.qty,
+        price_scale=100,
+        qty_scale=1,
+    )
+
+
+def run_ladder(ops: list[Op]) -> int:
+    """The product's book, with a tuple per fill."""
+    book = Book(INSTRUMENT)
+    orders: dict[int, Order] = {}
+    fills: list[Fill] = []
+
+    def match(book: Book, taker: Order, maker: Order, qty: int, price: int) -> None:
+        taker.leaves_qty -= qty
+        maker.leaves_qty -= qty
+        fills.append(Fill(taker.id, maker.id, price, qty))
+
+    for number, op in enumerate(ops):
+        if op.qty:
+            order = orders[number] = bare_order(number, op)
+            if book.crosses(order.side, op.price):
+                book.sweep(order, match)
+            if order.leaves_qty:
+                book.own(order.side).add(order)
+        else:
+            found = orders.get(op.target)
+            if found is not None and found.leaves_qty:
+                book.own(found.side).remove(found)
+                found.leaves_qty = 0
+    return len(fills)
+
+
+class SortedSide:
+    """A side of a book on a sorted container: the alternative that was measured (design D8)."""
+
+    def __init__(self, *, buying: bool) -> None:
+        self._sign = -1 if buying else 1
+        self.levels: Any = SortedDict()
+
+    def best(self) -> Level | None:
+        """The level with the best price."""
+        return self.levels.peekitem(0)[1] if self.levels else None
+
+    def add(self, order: Order) -> None:
+        """Put an order at the end of its level."""
+        key = self._sign * order.price
+        level = self.levels.get(key)
+        if level is None:
+            level = self.levels[key] = Level(order.price)
+        level.queue.append(order)
+        level.qty += order.leaves_qty
+        level.count += 1
+
+    def remove(self, order: Order) -> None:
+        """Take an order out."""
+        level = self.levels[self._sign * order.price]
+        level.count -= 1
+        level.qty -= order.leaves_qty
+        if not level.count:
+            del self.levels[self._sign * order.price]
+            return
+        level.dead += 1
+        if level.dead > 32 and level.dead > level.count:
+            level.queue = deque(waiting for waiting in level.queue if waiting.leaves_qty and waiting is not order)
+            level.dead = 0
+
+
+def run_sorted(ops: list[Op]) -> int:
+    """The same book on `SortedDict`."""
+    bids, offers = SortedSide(buying=True), SortedSide(buying=False)
+    orders: dict[int, Order] = {}
+    fills: list[Fill] = []
+    for number, op in enumerate(ops):
+        if op.qty:
+            order = orders[number] = bare_order(number, op)
+            opposite = offers if op.buying else bids
+            while order.leaves_qty:
+                level = opposite.best()
+                if level is None or (level.price > op.price if op.buying else level.price < op.price):
+                    break
+                maker = level.oldest()
+                qty = min(order.leaves_qty, maker.leaves_qty)
+                if maker.leaves_qty > qty:
+                    level.qty -= qty
+                else:
+                    opposite.remove(maker)
+                order.leaves_qty -= qty
+                maker.leaves_qty -= qty
+                fills.append(Fill(order.id, maker.id, level.price, qty))
+            if order.leaves_qty:
+                (bids if op.buying else offers).add(order)
+        else:
+            found = orders.get(op.target)
+            if found is not None and found.leaves_qty:
+                (bids if found.side is Side.BUY else offers).remove(found)
+                found.leaves_qty = 0
+    return len(fills)
+
+
+def run_naive(ops: list[Op]) -> int:
+    """The oracle."""
+    matcher = NaiveMatcher()
+    for number, op in enumerate(ops):
+        if op.qty:
+            matcher.place(Resting(number, op.buying, op.price, op.qty, 0))
+        else:
+            matcher.cancel(op.target)
+    return sum(1 for report in matcher.reports if report.aggressor)
+
+
+def run_trading(ops: list[Op]) -> int:
+    """The whole command. Accounts take turns, and every hundred operations the input ends, as a server's would."""
+    ctx = Context(seed=1, now=parse_instant("2026-10-08T14:00:00-04:00"))
+    trading = Trading(ctx, Instruments())
+    trading.list_instrument(INSTRUMENT)
+    accounts = [f"firms/bench/accounts/{index}" for index in range(ACCOUNTS)]
+    for account in accounts:
+        trading.open_account(account)
+        trading.move_cash(account, 1_000_000_000 * DOLLAR, LedgerEntryType.DEPOSIT, "Deposit")
+    orders: dict[int, Order] = {}
+    for number, op in enumerate(ops):
+        if op.qty:
+            account = accounts[number % ACCOUNTS]
+            orders[number] = trading.place(
+                PlaceOrder(
+                    symbol="bench",
+                    account=account,
+                    participant=account,
+                    side=Side.BUY if op.buying else Side.SELL,
+                    qty=op.qty,
+                    price=op.price,
+                    tif=TimeInForce.GOOD_TILL_CANCEL,
+                )
+            )
+        else:
+            found = orders.get(op.target)
+            if found is not None and found.leaves_qty:
+                trading.cancel(CancelOrder(accounts=(found.account,), order_id=found.id))
+        trading.flush()
+        if number % 100 == 0:
+            ctx.events = []
+    return len(trading.trades)
+
+
+def reference() -> tuple[str, Callable[[list[Op]], int]]:
+    """The engine everything is compared with."""
+    try:
+        from lightmatchingengine.lightmatchingengine import LightMatchingEngine
+    except ImportError:
+        return "sorted", run_sorted
+
+    def run(ops: list[Op]) -> int:
+        engine = LightMatchingEngine()
+        orders: dict[int, Any] = {}
+        fills = 0
+        for number, op in enumerate(ops):
+            if op.qty:
+                orders[number], trades = engine.add_order("bench", op.price, op.qty, 1 if op.buying else 2)
+                fills += len(trades)
+            else:
+                found = orders.get(op.target)
+                if found is not None and found.leaves_qty:
+                    engine.cancel_order(found.order_id, "bench")
+        return fills
+
+    return "lightmatchingengine", run
+
+
+def measure(run: Callable[[list[Op]], int], ops: list[Op], repeats: int = 3) -> float:
+    """Best of some runs, in microseconds per operation."""
+    best = float("inf")
+    for _ in count():
+        gc.collect()
+        start = perf_counter()
+        run(ops)
+        best = min(best, perf_counter() - start)
+        repeats -= 1
+        if not repeats:
+            return best / len(ops) * 1e6
+    raise AssertionError
+
+
+def main() -> None:
+    """Print the table."""
+    name, run_reference = reference()
+    flows = {"wide": flow(1, low=1, high=99, cancels=0.3), "touch": flow(2, low=40, high=60, cancels=0.3), "deep": deep(3)}
+    engines: dict[str, Callable[[list[Op]], int]] = {"ladder": run_ladder, "sorted": run_sorted, "trading": run_trading}
+    print(f"microseconds per operation; in brackets how many times faster than {name}")
+    print(f"{'flow':8}{name:>22}" + "".join(f"{engine:>20}" for engine in [*engines, "naive"]))
+    for label, ops in flows.items():
+        base = measure(run_reference, ops)
+        cells = []
+        for run in engines.values():
+            spent = measure(run, ops)
+            cells.append(f"{spent:.2f} ({base / spent:.2f}x)".rjust(20))
+        few = ops[: 1_000]
+        cells.append(f"{measure(run_naive, few, 1):.0f}".rjust(20))
+        print(f"{label:8}{base:22.2f}" + "".join(cells))
+
+
+if __name__ == "__main__":
+    main()
