@@ -88,7 +88,7 @@ class Partner:
         import jwt
 
         now = int(time.time())
-        claims = {"iss": self.firm["client_id"], "sub": self.firm["client_id"], "aud": self.firm["audience"], "iat": now, "exp": now + 240, "jti": f"demo-{now}"}
+        claims = {"iss": self.firm["client_id"], "sub": self.firm["client_id"], "aud": self.firm["audience"], "iat": now, "exp": now + 240, "jti": f"demo-{time.time_ns()}"}
         form = {
             "grant_type": "client_credentials",
             "client_id": self.firm["client_id"],

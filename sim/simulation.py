@@ -282,7 +282,7 @@ class Simulation:
     def _settle(self, outcome: Outcome) -> list[Any]:
         self._publish(outcome)
         for attempt in self.exchange.webhooks.take_attempts():
-            outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret))
+            outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret, attempt.timeout))
         for registration in self.exchange.webhooks.take_settled():
             outcome.effects.append(Resolve(registration.id, self.pipeline.complete("exchange", webhook_registration(registration))))
         return [_journal_form(event) for event in self.exchange.take_events()]

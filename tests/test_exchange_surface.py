@@ -158,9 +158,8 @@ def test_instruments_are_listed_with_scales_that_differ_inside_one_product(world
 def test_an_order_entered_over_either_door_is_seen_through_both(world: Connection) -> None:
     instrument = quiet(world.simulation)
     by_rest = enter(trader(world), instrument, "buy", 40, 3, clordId="by-rest")
-    request = wire.InsertOrderRequest(
-        type=2, side=1, order_qty=2 * instrument.qty_scale, symbol=instrument.symbol, price=41 * instrument.price_scale // 100, clord_id="by-rpc", time_in_force=2
-    )
+    price, qty = 41 * instrument.price_scale // 100, 2 * instrument.qty_scale
+    request = wire.InsertOrderRequest(type=2, side=1, order_qty=qty, symbol=instrument.symbol, price=price, clord_id="by-rpc", time_in_force=2)
     by_rpc = rpc_trader(world).call("OrderEntryAPI.InsertOrder", request).order_id
     found = trader(world).get("/v1/trading/orders/open", params={"symbols": instrument.symbol}).json["orders"]
     assert [(one["id"], one["clordId"], one["orderQty"]) for one in found] == [

@@ -17,14 +17,16 @@ ROOMS = {
     "messages": set(),
     "core": {"kernel"},
     "api": {"kernel", "core", "messages", "simulation", "settings"},
-    "scenario": {"kernel", "core", "messages", "api", "resources", "simulation"},
-    "simulation": {"kernel", "core", "api", "messages", "scenario", "settings", "snapshots"},
+    "scenario": {"kernel", "core", "messages", "api", "resources", "simulation", "workers"},
+    "simulation": {"kernel", "core", "api", "messages", "scenario", "settings", "snapshots", "catalogues", "views"},
+    "catalogues": {"kernel", "core", "api", "scenario"},
+    "views": {"core", "kernel", "scenario"},
     "snapshots": {"kernel"},
     "settings": {"kernel", "core"},
     "resources": set(),
 }
 # Imports for annotations only do not run, so they may point up.
-PURE = ("kernel", "core", "api", "scenario", "simulation", "snapshots", "settings")
+PURE = ("kernel", "core", "api", "scenario", "simulation", "snapshots", "settings", "catalogues", "views")
 
 BANNED_MODULES = {"asyncio", "threading", "multiprocessing", "concurrent", "subprocess", "socket", "random", "secrets", "time", "uuid", "aiohttp", "grpc"}
 BANNED_CALLS = {"now", "utcnow", "today", "uuid1", "uuid4", "urandom", "monotonic", "perf_counter", "sleep", "getrandbits"}

@@ -235,6 +235,8 @@ def set_assumption(sim: Simulation, name: str, value: object) -> Answer:
         raise NotFound(str(error.args[0]), rule="control") from error
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
+    if name.startswith("maintenance."):
+        sim.exchange.maintenance.reschedule()
     return {"name": name, "value": assumptions.shown(name), "default": assumption.show(assumption.default)}
 
 

@@ -37,8 +37,12 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
     """Register firms with their users and retail keys, and open every account with its opening balance."""
     for firm in parties.firms:
         exchange.firms.add_firm(structs.replace(firm, users=[structs.replace(user) for user in firm.users]))
+        for name, count in firm.limits.items():
+            exchange.rate_limits.raise_limit(firm.name, name, count)
     for key in parties.api_keys:
         exchange.firms.add_api_key(key)
+        for name, count in key.limits.items():
+            exchange.rate_limits.raise_limit(key.key_id, name, count)
     for account in parties.accounts:
         exchange.trading.open_account(account.name, kind="clearing" if account.clearing else "trading")
         if account.opening_balance:

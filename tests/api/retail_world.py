@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from sim import Simulation, load_scenario
 from sim.core.quantities import CASH_SCALE
 from sim.testing.client import Connection, Http, Response, connect
@@ -60,7 +58,3 @@ def types(answer: Response) -> list[str]:
     """Execution types of a synchronous answer, without their prefix."""
     return [execution["type"].removeprefix("EXECUTION_TYPE_") for execution in answer.json["executions"]]
 
-
-def numbers(text: bytes) -> Any:
-    """JSON with every number as the text it was sent as, so that exactness can be seen."""
-    return msgspec.json.decode(text, type=object, strict=True)

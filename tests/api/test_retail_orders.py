@@ -248,7 +248,7 @@ def test_batches_create_modify_and_cancel_up_to_twenty(retail: RetailWorld) -> N
     assert retail.ann.get(f"/v1/order/{ids[1]}").json["order"]["state"] == "ORDER_STATE_REJECTED"
     changes = [{"orderId": one, "marketSlug": WHOLE, "quantity": 3} for one in (ids[0], "NOSUCHORDER1", ids[1])]
     assert retail.ann.post("/v1/orders/batched/modify", json={"orders": changes}).json == {"modifiedOrderIds": [ids[0], "NOSUCHORDER1", ids[1]]}
-    assert [order["quantity"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [3, 1]
+    assert {order["id"]: order["quantity"] for order in retail.ann.get("/v1/orders/open").json["orders"]} == {ids[0]: 3, ids[2]: 1}
     ends = [{"orderId": one, "marketSlug": WHOLE} for one in (ids[2], "NOSUCHORDER1")]
     assert retail.ann.post("/v1/orders/batched/cancel", json={"orders": ends}).json == {"canceledOrderIds": [ids[2], "NOSUCHORDER1"]}
     assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [ids[0]]
