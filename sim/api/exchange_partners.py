@@ -1,4 +1,4 @@
-"""Partner services over gRPC: transfers, the pool's balance, orders with a declared fee (rules M25, P25). The account names the customer, no header does."""
+"""Partner services over gRPC: transfers, the pool's balance, orders for participants (rules M25, P25). The account names the customer, no header does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim.api.exchange_messages import CURRENCY
 from sim.api.handles import handles
 from sim.core.commands import PlaceOrder
 from sim.core.exchange import Exchange
-from sim.core.partners import Movement, TransferReason
+from sim.core.partners import Movement, TransferReason, VendorOrder
 from sim.core.quantities import CENT, Cash, NotADecimal, cash_text, scaled
 from sim.core.refusals import InvalidRequest
 from sim.core.vocabulary import OrderType, Side, TimeInForce
@@ -30,6 +30,7 @@ _ALLOWED = frozenset(
     {"type", "side", "order_qty", "symbol", "price", "time_in_force", "clord_id", "account", "cash_order_qty", "manual_order_indicator"}
 )
 _UNSET_ORDER = wire.InsertOrderRequest()
+_FUNDED_TIMES = frozenset(TimeInForce) - {TimeInForce.GOOD_TILL_TIME}
 
 
 # ---- transfers
@@ -102,29 +103,23 @@ def _movement_message(movement: Movement) -> cash.CashMovement:
 @handles("OrderFundingService.CreateVendorOrder")
 def create_vendor_order(exchange: Exchange, caller: Caller, request: funding.CreateVendorOrderRequest) -> funding.CreateVendorOrderResponse:
     """Place a fill-or-kill limit order for a participant. No money moves for the declared fee; a transfer collects it."""
-    firm = firm_of(exchange, caller)
     key = _key(request.idempotency_key)
-    if request.order is None:
-        raise InvalidRequest("order is required", rule="M25")
-    if request.vendor_fee is None:
-        raise InvalidRequest("vendor_fee is required", rule="M25", remedy="declare a fee of 0 when there is none")
-    _check_currency(request.vendor_fee.currency, "vendor_fee.currency")
-    if _amount(request.vendor_fee.value, "vendor_fee.value") < 0:
-        raise InvalidRequest("vendor_fee.value must not be negative", rule="M25")
-    made = exchange.partners.order(firm, key, json.encode(request), _vendor_command(request.order))
-    status = funding.VendorOrderStatus
+    _check_fee(request.vendor_fee)
+    made = exchange.partners.order(firm_of(exchange, caller), key, json.encode(request), _vendor_command(request.order))
     return funding.CreateVendorOrderResponse(
         funding_request_id=made.id,
         id=made.order_id,
-        status=status.VENDOR_ORDER_STATUS_ACCEPTED if made.accepted else status.VENDOR_ORDER_STATUS_REJECTED,
+        status=_status(made),
         correlation=funding.FundingCorrelation(
             idempotency_key=key, funding_request_id=made.id, request_id=exchange.ctx.ids.uuid("vendor.attempt"), clord_id=made.clord_id
         ),
     )
 
 
-def _vendor_command(order: wire.InsertOrderRequest) -> PlaceOrder:
+def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     """The one kind of order a partner may place; every other field that is set is refused by its name."""
+    if order is None:
+        raise InvalidRequest("order is required", rule="M25")
     for name in order.__struct_fields__:
         if name not in _ALLOWED and getattr(order, name) != getattr(_UNSET_ORDER, name):
             raise InvalidRequest(f"order.{name} is not allowed here", rule="M25", remedy="leave it unset")
@@ -158,7 +153,72 @@ def _vendor_command(order: wire.InsertOrderRequest) -> PlaceOrder:
     )
 
 
+# ---- orders together with their funds: gone on 2026-08-06 (§9)
+
+
+@handles("OrderFundingService.CreateFundedOrder")
+def create_funded_order(exchange: Exchange, caller: Caller, request: funding.CreateFundedOrderRequest) -> funding.CreateFundedOrderResponse:
+    """Move the cost of a limit order to the participant and place it. It comes back REJECTED where the pool cannot pay or the exchange refuses."""
+    key = _key(request.idempotency_key)
+    _check_fee(request.vendor_fee)
+    made = exchange.partners.funded_order(firm_of(exchange, caller), key, json.encode(request), _funded_command(request.order))
+    return funding.CreateFundedOrderResponse(order=_funded_message(made))
+
+
+@handles("OrderFundingService.GetFundedOrder")
+def get_funded_order(exchange: Exchange, caller: Caller, request: funding.GetFundedOrderRequest) -> funding.GetFundedOrderResponse:
+    """What became of a funded order."""
+    found = exchange.partners.find_funded(firm_of(exchange, caller), request.funding_request_id)
+    return funding.GetFundedOrderResponse(order=_funded_message(found))
+
+
+@handles("OrderFundingService.CancelFundedOrder")
+def cancel_funded_order(exchange: Exchange, caller: Caller, request: funding.CancelFundedOrderRequest) -> funding.CancelFundedOrderResponse:
+    """Cancel a funded order that still works; what it had not spent goes back to the pool."""
+    found = exchange.partners.cancel_funded(firm_of(exchange, caller), request.funding_request_id)
+    return funding.CancelFundedOrderResponse(order=_funded_message(found))
+
+
+def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
+    """A limit order of whole quantity under any time in force that needs no date."""
+    if order is None:
+        raise InvalidRequest("order is required", rule="S9-4")
+    if order.type != OrderType.LIMIT or order.price <= 0 or order.order_qty <= 0 or order.side not in (Side.BUY, Side.SELL):
+        raise InvalidRequest("order: a limit order with side, price and order_qty", rule="S9-4")
+    if order.time_in_force not in _FUNDED_TIMES:
+        raise InvalidRequest("order.time_in_force must be DAY, GOOD_TILL_CANCEL, IMMEDIATE_OR_CANCEL or FILL_OR_KILL", rule="S9-4")
+    return PlaceOrder(
+        symbol=order.symbol,
+        account=order.account,
+        participant="",
+        side=Side(order.side),
+        qty=order.order_qty,
+        price=order.price,
+        tif=TimeInForce(order.time_in_force),
+        clord_id=order.clord_id,
+    )
+
+
+def _funded_message(made: VendorOrder) -> funding.FundedOrder:
+    return funding.FundedOrder(
+        funding_request_id=made.id, id=made.order_id, status=_status(made), idempotency_key=made.key, clord_id=made.clord_id
+    )
+
+
 # ---- shapes
+
+
+def _status(made: VendorOrder) -> funding.VendorOrderStatus:
+    status = funding.VendorOrderStatus
+    return status.VENDOR_ORDER_STATUS_ACCEPTED if made.accepted else status.VENDOR_ORDER_STATUS_REJECTED
+
+
+def _check_fee(fee: funding.MoneyAmount | None) -> None:
+    if fee is None:
+        raise InvalidRequest("vendor_fee is required", rule="M25", remedy="declare a fee of 0 when there is none")
+    _check_currency(fee.currency, "vendor_fee.currency")
+    if _amount(fee.value, "vendor_fee.value") < 0:
+        raise InvalidRequest("vendor_fee.value must not be negative", rule="M25")
 
 
 def _key(given: str) -> str:

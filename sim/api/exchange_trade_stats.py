@@ -25,8 +25,8 @@ BARS_MAX = 10_000
 def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeStatsRequest) -> wire.GetTradeStatsResponse:
     """Statistics from start to end; `bars` is the number of equal slices, 0 gives totals only. Needs no participant.
 
-    A trade on an edge belongs to the later bar, one at the very end to the last: on a clock that stands still that is where the newest trades are. After a trade
-    date comes the next one, so there the end is not part of the window.
+    A trade on an edge belongs to the later bar, one at the very end to the last: on a clock that stands still that is where the newest trades are.
+    The end of a trade date begins the next date, so there the end is not part of the window.
     """
     conditions = conditions_of(request.where_clause, request.field_filter)
     named = (request.symbol,) if request.symbol else values_of(conditions, "symbol")

@@ -12,13 +12,13 @@ from sim.core.vocabulary import CancelRejectReason, InstrumentState, LedgerEntry
 from sim.kernel.instants import Instant
 
 
-class Executed(Struct, frozen=True, tag=True, tag_field="event"):
+class Executed(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """An execution report of any kind."""
 
     execution: Execution
 
 
-class CancelRejected(Struct, frozen=True, tag=True, tag_field="event"):
+class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """A cancel or replace that was refused; the order is as it was."""
 
     account: str
@@ -31,21 +31,21 @@ class CancelRejected(Struct, frozen=True, tag=True, tag_field="event"):
     at: Instant
 
 
-class Traded(Struct, frozen=True, tag=True, tag_field="event"):
+class Traded(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """Two orders met, or a trade's clearing state moved on (same id)."""
 
     trade: Trade
     state: TradeState
 
 
-class BookChanged(Struct, frozen=True, tag=True, tag_field="event"):
+class BookChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """Levels, state or statistics of a symbol are not what they were; sent once per symbol and input, after its causes."""
 
     symbol: str
     at: Instant
 
 
-class StateChanged(Struct, frozen=True, tag=True, tag_field="event"):
+class StateChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """An instrument moved along an edge of §3.1."""
 
     symbol: str
@@ -54,7 +54,7 @@ class StateChanged(Struct, frozen=True, tag=True, tag_field="event"):
     at: Instant
 
 
-class Settled(Struct, frozen=True, tag=True, tag_field="event"):
+class Settled(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """A settlement price was set, corrected, or became final (rules L25-L27)."""
 
     symbol: str
@@ -64,7 +64,7 @@ class Settled(Struct, frozen=True, tag=True, tag_field="event"):
     at: Instant
 
 
-class PositionChanged(Struct, frozen=True, tag=True, tag_field="event"):
+class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """One row of the position ledger: deltas and the state right after (rule P23). `settlement` is the price for a resolution, else None."""
 
     id: str
@@ -82,7 +82,7 @@ class PositionChanged(Struct, frozen=True, tag=True, tag_field="event"):
     settlement: Price | None = None
 
 
-class CashMoved(Struct, frozen=True, tag=True, tag_field="event"):
+class CashMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """One row of the cash ledger of one account (rules P17-P22): `after` - `before` is the move."""
 
     id: str
@@ -96,7 +96,7 @@ class CashMoved(Struct, frozen=True, tag=True, tag_field="event"):
     reference: str = ""
 
 
-class KycDecided(Struct, frozen=True, tag=True, tag_field="event"):
+class KycDecided(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """A verification became terminal: tradable or rejected (§3.5)."""
 
     firm: str
@@ -107,7 +107,7 @@ class KycDecided(Struct, frozen=True, tag=True, tag_field="event"):
     at: Instant
 
 
-class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event"):
+class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """A maintenance window began or ended (§8)."""
 
     active: bool

@@ -1,4 +1,4 @@
-"""What partners do by idempotent request: transfers between their pool and their participants, and orders with a declared fee (rules M25, P25).
+"""What partners do by idempotent request: transfers between their pool and their participants, and orders for participants (rules M25, P25, §9).
 
 One key has one effect. The same key with the same body is answered with what became of it, with another body it is refused. Only what was decided, a rejection
 too, is remembered: a request that was refused as an error may be sent again under its key.
@@ -12,14 +12,15 @@ from hashlib import blake2b
 from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
-from sim.core.commands import PlaceOrder
+from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.context import Context
 from sim.core.firms import Firm, Firms
 from sim.core.ledger import CLEARING
-from sim.core.quantities import Cash
+from sim.core.orders import Order
+from sim.core.quantities import Cash, Price, Qty
 from sim.core.refusals import AlreadyExists, Conflict, NotFound, PermissionDenied
 from sim.core.trading import Trading
-from sim.core.vocabulary import LedgerEntryType, OrderState
+from sim.core.vocabulary import LedgerEntryType, OrderState, Side
 from sim.kernel.instants import Instant, eastern_date
 
 
@@ -48,7 +49,7 @@ class Movement(Struct, frozen=True, kw_only=True):
 
 
 class VendorOrder(Struct, frozen=True, kw_only=True):
-    """One partner order. `order_id` names it also when the exchange rejected it."""
+    """One partner order. `order_id` names it also when the exchange rejected it; it is empty where the pool could not pay for a funded one."""
 
     id: str
     firm: str
@@ -56,6 +57,7 @@ class VendorOrder(Struct, frozen=True, kw_only=True):
     order_id: str
     clord_id: str
     accepted: bool
+    funded: bool = False
 
 
 class Seen(Struct, frozen=True):
@@ -151,19 +153,75 @@ class Partners:
         if known:
             return self._state.orders[known]
         self._check_account(firm, command.account)
+        return self._record("order", firm, key, body, command, self._place(command))
+
+    def funded_order(self, firm: Firm, key: str, body: bytes, command: PlaceOrder) -> VendorOrder:
+        """Pay the cost of a limit order from the pool to the participant and place it; a rejected order's money goes back (until 2026-08-06, §9)."""
+        pool = self.pool(firm)
+        known = self._known("funded", firm, key, body)
+        if known:
+            return self._state.orders[known]
+        self._check_account(firm, command.account)
+        cost = self._cost(command)
+        placed = None
+        if cost <= self._trading.ledger.balance(pool):
+            self._pay(pool, command.account, cost)
+            placed = self._place(command)
+            if placed.state is OrderState.REJECTED:
+                self._pay(command.account, pool, cost)
+        return self._record("funded", firm, key, body, command, placed)
+
+    def find_funded(self, firm: Firm, request_id: str) -> VendorOrder:
+        """A funded order of the firm. NotFound when it has none of this id."""
+        found = self._state.orders.get(request_id)
+        if found is None or not found.funded or found.firm != firm.name:
+            raise NotFound(f"unknown funded order: {request_id[:80]}", rule="S9-4")
+        return found
+
+    def cancel_funded(self, firm: Firm, request_id: str) -> VendorOrder:
+        """Cancel a funded order that still works and take back what it had not spent, as far as the account can give it."""
+        found = self.find_funded(firm, request_id)
+        order = self._trading.orders.require(found.order_id)
+        unspent = self._collateral(order.symbol, order.side, order.leaves_qty, order.price)
+        self._trading.cancel(CancelOrder(accounts=(order.account,), participant=order.participant, order_id=order.id))
+        self._pay(order.account, self.pool(firm), min(unspent, self._trading.withdrawable(order.account)))
+        return found
+
+    def _place(self, command: PlaceOrder) -> Order:
         holder = self._firms.holder(command.account)
-        placed = self._trading.place(replace(command, participant=holder.name if holder else "", deferred=True))
+        return self._trading.place(replace(command, participant=holder.name if holder else "", deferred=True))
+
+    def _record(self, kind: str, firm: Firm, key: str, body: bytes, command: PlaceOrder, placed: Order | None) -> VendorOrder:
         order = VendorOrder(
             id=self._ctx.ids.uuid("vendor.order"),
             firm=firm.name,
             key=key,
-            order_id=placed.id,
+            order_id=placed.id if placed else "",
             clord_id=command.clord_id,
-            accepted=placed.state is not OrderState.REJECTED,
+            accepted=placed is not None and placed.state is not OrderState.REJECTED,
+            funded=kind == "funded",
         )
         self._state.orders[order.id] = order
-        self._remember("order", firm, key, body, order.id)
+        self._remember(kind, firm, key, body, order.id)
         return order
+
+    def _cost(self, command: PlaceOrder) -> Cash:
+        """Collateral and taker fee of a limit order, were it to open and trade at its price."""
+        instrument = self._trading.instruments.require(command.symbol)
+        fee = self._trading.fees.quote(instrument, command.qty, command.price)
+        return self._collateral(command.symbol, command.side, command.qty, command.price) + fee
+
+    def _collateral(self, symbol: str, side: Side, qty: Qty, price: Price) -> Cash:
+        instrument = self._trading.instruments.require(symbol)
+        unit = price if side is Side.BUY else instrument.price_scale - price
+        return unit * qty * instrument.cash_per_notional
+
+    def _pay(self, source: str, destination: str, amount: Cash) -> None:
+        """A withdrawal here and a deposit there; nothing is written for nothing."""
+        if amount > 0:
+            reference = self._ctx.ids.uuid("transfer")
+            self._trading.move_cash(source, -amount, LedgerEntryType.WITHDRAWAL, "Order funding", reference=reference)
+            self._trading.move_cash(destination, amount, LedgerEntryType.DEPOSIT, "Order funding", reference=reference)
 
     def _check_account(self, firm: Firm, account: str) -> None:
         """NotFound without a relationship to the account's holder; Conflict while it is not active."""

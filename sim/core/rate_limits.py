@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from msgspec import Struct, convert, field
+from msgspec import Struct, convert, field, structs
 
 from sim.core.assumptions import EXTRA_LIMITS, unknown_name
 from sim.core.context import Context
 from sim.core.rate_counters import Bucket, Counter, Limit, Sliding, Window, pace_of
 from sim.core.refusals import RateLimited
-from sim.kernel.instants import MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US, Instant, Span, format_seconds
+from sim.kernel.instants import MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US, Instant, Span, format_seconds, parse_span
 
 LIMITS: dict[str, Limit] = {
     limit.name: limit
@@ -65,11 +65,13 @@ class Subject(Protocol):
 
 
 class RateLimitsState(Struct):
-    """Counters by "limit" or "limit method", then by subject; and raised limits by subject, then by limit."""
+    """Counters by "limit" or "limit method", then by subject; raised limits by subject, then by limit; limits that a scenario replaced for everybody, as
+    (calls, period), with no calls for one that is off."""
 
     buckets: dict[str, dict[str, Instant]] = field(default_factory=dict)
     windows: dict[str, dict[str, Window]] = field(default_factory=dict)
     raised: dict[str, dict[str, int]] = field(default_factory=dict)
+    replaced: dict[str, tuple[int, Span]] = field(default_factory=dict)
 
 
 class Usage(NamedTuple):
@@ -112,6 +114,26 @@ class RateLimits:
         for counter in self._counters.values():
             if counter.limit.name == name:
                 counter.special[subject] = pace_of(counter.limit, count)
+
+    def replace(self, name: str, text: str) -> None:
+        """Give everybody another limit: "20/s", "12/m", or "off". ValueError for a limit that does not exist or text that is none."""
+        if name not in LIMITS:
+            raise ValueError(unknown_name("limit", name, LIMITS))
+        calls, slash, period = text.partition("/")
+        if text != "off" and not (slash and calls.isascii() and calls.isdigit() and int(calls) and period):
+            raise ValueError(f'a limit is "20/s", "12/m" or "off", not {text!r}')
+        self._state.replaced[name] = (0, 0) if text == "off" else (int(calls), parse_span(period if period[0].isdigit() else f"1{period}"))
+        self._counters.clear()
+        self._gates.clear()
+
+    def _limit(self, name: str) -> Limit | None:
+        """The limit in force; None when it is off."""
+        limit = LIMITS[name]
+        replaced = self._state.replaced.get(name)
+        if replaced is None:
+            return limit
+        calls, period = replaced
+        return structs.replace(limit, count=calls, period=period, burst=0, sliding=False, extra=False) if calls else None
 
     def admit(self, plane: str | None, operation: Limited, caller: Subject) -> None:
         """Count a call on a plane (None is gRPC, which has endpoint limits only) by whoever calls. RateLimited when it is over a limit."""
@@ -158,10 +180,13 @@ class RateLimits:
         self._gates.clear()
         for key in (*self._state.buckets, *self._state.windows):
             name, _, method = key.partition(" ")
-            self._counter(LIMITS[name], method)
+            limit = self._limit(name)
+            if limit is not None:
+                self._counter(limit, method)
 
     def _gate(self, method: str, names: tuple[str, ...]) -> _Gate:
-        limits = sorted((LIMITS[name] for name in names), key=lambda limit: limit.rung != "global")
+        found = [limit for name in names if (limit := self._limit(name)) is not None]
+        limits = sorted(found, key=lambda limit: limit.rung != "global")
         counters = [self._counter(limit, method) for limit in limits]
         gate = _Gate(
             tuple(counter for counter in counters if not counter.limit.extra), tuple(counter for counter in counters if counter.limit.extra)

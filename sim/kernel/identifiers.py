@@ -19,43 +19,58 @@ _HALF_BITS = 25  # 2**50 < 36**10
 _MASK = (1 << _HALF_BITS) - 1
 
 
-class _Purpose:
-    """What the identifiers of one purpose are made from; nothing here changes what comes out, so nothing here is saved."""
+class Sequence:
+    """The identifiers of one purpose. `count` is how many numbers were given out; the rest is only kept to be quick."""
 
-    __slots__ = ("heads", "keys", "run", "tail")
+    __slots__ = ("_heads", "_key", "_keys", "_run", "_tail", "count")
 
     def __init__(self, key: bytes) -> None:
-        self.keys = tuple(int.from_bytes(key[i : i + 8], "big") | 1 for i in range(0, 32, 8))
-        self.heads = sorted(_PAIRS, key=lambda pair: blake2b(pair.encode(), digest_size=8, key=key).digest())
-        self.run = -1
-        self.tail = ""
+        self.count = 0
+        self._key = key
+        self._keys = tuple(int.from_bytes(key[i : i + 8], "big") | 1 for i in range(0, 32, 8))
+        self._heads: list[str] = []
+        self._run = -1
+        self._tail = ""
+
+    def next(self) -> str:
+        """Twelve upper-case letters and digits, unique for the purpose."""
+        self.count = number = self.count + 1
+        run = number // _RUN
+        if run != self._run:
+            self._begin(run)
+        return self._heads[number % _RUN] + self._tail
+
+    def _begin(self, run: int) -> None:
+        if not self._heads:
+            self._heads = sorted(_PAIRS, key=lambda pair: blake2b(pair.encode(), digest_size=8, key=self._key).digest())
+        self._run, self._tail = run, _ten_digits(_scramble(run, self._keys))
 
 
 class Identifiers:
-    """Counters by purpose; `next("order")` gives the next identifier of that purpose."""
+    """Sequences by purpose; `next("order")` gives the next identifier of that purpose."""
 
-    __slots__ = ("_counts", "_entropy", "_purposes")
+    __slots__ = ("_entropy", "_sequences")
 
     def __init__(self, entropy: Entropy) -> None:
         self._entropy = entropy
-        self._purposes: dict[str, _Purpose] = {}
-        self._counts: dict[str, int] = {}
+        self._sequences: dict[str, Sequence] = {}
+
+    def sequence(self, purpose: str) -> Sequence:
+        """The sequence of a purpose, to be kept by whoever draws from it often; it stays the same object when a state is loaded."""
+        found = self._sequences.get(purpose)
+        if found is None:
+            found = self._sequences[purpose] = Sequence(self._entropy.key(f"id.{purpose}"))
+        return found
 
     def next(self, purpose: str) -> str:
         """Twelve upper-case letters and digits, unique for the purpose."""
-        number = self._counts.get(purpose, 0) + 1
-        self._counts[purpose] = number
-        made = self._purposes.get(purpose) or self._prepare(purpose)
-        run, place = divmod(number, _RUN)
-        if run != made.run:
-            made.run, made.tail = run, _ten_digits(_scramble(run, made.keys))
-        return made.heads[place] + made.tail
+        return self.sequence(purpose).next()
 
     def count(self, purpose: str) -> int:
         """Next number of a purpose, from 1."""
-        number = self._counts.get(purpose, 0) + 1
-        self._counts[purpose] = number
-        return number
+        sequence = self.sequence(purpose)
+        sequence.count += 1
+        return sequence.count
 
     def uuid(self, purpose: str) -> str:
         """A version 4 shaped UUID, unique for the purpose."""
@@ -65,15 +80,14 @@ class Identifiers:
 
     def save(self) -> dict[str, int]:
         """Counts by purpose."""
-        return dict(sorted(self._counts.items()))
+        return {purpose: sequence.count for purpose, sequence in sorted(self._sequences.items()) if sequence.count}
 
     def load(self, state: dict[str, int]) -> None:
         """Continue from saved counts."""
-        self._counts = dict(state)
-
-    def _prepare(self, purpose: str) -> _Purpose:
-        made = self._purposes[purpose] = _Purpose(self._entropy.key(f"id.{purpose}"))
-        return made
+        for sequence in self._sequences.values():
+            sequence.count = 0
+        for purpose, count in state.items():
+            self.sequence(purpose).count = count
 
 
 def _ten_digits(value: int) -> str:

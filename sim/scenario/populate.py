@@ -21,6 +21,8 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         exchange.ctx.assumptions.change(name, value)
     for name, odds in scenario.quirks.items():
         exchange.ctx.quirks.change(name, odds)
+    for name, limit in scenario.limits.items():
+        exchange.rate_limits.replace(name, limit)
     exchange.reference = world.reference
     for asset in world.assets:
         exchange.assets.add(asset)

@@ -1,1 +1,74 @@
-"""pytest plugin (entry point `pytest11`): the `exchange` fixture."""
+"""pytest plugin (entry point `pytest11`): the fixture `exchange`, the marker `scenario`, and what to do about a failure.
+
+```python
+@pytest.mark.scenario("outage.yaml", seed=7)          # beside the test file, or the name of a bundled one
+def test_my_client_survives(exchange):
+    client = MyClient(exchange.exchange, exchange.firms[0])
+    with exchange.fault("InsertOrder", status=503, times=1):
+        client.buy(exchange.symbols["open"][0])
+    exchange.clock.advance("5m")
+    assert exchange.requests(operation="InsertOrder")[-1]["status"] == 200
+```
+
+Nothing heavy is imported until a test asks for the fixture: the plugin is loaded by every pytest run of the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from sim.testing.served import ServedExchange
+
+_SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", "scenario(path, seed=None): what the `exchange` fixture serves: a file beside the test, or a bundled name")
+
+
+@pytest.fixture
+def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedExchange]:
+    """A sandbox exchange of this test's own, on free loopback ports, its clock standing still until the test moves it."""
+    from sim.scenario.document import ScenarioError
+    from sim.scenario.load import load_scenario
+    from sim.testing.served import ServedExchange, warn_of_patched_time
+
+    wanted, seed = _scenario_of(request.node)
+    try:
+        scenario = load_scenario(wanted)
+    except ScenarioError as error:
+        pytest.fail(f"the scenario of this test cannot be used:\n{error}", pytrace=False)
+    warn_of_patched_time()
+    served = ServedExchange(scenario, seed=seed, journal=tmp_path / "journal.ndjson")
+    request.node.stash[_SERVED] = served
+    try:
+        yield served
+    finally:
+        served.close()
+
+
+def _scenario_of(item: pytest.Item) -> tuple[str, int | None]:
+    """Scenario and seed from the marker; the bundled quickstart without one."""
+    marker = item.get_closest_marker("scenario")
+    if marker is None:
+        return "quickstart", None
+    if len(marker.args) != 1 or not isinstance(marker.args[0], str | Path) or set(marker.kwargs) - {"seed"}:
+        pytest.fail('write @pytest.mark.scenario("path.yaml") or @pytest.mark.scenario("path.yaml", seed=7)', pytrace=False)
+    beside = item.path.parent / marker.args[0]
+    return str(beside if beside.is_file() else marker.args[0]), marker.kwargs.get("seed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test says how to see its run again."""
+    report = yield
+    served = item.stash.get(_SERVED, None)
+    if served is not None and report.failed and call.when == "call":
+        report.sections.append(("sandbox exchange", served.report()))
+    return report

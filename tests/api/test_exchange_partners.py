@@ -7,10 +7,18 @@ from small_exchange import ANN, ANN_ACCOUNT, BOB_ACCOUNT, EVE_ACCOUNT, NOW, POOL
 
 from sim.api.exchange_ledgers import get_account_balance_ledger
 from sim.api.exchange_orders import insert_order
-from sim.api.exchange_partners import create_cash_movement, create_vendor_order, get_cash_movement, get_funding_account_balance
+from sim.api.exchange_partners import (
+    cancel_funded_order,
+    create_cash_movement,
+    create_funded_order,
+    create_vendor_order,
+    get_cash_movement,
+    get_funded_order,
+    get_funding_account_balance,
+)
 from sim.core.exchange import Exchange
 from sim.core.quantities import DOLLAR
-from sim.core.refusals import AlreadyExists, InvalidRequest, NotFound, PermissionDenied
+from sim.core.refusals import AlreadyExists, InvalidRequest, NotFound, OrderDone, PermissionDenied
 from sim.core.vocabulary import LedgerEntryType, OrderState, OrderType, Side, TimeInForce
 from sim.kernel.instants import hours
 from sim.messages import exchange_cashmovement_v1 as cash
@@ -212,3 +220,46 @@ def test_a_partner_order_for_a_foreign_account_is_not_found() -> None:
         vendor(exchange, account=EVE_ACCOUNT)
     with pytest.raises(NotFound):
         vendor(exchange, symbol="no-such")
+
+
+# ---- orders together with their funds
+
+
+def funded(exchange: Exchange, key: str = "f1", **changes: object) -> funding.FundedOrder:
+    order = limit(Side.BUY, 50, 100, account=ANN_ACCOUNT, clord_id="f")
+    for name, value in changes.items():
+        setattr(order, name, value)
+    request = funding.CreateFundedOrderRequest(order=order, vendor_fee=funding.MoneyAmount(value="0", currency="USD"), idempotency_key=key)
+    found = create_funded_order(exchange, caller(exchange, None), request).order
+    assert found is not None
+    return found
+
+
+def test_a_funded_order_brings_its_money_along_and_its_cancel_takes_the_rest_back() -> None:
+    exchange = small_exchange(balance=0)
+    exchange.ctx.assumptions.change("fees.taker_theta", 0)
+    found = funded(exchange)
+    assert (found.status, found.clord_id) == (funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED, "f")
+    assert balances(exchange) == (495_000, 5_000)
+    assert funded(exchange) == found and len(exchange.trading.orders) == 1
+    request = funding.GetFundedOrderRequest(funding_request_id=found.funding_request_id)
+    assert get_funded_order(exchange, caller(exchange, None), request).order == found
+    cancel_funded_order(exchange, caller(exchange, None), funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id))
+    assert balances(exchange) == (500_000, 0) and exchange.trading.ledger.total() == 0
+    with pytest.raises(OrderDone):
+        cancel_funded_order(exchange, caller(exchange, None), funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id))
+    with pytest.raises(NotFound):
+        get_funded_order(exchange, eve(exchange), request)
+
+
+def test_a_rejected_funded_order_leaves_the_money_where_it_was() -> None:
+    exchange = small_exchange(balance=0)
+    rejected = funding.VendorOrderStatus.VENDOR_ORDER_STATUS_REJECTED
+    assert funded(exchange, "f1", order_qty=20_000).status == rejected
+    assert funded(exchange, "f2", price=99, order_qty=100).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED
+    before = balances(exchange)
+    assert funded(exchange, "f3", price=100).status == rejected
+    assert balances(exchange) == before
+    for changes in ({"type": OrderType.MARKET_TO_LIMIT}, {"price": 0}, {"order_qty": 0}, {"time_in_force": TimeInForce.GOOD_TILL_TIME}):
+        with pytest.raises(InvalidRequest):
+            funded(exchange, "f4", **changes)

@@ -224,3 +224,19 @@ def test_a_saved_state_goes_on_where_it_stopped() -> None:
     other.load(msgspec.msgpack.decode(msgspec.msgpack.encode(limits.save()), type=RateLimitsState))
     assert other.usage() == limits.usage()
     assert allowed(other, ("exchange_rest", "list_symbols"), 10) == 3
+
+
+def test_a_scenario_replaces_a_limit_for_everybody_or_switches_it_off() -> None:
+    """Rule S8-9, for a whole scenario."""
+    limits = RateLimits(Context(seed=1, now=0))
+    limits.replace("retail", "2/m")
+    limits.replace("public", "off")
+    limits.check(("retail",), "key")
+    limits.check(("retail",), "key")
+    with pytest.raises(RateLimited):
+        limits.check(("retail",), "key")
+    for _ in range(1_000):
+        limits.check(("public",), "127.0.0.1")
+    for name, text in (("nosuch", "1/s"), ("retail", "fast"), ("retail", "0/s")):
+        with pytest.raises(ValueError):
+            limits.replace(name, text)

@@ -1,0 +1,233 @@
+"""What holds for every stream: pool, sessions, signs of life, maintenance, faults, and their listing."""
+
+from __future__ import annotations
+
+import pytest
+from stream_clients import MARKETS, PRIVATE, books, drop_copy, instruments, orders, place, position_changes, socket, subscribe, trade, trades
+
+from sim.api.stream_rules import HEARTBEAT_EVERY
+from sim.core.instruments import Instrument
+from sim.kernel.instants import format_instant
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError, Stream
+from tests.journeys import firm, quiet, rpc_trader
+
+REVOKED = (13, "Subscription manager revoked session")
+
+
+@pytest.fixture
+def instrument(world: Connection) -> Instrument:
+    return quiet(world.simulation)
+
+
+# ---- pool
+
+
+@pytest.mark.spec("S8-4")
+def test_the_21st_stream_of_a_firm_is_refused_and_the_twenty_stay(world: Connection, instrument: Instrument) -> None:
+    streams = [books(world, instrument.symbol) for _ in range(10)] + [instruments(world) for _ in range(10)]
+    with pytest.raises(RpcError) as refused:
+        books(world, instrument.symbol)
+    assert refused.value.code == 8
+    assert "20" in refused.value.message
+    assert [stream.end for stream in streams] == [None] * 20
+    streams[3].close()
+    assert books(world, instrument.symbol).end is None
+
+
+@pytest.mark.spec("S8-4")
+def test_the_pool_is_a_firms_own_and_web_sockets_are_outside_of_it(world: Connection, instrument: Instrument) -> None:
+    for _ in range(20):
+        books(world, instrument.symbol)
+    other = next(found for found in world.simulation.exchange.firms.all() if found.client_id and found is not firm(world.simulation) and len(found.scopes) > 4)
+    assert books(world, instrument.symbol, client=world.rpc(other)).end is None
+    assert socket(world, MARKETS).end is None
+
+
+def test_taking_over_a_session_needs_no_free_place_in_the_pool(world: Connection, instrument: Instrument) -> None:
+    first = orders(world)
+    for _ in range(19):
+        books(world, instrument.symbol)
+    second = orders(world)
+    assert (first.end, second.end) == (REVOKED, None)
+
+
+# ---- sessions
+
+
+@pytest.mark.spec("S6.2-7", "S7.2-6")
+@pytest.mark.parametrize("kind", [orders, drop_copy, trades, position_changes])
+def test_a_second_stream_of_one_identity_ends_the_first(world: Connection, kind: object) -> None:
+    assert callable(kind)
+    first: Stream = kind(world)
+    second: Stream = kind(world)
+    assert first.end == REVOKED
+    assert second.end is None
+
+
+@pytest.mark.spec("S6.2-7")
+def test_another_participant_another_rpc_or_a_list_of_markets_keeps_its_session(world: Connection, instrument: Instrument) -> None:
+    first = orders(world)
+    others = [orders(world, user=1), drop_copy(world), orders(world, symbols=[instrument.symbol]), orders(world, symbols=[instrument.symbol])]
+    assert first.end is None
+    assert [stream.end for stream in others] == [None] * 4
+
+
+@pytest.mark.spec("S6.2-7")
+def test_market_data_and_instrument_streams_take_no_session(world: Connection, instrument: Instrument) -> None:
+    streams = [books(world), books(world), instruments(world), instruments(world)]
+    assert [stream.end for stream in streams] == [None] * 4
+
+
+def test_with_the_quirk_off_both_streams_live(world: Connection, instrument: Instrument) -> None:
+    world.simulation.control("quirk.set", "session_revocation", {"value": "never"})
+    first, second = orders(world), orders(world)
+    first.take(), second.take()
+    place(world, instrument, "buy", 30)
+    assert (len(first.take()), len(second.take())) == (1, 1)
+
+
+def test_a_refused_request_takes_no_session(world: Connection) -> None:
+    first = drop_copy(world)
+    with pytest.raises(RpcError):
+        drop_copy(world, resume_token=b"wrong")
+    assert first.end is None
+
+
+def test_an_ended_stream_does_not_come_back_when_its_successor_ends(world: Connection) -> None:
+    first, second = orders(world), orders(world)
+    second.close()
+    third = orders(world)
+    assert (first.end, third.end) == (REVOKED, None)
+
+
+# ---- signs of life
+
+
+def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(world: Connection, instrument: Instrument) -> None:
+    account = firm(world.simulation).users[0].account
+    ledger = rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", wire.CreateBalanceLedgerSubscriptionRequest(account=account))
+    positions = rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest())
+    bidirectional = world.rpc(firm(world.simulation)).stream("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData")
+    with_heartbeat = [orders(world), books(world, instrument.symbol), bidirectional, positions]
+    with_token = [drop_copy(world), trades(world), position_changes(world)]
+    state, market_socket, private_socket = instruments(world), socket(world, MARKETS), socket(world, PRIVATE)
+    everything = [*with_heartbeat, *with_token, state, ledger, market_socket, private_socket]
+    for stream in everything:
+        stream.take()
+    world.advance("29s")
+    assert [stream.take() for stream in everything] == [[]] * len(everything)
+    world.advance("1s")
+    assert all(stream.take()[0].heartbeat is not None for stream in with_heartbeat)
+    assert all(len(stream.take()[0].resume_token) == 576 for stream in with_token)
+    assert state.take() == [wire.CreateInstrumentStateChangeSubscriptionResponse()]
+    assert ledger.take() == [wire.CreateBalanceLedgerSubscriptionResponse()]
+    assert [market_socket.take(), private_socket.take()] == [[{"heartbeat": {}}]] * 2
+
+
+def test_a_stream_opened_between_two_rounds_keeps_its_own_rhythm(world: Connection, instrument: Instrument) -> None:
+    first = instruments(world)
+    world.advance("12s")
+    second = instruments(world)
+    first.take(), second.take()
+    world.advance("60s")
+    assert (len(first.take()), len(second.take())) == (2, 2)
+    world.advance("29s")
+    assert (len(first.take()), len(second.take())) == (1, 0)
+
+
+def test_without_streams_nothing_ticks(world: Connection, instrument: Instrument) -> None:
+    before = world.simulation.next_due()
+    stream, market, bidirectional = orders(world), books(world), world.rpc(firm(world.simulation)).stream("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData")
+    assert world.simulation.next_due() == world.simulation.now + HEARTBEAT_EVERY
+    for opened in (stream, market, bidirectional):
+        opened.close()
+    assert world.simulation.next_due() == before
+    assert not any(timer.kind.startswith("stream.") for timer in world.simulation.exchange.ctx.timers.pending())
+
+
+# ---- ends
+
+
+def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(world: Connection, instrument: Instrument) -> None:
+    place(world, instrument, "buy", 30)
+    stream, market = orders(world), socket(world, MARKETS)
+    stream.take()
+    begins = next(window.begins for window in world.simulation.exchange.maintenance.upcoming())
+    world.advance_to(begins)
+    assert stream.end is not None
+    assert stream.end[0] == 14
+    assert market.end is not None
+    assert [execution.type for frame in stream.take() if frame.update for execution in frame.update.executions] == [3]
+    assert world.simulation.streams() == []
+
+
+def test_a_tester_ends_a_stream_by_its_id(world: Connection) -> None:
+    stream = orders(world)
+    (shown,) = world.simulation.streams()
+    outcome = world.simulation.control("stream.close", str(shown["id"]), {})
+    world.deliver(outcome.effects)
+    assert stream.end == (14, "closed by the tester")
+    assert world.simulation.streams() == []
+
+
+def test_the_listing_says_whose_streams_are_open_since_when_and_how_much_was_sent(world: Connection, instrument: Instrument) -> None:
+    stream = orders(world)
+    world.advance("5s")
+    socket(world, PRIVATE)
+    place(world, instrument, "buy", 30)
+    mine, theirs = world.simulation.streams()
+    user = firm(world.simulation).users[0]
+    assert (mine["rpc"], mine["firm"], mine["participant"], mine["sent"]) == ("CreateOrderSubscription", firm(world.simulation).name, user.name, 2)
+    assert mine["since"] == format_instant(world.simulation.start)
+    assert (theirs["rpc"], theirs["sent"], theirs["id"]) == ("PrivateStream", 0, mine["id"] + 1)
+    assert len(stream.take()) == 2
+
+
+def test_frames_after_the_end_of_a_stream_are_ignored(world: Connection) -> None:
+    stream = socket(world, MARKETS)
+    number = stream.number
+    stream.close()
+    assert world.simulation.frame(number, b"{}").effects == []
+
+
+# ---- injected faults
+
+
+@pytest.mark.parametrize(("effect", "kinds"), [("drop", [1, 2]), ("duplicate", [0, 0, 1, 2]), ("reorder", [1, 0, 2])])
+def test_an_injected_fault_befalls_one_message(world: Connection, instrument: Instrument, effect: str, kinds: list[int]) -> None:
+    stream = orders(world)
+    stream.take()
+    fault = {"match": {"plane": "stream", "operation": "CreateOrderSubscription"}, "act": {effect: True}, "times": 1}
+    world.simulation.control("fault.add", "", fault)
+    placed = [place(world, instrument, "buy", 30 + number) for number in range(3)]
+    assert [placed.index(execution.order.id) for frame in stream.take() for execution in frame.update.executions] == kinds
+
+
+@pytest.mark.spec("S7.2-6")
+def test_an_injected_fault_revokes_or_drops_a_stream(world: Connection, instrument: Instrument) -> None:
+    first = orders(world)
+    world.simulation.control("fault.add", "", {"match": {"plane": "stream"}, "act": {"revoke": True}, "times": 1})
+    place(world, instrument, "buy", 30)
+    assert first.end == REVOKED
+    second = orders(world)
+    world.simulation.control("fault.add", "", {"match": {"plane": "stream"}, "act": {"code": 14, "message": "stream dropped"}, "times": 1})
+    place(world, instrument, "buy", 31)
+    assert second.end == (14, "stream dropped")
+
+
+def test_two_runs_send_the_same_bytes(world: Connection) -> None:
+    from sim import Simulation, load_scenario
+    from sim.testing.client import connect
+
+    def run(sim: Simulation) -> list[bytes]:
+        connection = connect(sim)
+        instrument = quiet(sim)
+        stream, copy, market = orders(connection), drop_copy(connection), socket(connection, MARKETS)
+        subscribe(market, "a", "MARKET_DATA", [instrument.symbol])
+        trade(connection, instrument)
+        connection.advance("31s")
+        return [repr(found.frames).encode() for found in (stream, copy, market)]
+
+    first, second = (run(Simulation(load_scenario("quickstart"))) for _ in range(2))
+    assert first == second
