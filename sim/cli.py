@@ -8,14 +8,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
+    from sim.settings import Settings
+    from sim.simulation import Simulation
 
 FAILED, USAGE, COULD_NOT_LISTEN, INTERRUPTED = 1, 2, 4, 130
+DEFAULT_BASE, LAST_BASE = 18080, 65529
 _BEGAN = time.perf_counter()
 
 
@@ -51,10 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("check", help="validate scenario files; errors as file:line:column: message")
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.set_defaults(run=_check)
-    command = commands.add_parser("replay", help="prove a journal: exit 3 at the first line that differs")
-    command.add_argument("journal", metavar="JOURNAL")
-    command.add_argument("--until", metavar="INSTANT", help="stop before the first input after this instant")
-    command.set_defaults(run=_replay)
+    _add_replay(commands)
     command = commands.add_parser("diff", help="compare two journals")
     command.add_argument("journals", nargs=2, metavar="JOURNAL")
     command.set_defaults(run=_diff)
@@ -87,19 +87,36 @@ def _add_serve(commands: Any) -> None:
     )
     command.add_argument("scenario", nargs="?", default="quickstart", metavar="SCENARIO", help="bundled name or file (default: quickstart)")
     command.add_argument("--seed", type=int, metavar="N", help="instead of the scenario's")
-    command.add_argument("--clock", metavar="MODE", default="", help="manual, autojump, paced or paced:60 (default: the scenario's when given, else paced)")
     command.add_argument("--start", metavar="INSTANT", help="virtual start, RFC 3339 with offset, instead of the scenario's")
+    command.add_argument("--journal", type=Path, metavar="PATH", help="keep the journal there")
+    _add_listening(command, "the scenario's when it says one, else paced")
+    command.set_defaults(run=_serve)
+
+
+def _add_replay(commands: Any) -> None:
+    command = commands.add_parser(
+        "replay",
+        help="prove a journal: exit 3 at the first line that differs",
+        epilog="example: sim replay run.ndjson --until 2026-09-08T18:05:00Z --serve --port-base 0",
+    )
+    command.add_argument("journal", metavar="JOURNAL")
+    command.add_argument("--until", metavar="INSTANT", help="stop before the first input after this instant")
+    command.add_argument("--serve", action="store_true", help="then serve the exchange in the state it came to; the options below say how")
+    _add_listening(command, "manual")
+    command.set_defaults(run=_replay)
+
+
+def _add_listening(command: argparse.ArgumentParser, default_clock: str) -> None:
+    command.add_argument("--clock", metavar="MODE", default="", help=f"manual, autojump, paced or paced:60 (default: {default_clock})")
     command.add_argument("--host", default="127.0.0.1", help="address to listen on; any other than loopback asks for a control token")
-    command.add_argument("--port-base", type=int, default=18080, metavar="N", help="ports N to N+6; 0 takes free ones (default 18080)")
+    command.add_argument("--port-base", type=int, default=DEFAULT_BASE, metavar="N", help=f"ports N to N+6; 0 takes free ones (default {DEFAULT_BASE})")
     command.add_argument("--tls", type=Path, metavar="DIR", help="serve over TLS; writes the local CA to DIR/ca.pem")
     command.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything accepts: addresses and credentials as JSON")
-    command.add_argument("--journal", type=Path, metavar="PATH", help="keep the journal there")
     command.add_argument("--latency", choices=("elide", "hold"), default="elide", help="on a manual clock: answer slow calls at once, or hold them")
     command.add_argument("--opaque", action="store_true", help="send no x-sim-* header")
     command.add_argument("--webhook-host", action="append", default=[], metavar="HOST", help="host besides loopback that webhooks may go to")
     command.add_argument("--control-token", default="", metavar="TOKEN", help="bearer token the control plane asks for")
     command.add_argument("--log-format", choices=("text", "json"), default="text")
-    command.set_defaults(run=_serve)
 
 
 def _scenario(name: str) -> Scenario | None:
@@ -132,38 +149,50 @@ def _usage(message: str) -> int:
 
 
 def _serve(given: argparse.Namespace) -> int:
-    from sim.settings import Settings
-    from sim.shell.clock_driver import PACED, parse_clock_mode
-    from sim.shell.listeners import CouldNotListen
-    from sim.shell.logs import set_up_logging
-    from sim.shell.serve import Wanted, serve
-
     scenario = _scenario(given.scenario)
     if scenario is None:
         return USAGE
     start = _instant(given.start)
+
+    def build(settings: Settings) -> Simulation:
+        from sim.shell.journal_file import open_journal
+        from sim.simulation import Simulation
+
+        journal = open_journal(given.journal) if given.journal is not None else None
+        return Simulation(scenario, seed=given.seed, start=start, journal=journal, settings=settings)
+
+    written = scenario.clock.mode
+    return _listen(given, given.clock or (written if written != "manual" else "paced"), build, given.journal)
+
+
+def _listen(given: argparse.Namespace, clock: str, build: Callable[[Settings], Simulation], journal: Path | None = None) -> int:
+    """Serve what `build` makes, as the options of `_add_listening` say."""
+    from sim.settings import Settings
+    from sim.shell.clock_driver import parse_clock_mode
+    from sim.shell.listeners import CouldNotListen
+    from sim.shell.logs import set_up_logging
+
     try:
-        written = given.clock or (scenario.clock.mode if scenario.clock.mode != "manual" else "")
-        clock = parse_clock_mode(written) if written else PACED
+        mode = parse_clock_mode(clock)
     except ValueError as error:
         return _usage(str(error))
+    if not 0 <= given.port_base <= LAST_BASE:
+        return _usage(f"--port-base is 0 or up to {LAST_BASE}")
     set_up_logging(given.log_format)
-    settings = Settings(host=given.host, latency=given.latency, opaque=given.opaque, webhook_hosts=tuple(host.lower() for host in given.webhook_host))
+    from sim.shell.serve import Wanted, serve
+
     wanted = Wanted(
-        scenario=scenario,
-        settings=settings,
-        clock=clock,
-        seed=given.seed,
-        start=start,
+        settings=Settings(host=given.host, latency=given.latency, opaque=given.opaque, webhook_hosts=tuple(host.lower() for host in given.webhook_host)),
+        clock=mode,
         port_base=given.port_base,
         tls=given.tls,
         ready_file=given.ready_file,
-        journal=given.journal,
+        journal=journal,
         control_token=given.control_token,
         began=_BEGAN,
     )
     try:
-        return serve(wanted)
+        return serve(wanted, build)
     except CouldNotListen as error:
         print(f"sim: {error}", file=sys.stderr)
         return COULD_NOT_LISTEN
@@ -200,15 +229,26 @@ def _check(given: argparse.Namespace) -> int:
 
 
 def _replay(given: argparse.Namespace) -> int:
-    from sim.replay import replay
+    from sim.replay import replay, replayed
 
-    return replay(given.journal, _instant(given.until), sys.stdout)
+    until = _instant(given.until)
+    if not given.serve:
+        return replay(given.journal, until, sys.stdout)
+
+    def build(settings: Settings) -> Simulation:
+        found = replayed(given.journal, until, sys.stdout, settings)
+        if isinstance(found, int):
+            raise SystemExit(found)
+        return found
+
+    return _listen(given, given.clock or "manual", build)
 
 
 def _diff(given: argparse.Namespace) -> int:
     from sim.replay import diff
 
-    return diff(*given.journals, sys.stdout)
+    first, second = given.journals
+    return diff(first, second, sys.stdout)
 
 
 def _timeline(given: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line
 
 if TYPE_CHECKING:
+    from sim.settings import Settings
     from sim.simulation import Simulation
 
 SAME, DIVERGED, UNREADABLE = 0, 3, 2
@@ -31,7 +32,7 @@ class Divergence(Exception):
         self.replayed = replayed
 
 
-def simulation_of(header: Header) -> Simulation:
+def simulation_of(header: Header, settings: Settings | None = None) -> Simulation:
     """A fresh simulation at the start a header describes. NotAJournal when the scenario in it is not the one its digest names."""
     from sim.scenario.load import ScenarioError, scenario_from_source
     from sim.simulation import Simulation
@@ -45,7 +46,7 @@ def simulation_of(header: Header) -> Simulation:
         raise NotAJournal(f"line 1 holds a scenario this version cannot read: {error}") from error
     if scenario.digest != header.scenario_digest:
         raise Divergence(1, "scenario", header.scenario_digest, scenario.digest)
-    return Simulation(scenario, seed=header.seed, start=header.start)
+    return Simulation(scenario, seed=header.seed, start=header.start, settings=settings)
 
 
 def run(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> int:
@@ -101,12 +102,12 @@ def _jump(simulation: Simulation, line: Line) -> None:
         simulation.restore(line.argument)
 
 
-def replay(path: str, until: Instant | None, out: TextIO) -> int:
-    """`sim replay`: exit code, after saying what was found."""
+def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings | None = None) -> Simulation | int:
+    """The simulation that a journal leads to, at its end or before its first input after `until`; or the exit code. Says what was found."""
     try:
         with Path(path).open("rb") as file:
             header, lines = read_journal(file)
-            simulation = simulation_of(header)
+            simulation = simulation_of(header, settings)
             count = run(simulation, lines, until)
     except (OSError, NotAJournal) as error:
         print(f"{path}:1:1: {error}", file=out)
@@ -119,7 +120,13 @@ def replay(path: str, until: Instant | None, out: TextIO) -> int:
     print(f"{path}: {count} inputs replayed, every line as recorded", file=out)
     print(f"  scenario {header.name}, seed {header.seed}, until {format_instant(simulation.now)}", file=out)
     print(f"  digest {simulation.digest}", file=out)
-    return SAME
+    return simulation
+
+
+def replay(path: str, until: Instant | None, out: TextIO) -> int:
+    """`sim replay`: exit code, after saying what was found."""
+    found = replayed(path, until, out)
+    return found if isinstance(found, int) else SAME
 
 
 def _around(text: str, other: str, width: int = 160) -> str:
@@ -163,4 +170,4 @@ def _compare(
     return 0
 
 
-__all__ = ["Divergence", "diff", "replay", "run", "simulation_of"]
+__all__ = ["Divergence", "diff", "replay", "replayed", "run", "simulation_of"]

@@ -7,11 +7,12 @@ import io
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
 from sim.core.instruments import Instrument
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
-from sim.kernel.instants import format_instant, minutes
+from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_orderfunding_v1 as funding
 from sim.messages import exchange_v1 as wire
@@ -369,3 +370,17 @@ def test_a_webhook_that_does_not_acknowledge_is_not_registered(world: Connection
 def test_verification_is_unknown_over_grpc(world: Connection) -> None:
     reply = world.rpc(firm(world.simulation)).raw("/exchange.kyc.v1.KYCAPI/GetKYCStatus", b"")
     assert reply.code == 12
+
+
+@pytest.mark.spec("S9-3", "S9-4")
+@pytest.mark.parametrize(("start", "code"), [("2026-08-05T12:00:00-04:00", 3), ("2026-08-06T00:00:00-04:00", 12)])
+def test_funded_orders_exist_until_the_sixth_of_august(start: str, code: int) -> None:
+    scenario = load_scenario("quickstart")
+    world = connect(Simulation(replace(scenario, clock=replace(scenario.clock, start=parse_instant(start)))))
+    rpc = world.rpc(firm(world.simulation))
+    with pytest.raises(RpcError) as refused:
+        rpc.call("OrderFundingService.CreateFundedOrder", funding.CreateFundedOrderRequest())
+    assert refused.value.code == code
+    with pytest.raises(RpcError) as malformed:
+        rpc.call("OrderFundingService.CreateVendorOrder", funding.CreateVendorOrderRequest())
+    assert malformed.value.code == 3

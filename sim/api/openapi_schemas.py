@@ -79,6 +79,9 @@ class Components:
         if field.kind == "message":
             cls = find_message(field.type_name)
             return self.answer(cls) if answer else self.request(cls)
+        if field.kind == "enum" and field.bare_enum:
+            members: Any = find(field.type_name)
+            return {"type": "string", "enum": [member.name.removeprefix(field.bare_enum) for member in members]}
         if field.kind == "enum":
             return self._enum(field.type_name)
         if field.kind in LONG_INTEGERS and not (answer and field.as_number):

@@ -16,11 +16,11 @@ from urllib.parse import unquote
 
 from sim.api.contract import Operation, Route
 
-PathParams: TypeAlias = "dict[str, str] | MappingProxyType[str, str]"
+PathParams: TypeAlias = "MappingProxyType[str, str]"
 
 _NO_PARAMS: MappingProxyType[str, str] = MappingProxyType({})
 _PART = re.compile(r"/(?:\{([a-z0-9_.]+)(?:=([^{}]+))?\}|([^/{}]+))")
-_REMEMBERED = 4096  # paths without parameters; bounded, because a client could invent spellings (%6f for o) without end
+_REMEMBERED = 4096  # paths seen; bounded, because a client could invent paths without end
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class Router:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._root = _Node()
-        self._fixed: dict[tuple[str, str], Match] = {}
+        self._known: dict[tuple[str, str], Match] = {}
         for route in routes:
             self._add(route)
 
     def match(self, verb: str, path: str) -> Match | NotFound | MethodNotAllowed:
         """What answers at `path` (as sent: still percent-encoded, without query)."""
-        known = self._fixed.get((verb, path))
+        known = self._known.get((verb, path))
         if known is not None:
             return known
         if path[:1] != "/":
@@ -90,12 +90,12 @@ class Router:
         return MethodNotAllowed(tuple(sorted(verbs))) if verbs else _MISSING
 
     def _matched(self, verb: str, path: str, leaf: _Leaf, segments: list[str]) -> Match:
+        params: PathParams = _NO_PARAMS
         if leaf.variables:
-            params = {name: "/".join(segments[start:end]) for name, start, end in leaf.variables}
-            return Match(leaf.route.operation, params, leaf.route.body)
-        found = Match(leaf.route.operation, _NO_PARAMS, leaf.route.body)
-        if len(self._fixed) < _REMEMBERED:
-            self._fixed[verb, path] = found
+            params = MappingProxyType({name: "/".join(segments[start:end]) for name, start, end in leaf.variables})
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        found = self._known[verb, path] = Match(leaf.route.operation, params, leaf.route.body)
         return found
 
     def _add(self, route: Route) -> None:

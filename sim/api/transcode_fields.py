@@ -70,6 +70,8 @@ class Field:
     omit_empty: bool
     as_number: bool
     vendor_json: str
+    bare_enum: str  # prefix of member names left out of answers
+    other_prefix: str
     secret: bool
 
     def active(self, at: Instant) -> bool:
@@ -104,6 +106,8 @@ def _field(attribute: str, row: tuple[int, str, str, str, str, str, tuple[tuple[
         omit_empty=bool(rules.get("omit_empty")),
         as_number=bool(rules.get("number")),
         vendor_json=str(rules.get("vendor_json", "")),
+        bare_enum=str(rules.get("bare_enum", "")),
+        other_prefix=str(rules.get("other_prefix", "")),
         secret=bool(rules.get("secret")),
     )
 

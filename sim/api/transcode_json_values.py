@@ -19,7 +19,7 @@ Convert: TypeAlias = Callable[[Any, list[str]], Any]  # (plain value, paths of i
 def element_reader(field: Field, *, zero_unknown_enums: bool = False) -> Convert:
     """Converter of one value of a field that holds no message."""
     if field.kind == "enum":
-        return _enum(find(field.type_name), zero_unknown_enums)
+        return _enum(find(field.type_name), zero_unknown_enums, field.bare_enum, field.other_prefix)
     if field.kind in INTEGER_RANGES:
         return whole_number(*INTEGER_RANGES[field.kind])
     return _CONVERTERS[field.kind]
@@ -57,9 +57,13 @@ def whole_number(lowest: int, highest: int) -> Convert:
     return convert
 
 
-def _enum(enum: Any, zero_unknown: bool) -> Convert:
+def _enum(enum: Any, zero_unknown: bool, bare: str, other: str) -> Convert:
     numbers = {name: int(member) for name, member in enum.__members__.items()}
-    number = whole_number(*INTEGER_RANGES["int32"])
+    if bare:
+        for name, number in list(numbers.items()):
+            short = name.removeprefix(bare)
+            numbers |= {short: number, f"{other or bare}{short}": number}
+    whole = whole_number(*INTEGER_RANGES["int32"])
 
     def convert(raw: Any, unknown: list[str]) -> int:
         if isinstance(raw, str):
@@ -69,7 +73,7 @@ def _enum(enum: Any, zero_unknown: bool) -> Convert:
             if zero_unknown:
                 return 0
             raise BadField("", f"{raw[:100]!r} is no member of {enum.__name__}")
-        return int(number(raw, unknown))
+        return int(whole(raw, unknown))
 
     return convert
 

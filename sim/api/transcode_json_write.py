@@ -60,7 +60,7 @@ class _Writers:
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._at = FIELD_DATES[dialect.epoch - 1] if dialect.epoch else EARLIEST
-        self._names: dict[type, str] = {}
+        self._names: dict[object, str] = {}
         self._encoders: dict[type[Message], Callable[[Any], bytes]] = {}
         self._namespace: dict[str, Any] = {
             "quote": encode_basestring,
@@ -93,12 +93,13 @@ class _Writers:
             exec(compile(self._source(name, cls), f"<json of {cls.__full_name__}>", "exec"), self._namespace)
         return name
 
-    def _enum(self, full_name: str) -> str:
-        enum = find(full_name)
-        name = self._names.get(enum)
+    def _enum(self, field: Field) -> str:
+        enum = find(field.type_name)
+        key = (enum, field.bare_enum)
+        name = self._names.get(key)
         if name is None:
-            name = self._names[enum] = f"enum_{len(self._names)}"
-            self._namespace[name] = _EnumTexts(enum)
+            name = self._names[key] = f"enum_{len(self._names)}"
+            self._namespace[name] = _EnumTexts(enum, field.bare_enum)
         return name
 
     def _source(self, name: str, cls: type[Message]) -> str:
@@ -149,7 +150,7 @@ class _Writers:
         if field.kind == "bool":
             return f"{{true if {v} else false}}"
         if field.kind == "enum":
-            return f"{{{self._enum(field.type_name)}[{v}]}}"
+            return f"{{{self._enum(field)}[{v}]}}"
         if field.kind in INTEGER_RANGES:
             return f'"{{{v}}}"' if _in_quotes(field) else f"{{{v}}}"
         return f"{{{self._function(field)}({v})}}"
@@ -159,7 +160,7 @@ class _Writers:
         if field.kind == "message":
             return self._writer(find_message(field.type_name))
         if field.kind == "enum":
-            return f"{self._enum(field.type_name)}.__getitem__"
+            return f"{self._enum(field)}.__getitem__"
         if field.kind in INTEGER_RANGES:
             return "in_quotes" if _in_quotes(field) else "str"
         return _FUNCTIONS[field.kind]
@@ -184,10 +185,10 @@ def _in_quotes(field: Field) -> bool:
 
 
 class _EnumTexts(dict[int, str]):
-    """Number → quoted member name; a number without a member stands for itself."""
+    """Number → quoted member name, without a prefix; a number without a member stands for itself."""
 
-    def __init__(self, enum: Any) -> None:
-        super().__init__({int(member): f'"{member.name}"' for member in enum})
+    def __init__(self, enum: Any, prefix: str) -> None:
+        super().__init__({int(member): f'"{member.name.removeprefix(prefix)}"' for member in enum})
 
     def __missing__(self, number: int) -> str:
         return str(int(number))

@@ -17,7 +17,7 @@ from sim.core.orders import Order, Orders
 from sim.core.prevention import SELF_MATCH_TEXT, conflicts, watched
 from sim.core.quantities import Cash
 from sim.core.refusals import DuplicateOrder, OrderRefused, PermissionDenied
-from sim.core.risk import Risk, unit_cost
+from sim.core.risk import Risk
 from sim.core.sizing import cash_quantity, market_price
 from sim.core.statistics import Statistics
 from sim.core.vocabulary import Channel, InstrumentState, OrderType, RejectReason, SelfMatchPrevention, Side, TimeInForce
@@ -77,7 +77,7 @@ class Entry:
             raise OrderRefused("Minimum quantity exceeds the order quantity", rule="M19", reason=RejectReason.INCORRECT_QUANTITY)
         if not order.ignore_price_checks:
             check_size(instrument, order.qty, order.price or order.stop_price)
-        self._risk.check(order, instrument, unit_cost(order, instrument), self.fee(order, instrument))
+        self._risk.check(order, instrument, self.fee)
         self.check_meeting(book, order, state)
 
     def check_clord_id(self, order: Order) -> None:

@@ -52,47 +52,50 @@ class Fees:
         self._ctx = ctx
 
     def theta(self, fee_class: str, now: Instant) -> Theta:
-        """Coefficients in force for a class of instruments (rule P13); a class without a row of its own is standard."""
+        """Coefficients in force for a class of instruments (rule P13), at most one; a class without a row of its own is standard."""
         theta = (SCHEDULE.get(fee_class) or SCHEDULE["standard"]).at(now)
         taker = self._ctx.assumptions.number(FEES_TAKER)
         maker = self._ctx.assumptions.number(FEES_MAKER)
         if taker < 0 and maker < 0:
             return theta
-        return Theta(taker if taker >= 0 else theta.taker, maker if maker >= 0 else theta.maker)
-
-    def exact(self, instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:
-        """Unrounded fee in units of 1/(10^4 x qty_scale x price_scale^2) dollars."""
-        return theta * qty * price * (instrument.price_scale - price)
-
-    def rounded(self, instrument: Instrument, exact: int) -> Cash:
-        """Fee rounded to the cent, half to even; to the notional unit where a cent is no whole number of those, so that it can be reported."""
-        step = _step(instrument.price_scale, instrument.qty_scale)
-        scale = THETA_SCALE * instrument.qty_scale * instrument.price_scale * instrument.price_scale
-        return divide_half_even(exact * (DOLLAR // step), scale) * step
+        return Theta(min(taker, THETA_SCALE) if taker >= 0 else theta.taker, min(maker, THETA_SCALE) if maker >= 0 else theta.maker)
 
     def quote(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
         """Taker fee of one fill, as a pre-trade check needs it (rule P4)."""
-        return self.rounded(instrument, self.exact(instrument, self.theta(instrument.fee_class, self._ctx.now).taker, qty, price))
+        return rounded(instrument, exact(instrument, self.theta(instrument.fee_class, self._ctx.now).taker, qty, price))
 
-    def charge_taker(self, order: Order, instrument: Instrument, qty: Qty, price: Price) -> Cash:
+    def charge_taker(self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Cash:
         """Fee of the next fill of an aggressive order, remembered on it (rule P12).
 
         Never above the fill's own rounding, and never so much that the order's total passes the rounding of its exact sum.
         """
-        exact = self.exact(instrument, self.theta(instrument.fee_class, self._ctx.now).taker, qty, price)
-        order.taker_fee_exact += exact
-        charge = self.rounded(instrument, exact)
-        cap = self.rounded(instrument, order.taker_fee_exact) - order.taker_fee_charged
-        charge = min(charge, cap)
+        fee = exact(instrument, theta.taker, qty, price)
+        charge = rounded(instrument, fee)
+        if order.taker_fee_exact:
+            charge = min(charge, rounded(instrument, order.taker_fee_exact + fee) - order.taker_fee_charged)
+        order.taker_fee_exact += fee
         order.taker_fee_charged += charge
         return charge
 
-    def rebate_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
+    def rebate_maker(self, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Cash:
         """What the resting side of a fill is paid back (rule P12)."""
-        return self.rounded(instrument, self.exact(instrument, self.theta(instrument.fee_class, self._ctx.now).maker, qty, price))
+        return rounded(instrument, exact(instrument, theta.maker, qty, price))
+
+
+def exact(instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:
+    """Unrounded fee in units of 1/(10^4 x qty_scale x price_scale^2) dollars."""
+    return theta * qty * price * (instrument.price_scale - price)
+
+
+def rounded(instrument: Instrument, fee: int) -> Cash:
+    """An exact fee rounded to the cent, half to even; to the notional unit where a cent is no whole number of those, so that it can be reported."""
+    factor, scale, step = _rounding(instrument.price_scale, instrument.qty_scale)
+    return divide_half_even(fee * factor, scale) * step
 
 
 @lru_cache(maxsize=256)
-def _step(price_scale: int, qty_scale: int) -> Cash:
+def _rounding(price_scale: int, qty_scale: int) -> tuple[int, int, Cash]:
+    """(factor, scale, step): fee x factor / scale is the number of steps of cash."""
     unit = DOLLAR // (price_scale * qty_scale)
-    return CENT if CENT % unit == 0 else unit
+    step = CENT if CENT % unit == 0 else unit
+    return DOLLAR // step, THETA_SCALE * qty_scale * price_scale * price_scale, step

@@ -19,12 +19,13 @@ from sim.core.vocabulary import ExecutionType, OrderState, Side
 class Fills:
     """Applies matches to everything that a match changes, except the book's levels, which the caller has already reduced."""
 
-    __slots__ = ("_ctx", "_fees", "_ledger", "_orders", "_positions", "_risk", "_statistics", "_tape", "high", "low", "touched")
+    __slots__ = ("_ctx", "_fees", "_ids", "_ledger", "_orders", "_positions", "_risk", "_statistics", "_tape", "high", "low", "touched")
 
     def __init__(
         self, ctx: Context, orders: Orders, tape: Tape, positions: Positions, ledger: Ledger, risk: Risk, fees: Fees, statistics: Statistics
     ) -> None:
         self._ctx = ctx
+        self._ids = ctx.ids.sequence("trade")
         self._orders = orders
         self._tape = tape
         self._positions = positions
@@ -51,21 +52,23 @@ class Fills:
     def match(self, book: Book, taker: Order, maker: Order, qty: Qty, price: Price) -> None:
         """A continuous match: the taker pays, the maker is paid back."""
         instrument = book.instrument
-        taker_fee = self._fees.charge_taker(taker, instrument, qty, price)
-        maker_fee = -self._fees.rebate_maker(instrument, qty, price)
+        theta = self._fees.theta(instrument.fee_class, self._ctx.now)
+        taker_fee = self._fees.charge_taker(taker, instrument, theta, qty, price)
+        maker_fee = -self._fees.rebate_maker(instrument, theta, qty, price)
         self._settle_sides(book, taker, maker, qty, price, taker_fee, maker_fee, False)
 
     def cross(self, book: Book, later: Order, earlier: Order, qty: Qty, price: Price) -> None:
         """An auction match: the later order counts as the aggressor; fees as `auction.fee_mode` says (rule L19)."""
         mode = self._ctx.assumptions.text(AUCTION_FEE_MODE)
         instrument = book.instrument
+        theta = self._fees.theta(instrument.fee_class, self._ctx.now)
         later_fee = earlier_fee = 0
         if mode != "none":
-            later_fee = self._fees.charge_taker(later, instrument, qty, price)
+            later_fee = self._fees.charge_taker(later, instrument, theta, qty, price)
         if mode == "maker_taker":
-            earlier_fee = -self._fees.rebate_maker(instrument, qty, price)
+            earlier_fee = -self._fees.rebate_maker(instrument, theta, qty, price)
         elif mode == "both_taker":
-            earlier_fee = self._fees.charge_taker(earlier, instrument, qty, price)
+            earlier_fee = self._fees.charge_taker(earlier, instrument, theta, qty, price)
         self._settle_sides(book, later, earlier, qty, price, later_fee, earlier_fee, True)
 
     def _settle_sides(
@@ -73,7 +76,7 @@ class Fills:
     ) -> None:
         instrument = book.instrument
         symbol = book.symbol
-        trade_id = self._ctx.ids.next("trade")
+        trade_id = self._ids.next()
         aggressor_report = self._fill(book, aggressor, qty, price, trade_id, aggressor_fee, aggressor=True, rests=aggressor_rests)
         passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, aggressor=False, rests=True)
         self._tape.trade(trade_id, price, qty, aggressor_report, passive_report)
@@ -99,8 +102,9 @@ class Fills:
         order.leaves_qty = leaves = order.leaves_qty - qty
         order.cum_qty += qty
         order.filled_notional += price * qty
-        order.avg_px = divide_half_even(order.filled_notional, order.cum_qty)
-        order.filled_at = {**order.filled_at, price: order.filled_at.get(price, 0) + qty}
+        filled_at = order.filled_at
+        order.filled_at = {**filled_at, price: filled_at.get(price, 0) + qty} if filled_at else {price: qty}
+        order.avg_px = divide_half_even(order.filled_notional, order.cum_qty) if filled_at else price
         order.commission += commission
         order.last_trade_id = trade_id
         order.changed = self._ctx.now

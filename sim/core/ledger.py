@@ -41,10 +41,11 @@ class LedgerState(Struct):
 class Ledger:
     """Accounts, balances and rows."""
 
-    __slots__ = ("_accounts", "_clearing", "_ctx", "_fees", "_rows", "_rows_of")
+    __slots__ = ("_accounts", "_clearing", "_ctx", "_fees", "_ids", "_rows", "_rows_of")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
+        self._ids = ctx.ids.sequence("cash")
         self._rows: list[CashMoved] = []
         self._rows_of: dict[str, list[CashMoved]] = {}
         self._accounts: dict[str, Account] = {}
@@ -137,7 +138,7 @@ class Ledger:
         before = account.balance
         account.balance = after = before + amount
         row = CashMoved(
-            id=ctx.ids.next("cash"),
+            id=self._ids.next(),
             account=account.name,
             type=type,
             before=before,

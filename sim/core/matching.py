@@ -32,10 +32,11 @@ _END = {ExecutionType.CANCELED: OrderState.CANCELED, ExecutionType.EXPIRED: Orde
 class Matching:
     """Runs orders through books. `priority` is the place in time last given out; `roll_timer` is the timer of the next trade day while DAY orders rest."""
 
-    __slots__ = ("_books", "_ctx", "_fills", "_orders", "_risk", "_tape", "priority", "roll_timer")
+    __slots__ = ("_books", "_ctx", "_fills", "_ids", "_orders", "_risk", "_tape", "priority", "roll_timer")
 
     def __init__(self, ctx: Context, books: Books, orders: Orders, tape: Tape, risk: Risk, fills: Fills) -> None:
         self._ctx = ctx
+        self._ids = ctx.ids.sequence("order")
         self._books = books
         self._orders = orders
         self._tape = tape
@@ -48,7 +49,7 @@ class Matching:
 
     def accept(self, book: Book, order: Order, *, continuous: bool) -> None:
         """Take in a checked order: NEW, then whatever it does at once. Without `continuous` it only joins the book (auction states)."""
-        order.id = self._ctx.ids.next("order")
+        order.id = self._ids.next()
         order.created = order.changed = order.inserted = self._ctx.now
         order.priority = self.priority = self.priority + 1
         self._orders.add(order)

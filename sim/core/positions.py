@@ -16,7 +16,7 @@ from sim.core.quantities import Notional, Price, Qty, divide_half_even
 from sim.kernel.instants import Instant, trade_date
 
 
-class Position(Struct):
+class Position(Struct, gc=False):
     """Standing of one account in one instrument. `bod_net` is the net at the roll before the last change; read it through `bod`."""
 
     account: str
@@ -44,10 +44,11 @@ class PositionsState(Struct):
 class Positions:
     """All positions that ever were, and their ledger."""
 
-    __slots__ = ("_by_account", "_by_symbol", "_ctx", "_rows", "_rows_of", "open_interest")
+    __slots__ = ("_by_account", "_by_symbol", "_ctx", "_ids", "_rows", "_rows_of", "open_interest")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
+        self._ids = ctx.ids.sequence("position")
         self._by_account: dict[str, dict[str, Position]] = {}
         self._by_symbol: dict[str, dict[str, Position]] = {}
         self._rows: list[PositionChanged] = []
@@ -123,13 +124,15 @@ class Positions:
         self._by_symbol.setdefault(position.symbol, {})[position.account] = position
 
     def _touch(self, account: str, symbol: str) -> Position:
+        now = self._ctx.now
         position = self.get(account, symbol)
         if position is None:
-            position = Position(account, symbol, changed=self._ctx.now)
+            position = Position(account, symbol, changed=now)
             self._index(position)
-        else:
-            position.bod_net = position.bod(self._ctx.now)
-            position.changed = self._ctx.now
+            return position
+        if trade_date(position.changed) != trade_date(now):
+            position.bod_net = position.net
+        position.changed = now
         return position
 
     def _move(self, position: Position, qty: Qty, price: Price, description: str, trade_id: str, settlement: Price | None = None) -> tuple[Qty, Qty]:
@@ -156,7 +159,7 @@ class Positions:
     ) -> None:
         ctx = self._ctx
         row = PositionChanged(
-            id=ctx.ids.next("position"),
+            id=self._ids.next(),
             account=position.account,
             symbol=position.symbol,
             qty_change=qty,

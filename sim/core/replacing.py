@@ -16,7 +16,7 @@ from sim.core.lifecycle import AUCTION_STATES, Lifecycle, check_cancel, check_en
 from sim.core.matching import Matching
 from sim.core.orders import Order, Orders
 from sim.core.refusals import Code, InvalidRequest, OrderDone, OrderRefused, Refusal, UnknownOrder
-from sim.core.risk import Risk, unit_cost
+from sim.core.risk import Risk
 from sim.core.tape import Tape
 from sim.core.vocabulary import CancelRejectReason, ExecutionType, OrderState, RejectReason, TimeInForce
 
@@ -114,7 +114,7 @@ class Replacing:
         instrument = book.instrument
         self._risk.release(order, instrument, order.leaves_qty)
         try:
-            self._risk.check(wanted, instrument, unit_cost(wanted, instrument), self._entry.fee(wanted, instrument))
+            self._risk.check(wanted, instrument, self._entry.fee)
         finally:
             self._risk.reserve(order, instrument)
 

@@ -6,13 +6,13 @@ instrument, the dearer side of it, and never add up over instruments. All of it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sim.core.instruments import Instrument
-from sim.core.ledger import Ledger
+from sim.core.ledger import Account, Ledger
 from sim.core.orders import Order
 from sim.core.positions import Positions
-from sim.core.quantities import DOLLAR, Cash, Notional, Price, Qty, cash_text
+from sim.core.quantities import CENT, DOLLAR, Cash, Notional, Price, Qty, cash_text
 from sim.core.refusals import OrderRefused
 from sim.core.vocabulary import OrderType, Side
 
@@ -83,9 +83,10 @@ class Exposure:
 class _Book:
     """Risk book of one account. `bound` is never below the gross reservation of any of its instruments, so a richer account needs no look."""
 
-    __slots__ = ("bound", "exposures", "margin")
+    __slots__ = ("account", "bound", "exposures", "margin")
 
-    def __init__(self) -> None:
+    def __init__(self, account: Account) -> None:
+        self.account = account
         self.margin: Cash = 0
         self.bound: Cash = 0
         self.exposures: dict[str, Exposure] = {}
@@ -108,7 +109,8 @@ class Risk:
 
     def buying_power(self, account: str) -> Cash:
         """Balance less margin; open orders are not taken off (rules P2, P3)."""
-        return self._ledger.balance(account) - self.margin_requirement(account)
+        book = self._book(account)
+        return book.account.balance - book.margin
 
     def open_orders(self, account: str) -> Cash:
         """Largest reservation of a single instrument: what a withdrawal must leave (rule P6)."""
@@ -123,25 +125,23 @@ class Risk:
         exposure = book.exposures.get(symbol) if book is not None else None
         return exposure.side(side).qty if exposure is not None else 0
 
-    def check(self, order: Order, instrument: Instrument, unit: Price, fee: Cash) -> None:
+    def check(self, order: Order, instrument: Instrument, fee: Callable[[Order, Instrument], Cash]) -> None:
         """Refuse an order that the account could not pay for if the dearer side of the instrument filled, fee included (rules P3, P4).
 
-        `unit`: what one quantity unit would cost (`unit_cost`). The fee counts for the opening part only: a closing fill always brings in more than its fee.
+        The fee counts for the opening part only: a closing fill always brings in more than its fee. It is asked for only where it can matter, because no fee is above
+        what its order costs, rounded up to a cent.
         """
-        power = self.buying_power(order.account)
-        book = self._books.get(order.account)
-        exposure = book.exposures.get(order.symbol) if book is not None else None
-        qty = order.leaves_qty
-        if exposure is None:
-            same = other = 0
-        else:
-            same, other = exposure.bids.cost, exposure.offers.cost
-            if order.side is Side.SELL:
-                same, other = other, same
-        if max(same + unit * qty, other) * instrument.cash_per_notional + fee <= power:
+        book = self._book(order.account)
+        exposure = book.exposures.get(order.symbol)
+        power = book.account.balance - book.margin
+        unit = unit_cost(order, instrument)
+        most = 2 * unit * order.leaves_qty
+        if exposure is not None:
+            most += exposure.bids.cost + exposure.offers.cost
+        if most * instrument.cash_per_notional + CENT <= power:
             return
         needed, opening = self._needed(order, instrument, unit)
-        needed += fee * opening // qty
+        needed += fee(order, instrument) * opening // order.leaves_qty
         if needed > power:
             raise OrderRefused(
                 f"{cash_text(power)} USD available, requested {cash_text(needed)}",
@@ -183,9 +183,9 @@ class Risk:
 
     def unfunded(self, account: str, but: str) -> list[Exposure]:
         """Instruments, other than one, whose open orders the account can no longer pay for (rule P5), in order of first touch."""
-        book = self._books.get(account)
-        power = self.buying_power(account)
-        if book is None or power >= book.bound:
+        book = self._book(account)
+        power = book.account.balance - book.margin
+        if power >= book.bound:
             return []
         book.exposures = {symbol: exposure for symbol, exposure in book.exposures.items() if exposure.bids.qty or exposure.offers.qty}
         book.bound = max((exposure.gross() for exposure in book.exposures.values()), default=0)
@@ -221,7 +221,7 @@ class Risk:
     def _book(self, account: str) -> _Book:
         book = self._books.get(account)
         if book is None:
-            book = self._books[account] = _Book()
+            book = self._books[account] = _Book(self._ledger.require(account))
         return book
 
 

@@ -96,10 +96,11 @@ class TapeState(Struct):
 class Tape:
     """Executions and trades. Writing a row also tells it as an event."""
 
-    __slots__ = ("_ctx", "executions", "trades")
+    __slots__ = ("_ctx", "_ids", "executions", "trades")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
+        self._ids = ctx.ids.sequence("execution")
         self.executions: Record[Execution] = Record()
         self.trades: Record[Trade] = Record()
 
@@ -121,7 +122,7 @@ class Tape:
         ctx = self._ctx
         executions = self.executions
         execution = Execution(
-            id=ctx.ids.next("execution"),
+            id=self._ids.next(),
             seq=len(executions.rows),
             type=type,
             order=replace(order) if order.leaves_qty else order,

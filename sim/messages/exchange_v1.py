@@ -1112,7 +1112,7 @@ class BalanceLedgerEntry(Message, kw_only=True):
         (1006, "description", "description", "string", "", "", (("unpublished", True),)),
         (1007, "update_time", "updateTime", "timestamp", "", "", (("unpublished", True),)),
         (1008, "modified_security_id", "modifiedSecurityId", "string", "", "", (("unpublished", True),)),
-        (1009, "entry_type", "entryType", "enum", "", "exchange.v1.LedgerEntryType", (("unpublished", True),)),
+        (1009, "entry_type", "entryType", "enum", "", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
         (1010, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
         (1011, "update_business_date", "updateBusinessDate", "string", "", "", (("unpublished", True),)),
     )
@@ -1138,7 +1138,7 @@ class GetAccountBalanceLedgerRequest(Message, kw_only=True):
         (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
         (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
         (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
-        (1005, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True),)),
+        (1005, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
         (1006, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
         (1007, "description", "description", "string", "", "", (("unpublished", True),)),
         (1008, "newest_first", "newestFirst", "bool", "", "", (("unpublished", True),)),
@@ -1182,7 +1182,7 @@ class DownloadBalanceLedgerRequest(Message, kw_only=True):
         (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
         (1003, "start_time", "startTime", "timestamp", "", "", (("unpublished", True),)),
         (1004, "end_time", "endTime", "timestamp", "", "", (("unpublished", True),)),
-        (1005, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True),)),
+        (1005, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
         (1006, "symbol", "symbol", "string", "", "", (("unpublished", True),)),
         (1007, "description", "description", "string", "", "", (("unpublished", True),)),
         (1008, "newest_first", "newestFirst", "bool", "", "", (("unpublished", True),)),
@@ -1214,7 +1214,7 @@ class CreateBalanceLedgerSubscriptionRequest(Message, kw_only=True):
     __wire__ = (
         (1001, "account", "account", "string", "", "", (("unpublished", True),)),
         (1002, "currency", "currency", "string", "", "", (("unpublished", True),)),
-        (1003, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True),)),
+        (1003, "entry_types", "entryTypes", "enum", "repeated", "exchange.v1.LedgerEntryType", (("unpublished", True), ("bare_enum", "LEDGER_ENTRY_TYPE_"), ("other_prefix", "LEDGER_ENTRY_TYPE_BALANCE_"),)),
         (1004, "resume_time", "resumeTime", "timestamp", "", "", (("unpublished", True),)),
     )
 

@@ -7,7 +7,6 @@ import socket
 from typing import NamedTuple
 
 SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
-DEFAULT_BASE = 18080
 
 
 class CouldNotListen(OSError):

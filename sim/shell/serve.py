@@ -1,4 +1,4 @@
-"""`sim serve`: bind, start, say where, wait, stop."""
+"""`sim serve` and `sim replay --serve`: bind, build, listen, say where, wait for the end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import secrets
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,22 +22,18 @@ from sim.shell.ready import greeting, ready_facts, write_ready_file
 from sim.shell.service import Service, addresses_of
 
 if TYPE_CHECKING:
-    from sim.kernel.instants import Instant
-    from sim.scenario.model import Scenario
     from sim.settings import Settings
+    from sim.shell.tls import Identity
     from sim.simulation import Simulation
 
 INTERRUPTED = 130
 
 
 class Wanted(NamedTuple):
-    """What to serve and how. `began` is the process's perf_counter at the start, for the figure in the greeting."""
+    """How to serve. `journal` is where the journal goes, for the ready file; `began` the process's perf_counter at its start, for the greeting."""
 
-    scenario: Scenario
     settings: Settings
     clock: ClockMode
-    seed: int | None = None
-    start: Instant | None = None
     port_base: int = 0
     tls: Path | None = None
     ready_file: Path | None = None
@@ -45,60 +42,59 @@ class Wanted(NamedTuple):
     began: float = 0.0
 
 
-def serve(wanted: Wanted) -> int:
-    """Serve until interrupted; exit code. Raises CouldNotListen before anything else was done."""
+def serve(wanted: Wanted, build: Callable[[Settings], Simulation]) -> int:
+    """Serve what `build` makes of the settings, addresses included, until interrupted; exit code. Raises CouldNotListen before anything is built."""
     bound = bind(wanted.settings.host, wanted.port_base)
-    loop = new_event_loop()
     try:
-        return loop.run_until_complete(_serve(wanted, bound))
+        identity = _identity(wanted, bound)
+        known = addresses_of(bound, tls_ca=identity.ca_file if identity else None)
+        simulation = build(replace(wanted.settings, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs))
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            return runner.run(_serve(wanted, bound, simulation, identity))
     finally:
         bound.close()
-        loop.close()
 
 
-async def _serve(wanted: Wanted, bound: Bound) -> int:
-    identity = None
-    if wanted.tls is not None:
-        from sim.shell.tls import make_identity
+def _identity(wanted: Wanted, bound: Bound) -> Identity | None:
+    if wanted.tls is None:
+        return None
+    from sim.shell.tls import make_identity
 
-        identity = make_identity(wanted.tls, bound.host)
-    simulation = _simulation(wanted, bound, secure=identity is not None)
+    return make_identity(wanted.tls, bound.host)
+
+
+async def _serve(wanted: Wanted, bound: Bound, simulation: Simulation, identity: Identity | None) -> int:
     token = wanted.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
-    host = Host(simulation, wanted.clock)
-    service = await Service.start(host, bound, identity=identity, control_token=token)
+    service = await Service.start(Host(simulation, wanted.clock), bound, identity=identity, control_token=token)
     facts = ready_facts(simulation, service.addresses, str(wanted.journal) if wanted.journal else None)
     if wanted.ready_file is not None:
-        write_ready_file(wanted.ready_file, facts)
+        write_ready_file(wanted.ready_file, facts | ({"control_token": token} if token else {}))
     print(greeting(facts, (time.perf_counter() - wanted.began) * 1_000), flush=True)
     if token:
         print(f"control plane token: {token}", flush=True)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    interrupted = False
-
-    def interrupt() -> None:
-        nonlocal interrupted
-        if interrupted:
-            os._exit(INTERRUPTED)
-        interrupted = True
-        print("stopping; once more to kill", file=sys.stderr, flush=True)
-        stop.set()
-
-    loop.add_signal_handler(signal.SIGINT, interrupt)
-    loop.add_signal_handler(signal.SIGTERM, stop.set)
-    await stop.wait()
+    code = await _interrupted()
     await service.stop()
     print(f"seed {simulation.seed}, {simulation.seq} inputs, digest {simulation.digest}", flush=True)
     if wanted.journal is not None:
         print(f"replay: sim replay {wanted.journal}", flush=True)
-    return INTERRUPTED if interrupted else 0
+    return code
 
 
-def _simulation(wanted: Wanted, bound: Bound, *, secure: bool) -> Simulation:
-    from sim.shell.journal_file import open_journal
-    from sim.simulation import Simulation
+async def _interrupted() -> int:
+    """Wait for SIGINT or SIGTERM; the exit code it asks for. A second SIGINT kills the process."""
+    loop = asyncio.get_running_loop()
+    first: asyncio.Future[int] = loop.create_future()
 
-    known = addresses_of(bound, tls_ca=Path("ca.pem") if secure else None)
-    settings = replace(wanted.settings, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs)
-    journal = open_journal(wanted.journal) if wanted.journal is not None else None
-    return Simulation(wanted.scenario, seed=wanted.seed, start=wanted.start, journal=journal, settings=settings)
+    def interrupt() -> None:
+        if first.done():
+            os._exit(INTERRUPTED)
+        first.set_result(INTERRUPTED)
+        print("stopping; once more to kill", file=sys.stderr, flush=True)
+
+    def terminate() -> None:
+        if not first.done():
+            first.set_result(0)
+
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    loop.add_signal_handler(signal.SIGTERM, terminate)
+    return await first

@@ -6,6 +6,7 @@ import pytest
 from retail_world import BUY_YES, FINE, SELL_YES, WHOLE, RetailWorld, usd
 
 from sim import Simulation, load_scenario
+from sim.kernel.instants import parse_instant
 from sim.testing.client import connect
 
 
@@ -72,8 +73,6 @@ def test_unknown_and_pending_markets_have_no_book(retail: RetailWorld) -> None:
 @pytest.mark.spec("S4.2-18")
 @pytest.mark.parametrize(("start", "served"), [("2026-07-02T23:59:59-04:00", True), ("2026-07-03T00:00:00-04:00", False)])
 def test_the_last_price_sample_is_served_until_its_date(start: str, served: bool) -> None:
-    from sim.kernel.instants import parse_instant
-
     sim = Simulation(load_scenario("quickstart"), start=parse_instant(start))
     world = connect(sim)
     sim.control("instrument.create", "", {"symbol": WHOLE, "state": "OPEN", "start": "2026-06-01", "expiration": "2026-10-01"})

@@ -46,12 +46,17 @@ def test_impossible_quantities_are_refused(given: float) -> None:
         read_quantity(given, FINE)
 
 
-@pytest.mark.parametrize(("text", "instrument", "price"), [("0.515", CENT, 51), ("0.5549", FINE, 550), ("0.55", FINE, 550), ("1.50", CENT, 150), ("0.009", CENT, 0)])
+@pytest.mark.parametrize(
+    ("text", "instrument", "price"), [("0.515", CENT, 51), ("0.5549", FINE, 550), ("0.55", FINE, 550), ("1.50", CENT, 150), ("0.009", CENT, 0)]
+)
 def test_prices_are_cut_down_to_the_tick(text: str, instrument: Instrument, price: int) -> None:
     assert read_price(Amount(value=text, currency="USD"), instrument, "price") == price
 
 
-@pytest.mark.parametrize("amount", [Amount(value="0.5", currency="EUR"), Amount(value="", currency="USD"), Amount(value="5e-1"), Amount(value="-0.5"), Amount(value="1" * 15)])
+@pytest.mark.parametrize(
+    "amount",
+    [Amount(value="0.5", currency="EUR"), Amount(value="", currency="USD"), Amount(value="5e-1"), Amount(value="-0.5"), Amount(value="1" * 15)],
+)
 def test_amounts_that_are_no_dollars_are_refused(amount: Amount) -> None:
     with pytest.raises(InvalidRequest):
         read_price(amount, CENT, "price")

@@ -86,7 +86,7 @@ def test_what_is_remembered_stays_bounded(router: Router) -> None:
     for number in range(5_000):
         spelling = "".join("%61" if number >> bit & 1 else "a" for bit in range(14))
         assert isinstance(fresh.match("GET", f"/v1/{spelling}"), Match)
-    assert len(fresh._fixed) == 4_096
+    assert len(fresh._known) <= 4_096
 
 
 @pytest.mark.parametrize("template", ["v1/a", "/v1/{a}:cancel", "/v1/{}", "/v1//a", "/v1/{a", ""])

@@ -1,0 +1,182 @@
+"""Markets and events on the gateway: reference data with live prices, filters and pages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from gateway_world import ELECTION, GAME, GatewayWorld
+from retail_world import BUY_YES, FINE, SELL_YES, WHOLE
+
+from sim.api.gateway_views import market_view
+
+
+@pytest.fixture
+def gateway() -> GatewayWorld:
+    return GatewayWorld()
+
+
+def market(gateway: GatewayWorld, slug: str) -> dict[str, object]:
+    found = gateway.gateway.get(f"/v1/market/slug/{slug}")
+    assert found.status == 200
+    return dict(found.json["market"])
+
+
+@pytest.mark.spec("S4.1-9", "S2.10-1")
+def test_a_market_shows_its_terms_and_the_best_prices_of_both_sides(gateway: GatewayWorld) -> None:
+    quiet = market(gateway, FINE)
+    assert (quiet["bestBidQuote"], quiet["bestAskQuote"]) == (None, None)
+    assert [side["price"] for side in quiet["marketSides"]] == ["0.4", "0.6"]  # type: ignore[attr-defined]
+    gateway.order(gateway.ann, FINE, BUY_YES, price="0.42", quantity=10)
+    gateway.order(gateway.bob, FINE, SELL_YES, price="0.465", quantity=10)
+    shown = market(gateway, FINE)
+    assert (shown["bestBidQuote"], shown["bestAskQuote"]) == ({"value": 0.42, "currency": "USD"}, {"value": 0.465, "currency": "USD"})
+    long, short = shown["marketSides"]  # type: ignore[misc]
+    assert (long["long"], long["price"], long["quote"]["value"]) == (True, "0.465", 0.465)
+    assert (short["long"], short["price"], short["quote"]["value"]) == (False, "0.58", 0.58)
+    assert (shown["orderPriceMinTickSize"], shown["minimumTradeQty"], shown["feeCoefficient"]) == (0.005, 0.01, 0.06)
+    assert (shown["active"], shown["closed"], shown["exchangeStatus"]) == (True, False, "OPEN")
+
+
+def test_outcome_prices_follow_the_sides_while_they_are_served(gateway: GatewayWorld) -> None:
+    gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.30")
+    view = market_view(gateway.sim.exchange, gateway.sim.exchange.reference.market_by_slug[WHOLE])
+    assert json.loads(view.outcome_prices) == ["0.3", "0.7"]
+    assert "outcomePrices" not in market(gateway, WHOLE)  # gone since 2026-06-29
+
+
+def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) -> None:
+    gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=20)
+    gateway.world.advance("90m")
+    gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40", quantity=5)
+    shown = market(gateway, WHOLE)
+    assert (shown["volume"], shown["volume24hr"], shown["volume1yr"]) == (2, 2, 2)
+    assert shown["updatedAt"] == "2026-09-08T19:30:00Z"
+    gateway.world.advance("25h")
+    later = market(gateway, WHOLE)
+    assert (later["volume"], later["volume24hr"], later["volume1wk"]) == (2, 0, 2)
+    gateway.control("instrument.state", WHOLE, state="HALTED")
+    assert (market(gateway, WHOLE)["exchangeStatus"], market(gateway, WHOLE)["status"]) == ("HALTED", "MARKET_STATUS_HALTED")
+    assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").status == 404
+    gateway.control("instrument.settle", WHOLE, price="1")
+    settled = market(gateway, WHOLE)
+    assert (settled["active"], settled["closed"], settled["status"]) == (False, True, "MARKET_STATUS_RESOLVED")
+    assert [side["price"] for side in settled["marketSides"]] == ["1", "0"]  # type: ignore[attr-defined]
+    assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").json == {"slug": WHOLE, "settlement": 1}
+
+
+@pytest.mark.spec("S4.1-11")
+def test_markets_are_found_by_number_and_unknown_ones_are_not(gateway: GatewayWorld) -> None:
+    assert gateway.gateway.get("/v1/market/id/12").json["market"]["slug"] == FINE
+    for path in ("/v1/market/id/99", "/v1/market/slug/nobody", "/v1/markets/nobody/settlement"):
+        assert gateway.gateway.get(path).status == 404
+    assert gateway.gateway.get("/v1/market/id/eleven").status == 400
+
+
+@pytest.mark.spec("S4.1-11")
+@pytest.mark.parametrize(
+    ("params", "found"),
+    [
+        ({}, [WHOLE, FINE]),
+        ({"limit": 1}, [WHOLE]),
+        ({"limit": 1, "offset": 1}, [FINE]),
+        ({"slug": [FINE]}, [FINE]),
+        ({"id": [11, 12], "categories": ["sports"]}, [WHOLE]),
+        ({"eventSlug": [ELECTION]}, [FINE]),
+        ({"event_slug": [GAME]}, [WHOLE]),
+        ({"gameId": "g-1"}, [WHOLE]),
+        ({"marketTypes": ["election"]}, [FINE]),
+        ({"active": "true"}, [WHOLE]),
+        ({"closed": "true"}, [FINE]),
+        ({"volumeMin": 3}, [WHOLE]),
+        ({"orderBy": ["volume"]}, [WHOLE, FINE]),
+        ({"orderBy": ["volume"], "orderDirection": "asc"}, [FINE, WHOLE]),
+        ({"orderBy": ["id"]}, [FINE, WHOLE]),
+        ({"endDateMax": "2026-09-30T00:00:00Z"}, []),
+    ],
+)
+def test_a_list_of_markets_passes_every_filter(gateway: GatewayWorld, params: dict[str, object], found: list[str]) -> None:
+    gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40")
+    gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40")
+    gateway.control("instrument.state", FINE, state="CLOSED")
+    answer = gateway.gateway.get("/v1/markets", params=params)
+    assert [one["slug"] for one in answer.json["markets"]] == found
+
+
+def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
+    assert gateway.gateway.get("/v1/markets", params={"limit": -1}).status == 400
+    assert gateway.gateway.get("/v1/events", params={"offset": -1}).status == 400
+
+
+@pytest.mark.spec("S4.1-10", "S2.11-1")
+def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorld) -> None:
+    before = gateway.gateway.get("/v1/events/1").json["event"]
+    assert (before["id"], before["period"], before["live"], before["ended"], before["score"]) == (1, "NS", False, False, None)
+    gateway.sim.exchange.games.update(GAME, home_score=3, away_score=1, period="Q1", live=True)
+    gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=10)
+    event = gateway.gateway.get(f"/v1/events/slug/{GAME}").json["event"]
+    assert (event["period"], event["live"], event["score"], event["gameId"]) == ("Q1", True, {"home": 3, "away": 1}, "g-1")
+    assert (event["active"], event["closed"], event["liquidity"]) == (True, False, 4)
+    (moneyline,) = event["markets"]
+    assert (moneyline["slug"], moneyline["bestBidQuote"]["value"]) == (WHOLE, 0.4)
+    assert [team["abbreviation"] for team in event["teams"]] == ["BOS", "NYK"]
+    assert event["eventState"]["score"] == "3-1"
+    assert gateway.gateway.get("/v1/events/7").status == 404
+    assert gateway.gateway.get("/v1/events/slug/nobody").status == 404
+
+
+@pytest.mark.spec("S4.1-10")
+@pytest.mark.parametrize(
+    ("params", "found"),
+    [
+        ({}, [GAME, ELECTION]),
+        ({"limit": 1, "offset": 1}, [ELECTION]),
+        ({"active": "true"}, [GAME]),
+        ({"closed": "true"}, [ELECTION]),
+        ({"archived": "false"}, [GAME, ELECTION]),
+        ({"archived": "true"}, []),
+        ({"featured": "true"}, [GAME]),
+        ({"categories": ["politics", "weather"]}, [ELECTION]),
+        ({"seriesId": [10002]}, [GAME]),
+        ({"excludeSeriesId": [10002]}, [ELECTION]),
+        ({"live": "true"}, [GAME]),
+        ({"ended": "true"}, []),
+        ({"id": [2]}, [ELECTION]),
+        ({"tagSlug": "nba"}, [GAME]),
+        ({"tagSlugsAll": ["nba", "politics"]}, []),
+        ({"gameId": "g-1"}, [GAME]),
+        ({"eventDate": "2026-09-08"}, [GAME]),
+        ({"startTimeMin": "2026-09-08T18:30:00Z"}, [GAME]),
+        ({"marketTypes": ["election"]}, [ELECTION]),
+        ({"orderBy": ["id"], "orderDirection": "desc"}, [ELECTION, GAME]),
+    ],
+)
+def test_a_list_of_events_passes_every_filter(gateway: GatewayWorld, params: dict[str, object], found: list[str]) -> None:
+    gateway.sim.exchange.games.update(GAME, live=True)
+    gateway.control("instrument.state", FINE, state="CLOSED")
+    answer = gateway.gateway.get("/v1/events", params=params)
+    assert [event["slug"] for event in answer.json["events"]] == found
+
+
+@pytest.mark.parametrize(
+    ("params", "found"),
+    [
+        ({"query": "celtics"}, [GAME]),
+        ({"query": "BOSTON win"}, [GAME]),
+        ({"query": "win"}, [ELECTION, GAME]),  # in the title of one, in a market of the other
+        ({"query": "win", "limit": 1, "page": 2}, [GAME]),
+        ({"query": "win", "status": "upcoming"}, [GAME]),
+        ({"query": "no such thing"}, []),
+    ],
+)
+def test_search_finds_every_word(gateway: GatewayWorld, params: dict[str, object], found: list[str]) -> None:
+    assert [event["slug"] for event in gateway.gateway.get("/v1/search", params=params).json["events"]] == found
+
+
+def test_leagues_sports_and_tags_lead_to_their_events(gateway: GatewayWorld) -> None:
+    for path in ("/v2/leagues/nba/events", "/v2/sports/basketball/events"):
+        answer = gateway.gateway.get(path).json
+        assert (answer["type"], answer["section"], [event["slug"] for event in answer["events"]]) == ("sport", "general", [GAME])
+    assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "futures"}).json["events"] == []
+    assert [event["slug"] for event in gateway.gateway.get("/v2/tags/politics/events").json["events"]] == [ELECTION]
+    assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "odd"}).status == 400

@@ -1,0 +1,144 @@
+"""Price history of assets, through the gateway (§4.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.core.assets import PRICE_SCALE, Asset
+from sim.kernel.instants import NS_PER_S
+from sim.testing.client import Connection, Response, connect
+
+SEEDED = "crypto:test-seeded"
+DAY = 86_400
+
+
+@pytest.fixture
+def prices() -> Connection:
+    """A world that knows one more asset, which has ticked each second for two hundred days."""
+    sim = Simulation(load_scenario("quickstart"))
+    sim.exchange.assets.add(Asset(id=SEEDED, price=60_000 * PRICE_SCALE, since=sim.now // NS_PER_S - 200 * DAY))
+    return connect(sim)
+
+
+def ask(world: Connection, assets: object = SEEDED, bucket: str = "1M", start: int | None = 0, end: int | None = 0) -> Response:
+    given = {"assets": assets, "bucket": f"ASSET_PRICE_BUCKET_{bucket}", "from": start, "to": end}
+    return world.gateway.get("/v1/asset-prices/history", params={key: value for key, value in given.items() if value is not None})
+
+
+def series(world: Connection, **given: Any) -> dict[str, Any]:
+    answer = ask(world, **given)
+    assert answer.status == 200, answer
+    (found,) = answer.json["series"]
+    return dict(found)
+
+
+def now(world: Connection) -> int:
+    return world.simulation.now // NS_PER_S
+
+
+@pytest.mark.spec("S2.2-2", "S2.2-4", "S4.1-5")
+def test_a_series_says_what_it_covers_in_json_numbers(prices: Connection) -> None:
+    found = series(prices, start=now(prices) - 125)
+    assert found["asset"] == {"assetClass": "ASSET_CLASS_CRYPTO", "symbol": "test-seeded"}
+    assert (found["currency"], found["bucket"]) == ("USD", "ASSET_PRICE_BUCKET_1M")
+    assert (found["from"], found["to"]) == ((now(prices) - 125) // 60 * 60, now(prices))
+    for candle in found["candles"]:
+        assert isinstance(candle["timestamp"], int)
+        assert float(candle["low"]) <= min(float(candle["open"]), float(candle["close"]))
+        assert float(candle["high"]) >= max(float(candle["open"]), float(candle["close"]))
+    assert [candle["tickCount"] for candle in found["candles"]] == [60, 60, 60, 1]
+
+
+@pytest.mark.spec("S4.1-2", "S2.2-1", "S2.2-3")
+@pytest.mark.parametrize(("bucket", "width"), [("1S", 1), ("5S", 5), ("15S", 15), ("1M", 60), ("5M", 300), ("15M", 900), ("1H", 3600), ("1D", DAY)])
+def test_every_bucket_is_dense_ascending_and_at_most_3600_long(prices: Connection, bucket: str, width: int) -> None:
+    prices.advance("7s")
+    found = series(prices, bucket=bucket, start=0)
+    times = [candle["timestamp"] for candle in found["candles"]]
+    last = now(prices) // width * width
+    assert times == list(range(times[0], last + width, width))
+    assert len(times) == (3600 if bucket != "1D" else 201)
+    assert found["from"] == last - 3599 * width
+    assert found["from"] % width == 0
+
+
+@pytest.mark.spec("S4.1-3")
+@pytest.mark.parametrize(
+    ("bucket", "ago", "effective"),
+    [("1S", 7, 0), ("5S", 17, 10), ("15S", 10, 10), ("1M", 61, 60), ("1M", 60, 60), ("1H", 1, 0), ("1H", 3600, 3600)],
+)
+def test_a_past_end_is_aligned_up(prices: Connection, bucket: str, ago: int, effective: int) -> None:
+    at = now(prices)  # a whole hour
+    assert series(prices, bucket=bucket, start=at - 7200, end=at - ago)["to"] == at - effective
+
+
+@pytest.mark.spec("S4.1-3")
+@pytest.mark.parametrize("later", [None, 0, 1, 10**9])
+def test_no_end_or_a_future_one_means_now_with_the_running_bucket(prices: Connection, later: int | None) -> None:
+    prices.advance("90s")
+    end = later if not later else now(prices) + later
+    found = series(prices, start=now(prices) - 300, end=end)
+    assert found["to"] == now(prices)
+    assert found["candles"][-1]["timestamp"] == now(prices) // 60 * 60
+    assert found["candles"][-1]["tickCount"] == now(prices) % 60 + 1
+
+
+def test_a_past_end_leaves_out_the_bucket_that_begins_there(prices: Connection) -> None:
+    at = now(prices)
+    found = series(prices, start=at - 300, end=at - 60)
+    assert [candle["timestamp"] for candle in found["candles"]] == [at - 300, at - 240, at - 180, at - 120]
+
+
+@pytest.mark.spec("S4.1-1", "S4.1-4", "S4.1-6")
+def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candles(prices: Connection) -> None:
+    answer = ask(prices, assets=["crypto:zz-unknown", SEEDED, SEEDED], start=now(prices) - 60).json["series"]
+    assert [one["asset"]["symbol"] for one in answer] == ["test-seeded", "zz-unknown"]
+    assert answer[0]["candles"]
+    assert (answer[1]["candles"], answer[1]["from"]) == ([], answer[0]["from"])
+    ten = [f"crypto:a{number}" for number in range(10)]
+    assert len(ask(prices, assets=ten).json["series"]) == 10
+
+
+@pytest.mark.spec("S4.1-7", "S2.1-1", "S2.1-2", "S2.2-1")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"assets": []},
+        {"assets": [f"crypto:a{number}" for number in range(11)]},
+        {"assets": "btc"},
+        {"assets": "crypto:"},
+        {"assets": "crypto:BTC"},
+        {"assets": "crypto:btc_usd"},
+        {"assets": "crypto:" + "a" * 65},
+        {"assets": "stocks:acme"},
+        {"assets": [SEEDED, "stocks:acme"]},
+        {"bucket": "UNSPECIFIED"},
+        {"bucket": "2H"},
+        {"start": None},
+    ],
+)
+def test_what_is_no_request_is_refused(prices: Connection, given: dict[str, Any]) -> None:
+    answer = ask(prices, **given)
+    assert (answer.status, answer.json["code"]) == (400, 3)
+
+
+@pytest.mark.spec("S2.2-4")
+def test_seconds_without_a_tick_carry_the_close_forward(prices: Connection) -> None:
+    start = now(prices)
+    for wait, price in (("0s", "100.5"), ("3s", "102"), ("0s", "101"), ("2s", "99.25")):
+        prices.advance(wait)
+        prices.simulation.control("price.tick", "crypto:by-hand", {"price": price})
+    candles = series(prices, assets="crypto:by-hand", bucket="1S", start=start - 10)["candles"]
+    assert [(one["timestamp"] - start, one["open"], one["high"], one["low"], one["close"], one["tickCount"]) for one in candles] == [
+        (0, "100.50", "100.50", "100.50", "100.50", 1),
+        (1, "100.50", "100.50", "100.50", "100.50", 0),
+        (2, "100.50", "100.50", "100.50", "100.50", 0),
+        (3, "102.00", "102.00", "101.00", "101.00", 2),
+        (4, "101.00", "101.00", "101.00", "101.00", 0),
+        (5, "99.25", "99.25", "99.25", "99.25", 1),
+    ]
+    later = series(prices, assets="crypto:by-hand", bucket="1S", start=start + 4)["candles"]
+    assert (later[0]["close"], later[0]["tickCount"]) == ("101.00", 0)

@@ -1,0 +1,83 @@
+"""Leagues, sports, teams, series, tags and subjects on the gateway."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.kernel.instants import parse_instant
+from sim.testing.client import Connection, connect
+
+
+@pytest.mark.spec("S4.1-8", "S2.9-1", "S5.3-1")
+def test_leagues_come_at_most_fifty_on_a_page(world: Connection) -> None:
+    leagues = world.gateway.get("/v2/leagues").json["leagues"]
+    known = world.simulation.exchange.reference.leagues
+    assert len(leagues) == min(len(known), 50)
+    assert len(world.gateway.get("/v2/leagues", params={"limit": 1000}).json["leagues"]) == min(len(known), 50)
+    assert [league["slug"] for league in world.gateway.get("/v2/leagues", params={"limit": 2, "offset": 1}).json["leagues"]] == [
+        league.slug for league in known[1:3]
+    ]
+    for league in leagues:
+        for name in ("name", "slug", "image", "resolution", "ordering", "createdAt", "abbreviation"):
+            assert isinstance(league[name], str), name
+        for name in ("id", "sportId", "tagId", "activeSeriesId"):
+            assert isinstance(league[name], int), name
+        assert isinstance(league["isOperational"], bool)
+        assert "automaticResolution" not in league
+
+
+@pytest.mark.spec("S2.9-1", "S2.10-2")
+def test_a_tag_embeds_its_league_with_automatic_resolution(world: Connection) -> None:
+    tag = world.gateway.get("/v2/tags/slug/nba").json["tag"]
+    assert tag["league"]["automaticResolution"] is True
+    assert world.gateway.get(f"/v2/tags/{tag['id']}").json["tag"] == tag
+    sports = world.gateway.get("/v2/tags/slug/basketball").json["tag"]["sport"]
+    assert {"id", "tagId", "name", "createdAt", "slug", "image"} <= set(sports)
+    assert world.gateway.get("/v2/tags/slug/nobody").status == 404
+
+
+def test_what_is_unknown_is_not_found(world: Connection) -> None:
+    for path in ("/v2/leagues/nobody", "/v2/sports/nobody", "/v2/tags/999999", "/v1/series/id/1", "/v2/leagues/nobody/events", "/v2/tags/nobody/events"):
+        answer = world.gateway.get(path)
+        assert (answer.status, answer.json["code"]) == (404, 5), path
+
+
+def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Connection) -> None:
+    sports = {sport["slug"]: sport for sport in world.gateway.get("/v2/sports").json["sports"]}
+    assert "nba" in [league["slug"] for league in sports["basketball"]["leagues"]]
+    assert world.gateway.get("/v2/sports/basketball").json["sport"]["name"] == "Basketball"
+    older = {sport["slug"]: sport for sport in world.gateway.get("/v1/sports").json["sports"]}
+    assert older["nba"]["leagues"][0]["slug"] == "nba"
+    (celtics,) = world.gateway.get("/v1/sports/teams", params={"filters.league": "nba", "filters.abbreviation": "BOS"}).json["teams"]
+    vendor = celtics["providerIds"][0]
+    found = world.gateway.get("/v1/sports/teams/provider", params={"teamIds": vendor["providerId"], "provider": vendor["provider"], "league": "nba"}).json
+    assert found["teams"][vendor["providerId"]]["name"] == celtics["name"]
+    assert world.gateway.get("/v1/sports/teams/provider", params={"teamIds": vendor["providerId"], "league": "nfl"}).json == {"teams": {}}
+    (player,) = world.gateway.get("/v1/sports/players", params={"filters.id": 505}).json["players"]
+    assert (player["league"], player["teamId"]) == ("nba", celtics["id"])
+
+
+def test_series_are_listed_and_found_by_number(world: Connection) -> None:
+    (series,) = world.gateway.get("/v1/series", params={"slug": "nba-2026-27"}).json["series"]
+    assert world.gateway.get(f"/v1/series/id/{series['id']}").json["series"] == series
+    assert world.gateway.get("/v1/series", params={"recurrence": "hourly"}).json == {"series": []}
+
+
+@pytest.mark.spec("S4.2-17", "S9-3")
+def test_subjects_answer_until_their_removal() -> None:
+    sim = Simulation(load_scenario("quickstart"), start=parse_instant("2026-06-28T23:59:00-04:00"))
+    world = connect(sim)
+    subject = world.gateway.get("/v1/subjects", params={"limit": 1}).json["subjects"][0]
+    paths = [f"/v1/subjects/{subject['id']}", f"/v1/subjects/slug/{subject['slug']}"]
+    for path in paths:
+        assert world.gateway.get(path).json["subject"] == subject
+        assert "markets" in world.gateway.get(f"{path}/markets").json
+    assert world.gateway.get("/v1/subjects/1").status == 404
+    world.advance("1m")
+    for path in ("/v1/subjects", *paths, *(f"{path}/markets" for path in paths)):
+        assert world.gateway.get(path).status == 404
+
+
+def test_the_gateway_is_up(world: Connection) -> None:
+    assert world.gateway.get("/v1/health").json == {"status": "ok"}

@@ -1,0 +1,214 @@
+"""Drop copy and trade capture: what a firm did, resumable by token or time."""
+
+from __future__ import annotations
+
+import pytest
+from stream_clients import drop_copy, place, trade, trades
+
+from sim.core.instruments import Instrument
+from sim.core.vocabulary import ExecutionType, TradeState
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError, Stream
+from tests.journeys import firm, quiet
+
+
+@pytest.fixture
+def instrument(world: Connection) -> Instrument:
+    return quiet(world.simulation)
+
+
+def executions(stream: Stream) -> list[str]:
+    return [execution.id for frame in stream.take() for execution in frame.executions]
+
+
+def reports(stream: Stream) -> list[tuple[str, int]]:
+    return [(report.id, report.state) for frame in stream.take() for report in frame.trade_capture_reports]
+
+
+def token_of(stream: Stream) -> bytes:
+    token: bytes = stream.take()[-1].resume_token
+    return token
+
+
+@pytest.mark.spec("S6.2-1", "S6.2-6")
+def test_drop_copy_begins_without_a_snapshot_and_reports_every_execution_of_the_firm(world: Connection, instrument: Instrument) -> None:
+    place(world, instrument, "buy", 30)
+    stream = drop_copy(world)
+    assert stream.take() == []
+    trade(world, instrument, buyer=1, seller=2)
+    frames = stream.take()
+    assert [execution.type for frame in frames for execution in frame.executions] == [
+        ExecutionType.NEW,
+        ExecutionType.NEW,
+        ExecutionType.FILL,
+        ExecutionType.FILL,
+    ]
+    accounts = [execution.order.account for frame in frames for execution in frame.executions]
+    users = firm(world.simulation).users
+    assert set(accounts) == {users[1].account, users[2].account}
+
+
+@pytest.mark.spec("S6.2-1")
+def test_every_message_carries_a_token_of_576_bytes_that_moves_on(world: Connection, instrument: Instrument) -> None:
+    stream = drop_copy(world)
+    place(world, instrument, "buy", 30)
+    place(world, instrument, "buy", 31)
+    world.advance("30s")
+    tokens = [frame.resume_token for frame in stream.take()]
+    assert [len(token) for token in tokens] == [576] * 3
+    assert len(set(tokens)) == 3
+
+
+@pytest.mark.spec("S6.2-1", "S6.2-6")
+def test_a_token_resumes_strictly_after_its_message_and_goes_on_live(world: Connection, instrument: Instrument) -> None:
+    stream = drop_copy(world)
+    place(world, instrument, "buy", 30)
+    token = token_of(stream)
+    stream.close()
+    missed = [place(world, instrument, "buy", 31), place(world, instrument, "buy", 32)]
+    resumed = drop_copy(world, resume_token=token)
+    live = place(world, instrument, "buy", 33)
+    frames = resumed.take()
+    assert [execution.order.id for frame in frames for execution in frame.executions] == [*missed, live]
+    resumed.close()
+    assert executions(drop_copy(world, resume_token=frames[-1].resume_token)) == []
+
+
+def test_a_heartbeats_token_resumes_too(world: Connection, instrument: Instrument) -> None:
+    stream = drop_copy(world)
+    place(world, instrument, "buy", 30)
+    world.advance("30s")
+    token = token_of(stream)
+    stream.close()
+    place(world, instrument, "buy", 31)
+    assert len(executions(drop_copy(world, resume_token=token))) == 1
+
+
+def test_a_resume_time_replays_from_that_instant_on(world: Connection, instrument: Instrument) -> None:
+    place(world, instrument, "buy", 30)
+    world.advance("1m")
+    boundary = world.simulation.now
+    kept = [place(world, instrument, "buy", 31)]
+    world.advance("1m")
+    kept.append(place(world, instrument, "buy", 32))
+    stream = drop_copy(world, resume_time=boundary)
+    assert [execution.order.id for frame in stream.take() for execution in frame.executions] == kept
+
+
+def test_a_long_replay_comes_in_batches_each_of_which_can_be_resumed(world: Connection, instrument: Instrument) -> None:
+    start = world.simulation.now
+    for number in range(600):
+        place(world, instrument, "buy", 1 + number % 20)
+    first, second = drop_copy(world, resume_time=start).take()
+    assert (len(first.executions), len(second.executions)) == (500, 100)
+    again = drop_copy(world, resume_token=first.resume_token)
+    assert executions(again) == [execution.id for execution in second.executions]
+
+
+def test_symbols_filter_the_replay_and_what_follows(world: Connection, instrument: Instrument) -> None:
+    exchange = world.simulation.exchange
+    elsewhere = next(found for found in exchange.instruments if found.symbol != instrument.symbol and exchange.trading.state(found.symbol) == 1)
+    start = world.simulation.now
+    place(world, elsewhere, "buy", 10)
+    wanted = [place(world, instrument, "buy", 30)]
+    stream = drop_copy(world, symbols=[instrument.symbol], resume_time=start)
+    place(world, elsewhere, "buy", 11)
+    wanted.append(place(world, instrument, "buy", 31))
+    assert [execution.order.id for frame in stream.take() for execution in frame.executions] == wanted
+
+
+def test_a_token_and_a_time_together_are_refused(world: Connection, instrument: Instrument) -> None:
+    stream = drop_copy(world)
+    place(world, instrument, "buy", 30)
+    with pytest.raises(RpcError) as refused:
+        drop_copy(world, resume_token=token_of(stream), resume_time=world.simulation.start)
+    assert refused.value.code == 3
+
+
+def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(world: Connection, instrument: Instrument) -> None:
+    stream = drop_copy(world)
+    place(world, instrument, "buy", 30)
+    token = token_of(stream)
+    changed = bytes((token[0] ^ 1,)) + token[1:]
+    foreigner = next(found for found in world.simulation.exchange.firms.all() if found.client_id and found is not firm(world.simulation) and len(found.scopes) > 4)
+    request = wire.CreateDropCopySubscriptionRequest(resume_token=token)
+    attempts = [
+        lambda: drop_copy(world, resume_token=changed),
+        lambda: drop_copy(world, resume_token=token[:-1]),
+        lambda: drop_copy(world, resume_token=token, symbols=[instrument.symbol]),
+        lambda: trades(world, resume_token=token),
+        lambda: world.rpc(foreigner, foreigner.users[0].name).stream("DropCopyAPI.CreateDropCopySubscription", request),
+    ]
+    for attempt in attempts:
+        with pytest.raises(RpcError) as refused:
+            attempt()
+        assert refused.value.code == 3
+
+
+def test_a_token_older_than_executions_are_kept_is_refused(world: Connection, instrument: Instrument) -> None:
+    stream = drop_copy(world)
+    place(world, instrument, "buy", 30)
+    token = token_of(stream)
+    stream.close()
+    world.advance("7d")
+    assert drop_copy(world, resume_token=token).end is None
+    world.advance("1s")
+    with pytest.raises(RpcError) as refused:
+        drop_copy(world, resume_token=token)
+    assert refused.value.code == 3
+
+
+def test_another_firm_cannot_be_followed_and_the_own_one_may_be_named(world: Connection, instrument: Instrument) -> None:
+    own = firm(world.simulation)
+    stream = drop_copy(world, firms=[own.id])
+    place(world, instrument, "buy", 30)
+    assert len(executions(stream)) == 1
+    with pytest.raises(RpcError) as refused:
+        drop_copy(world, firms=["firms/somebody-else"])
+    assert refused.value.code == 7
+
+
+# ---- trade capture
+
+
+@pytest.mark.spec("S6.2-1")
+def test_a_trade_is_captured_once_and_again_when_it_clears(world: Connection, instrument: Instrument) -> None:
+    stream = trades(world)
+    trade(world, instrument)
+    world.advance("1m")
+    found = reports(stream)
+    assert [state for _, state in found] == [TradeState.NEW, TradeState.CLEARED]
+    assert len({name for name, _ in found}) == 1
+
+
+def test_the_other_side_of_a_trade_stays_anonymous(world: Connection, instrument: Instrument) -> None:
+    stream = trades(world)
+    place(world, instrument, "buy", 40)
+    world.deliver(
+        world.simulation.control("order.place", "", {"as": "taker", "symbol": instrument.symbol, "side": "sell", "price": "0.40", "qty": "1"}).effects
+    )
+    (report,) = stream.take()[0].trade_capture_reports
+    assert report.passive.order.account == firm(world.simulation).users[0].account
+    assert report.aggressor.order.account == ""
+    assert report.aggressor.last_px == report.passive.last_px > 0
+
+
+def test_resuming_trades_brings_missed_ones_and_missed_changes_of_state(world: Connection, instrument: Instrument) -> None:
+    stream = trades(world)
+    trade(world, instrument, 40)
+    token = token_of(stream)
+    stream.close()
+    world.advance("1m")
+    trade(world, instrument, 41)
+    resumed = trades(world, resume_token=token)
+    found = reports(resumed)
+    assert [state for _, state in found] == [TradeState.CLEARED, TradeState.NEW]
+    world.advance("1m")
+    assert reports(resumed) == [(found[1][0], TradeState.CLEARED)]
+
+
+def test_replaying_trades_from_a_time_tells_their_whole_story(world: Connection, instrument: Instrument) -> None:
+    start = world.simulation.now
+    trade(world, instrument, 40)
+    world.advance("1m")
+    assert [state for _, state in reports(trades(world, resume_time=start))] == [TradeState.NEW, TradeState.CLEARED]

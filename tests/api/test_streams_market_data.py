@@ -1,0 +1,289 @@
+"""Books over gRPC: the server stream and the bidirectional one."""
+
+from __future__ import annotations
+
+import pytest
+from stream_clients import books, place, talk, trade
+
+from sim.core.instruments import Instrument
+from sim.core.vocabulary import InstrumentState
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError, Stream
+from tests.journeys import firm, in_state, quiet, rpc_trader
+
+
+@pytest.fixture
+def instrument(world: Connection) -> Instrument:
+    return quiet(world.simulation)
+
+
+@pytest.fixture
+def pair(world: Connection) -> tuple[str, str]:
+    """Symbols of two open instruments."""
+    exchange = world.simulation.exchange
+    found = [each.symbol for each in exchange.instruments if exchange.trading.state(each.symbol) is InstrumentState.OPEN]
+    return found[0], found[1]
+
+
+def updates(stream: Stream) -> list[wire.MarketDataUpdate]:
+    return [frame.update for frame in stream.take() if frame.update is not None]
+
+
+def cents(instrument: Instrument, price: int) -> int:
+    return price * instrument.price_scale // 100
+
+
+def force(world: Connection, symbol: str, state: str) -> None:
+    world.deliver(world.simulation.control("instrument.state", symbol, {"state": state}).effects)
+
+
+# ---- the server stream
+
+
+@pytest.mark.spec("S4.4-5", "S6.2-6", "S6.2-5")
+def test_a_snapshot_of_each_symbol_comes_first_and_the_whole_book_on_each_change(world: Connection, instrument: Instrument) -> None:
+    place(world, instrument, "buy", 30, 2)
+    stream = books(world, instrument.symbol)
+    (snapshot,) = updates(stream)
+    assert [(level.px, level.qty) for level in snapshot.bids] == [(cents(instrument, 30), 2 * instrument.qty_scale)]
+    place(world, instrument, "buy", 29, 1)
+    (changed,) = updates(stream)
+    assert [level.px for level in changed.bids] == [cents(instrument, 30), cents(instrument, 29)]
+    again = updates(books(world, instrument.symbol))
+    assert [[level.px for level in update.bids] for update in again] == [[cents(instrument, 30), cents(instrument, 29)]]
+
+
+@pytest.mark.spec("S2.5-3")
+def test_a_trade_shows_in_the_statistics_with_its_quantity(world: Connection, instrument: Instrument) -> None:
+    stream = books(world, instrument.symbol)
+    trade(world, instrument, 40, 3)
+    stats = updates(stream)[-1].stats
+    assert stats is not None
+    assert (stats.last_trade_px, stats.last_trade_qty) == (cents(instrument, 40), 3 * instrument.qty_scale)
+    assert stats.settlement_set_time is None
+
+
+def test_depth_defaults_to_ten_levels_and_can_be_asked_for(world: Connection, instrument: Instrument) -> None:
+    for price in range(10, 23):
+        place(world, instrument, "buy", price)
+    usual, deep, shallow = (books(world, instrument.symbol, depth=depth) for depth in (0, 12, 1))
+    assert [len(updates(stream)[0].bids) for stream in (usual, deep, shallow)] == [10, 12, 1]
+    with pytest.raises(RpcError) as refused:
+        books(world, instrument.symbol, depth=-1)
+    assert refused.value.code == 3
+
+
+def test_unaggregated_books_show_single_orders(world: Connection, instrument: Instrument) -> None:
+    place(world, instrument, "buy", 30, 2)
+    place(world, instrument, "buy", 30, 1)
+    (update,) = updates(books(world, instrument.symbol, unaggregated=True))
+    assert [level.qty for level in update.bids] == [2 * instrument.qty_scale, instrument.qty_scale]
+
+
+def test_an_empty_list_means_every_instrument_and_brings_the_scales(world: Connection, instrument: Instrument) -> None:
+    exchange = world.simulation.exchange
+    shown = updates(books(world))
+    silent = (InstrumentState.PENDING, InstrumentState.TERMINATED)
+    assert {update.symbol for update in shown} == {each.symbol for each in exchange.instruments if exchange.trading.state(each.symbol) not in silent}
+    assert all(
+        (update.price_scale, update.quantity_scale) == (exchange.instruments.require(update.symbol).price_scale, exchange.instruments.require(update.symbol).qty_scale)
+        for update in shown
+    )
+    (one,) = updates(books(world, instrument.symbol))
+    assert (one.price_scale, one.quantity_scale) == (None, None)
+
+
+def test_more_than_a_thousand_symbols_are_refused(world: Connection) -> None:
+    with pytest.raises(RpcError) as refused:
+        books(world, *(f"s{number}" for number in range(1001)))
+    assert (refused.value.code, refused.value.message) == (3, "at most 1000 symbols per subscription")
+
+
+def test_an_unknown_symbol_is_refused(world: Connection) -> None:
+    with pytest.raises(RpcError) as refused:
+        books(world, "nobody-lists-this")
+    assert refused.value.code == 5
+
+
+def test_a_snapshot_only_stream_ends_ok(world: Connection, instrument: Instrument) -> None:
+    stream = books(world, instrument.symbol, snapshot_only=True)
+    assert len(updates(stream)) == 1
+    assert stream.end == (0, "")
+
+
+def test_a_pending_instrument_is_silent_until_it_opens(world: Connection) -> None:
+    pending = in_state(world.simulation, InstrumentState.PENDING)
+    stream = books(world, pending.symbol)
+    assert updates(stream) == []
+    force(world, pending.symbol, "OPEN")
+    assert [update.state for update in updates(stream)] == [InstrumentState.OPEN]
+
+
+def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: Connection) -> None:
+    expired = in_state(world.simulation, InstrumentState.EXPIRED)
+    stream = books(world, expired.symbol)
+    stream.take()
+    force(world, expired.symbol, "TERMINATED")
+    assert [update.state for update in updates(stream)] == [InstrumentState.TERMINATED]
+    world.advance("10m")
+    assert updates(stream) == []
+    assert updates(books(world, expired.symbol)) == []
+
+
+def test_a_quiet_book_is_sent_again_every_minute(world: Connection, instrument: Instrument) -> None:
+    place(world, instrument, "buy", 30)
+    stream = books(world, instrument.symbol)
+    (snapshot,) = updates(stream)
+    world.advance("3m")
+    assert updates(stream) == [snapshot] * 3
+
+
+def test_equal_subscriptions_share_one_frame(world: Connection, instrument: Instrument) -> None:
+    for _ in range(5):
+        books(world, instrument.symbol)
+    books(world, instrument.symbol, depth=1)
+    outcome = world.simulation.control("order.place", "", {"as": "maker", "symbol": instrument.symbol, "side": "buy", "price": "0.30", "qty": "1"})
+    frames = [effect.frame for effect in outcome.effects if hasattr(effect, "frame")]
+    assert len(frames) == 6
+    assert len({id(frame) for frame in frames}) == 2
+
+
+@pytest.mark.spec("S4.4-5")
+def test_market_data_needs_its_scope_and_no_participant(world: Connection, instrument: Instrument) -> None:
+    assert updates(books(world, instrument.symbol, client=world.rpc(firm(world.simulation))))
+    with pytest.raises(RpcError) as refused:
+        books(world, instrument.symbol, client=world.rpc(None))
+    assert refused.value.code == 16
+
+
+# ---- the bidirectional stream
+
+
+@pytest.fixture
+def talker(world: Connection) -> Stream:
+    return rpc_trader(world).stream("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData")
+
+
+def test_nothing_comes_before_the_first_subscribe(talker: Stream) -> None:
+    assert talker.take() == []
+
+
+@pytest.mark.spec("S4.4-6")
+def test_subscribing_is_acknowledged_with_scales_and_then_answered_with_snapshots(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+    ack, first, second = talk(talker, subscribe=wire.SubscribeCommand(symbols=list(pair)))
+    assert ack.subscription_ack.symbols_added == list(pair)
+    assert ack.subscription_ack.active_symbols == list(pair)
+    assert (ack.subscription_ack.active_symbol_count, ack.subscription_ack.symbols_added_count) == (2, 2)
+    assert [scales.symbol for scales in ack.subscription_ack.symbol_scales] == list(pair)
+    assert [first.update.symbol, second.update.symbol] == list(pair)
+    terms = world.simulation.exchange.instruments.require(pair[1])
+    assert ack.subscription_ack.symbol_scales[1] == wire.SymbolScales(symbol=pair[1], price_scale=terms.price_scale, quantity_scale=terms.qty_scale)
+
+
+def test_unsubscribing_is_acknowledged_and_silences_the_symbol(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+    talk(talker, subscribe=wire.SubscribeCommand(symbols=list(pair)))
+    (ack,) = talk(talker, unsubscribe=wire.UnsubscribeCommand(symbols=[pair[0]]))
+    assert (ack.subscription_ack.symbols_removed, ack.subscription_ack.active_symbols) == ([pair[0]], [pair[1]])
+    require = world.simulation.exchange.instruments.require
+    place(world, require(pair[0]), "buy", 20)
+    place(world, require(pair[1]), "buy", 20)
+    assert [update.symbol for update in updates(talker)] == [pair[1]]
+
+
+def test_mistakes_are_answered_by_name_and_change_nothing(talker: Stream, pair: tuple[str, str]) -> None:
+    talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
+    for command, code, symbols in (
+        ({"subscribe": wire.SubscribeCommand(symbols=[pair[1], "nothing"])}, "INVALID_SYMBOL", ["nothing"]),
+        ({"subscribe": wire.SubscribeCommand(symbols=list(pair))}, "ALREADY_SUBSCRIBED", [pair[0]]),
+        ({"unsubscribe": wire.UnsubscribeCommand(symbols=list(pair))}, "NOT_SUBSCRIBED", [pair[1]]),
+    ):
+        (answer,) = talk(talker, **command)
+        assert (answer.subscription_error.error_code, answer.subscription_error.symbols) == (code, symbols)
+    (ack, _) = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[1]]))
+    assert ack.subscription_ack.active_symbols == list(pair)
+
+
+@pytest.mark.spec("S4.4-6", "S9-5")
+def test_keepalive_changes_nothing_and_gets_no_answer(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+    talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
+    assert talk(talker, keepalive=wire.KeepAliveCommand()) == []
+    place(world, world.simulation.exchange.instruments.require(pair[0]), "buy", 20)
+    assert [update.symbol for update in updates(talker)] == [pair[0]]
+
+
+@pytest.mark.parametrize("command", [{"keepalive": wire.KeepAliveCommand()}, {}])
+def test_a_frame_that_means_nothing_ends_the_stream(talker: Stream, command: dict[str, object]) -> None:
+    talk(talker, **command)
+    assert talker.end is not None
+    assert talker.end[0] == 3
+
+
+def test_bytes_that_are_no_message_end_the_stream(talker: Stream) -> None:
+    talker.send(b"\xff\xff\xff")
+    assert talker.end is not None
+    assert talker.end[0] == 3
+
+
+def test_options_are_read_from_the_first_frame_only(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+    for symbol in pair:
+        for price in (20, 21, 22):
+            place(world, world.simulation.exchange.instruments.require(symbol), "buy", price)
+    _, first = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]), depth=2)
+    _, second = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[1]]), depth=1)
+    assert [len(frame.update.bids) for frame in (first, second)] == [2, 2]
+
+
+def test_subscribing_to_everything_covers_what_was_there_and_can_be_narrowed(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+    every = [each.symbol for each in world.simulation.exchange.instruments]
+    talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
+    ack, *rest = talk(talker, subscribe=wire.SubscribeCommand())
+    assert sorted(ack.subscription_ack.active_symbols) == sorted(every)
+    assert pair[0] not in ack.subscription_ack.symbols_added
+    assert all(frame.update.price_scale for frame in rest)
+    (again,) = talk(talker, subscribe=wire.SubscribeCommand())
+    assert again.subscription_error.error_code == "ALREADY_SUBSCRIBED"
+    (narrowed,) = talk(talker, unsubscribe=wire.UnsubscribeCommand(symbols=[pair[0]]))
+    assert narrowed.subscription_ack.active_symbol_count == len(every) - 1
+    require = world.simulation.exchange.instruments.require
+    place(world, require(pair[0]), "buy", 20)
+    place(world, require(pair[1]), "buy", 20)
+    assert [update.symbol for update in updates(talker)] == [pair[1]]
+
+
+def test_a_snapshot_only_stream_ends_after_the_first_snapshots(talker: Stream, pair: tuple[str, str]) -> None:
+    ack, snapshot = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]), snapshot_only=True)
+    assert ack.subscription_ack is not None
+    assert snapshot.update.symbol == pair[0]
+    assert talker.end == (0, "")
+
+
+@pytest.mark.spec("S8-5", "S9-5")
+def test_an_hour_without_a_client_frame_ends_the_stream_and_keepalive_prevents_it(world: Connection, pair: tuple[str, str]) -> None:
+    kept, quiet_one = (rpc_trader(world).stream("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData") for _ in range(2))
+    for stream in (kept, quiet_one):
+        talk(stream, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
+    world.advance("45m")
+    talk(kept, keepalive=wire.KeepAliveCommand())
+    world.advance("14m59s")
+    assert (kept.end, quiet_one.end) == (None, None)
+    world.advance("1s")
+    assert kept.end is None
+    assert quiet_one.end is not None
+    assert quiet_one.end[0] == 14
+    world.advance("45m")
+    assert kept.end is not None
+
+
+@pytest.mark.spec("S8-5")
+def test_the_hour_does_not_count_for_server_streams(world: Connection, instrument: Instrument) -> None:
+    stream = books(world, instrument.symbol)
+    world.advance("3h")
+    assert stream.end is None
+
+
+def test_both_streams_carry_the_same_bytes(world: Connection, talker: Stream, instrument: Instrument) -> None:
+    talk(talker, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
+    books(world, instrument.symbol)
+    outcome = world.simulation.control("order.place", "", {"as": "maker", "symbol": instrument.symbol, "side": "buy", "price": "0.30", "qty": "1"})
+    first, second = (effect.frame for effect in outcome.effects if hasattr(effect, "frame"))
+    assert first is second

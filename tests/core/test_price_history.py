@@ -1,0 +1,140 @@
+"""Index ticks and the candles made of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim.core.assets import PRICE_SCALE, Asset, Assets, Ticker
+from sim.core.context import Context
+from sim.core.price_history import CANDLES_MAX, Bucket, Window, align_window, candles
+from sim.core.refusals import InvalidRequest
+from sim.kernel.instants import NS_PER_S
+
+SINCE = 1_780_000_000
+NOW = SINCE + 30 * 86_400 + 12_345
+OUTAGE = (SINCE + 5 * 86_400 + 100, SINCE + 5 * 86_400 + 8_000)
+
+
+def assets(seed: int = 7, **terms: object) -> Assets:
+    found = Assets(Context(seed=seed, now=NOW * NS_PER_S))
+    found.add(Asset(**{"id": "crypto:x", "price": 500 * PRICE_SCALE, "since": SINCE, **terms}))  # type: ignore[arg-type]
+    return found
+
+
+def ticker(**terms: object) -> Ticker:
+    found = assets(**terms).get("crypto:x")  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+@given(st.integers(0, NOW - 1), st.integers(-10, 2 * NOW), st.sampled_from(Bucket))
+def test_a_window_is_aligned_and_never_too_long(start: int, end: int, bucket: Bucket) -> None:
+    window = align_window(start, end, bucket, NOW)
+    width = bucket.width
+    assert window.start % width == window.last % width == 0
+    assert window.start <= window.last
+    assert (window.last - window.start) // width + 1 <= CANDLES_MAX
+    assert window.end <= NOW
+    assert window.last <= NOW
+    if 0 < end < NOW:
+        assert window.end >= end
+
+
+def test_the_widest_windows_are_an_hour_of_seconds_and_sixty_hours_of_minutes() -> None:
+    assert align_window(0, 0, Bucket.S1, NOW) == Window(NOW - 3599, NOW, NOW)
+    minute = NOW // 60 * 60
+    assert align_window(0, 0, Bucket.M1, NOW) == Window(minute - 3599 * 60, NOW, minute)
+
+
+SMALL = ticker(outages=(OUTAGE,), every=3)
+
+
+@given(
+    st.sampled_from([(Bucket.S15, Bucket.S5), (Bucket.M1, Bucket.S5), (Bucket.M5, Bucket.M1), (Bucket.H1, Bucket.M1), (Bucket.D1, Bucket.M15)]),
+    st.one_of(st.integers(SINCE - 86_400, NOW), st.integers(*OUTAGE), st.just(NOW), st.just(SINCE)),
+)
+def test_a_wide_candle_is_made_of_the_narrow_ones_inside_it(buckets: tuple[Bucket, Bucket], at: int) -> None:
+    wide, narrow = buckets
+    start = at // wide.width * wide.width
+    whole = SMALL.summary(start, wide.width, NOW)
+    parts = [part for begin in range(start, start + wide.width, narrow.width) if (part := SMALL.summary(begin, narrow.width, NOW)) is not None]
+    if whole is None:
+        assert not parts
+        return
+    assert whole.open == parts[0].open
+    assert whole.close == parts[-1].close
+    assert whole.high == max(part.high for part in parts)
+    assert whole.low == min(part.low for part in parts)
+    assert whole.ticks == sum(part.ticks for part in parts)
+
+
+def test_the_first_tick_has_the_given_price_and_nothing_comes_before_it() -> None:
+    one = ticker()
+    assert one.last(SINCE) is None
+    assert one.last(SINCE + 1) == 500 * PRICE_SCALE
+    assert one.summary(SINCE - 60, 60, NOW) is None or SINCE % 60
+    assert candles(one, align_window(SINCE - 600, SINCE - 100, Bucket.M1, NOW), Bucket.M1, NOW) == []
+
+
+def test_an_outage_has_no_ticks_and_carries_the_last_close() -> None:
+    one = ticker(outages=(OUTAGE,))
+    window = align_window(OUTAGE[0] - 60, OUTAGE[0] + 300, Bucket.M1, NOW)
+    found = candles(one, window, Bucket.M1, NOW)
+    silent = [candle for candle in found if candle.start >= OUTAGE[0]]
+    assert all(candle.ticks == 0 and candle.open == candle.high == candle.low == candle.close for candle in silent)
+    assert silent[0].close == one.last(OUTAGE[0])
+    assert one.last(OUTAGE[1]) == one.last(OUTAGE[0])
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+def test_the_same_seed_gives_the_same_prices_whatever_was_asked_before(seed: int) -> None:
+    asked, fresh = ticker(seed=seed), ticker(seed=seed)
+    for bucket in Bucket:
+        candles(asked, align_window(0, 0, bucket, NOW), bucket, NOW)
+    at = NOW // 300 * 300 - 3000
+    assert asked.summary(at, 300, NOW) == fresh.summary(at, 300, NOW)
+    assert (ticker(seed=7).summary(at, 300, NOW) == ticker(seed=8).summary(at, 300, NOW)) is False
+
+
+def test_a_price_by_hand_is_the_price_from_then_on() -> None:
+    book = assets()
+    one = book.get("crypto:x")
+    assert one is not None
+    before = one.last(NOW - 9)
+    book.tick("crypto:x", "77.5", (NOW - 10) * NS_PER_S + 5)
+    assert book.price("crypto:x") == 77 * PRICE_SCALE + PRICE_SCALE // 2
+    found = candles(one, align_window(NOW - 12, 0, Bucket.S1, NOW), Bucket.S1, NOW)
+    assert [candle.ticks for candle in found] == [1, 1, 2] + [0] * 10  # the seeded tick of that second, then the one by hand
+    assert found[2].open == before
+    assert found[-1].close == book.price("crypto:x")
+
+
+def test_state_is_saved_and_loaded_with_prices_by_hand() -> None:
+    book = assets()
+    book.tick("crypto:new", "1.25")
+    other = Assets(Context(seed=7, now=NOW * NS_PER_S))
+    other.load(book.save())
+    assert other.price("crypto:new") == book.price("crypto:new") == PRICE_SCALE * 5 // 4
+    assert other.price("crypto:x") == book.price("crypto:x")
+
+
+@pytest.mark.parametrize(
+    ("asset", "price"),
+    [("crypto:X", "1"), ("stocks:x", "1"), ("crypto:x", "0"), ("crypto:x", "-1"), ("crypto:x", "1e3"), ("crypto:x", "0.000000001")],
+)
+def test_impossible_ticks_are_refused(asset: str, price: str) -> None:
+    with pytest.raises(InvalidRequest):
+        assets().tick(asset, price)
+
+
+def test_a_tick_cannot_lie_in_the_future() -> None:
+    with pytest.raises(InvalidRequest):
+        assets().tick("crypto:x", "1", NOW * NS_PER_S + 1)
+
+
+@pytest.mark.parametrize("terms", [{"every": 7}, {"every": 30}, {"every": 0}, {"places": 9}, {"volatility": -1}, {"id": "crypto:UP"}])
+def test_unsound_terms_are_refused(terms: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="must"):
+        assets(**terms)  # type: ignore[arg-type]
