@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test serve bench lint types contract lock clean
+.PHONY: help demo test serve bench lint types contract docs lock clean
 help:            ## what can be done here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -32,6 +32,9 @@ types: $(VENV)/.ready     ## mypy, strict
 
 contract: $(VENV)/.ready  ## regenerate sim/messages and sim/pb from proto/
 	$(BIN)/python -m sim.api.generate
+
+docs: $(VENV)/.ready      ## renew the tables in README.md and docs/ that come from the code
+	$(BIN)/python docs/generate.py
 
 lock: $(VENV)/.ready      ## pin what pyproject.toml asks for (needs uv)
 	uv pip compile --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,7 @@ def served(scenario: str, *options: str) -> Iterator[dict[str, Any]]:
     """The ready file of a served scenario."""
     with tempfile.TemporaryDirectory() as folder:
         ready = Path(folder) / "ready.json"
-        command = [sys.executable, "-m", "sim", "serve", scenario, "--port-base", "0", "--ready-file", str(ready), *options]
+        command = [sys.executable, "-m", "sim", "serve", scenario, "--port-base", "0", "--clock", "manual", "--ready-file", str(ready), *options]
         with _running(command) as process:
             while not ready.exists():
                 if process.poll() is not None:
@@ -44,7 +45,9 @@ def floor(kind: str, answer: bytes) -> Iterator[int]:
 @contextlib.contextmanager
 def _running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     options.setdefault("stdout", subprocess.DEVNULL)
-    process = subprocess.Popen(command, cwd=HERE.parent, **options)
+    # Compiled modules are kept, as on a user's machine: an environment that forbids it would measure the compiler.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, cwd=HERE.parent, env=environment, **options)
     try:
         yield process
     finally:

@@ -35,13 +35,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
+class _Command(argparse.ArgumentParser):
+    """A parser whose examples stay as they are written."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="sim",
         description="A deterministic sandbox of a prediction-market exchange.",
-        epilog="examples: sim demo | sim serve quickstart --clock paced:60 | sim run scenarios/*.yaml | sim replay run.ndjson",
+        epilog="examples:\n  sim demo\n  sim serve quickstart --clock paced:60\n  sim run scenarios/*.yaml\n  sim replay runs/demo.ndjson",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Command)
     _add_serve(commands)
     command = commands.add_parser("demo", help="a whole partner journey over real sockets, as a timeline")
     command.add_argument("--journal", type=Path, default=Path("runs/demo.ndjson"), help="where the run's journal goes (default runs/demo.ndjson)")
@@ -114,6 +122,9 @@ def _add_listening(command: argparse.ArgumentParser, default_clock: str) -> None
     command.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything accepts: addresses and credentials as JSON")
     command.add_argument("--latency", choices=("elide", "hold"), default="elide", help="on a manual clock: answer slow calls at once, or hold them")
     command.add_argument("--opaque", action="store_true", help="send no x-sim-* header")
+    command.add_argument("--vendor-prefix", action="store_true", help="the vendor-prefixed JSON names of §2.10")
+    command.add_argument("--client-clock", choices=("either", "virtual", "wall"), default="either", help="judges the time in assertions and signatures")
+    command.add_argument("--webhook-clock", choices=("auto", "virtual", "wall"), default="auto", help="stamps webhooks; auto: virtual while believable")
     command.add_argument("--webhook-host", action="append", default=[], metavar="HOST", help="host besides loopback that webhooks may go to")
     command.add_argument("--control-token", default="", metavar="TOKEN", help="bearer token the control plane asks for")
     command.add_argument("--log-format", choices=("text", "json"), default="text")
@@ -181,8 +192,17 @@ def _listen(given: argparse.Namespace, clock: str, build: Callable[[Settings], S
     set_up_logging(given.log_format)
     from sim.shell.serve import Wanted, serve
 
+    settings = Settings(
+        host=given.host,
+        latency=given.latency,
+        opaque=given.opaque,
+        vendor_prefix=given.vendor_prefix,
+        client_clock=given.client_clock,
+        webhook_clock=given.webhook_clock,
+        webhook_hosts=tuple(host.lower() for host in given.webhook_host),
+    )
     wanted = Wanted(
-        settings=Settings(host=given.host, latency=given.latency, opaque=given.opaque, webhook_hosts=tuple(host.lower() for host in given.webhook_host)),
+        settings=settings,
         clock=mode,
         port_base=given.port_base,
         tls=given.tls,

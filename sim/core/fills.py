@@ -19,13 +19,12 @@ from sim.core.vocabulary import ExecutionType, OrderState, Side
 class Fills:
     """Applies matches to everything that a match changes, except the book's levels, which the caller has already reduced."""
 
-    __slots__ = ("_ctx", "_fees", "_ids", "_ledger", "_orders", "_positions", "_risk", "_statistics", "_tape", "high", "low", "touched")
+    __slots__ = ("_ctx", "_fees", "_ledger", "_orders", "_positions", "_risk", "_statistics", "_tape", "high", "low", "touched")
 
     def __init__(
         self, ctx: Context, orders: Orders, tape: Tape, positions: Positions, ledger: Ledger, risk: Risk, fees: Fees, statistics: Statistics
     ) -> None:
         self._ctx = ctx
-        self._ids = ctx.ids.sequence("trade")
         self._orders = orders
         self._tape = tape
         self._positions = positions
@@ -76,7 +75,7 @@ class Fills:
     ) -> None:
         instrument = book.instrument
         symbol = book.symbol
-        trade_id = self._ids.next()
+        trade_id = self._tape.next_trade_id()
         aggressor_report = self._fill(book, aggressor, qty, price, trade_id, aggressor_fee, aggressor=True, rests=aggressor_rests)
         passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, aggressor=False, rests=True)
         self._tape.trade(trade_id, price, qty, aggressor_report, passive_report)

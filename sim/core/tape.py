@@ -6,7 +6,8 @@ Rows are found by seq (their place in the record), by id, by account and by symb
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from collections.abc import Sequence as Rows
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from sim.core.orders import Execution, Order, Trade
 from sim.core.quantities import Notional, Price, Qty
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import ExecutionType, RejectReason, TradeState, UnsolicitedReason
+from sim.kernel.identifiers import Sequence
 from sim.kernel.instants import Instant
 
 
@@ -33,13 +35,13 @@ _NONE: tuple[int, ...] = ()
 
 
 class Record(Generic[R]):
-    """Rows in order of happening; `record[seq]` is one of them."""
+    """Rows in order of happening; `record[seq]` is one of them. The nth row has the nth identifier of the sequence, so no index by id is needed."""
 
-    __slots__ = ("_by_account", "_by_id", "_by_symbol", "rows")
+    __slots__ = ("_by_account", "_by_symbol", "_ids", "rows")
 
-    def __init__(self) -> None:
+    def __init__(self, ids: Sequence) -> None:
+        self._ids = ids
         self.rows: list[R] = []
-        self._by_id: dict[str, R] = {}
         self._by_account: dict[str, list[int]] = {}
         self._by_symbol: dict[str, list[int]] = {}
 
@@ -56,7 +58,6 @@ class Record(Generic[R]):
         """Add a row of a symbol and of one or two accounts."""
         seq = len(self.rows)
         self.rows.append(row)
-        self._by_id[row.id] = row
         found = self._by_symbol.get(symbol)
         if found is None:
             found = self._by_symbol[symbol] = []
@@ -70,19 +71,20 @@ class Record(Generic[R]):
 
     def get(self, row_id: str) -> R | None:
         """The row of an id, or None."""
-        return self._by_id.get(row_id)
+        number = self._ids.number(row_id)
+        return self.rows[number - 1] if 0 < number <= len(self.rows) else None
 
-    def of_account(self, account: str) -> Sequence[int]:
+    def of_account(self, account: str) -> Rows[int]:
         """Seqs of an account's rows, ascending."""
         return self._by_account.get(account, _NONE)
 
-    def of_symbol(self, symbol: str) -> Sequence[int]:
+    def of_symbol(self, symbol: str) -> Rows[int]:
         """Seqs of a symbol's rows, ascending."""
         return self._by_symbol.get(symbol, _NONE)
 
     def clear(self) -> None:
         """Forget everything."""
-        for index in (self.rows, self._by_id, self._by_account, self._by_symbol):
+        for index in (self.rows, self._by_account, self._by_symbol):
             index.clear()
 
 
@@ -96,13 +98,18 @@ class TapeState(Struct):
 class Tape:
     """Executions and trades. Writing a row also tells it as an event."""
 
-    __slots__ = ("_ctx", "_ids", "executions", "trades")
+    __slots__ = ("_ctx", "_execution_ids", "_trade_ids", "executions", "trades")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._ids = ctx.ids.sequence("execution")
-        self.executions: Record[Execution] = Record()
-        self.trades: Record[Trade] = Record()
+        self._execution_ids = ctx.ids.sequence("execution")
+        self._trade_ids = ctx.ids.sequence("trade")
+        self.executions: Record[Execution] = Record(self._execution_ids)
+        self.trades: Record[Trade] = Record(self._trade_ids)
+
+    def next_trade_id(self) -> str:
+        """Id of the trade that is about to be written."""
+        return self._trade_ids.next()
 
     def report(
         self,
@@ -122,7 +129,7 @@ class Tape:
         ctx = self._ctx
         executions = self.executions
         execution = Execution(
-            id=self._ids.next(),
+            id=self._execution_ids.next(),
             seq=len(executions.rows),
             type=type,
             order=replace(order) if order.leaves_qty else order,

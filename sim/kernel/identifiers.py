@@ -8,6 +8,7 @@ by creation is not promised.
 
 from __future__ import annotations
 
+import re
 from hashlib import blake2b
 
 from sim.kernel.entropy import Entropy
@@ -15,6 +16,7 @@ from sim.kernel.entropy import Entropy
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PAIRS = tuple(a + b for a in _ALPHABET for b in _ALPHABET)
 _RUN = len(_PAIRS)
+_FORM = re.compile(r"[0-9A-Z]{12}")
 _HALF_BITS = 25  # 2**50 < 36**10
 _MASK = (1 << _HALF_BITS) - 1
 
@@ -22,13 +24,14 @@ _MASK = (1 << _HALF_BITS) - 1
 class Sequence:
     """The identifiers of one purpose. `count` is how many numbers were given out; the rest is only kept to be quick."""
 
-    __slots__ = ("_heads", "_key", "_keys", "_run", "_tail", "count")
+    __slots__ = ("_heads", "_key", "_keys", "_place_of", "_run", "_tail", "count")
 
     def __init__(self, key: bytes) -> None:
         self.count = 0
         self._key = key
         self._keys = tuple(int.from_bytes(key[i : i + 8], "big") | 1 for i in range(0, 32, 8))
         self._heads: list[str] = []
+        self._place_of: dict[str, int] = {}
         self._run = -1
         self._tail = ""
 
@@ -40,9 +43,28 @@ class Sequence:
             self._begin(run)
         return self._heads[number % _RUN] + self._tail
 
-    def _begin(self, run: int) -> None:
+    def number(self, identifier: str) -> int:
+        """Which one of those given out an identifier is, from 1; 0 when it is none. Whoever keeps things in order needs no index by id."""
+        if not _FORM.fullmatch(identifier):
+            return 0
+        tail = int(identifier[2:], 36)
+        if tail >> 2 * _HALF_BITS:
+            return 0
+        number = _unscramble(tail, self._keys) * _RUN + self._places()[identifier[:2]]
+        return number if 0 < number <= self.count else 0
+
+    def _places(self) -> dict[str, int]:
+        if not self._place_of:
+            self._place_of = {head: place for place, head in enumerate(self._ordered())}
+        return self._place_of
+
+    def _ordered(self) -> list[str]:
         if not self._heads:
             self._heads = sorted(_PAIRS, key=lambda pair: blake2b(pair.encode(), digest_size=8, key=self._key).digest())
+        return self._heads
+
+    def _begin(self, run: int) -> None:
+        self._ordered()
         self._run, self._tail = run, _ten_digits(_scramble(run, self._keys))
 
 
@@ -98,10 +120,21 @@ def _ten_digits(value: int) -> str:
     return text
 
 
+def _mixed(half: int, key: int) -> int:
+    mixed = ((half + 1) * key) & 0xFFFFFFFFFFFFFFFF
+    mixed = ((mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    return mixed >> (64 - _HALF_BITS)
+
+
 def _scramble(value: int, keys: tuple[int, ...]) -> int:
     left, right = value >> _HALF_BITS, value & _MASK
     for key in keys:
-        mixed = ((right + 1) * key) & 0xFFFFFFFFFFFFFFFF
-        mixed = ((mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
-        left, right = right, left ^ (mixed >> (64 - _HALF_BITS))
+        left, right = right, left ^ _mixed(right, key)
+    return left << _HALF_BITS | right
+
+
+def _unscramble(value: int, keys: tuple[int, ...]) -> int:
+    left, right = value >> _HALF_BITS, value & _MASK
+    for key in reversed(keys):
+        left, right = right ^ _mixed(left, key), left
     return left << _HALF_BITS | right

@@ -1,0 +1,192 @@
+"""Positions, cash and instrument states over gRPC."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from stream_clients import instruments, place, position_changes, trade
+
+from sim.core.instruments import Instrument
+from sim.core.vocabulary import InstrumentState, LedgerEntryType
+from sim.kernel.instants import parse_instant
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError, Stream
+from tests.journeys import firm, in_state, quiet, rpc_trader
+
+
+@pytest.fixture
+def instrument(world: Connection) -> Instrument:
+    return quiet(world.simulation)
+
+
+def settle(world: Connection, instrument: Instrument, price: str = "1") -> None:
+    world.deliver(world.simulation.control("instrument.settle", instrument.symbol, {"price": price}).effects)
+
+
+def account(world: Connection, user: int = 0) -> str:
+    return firm(world.simulation).users[user].account
+
+
+def changes(stream: Stream) -> list[wire.PositionChange]:
+    return [change for frame in stream.take() for change in frame.position_changes]
+
+
+def ledger(world: Connection, user: int = 0, **fields: Any) -> Stream:
+    request = wire.CreateBalanceLedgerSubscriptionRequest(**{"account": account(world, user), **fields})
+    return rpc_trader(world, user).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+
+
+def entries(stream: Stream) -> list[wire.BalanceLedgerEntry]:
+    return [entry for frame in stream.take() for entry in frame.entries]
+
+
+# ---- position changes
+
+
+@pytest.mark.spec("S4.4-2", "S6.2-2")
+def test_a_fill_changes_both_positions_of_the_firm(world: Connection, instrument: Instrument) -> None:
+    stream = position_changes(world)
+    assert stream.take() == []
+    trade(world, instrument, 40, 3)
+    found = {change.position.account: change.position.net_position for change in changes(stream) if change.position is not None}
+    assert found == {account(world, 0): 3 * instrument.qty_scale, account(world, 1): -3 * instrument.qty_scale}
+
+
+@pytest.mark.spec("S6.2-2")
+def test_a_settlement_says_the_price_and_that_the_market_has_resolved(world: Connection, instrument: Instrument) -> None:
+    trade(world, instrument, 40, 3)
+    stream = position_changes(world)
+    settle(world, instrument, "1")
+    found = changes(stream)
+    assert len(found) == 2
+    for change in found:
+        assert change.position is not None
+        assert (change.position.net_position, change.position.expired, change.resolved) == (0, True, True)
+        assert (change.settlement_px, change.settlement_preliminary) == (instrument.price_scale, False)
+        assert change.settlement_set_time == change.change_time
+
+
+@pytest.mark.spec("S6.2-2")
+def test_a_settlement_at_zero_is_a_price_and_not_its_absence(world: Connection, instrument: Instrument) -> None:
+    trade(world, instrument, 40)
+    stream = position_changes(world)
+    settle(world, instrument, "0")
+    assert [change.settlement_px for change in changes(stream)] == [0, 0]
+
+
+def test_several_fills_of_one_order_are_one_change(world: Connection, instrument: Instrument) -> None:
+    for cents in (40, 41):
+        place(world, instrument, "sell", cents, user=1)
+    stream = position_changes(world)
+    place(world, instrument, "buy", 41, 2)
+    nets = [change.position.net_position for change in changes(stream) if change.position is not None]
+    assert sorted(nets) == [-2 * instrument.qty_scale, 2 * instrument.qty_scale]
+
+
+@pytest.mark.spec("S6.2-2", "S6.2-6")
+def test_a_replay_tells_the_positions_as_they_stood(world: Connection, instrument: Instrument) -> None:
+    stream = position_changes(world)
+    start = world.simulation.now
+    trade(world, instrument, 40, 3)
+    world.advance("1m")
+    trade(world, instrument, 42, 1, buyer=1, seller=0)
+    world.advance("1m")
+    settle(world, instrument, "1")
+    frames = [frame for frame in stream.take() if frame.position_changes]
+    live = [change for frame in frames for change in frame.position_changes]
+    stream.close()
+    assert changes(position_changes(world, resume_time=start)) == live
+    assert changes(position_changes(world, resume_token=frames[-2].resume_token)) == list(frames[-1].position_changes)
+    assert changes(position_changes(world, resume_token=frames[-1].resume_token)) == []
+
+
+# ---- positions with snapshot
+
+
+def test_positions_begin_with_a_snapshot_and_go_on_with_changes(world: Connection, instrument: Instrument) -> None:
+    trade(world, instrument, 40, 2)
+    stream = rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest())
+    (first,) = stream.take()
+    assert [(found.symbol, found.net_position) for found in first.snapshot.positions] == [(instrument.symbol, 2 * instrument.qty_scale)]
+    trade(world, instrument, 41, 1)
+    (update,) = stream.take()
+    assert [found.net_position for found in update.update.positions] == [3 * instrument.qty_scale]
+
+
+# ---- balance ledger
+
+
+@pytest.mark.spec("S4.4-3", "S6.2-3", "S4.3-20")
+def test_the_ledger_of_one_account_is_replayed_from_a_time_and_goes_on_live(world: Connection, instrument: Instrument) -> None:
+    trade(world, instrument, 40, 3)
+    world.advance("1m")
+    boundary = world.simulation.now
+    trade(world, instrument, 41, 1)
+    stream = ledger(world, resume_time=boundary)
+    (old,) = entries(stream)
+    trade(world, instrument, 42, 1)
+    (new,) = entries(stream)
+    assert (old.account, old.entry_type, old.update_time) == (account(world), LedgerEntryType.ORDER_EXECUTION, boundary)
+    assert old.after_balance == new.before_balance
+    assert entries(ledger(world)) == []
+
+
+@pytest.mark.spec("S6.2-3")
+def test_a_time_before_the_floor_is_raised_to_it(world: Connection) -> None:
+    everything = entries(ledger(world, resume_time=parse_instant("2020-01-01T00:00:00Z")))
+    assert everything
+    assert all(entry.update_time is not None and entry.update_time >= parse_instant("2026-05-01T00:00:00Z") for entry in everything)
+
+
+def test_entry_types_filter_and_internal_ones_are_aborted(world: Connection, instrument: Instrument) -> None:
+    start = world.simulation.start
+    trade(world, instrument, 40)
+    deposits = entries(ledger(world, resume_time=start, entry_types=[LedgerEntryType.DEPOSIT]))
+    assert {entry.entry_type for entry in deposits} <= {LedgerEntryType.DEPOSIT}
+    fills = entries(ledger(world, resume_time=start, entry_types=[LedgerEntryType.ORDER_EXECUTION]))
+    assert [entry.symbol for entry in fills] == [instrument.symbol]
+    with pytest.raises(RpcError) as refused:
+        ledger(world, entry_types=[LedgerEntryType.NETTING])
+    assert refused.value.code == 10
+
+
+@pytest.mark.parametrize(("named", "code"), [("", 3), ("firms/somebody/accounts/else", 7)])
+def test_the_account_is_required_and_must_be_the_firms(world: Connection, named: str, code: int) -> None:
+    with pytest.raises(RpcError) as refused:
+        ledger(world, account=named)
+    assert refused.value.code == code
+
+
+# ---- instrument states
+
+
+@pytest.mark.spec("S4.4-4", "S6.2-4", "S6.2-6")
+def test_instruments_come_as_they_are_and_then_on_each_change_of_state(world: Connection) -> None:
+    stream = instruments(world)
+    first = {found.symbol: found.state for frame in stream.take() for found in frame.instruments}
+    exchange = world.simulation.exchange
+    assert first == {found.symbol: exchange.trading.state(found.symbol) for found in exchange.instruments}
+    pending = in_state(world.simulation, InstrumentState.PENDING)
+    world.deliver(world.simulation.control("instrument.state", pending.symbol, {"state": "OPEN"}).effects)
+    (changed,) = stream.take()
+    assert [(found.symbol, found.state) for found in changed.instruments] == [(pending.symbol, InstrumentState.OPEN)]
+    assert changed.resume_token == b""
+
+
+@pytest.mark.spec("S6.2-4")
+def test_a_resume_field_of_the_instrument_stream_has_no_effect(world: Connection, instrument: Instrument) -> None:
+    stream = instruments(world, instrument.symbol, resume_token=b"anything", resume_time=world.simulation.start)
+    (first,) = stream.take()
+    assert [found.symbol for found in first.instruments] == [instrument.symbol]
+    other = in_state(world.simulation, InstrumentState.PENDING)
+    world.deliver(world.simulation.control("instrument.state", other.symbol, {"state": "OPEN"}).effects)
+    assert stream.take() == []
+    world.advance("30s")
+    assert stream.take()[0].resume_token == b""
+
+
+def test_an_instrument_nobody_lists_cannot_be_followed(world: Connection) -> None:
+    with pytest.raises(RpcError) as refused:
+        instruments(world, "nobody-lists-this")
+    assert refused.value.code == 5

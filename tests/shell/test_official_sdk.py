@@ -1,0 +1,190 @@
+"""The public Python client, as its authors publish it, against a served exchange: every method, blocking and asynchronous."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from polymarket_us import AsyncPolymarketUS, NotFoundError, PolymarketUS, RateLimitError
+from polymarket_us.errors import AuthenticationError, BadRequestError
+
+MARKET = "aec-test-sdk"
+GTC = "TIME_IN_FORCE_GOOD_TILL_CANCEL"
+
+
+def usd(value: str) -> dict[str, str]:
+    return {"value": value, "currency": "USD"}
+
+
+class Client:
+    """One of the two clients, called the same way: `client("orders.create", {...})`."""
+
+    def __init__(self, kind: str, **settings: Any) -> None:
+        self._runner = asyncio.Runner() if kind == "async" else None
+        self._client: Any = (AsyncPolymarketUS if self._runner else PolymarketUS)(max_retries=0, **settings)
+
+    def __call__(self, method: str, *given: Any) -> Any:
+        resource, name = method.split(".")
+        answer = getattr(getattr(self._client, resource), name)(*given)
+        return self._runner.run(answer) if self._runner else answer
+
+    def close(self) -> None:
+        if self._runner is None:
+            self._client.close()
+            return
+        self._runner.run(self._client.close())
+        self._runner.close()
+
+
+class Desk:
+    """A served exchange with one market of its own, and clients of two accounts."""
+
+    def __init__(self, exchange: Any, kind: str) -> None:
+        self.exchange = exchange
+        terms = {"symbol": MARKET, "state": "OPEN", "tick_size": "0.005", "fractional_qty_scale": 100, "start": "2026-09-01", "expiration": "2026-10-01"}
+        exchange.control("POST", "/instruments", terms)
+        self.clients = [
+            Client(
+                kind, key_id=key["key_id"], secret_key=key["secret_key"], gateway_base_url=exchange.gateway, api_base_url=exchange.retail
+            )
+            for key in exchange.api_keys[:2]
+        ]
+        self.ann, self.bob = self.clients
+
+    def breathe(self) -> None:
+        """Let a second pass, in which every rate limit recovers."""
+        self.exchange.clock.advance("1s")
+
+    def order(self, client: Client, intent: str, price: str, quantity: float, **more: Any) -> Any:
+        return client(
+            "orders.create",
+            {
+                "marketSlug": MARKET,
+                "intent": f"ORDER_INTENT_{intent}",
+                "type": "ORDER_TYPE_LIMIT",
+                "price": usd(price),
+                "quantity": quantity,
+                "tif": GTC,
+                "synchronousExecution": True,
+                "maxBlockTime": "5",
+                **more,
+            },
+        )
+
+
+@pytest.fixture(params=["blocking", "async"])
+def desk(request: pytest.FixtureRequest, exchange: Any) -> Iterator[Desk]:
+    found = Desk(exchange, request.param)
+    yield found
+    for client in found.clients:
+        client.close()
+
+
+@pytest.mark.spec("S4.2-10", "S4.2-4", "S4.2-11", "S4.2-12", "S5.2-1", "S2.8-1")
+def test_an_order_is_previewed_placed_read_modified_and_canceled(desk: Desk) -> None:
+    ann = desk.ann
+    request = {"marketSlug": MARKET, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": usd("0.455"), "quantity": 2.5, "tif": GTC}
+    assert ann("orders.preview", {"request": request})["order"]["state"] == "ORDER_STATE_NEW"
+    placed = ann("orders.create", request)
+    assert placed["executions"] == []
+    order = ann("orders.retrieve", placed["id"])["order"]
+    assert (order["price"], order["quantity"], order["state"], order["marketMetadata"]["slug"]) == (usd("0.455"), 2.5, "ORDER_STATE_NEW", MARKET)
+    assert [one["id"] for one in ann("orders.list", {"slugs": [MARKET]})["orders"]] == [placed["id"]]
+    assert ann("orders.modify", placed["id"], {"marketSlug": MARKET, "price": usd("0.46"), "quantity": 3}) is None
+    (changed,) = ann("orders.list")["orders"]
+    assert (changed["price"], changed["quantity"]) == (usd("0.46"), 3)
+    assert ann("orders.cancel", placed["id"], {"marketSlug": MARKET}) is None
+    assert ann("orders.list")["orders"] == []
+
+
+@pytest.mark.spec("S4.2-13")
+def test_batches_and_cancel_all(desk: Desk) -> None:
+    ann = desk.ann
+    entry = {"marketSlug": MARKET, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": usd("0.40"), "quantity": 1, "tif": GTC}
+    ids = ann("orders.create_many", {"orders": [entry, entry, entry]})["createdOrderIds"]
+    assert ann("orders.modify_many", {"orders": [{"orderId": ids[0], "marketSlug": MARKET, "quantity": 2}]})["modifiedOrderIds"] == ids[:1]
+    assert ann("orders.cancel_many", {"orders": [{"orderId": ids[0], "marketSlug": MARKET}]})["canceledOrderIds"] == ids[:1]
+    assert sorted(ann("orders.cancel_all", {"slugs": [MARKET]})["canceledOrderIds"]) == sorted(ids[1:])
+    assert ann("orders.cancel_all")["canceledOrderIds"] == []
+
+
+@pytest.mark.spec("S4.2-5", "S4.2-6", "S4.2-7", "S2.8-3", "S2.8-4")
+def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(desk: Desk) -> None:
+    ann, bob = desk.ann, desk.bob
+    opening = ann("account.balances")["balances"][0]["currentBalance"]
+    desk.order(bob, "SELL_LONG", "0.50", 4.25)
+    filled = desk.order(ann, "BUY_LONG", "0.50", 4.25)
+    assert [one["type"] for one in filled["executions"]] == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
+    fee = float(filled["executions"][-1]["commissionNotionalCollected"]["value"])
+    position = ann("portfolio.positions", {"market": MARKET})["positions"][MARKET]
+    assert (position["netPositionDecimal"], position["cost"]) == ("4.2500", usd("2.125"))
+    (trade,) = ann("portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]})["activities"]
+    assert trade["trade"]["qtyDecimal"] == "4.2500"
+    money = ann("account.balances")["balances"][0]
+    assert money["currentBalance"] == pytest.approx(opening - 2.125 - fee)
+    desk.order(bob, "BUY_LONG", "0.50", 10)
+    closed = ann("orders.close_position", {"marketSlug": MARKET, "synchronousExecution": True})
+    assert closed["executions"][-1]["order"]["state"] == "ORDER_STATE_FILLED"
+    assert MARKET not in ann("portfolio.positions")["positions"]
+    assert ann("rfqs.trades", {"limit": 5}) == {"trades": [], "cursor": ""}
+
+
+@pytest.mark.spec("S4.2-8", "S4.2-9", "S4.1-9", "S4.1-11", "S5.3-1")
+def test_markets_books_and_settlements_are_read_without_a_key(desk: Desk) -> None:
+    desk.order(desk.bob, "SELL_LONG", "0.60", 5)
+    ann = desk.ann
+    market = ann("markets.retrieve_by_slug", MARKET)["market"]
+    assert ann("markets.retrieve", int(market["id"]))["market"] == market
+    assert [one["slug"] for one in ann("markets.list", {"slug": [MARKET], "active": True, "limit": 5})["markets"]] == [MARKET]
+    book = ann("markets.book", MARKET)["marketData"]
+    assert (book["bids"], book["offers"]) == ([], [{"px": usd("0.6000"), "qty": "5.0000"}])
+    assert ann("markets.bbo", MARKET)["marketData"]["longQuote"] == usd("0.6000")
+    with pytest.raises(NotFoundError):
+        ann("markets.settlement", MARKET)
+    desk.exchange.control("POST", f"/instruments/{MARKET}/settle", {"price": "1"})
+    assert ann("markets.settlement", MARKET) == {"slug": MARKET, "settlement": 1}
+
+
+@pytest.mark.spec("S4.1-10")
+def test_events_series_sports_and_search(desk: Desk) -> None:
+    ann = desk.ann
+    events = ann("events.list", {"limit": 3, "active": True})["events"]
+    assert 0 < len(events) <= 3
+    event = events[0]
+    assert ann("events.retrieve", event["id"])["event"]["slug"] == event["slug"]
+    assert ann("events.retrieve_by_slug", event["slug"])["event"]["id"] == event["id"]
+    assert event["slug"] in [one["slug"] for one in ann("search.query", {"query": event["slug"], "limit": 5})["events"]]
+    series = ann("series.list", {"limit": 2})["series"]
+    assert ann("series.retrieve", int(series[0]["id"]))["series"]["slug"] == series[0]["slug"]
+    assert "nba" in [sport["slug"] for sport in ann("sports.list")["sports"]]
+    teams = ann("sports.teams", {"provider": "PROVIDER_SPORTRADAR", "league": "nba"})["teams"]
+    assert all(team["league"] == "nba" for team in teams.values())
+    assert teams
+
+
+def test_errors_arrive_as_the_clients_own(desk: Desk) -> None:
+    ann = desk.ann
+    with pytest.raises(BadRequestError):
+        ann("orders.create", {"marketSlug": MARKET})
+    with pytest.raises(NotFoundError):
+        ann("orders.retrieve", "NOSUCHORDER1")
+    with pytest.raises(NotFoundError):
+        ann("events.retrieve", 1)
+    rejected = desk.order(ann, "BUY_LONG", "1.50", 1)
+    assert rejected["executions"][0]["orderRejectReason"] == "ORD_REJECT_REASON_PRICE_OUT_OF_BOUNDS"
+    desk.breathe()
+    with pytest.raises(RateLimitError):
+        for _ in range(21):
+            ann("account.balances")
+
+
+def test_a_wrong_secret_is_not_let_in(exchange: Any) -> None:
+    one, other = exchange.api_keys[:2]
+    client = PolymarketUS(
+        key_id=one["key_id"], secret_key=other["secret_key"], gateway_base_url=exchange.gateway, api_base_url=exchange.retail, max_retries=0
+    )
+    with pytest.raises(AuthenticationError):
+        client.account.balances()
+    client.close()

@@ -1,0 +1,172 @@
+"""`sim serve` as a process: what it says, what it writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+
+SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
+
+
+class Process:
+    """A `sim` process with a ready file."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.ready_file = folder / "ready.json"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "sim", *arguments, "--ready-file", str(self.ready_file)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        deadline = time.monotonic() + 20
+        while not self.ready_file.exists():
+            assert self.process.poll() is None and time.monotonic() < deadline, self.process.communicate()[1]
+            time.sleep(0.02)
+        self.ready = json.loads(self.ready_file.read_text())
+
+    def end(self, *signals: int) -> tuple[int, str, str]:
+        """Exit code, output and errors after these signals."""
+        for number in signals:
+            self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=20)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def start(tmp_path):
+    started = []
+
+    def begin(*arguments: str) -> Process:
+        started.append(Process(tmp_path, *arguments))
+        return started[-1]
+
+    yield begin
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+        one.process.communicate()
+
+
+def ask(url, *, context=None, token="", data=None):
+    request = urllib.request.Request(url, data=data, headers={"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        with urllib.request.urlopen(request, context=context) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_it_with_130(start, tmp_path):
+    journal = tmp_path / "run.ndjson"
+    served = start("serve", "--port-base", "0", "--clock", "manual", "--seed", "11", "--journal", str(journal), "--start", "2026-07-09T01:58:00-04:00")
+    ready = served.ready
+    for surface in SURFACES:
+        host, _, port = ready[surface].removeprefix("http://").partition(":")
+        socket.create_connection((host, int(port)), timeout=5).close()
+    assert (ready["scenario"], ready["seed"], ready["now"], ready["tls_ca"]) == ("quickstart", 11, "2026-07-09T05:58:00Z", None)
+    assert ready["journal"] == str(journal)
+    for firm in ready["firms"]:
+        assert {"firm", "client_id", "private_key_path", "audience", "scopes", "users", "accounts", "participants"} <= set(firm)
+        assert Path(firm["private_key_path"]).is_file()
+        assert dict(zip(firm["users"], firm["accounts"], strict=True)) == firm["participants"]
+    assert all({"key_id", "secret_key", "account"} <= set(key) for key in ready["api_keys"])
+    assert {"open", "fractional", "pending"} <= set(ready["symbols"])
+    assert ask(f"{ready['control']}/_sim/v1/clock")[1]["mode"] == "manual"
+    assert ask(f"{ready['gateway']}/v2/leagues")[0] == 200
+    code, out, err = served.end(signal.SIGINT)
+    assert code == 130
+    assert "Traceback" not in err
+    assert all(ready[surface] in out for surface in SURFACES)
+    assert "PolymarketUS(" in out
+    assert journal.read_bytes().count(b"\n") == 2
+
+
+def test_a_killed_process_leaves_a_journal_that_replays(start, tmp_path):
+    journal = tmp_path / "run.ndjson"
+    served = start("serve", "--port-base", "0", "--clock", "manual", "--journal", str(journal))
+    ask(f"{served.ready['gateway']}/v2/leagues")
+    ask(f"{served.ready['control']}/_sim/v1/clock/advance", data=b'{"by": "1h"}')
+    digest = ask(f"{served.ready['control']}/_sim/v1/digest")[1]["digest"]
+    served.end(signal.SIGKILL)
+    replayed = subprocess.run([sys.executable, "-m", "sim", "replay", str(journal)], capture_output=True, text=True, check=False)
+    assert replayed.returncode == 0, replayed.stdout
+    assert digest in replayed.stdout
+
+
+def test_a_replayed_journal_can_be_served_from_where_it_came_to(start, tmp_path):
+    journal = tmp_path / "run.ndjson"
+    first = start("serve", "--port-base", "0", "--clock", "manual", "--journal", str(journal))
+    ask(f"{first.ready['control']}/_sim/v1/clock/advance", data=b'{"to": "2026-09-08T19:30:00Z"}')
+    digest = ask(f"{first.ready['control']}/_sim/v1/digest")[1]["digest"]
+    first.end(signal.SIGTERM)
+    first.ready_file.unlink()
+    again = start("replay", str(journal), "--serve", "--port-base", "0")
+    assert again.ready["now"] == "2026-09-08T19:30:00Z"
+    assert ask(f"{again.ready['control']}/_sim/v1/digest")[1]["digest"] == digest
+    assert ask(f"{again.ready['gateway']}/v2/leagues")[0] == 200
+
+
+def test_a_port_that_is_taken_is_exit_4_and_a_hint(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        base = taken.getsockname()[1]
+        for offset in (0, 4):
+            found = subprocess.run(
+                [sys.executable, "-m", "sim", "serve", "--port-base", str(base - offset)], capture_output=True, text=True, check=False, timeout=20
+            )
+            assert found.returncode == 4
+            assert "--port-base 0" in found.stderr
+            assert "Traceback" not in found.stderr
+
+
+def test_tls_covers_every_surface_and_only_its_own_authority_is_trusted(start, tmp_path):
+    import grpc
+
+    served = start("serve", "--port-base", "0", "--clock", "manual", "--tls", str(tmp_path / "tls"))
+    ca = Path(served.ready["tls_ca"])
+    assert ca == (tmp_path / "tls" / "ca.pem").resolve()
+    context = ssl.create_default_context(cafile=str(ca))
+    for surface in ("gateway", "control"):
+        assert served.ready[surface].startswith("https://")
+    assert ask(f"{served.ready['gateway']}/v2/leagues", context=context)[0] == 200
+    with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
+        urllib.request.urlopen(served.ready["retail"])
+    credentials = grpc.ssl_channel_credentials(ca.read_bytes())
+    with grpc.secure_channel(served.ready["grpc"], credentials) as channel:
+        assert channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=10) == b"\x08\x01"
+
+
+def test_beyond_loopback_the_control_plane_asks_for_a_token(start):
+    served = start("serve", "--host", "0.0.0.0", "--port-base", "0", "--clock", "manual")
+    clock = f"{served.ready['control']}/_sim/v1/clock"
+    assert ask(clock)[0] == 401
+    assert ask(clock, token=served.ready["control_token"])[0] == 200
+    code, out, _ = served.end(signal.SIGTERM)
+    assert code == 0
+    assert served.ready["control_token"] in out
+
+
+def test_a_second_interrupt_kills(start):
+    served = start("serve", "--port-base", "0", "--clock", "manual")
+    assert served.end(signal.SIGINT, signal.SIGINT)[0] == 130
+
+
+def test_a_paced_clock_moves_by_itself(start):
+    served = start("serve", "--port-base", "0", "--clock", "paced:3600")
+    deadline = time.monotonic() + 10
+    while ask(f"{served.ready['control']}/_sim/v1/clock")[1]["now"] <= served.ready["now"]:
+        assert time.monotonic() < deadline

@@ -1,0 +1,41 @@
+"""What the documents say of the code is what the code says of itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from sim.scenario.document import read_text
+from sim.scenario.load import load_scenario
+
+ROOT = Path(__file__).parent.parent
+_spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+assert _spec is not None and _spec.loader is not None
+generate = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(generate)
+
+
+@pytest.mark.parametrize("name", list(generate.TABLES))
+def test_generated_tables_are_current(name: str) -> None:
+    _, now, wanted = generate.renewed(name)
+    assert now == wanted, "run `make docs`"
+
+
+@pytest.mark.parametrize("file", sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]))
+def test_links_between_documents_lead_somewhere(file: str) -> None:
+    text = (ROOT / file).read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in target:
+            assert ((ROOT / file).parent / target).exists(), f"{file} links to {target}"
+
+
+def test_the_example_in_the_scenario_page_is_a_sound_scenario(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text()
+    example = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert example is not None
+    assert read_text(example[1], "example") is not None
+    (tmp_path / "example.yaml").write_text(example[1])
+    assert load_scenario(str(tmp_path / "example.yaml")).name == "thursday-maintenance"
