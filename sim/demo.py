@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -88,7 +89,8 @@ class Partner:
         import jwt
 
         now = int(time.time())
-        claims = {"iss": self.firm["client_id"], "sub": self.firm["client_id"], "aud": self.firm["audience"], "iat": now, "exp": now + 240, "jti": f"demo-{time.time_ns()}"}
+        client = self.firm["client_id"]
+        claims = {"iss": client, "sub": client, "aud": self.firm["audience"], "iat": now, "exp": now + 240, "jti": f"demo-{time.time_ns()}"}
         form = {
             "grant_type": "client_credentials",
             "client_id": self.firm["client_id"],
@@ -352,10 +354,13 @@ async def _settle(teller: Teller, partner: Partner, trader: Trader, account: str
     await teller.say("partner", "reads the balance", f"${balance['balance']}")
     ledger = (await partner.rest("GET", "/v1/funding/balance-ledger", params={"account": account}))["entries"]
     entries = sorted(ledger, key=lambda entry: entry["updateTime"])
-    for before, after in zip(entries, entries[1:], strict=False):
+    for before, after in pairwise(entries):
         must(before["afterBalance"] == after["beforeBalance"], f"the ledger does not chain: {before} {after}")
     must(Decimal(entries[-1]["afterBalance"]) == Decimal(balance["balance"]), "ledger and balance differ")
-    lines = [f"{entry['entryType']:<16} {Decimal(entry['afterBalance']) - Decimal(entry['beforeBalance']):+.2f} → ${entry['afterBalance']}" for entry in entries]
+    lines = []
+    for entry in entries:
+        change = Decimal(entry["afterBalance"]) - Decimal(entry["beforeBalance"])
+        lines.append(f"{entry['entryType']:<16} {change:+.2f} → ${entry['afterBalance']}")
     await teller.say("partner", "reads its ledger", "every row begins where the last one ended", *lines)
     retail = (await trader.rest("GET", "/v1/account/balances"))["balances"][0]
     await teller.say("retail user", "reads the balance", f"${retail['currentBalance']}")

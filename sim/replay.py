@@ -34,7 +34,8 @@ class Divergence(Exception):
 
 def simulation_of(header: Header, settings: Settings | None = None) -> Simulation:
     """A fresh simulation at the start a header describes. NotAJournal when the scenario in it is not the one its digest names."""
-    from sim.scenario.load import ScenarioError, scenario_from_source
+    from sim.scenario.document import ScenarioError
+    from sim.scenario.load import scenario_from_source
     from sim.simulation import Simulation
 
     check = f"{crc32(json.encode(structs.replace(header, check=''))):08x}"

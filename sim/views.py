@@ -70,7 +70,7 @@ def _accounts(sim: Simulation) -> Rows:
     trading = sim.exchange.trading
     found = []
     for account in sorted(trading.ledger, key=lambda account: account.name):
-        positions = [
+        positions: Rows = [
             {
                 "symbol": position.symbol,
                 "net": decimal_text(position.net, sim.exchange.instruments.require(position.symbol).qty_scale),

@@ -7,7 +7,6 @@ from importlib import import_module
 
 from sim.api.handles import AnyHandler, collect
 
-
 MODULES = (
     "exchange_accounts",
     "exchange_kyc",

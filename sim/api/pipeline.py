@@ -6,6 +6,7 @@ A stage decides from the sealed input, the exchange and virtual now alone. Which
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -17,8 +18,8 @@ from sim.api.handles import AnyHandler
 from sim.api.pending import Pending
 from sim.api.prepared import Prepared
 from sim.api.request_log import Entry, RequestLog
-from sim.api.secrets import masked, secret_fields
 from sim.api.routing import Match, MethodNotAllowed, NotFound, Router
+from sim.api.secrets import masked, secret_fields
 from sim.api.traffic import Reply, RestCall, RpcCall, StreamOpened
 from sim.api.transcode import (
     BadBody,
@@ -324,7 +325,7 @@ def _symbol_of(call: RestCall | RpcCall | StreamOpened) -> str:
     if not isinstance(call, RestCall):
         return ""
     parts = call.path.split("/")
-    return next((part for before, part in zip(parts, parts[1:], strict=False) if before in ("orderbook", "markets", "instruments", "slug")), "")
+    return next((part for before, part in pairwise(parts) if before in ("orderbook", "markets", "instruments", "slug")), "")
 
 
 def _refusal_of(problem: Exception) -> Refusal:

@@ -70,8 +70,9 @@ class RequestLog:
     def explain(self, request_id: str) -> dict[str, Any] | None:
         """Why the call with this request id was refused; None when it is unknown or was not refused."""
         for entry in reversed(self._entries):
-            if entry.explanation is not None and entry.explanation["request_id"] == request_id:
-                return entry.explanation
+            found: dict[str, Any] | None = entry.explanation
+            if found is not None and found["request_id"] == request_id:
+                return found
         return None
 
     def counts(self) -> dict[tuple[str, str, int], int]:

@@ -5,8 +5,10 @@ Everything malformed is refused here, so that a batch can be checked whole befor
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from sim.api.callers import Caller
-from sim.api.retail_messages import OUTCOMES, TIMES_IN_FORCE, kept_indicator, kept_intent
+from sim.api.retail_messages import OUTCOMES, TIMES_IN_FORCE, kept_intent
 from sim.api.retail_numbers import read_amount, read_price, read_quantity
 from sim.core.assumptions import RETAIL_REJECTS
 from sim.core.commands import PlaceOrder, ReplaceOrder
@@ -20,6 +22,7 @@ from sim.messages import retail_v1 as wire
 BATCH_MAX = 20
 _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
 _INTENTS = {pair: intent for intent, pair in OUTCOMES.items()}
+_AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
 _BIPS = 10_000
 
 
@@ -53,75 +56,37 @@ def side_of(intent: wire.OrderIntent) -> Side:
 def place_command(exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest, *, defer: bool) -> PlaceOrder:
     """The order a request asks for."""
     instrument = market_of(exchange, request.market_slug)
-    intent = _intent(request)
-    side = side_of(intent)
-    market = request.type == wire.OrderType.ORDER_TYPE_MARKET
-    if request.type not in (None, wire.OrderType.ORDER_TYPE_LIMIT, wire.OrderType.ORDER_TYPE_MARKET):
-        raise InvalidRequest("type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET")
-    cash = request.cash_order_qty
-    if cash is not None and request.quantity is not None:
-        raise InvalidRequest("quantity and cashOrderQty exclude each other", rule="M24", remedy="give one of them")
-    if cash is None and request.quantity is None:
-        raise InvalidRequest("quantity is required", remedy="give quantity, or cashOrderQty with a market order")
-    if cash is not None and not market:
-        raise InvalidRequest("cashOrderQty is for market orders", rule="M24", remedy='send "type": "ORDER_TYPE_MARKET"')
-    if market:
-        price = _bound(request.slippage_tolerance, instrument, side)
-    elif request.price is None:
-        raise InvalidRequest("price is required for a limit order", remedy="give the YES price")
-    else:
-        price = read_price(request.price, instrument, "price")
+    market = _is_market(request)
+    base = _base(caller, instrument, _intent(request), request.manual_order_indicator, defer=defer)
     tif = _tif(request.tif, market=market)
-    if request.participate_dont_initiate and tif in (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL):
+    if request.participate_dont_initiate and tif in _AT_ONCE:
         raise InvalidRequest("participateDontInitiate does not combine with an order that never rests", rule="M20")
-    account = account_of(caller)
-    return PlaceOrder(
-        symbol=instrument.symbol,
-        account=account,
-        participant=caller.participant or account,
-        submitter=caller.api_key or "",
-        side=side,
-        intent=kept_intent(intent),
+    return replace(
+        base,
         type=OrderType.MARKET_TO_LIMIT if market else OrderType.LIMIT,
         tif=tif,
-        price=price,
+        price=_bound(request.slippage_tolerance, instrument, base.side) if market else _limit(request.price, instrument),
         qty=0 if request.quantity is None else read_quantity(request.quantity, instrument),
-        cash_qty=0 if cash is None else read_amount(cash, instrument.price_scale, "cashOrderQty"),
+        cash_qty=0 if request.cash_order_qty is None else read_amount(request.cash_order_qty, instrument.price_scale, "cashOrderQty"),
         good_till=_good_till(exchange, request.good_till_time, tif),
         post_only=request.participate_dont_initiate,
-        manual_indicator=kept_indicator(request.manual_order_indicator),
-        smp_id=account,
-        smp=SelfMatchPrevention.REJECT_AGGRESSOR,
-        channel=Channel.RETAIL,
-        deferred=defer,
     )
 
 
 def closing_command(exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest) -> PlaceOrder:
     """The market order that takes a position back to nothing."""
     instrument = market_of(exchange, request.market_slug)
-    account = account_of(caller)
-    net = exchange.trading.positions.net(account, instrument.symbol)
+    net = exchange.trading.positions.net(account_of(caller), instrument.symbol)
     if not net:
         raise NotFound(f"no position in {instrument.symbol}", remedy="GET /v1/portfolio/positions lists what can be closed")
     intent = wire.OrderIntent.ORDER_INTENT_SELL_LONG if net > 0 else wire.OrderIntent.ORDER_INTENT_SELL_SHORT
-    side = side_of(intent)
-    return PlaceOrder(
-        symbol=instrument.symbol,
-        account=account,
-        participant=caller.participant or account,
-        submitter=caller.api_key or "",
-        side=side,
-        intent=kept_intent(intent),
+    base = _base(caller, instrument, intent, request.manual_order_indicator, defer=deferred(exchange))
+    return replace(
+        base,
         type=OrderType.MARKET_TO_LIMIT,
         tif=TimeInForce.IMMEDIATE_OR_CANCEL,
-        price=_bound(request.slippage_tolerance, instrument, side),
+        price=_bound(request.slippage_tolerance, instrument, base.side),
         qty=abs(net),
-        manual_indicator=kept_indicator(request.manual_order_indicator),
-        smp_id=account,
-        smp=SelfMatchPrevention.REJECT_AGGRESSOR,
-        channel=Channel.RETAIL,
-        deferred=deferred(exchange),
     )
 
 
@@ -155,6 +120,45 @@ def check_batch(size: int) -> None:
         raise InvalidRequest(f"a batch has 1 to {BATCH_MAX} orders, not {size}", rule="M38", remedy="split it")
 
 
+def _base(caller: Caller, instrument: Instrument, intent: wire.OrderIntent, indicator: int | None, *, defer: bool) -> PlaceOrder:
+    """Who orders what on which side, without price and size. Retail accounts never trade with themselves (rule M30)."""
+    account = account_of(caller)
+    return PlaceOrder(
+        symbol=instrument.symbol,
+        account=account,
+        participant=caller.participant or account,
+        submitter=caller.api_key or "",
+        side=side_of(intent),
+        intent=kept_intent(intent),
+        manual_indicator=_indicator(indicator),
+        smp_id=account,
+        smp=SelfMatchPrevention.REJECT_AGGRESSOR,
+        channel=Channel.RETAIL,
+        deferred=defer,
+    )
+
+
+def _is_market(request: wire.CreateOrderRequest) -> bool:
+    """Whether a market order is asked for. Refuses sizes that do not go with the type, and no size."""
+    market = request.type == wire.OrderType.ORDER_TYPE_MARKET
+    if not market and request.type not in (None, wire.OrderType.ORDER_TYPE_LIMIT):
+        raise InvalidRequest("type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET")
+    if request.cash_order_qty is None:
+        if request.quantity is None:
+            raise InvalidRequest("quantity is required", remedy="give quantity, or cashOrderQty with a market order")
+    elif request.quantity is not None:
+        raise InvalidRequest("quantity and cashOrderQty exclude each other", rule="M24", remedy="give one of them")
+    elif not market:
+        raise InvalidRequest("cashOrderQty is for market orders", rule="M24", remedy='send "type": "ORDER_TYPE_MARKET"')
+    return market
+
+
+def _limit(price: wire.Amount | None, instrument: Instrument) -> Price:
+    if price is None:
+        raise InvalidRequest("price is required for a limit order", remedy="give the YES price")
+    return read_price(price, instrument, "price")
+
+
 def _intent(request: wire.CreateOrderRequest) -> wire.OrderIntent:
     """Outcome side and action together, or the intent; where both are given the pair holds (retail facts §2.1)."""
     pair = (wire.OutcomeSide(request.outcome_side), wire.OrderAction(request.action)) if _known_pair(request) else None
@@ -170,18 +174,25 @@ def _intent(request: wire.CreateOrderRequest) -> wire.OrderIntent:
         raise InvalidRequest(f"unknown intent {request.intent}") from None
 
 
+def _indicator(given: int | None) -> int:
+    """A manual order indicator under the exchange's number, where 0 says that none was given."""
+    if given is None:
+        return 0
+    if given not in set(wire.ManualOrderIndicator):
+        raise InvalidRequest(f"unknown manualOrderIndicator {given}")
+    return given + 1
+
+
 def _known_pair(request: wire.CreateOrderRequest) -> bool:
     return request.outcome_side in set(wire.OutcomeSide) and request.action in set(wire.OrderAction)
 
 
 def _tif(given: int | None, *, market: bool) -> TimeInForce:
-    """Time in force; a market order never rests (rule M13)."""
-    tif = TimeInForce.DAY if given is None else TIMES_IN_FORCE.get(wire.TimeInForce(given)) if given in set(wire.TimeInForce) else None
-    if tif is None:
+    """Time in force, DAY where none is given; a market order never rests (rule M13)."""
+    if given is not None and given not in set(wire.TimeInForce):
         raise InvalidRequest(f"unknown tif {given}")
-    if market and tif is not TimeInForce.FILL_OR_KILL:
-        return TimeInForce.IMMEDIATE_OR_CANCEL
-    return tif
+    tif = TimeInForce.DAY if given is None else TIMES_IN_FORCE[wire.TimeInForce(given)]
+    return TimeInForce.IMMEDIATE_OR_CANCEL if market and tif is not TimeInForce.FILL_OR_KILL else tif
 
 
 def _good_till(exchange: Exchange, given: int | None, tif: TimeInForce) -> int | None:

@@ -70,7 +70,7 @@ class PositionChangeFeed(ReplayFeed[Standing]):
                 firm = self.firm_of(account)
                 position = self._positions.get(account, symbol)
                 if firm is not None and position is not None:
-                    self.tell(firm, Standing(position, row))
+                    self.tell(firm, Standing(replace(position, changed=row.at), row))
         super().flush()
 
     def place(self) -> Place:

@@ -127,9 +127,9 @@ class SocketFeed(Feed, Generic[K]):
         """Send a payload to all who follow a key."""
         heads = self._followers.get(key)
         if heads is not None:
-            send_all = self.desk.outbox.send_all
+            send_all, rest = self.desk.outbox.send_all, payload + FRAME_TAIL
             for head, sockets in heads.items():
-                send_all(sockets.values(), head + payload + FRAME_TAIL)
+                send_all(sockets.values(), head + rest)
 
     def send(self, socket: Socket, subscription: Subscription, payload: bytes, *, head: bytes = b"") -> None:
         """Send a payload under one subscription."""

@@ -17,9 +17,9 @@ from sim.core.events import Event, KycDecided
 from sim.core.faults import FaultAction, Faults, FaultsState
 from sim.core.firms import Firms, FirmsState
 from sim.core.games import Game, Games
+from sim.core.incentives import Incentives, IncentivesState
 from sim.core.instruments import Instrument, Instruments
 from sim.core.kyc import Kyc, KycState
-from sim.core.incentives import Incentives, IncentivesState
 from sim.core.maintenance import Maintenance, MaintenanceState
 from sim.core.partners import Partners, PartnersState
 from sim.core.quantities import Cash

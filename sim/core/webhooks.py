@@ -311,6 +311,11 @@ class Webhooks:
         """The delivery log, oldest first."""
         return tuple(self._state.log.values())
 
+    def body_of(self, event_id: str) -> bytes:
+        """What an event says; empty for one that is no longer remembered, and for test deliveries."""
+        notice = self._state.notices.get(event_id)
+        return notice.body if notice is not None else b""
+
     def breakers(self) -> dict[str, Breaker]:
         """Breakers by firm, sorted."""
         return dict(sorted(self._state.breakers.items()))

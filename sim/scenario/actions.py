@@ -1,6 +1,7 @@
 """What a tester or an operator can do to a running exchange, by name: the control plane and the steps of a scenario do the same things here.
 
-Bodies are entries of the scenario format, so both are written alike and refused alike. Actions draw no randomness of their own, are not faulted and not limited.
+Bodies are entries of the scenario format, so both are written alike and refused alike. Actions draw no randomness of their own, and are neither faulted nor
+limited.
 """
 
 from __future__ import annotations

@@ -184,9 +184,8 @@ def _book(sim: Simulation, wanted: BookExpect) -> Iterator[str]:
     for name, side, levels in (("bids", Side.BUY, wanted.bids), ("offers", Side.SELL, wanted.offers)):
         if levels is None:
             continue
-        found = [
-            f"{decimal_text(price, instrument.price_scale)} x {decimal_text(qty, instrument.qty_scale)}" for price, qty, *_ in book.levels(side, max(1, len(levels)))
-        ]
+        shown = book.levels(side, max(1, len(levels)))
+        found = [f"{decimal_text(price, instrument.price_scale)} x {decimal_text(qty, instrument.qty_scale)}" for price, qty, *_ in shown]
         if [_level(text) for text in levels] != [_level(text) for text in found]:
             yield f"{name} of {wanted.symbol} are {found}, not {list(levels)}"
 

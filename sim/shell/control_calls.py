@@ -189,6 +189,11 @@ def _act(action: str, subject: str = "") -> Callable[[Host, Call], Awaitable[obj
     return answer
 
 
+async def redeliver(host: Host, call: Call) -> object:
+    firm = "firms/" + call.path["firm"].removeprefix("firms/")
+    return await host.control("webhook.redeliver", firm, call.body) or {}
+
+
 # ---- values
 
 
@@ -254,7 +259,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/kyc/{id}/decision", "approve or reject a verification", _act("kyc.decide", "id"), ("decision",)),
     Route("POST", "/kyc/{id}/document", "say that documents were uploaded", _act("kyc.document", "id"), ("result",)),
     Route("GET", "/webhooks/deliveries", "webhook attempts", read_deliveries),
-    Route("POST", "/webhooks/{firm*}/redeliver", "send a firm's events again", _act("webhook.redeliver", "firm"), None),
+    Route("POST", "/webhooks/{firm*}/redeliver", "send a firm's events again", redeliver, None),
     Route("GET", "/streams", "open streams", read_streams),
     Route("DELETE", "/streams/{id}", "end a stream with UNAVAILABLE", _act("stream.close", "id")),
     Route("GET", "/state/{what}", "books, orders, accounts, sessions, limits, breakers, instruments, ...", read_state),

@@ -57,6 +57,7 @@ class ControlPlane:
         if isinstance(found, Answer):
             return found
         route, values = found
+        self._host.arrive()
         try:
             call = Call(values, _query(request, route), await _body(request, route))
             value = await route.answer(self._host, call)

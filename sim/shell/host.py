@@ -60,18 +60,18 @@ class Host:
         self, plane: Plane, verb: str, path: str, query: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0
     ) -> Reply:
         """One HTTP request."""
-        self._arrive()
+        self.arrive()
         outcome = self.simulation.rest(plane, verb, path, query, headers, body, peer=peer, wall=time.time_ns(), oversize=oversize)
         return self._replied(outcome)
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> Reply:
         """One unary gRPC request."""
-        self._arrive()
+        self.arrive()
         return self._replied(self.simulation.rpc(method, metadata, message, peer=peer, wall=time.time_ns()))
 
     def open(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str, *, web_socket: bool = False) -> Channel | Reply:
         """A stream begins: the channel of its frames, or the reply that refuses it."""
-        self._arrive()
+        self.arrive()
         outcome = self.simulation.open(method, metadata, message, peer=peer, wall=time.time_ns(), web_socket=web_socket)
         if outcome.reply is not None:
             return self._replied(outcome)
@@ -82,7 +82,7 @@ class Host:
     def frame(self, channel: Channel, message: bytes) -> None:
         """A client's frame; ignored when the stream has ended on our side."""
         if self._channels.get(channel.stream) is channel:
-            self._arrive()
+            self.arrive()
             self.apply(self.simulation.frame(channel.stream, message).effects)
 
     def hangup(self, channel: Channel) -> None:
@@ -90,34 +90,38 @@ class Host:
         if self._channels.get(channel.stream) is channel:
             del self._channels[channel.stream]
             channel.end(STOPPING, at_once=True)
-            self._arrive()
+            self.arrive()
             self.apply(self.simulation.hangup(channel.stream).effects)
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
         """A tester's action that changes the world; answers when what it set off has settled. Raises Refusal."""
-        self._arrive()
+        self.arrive()
         outcome = self.simulation.control(action, subject, arguments)
         self.apply(outcome.effects)
         await self.settled()
         return outcome.value
 
-    def _arrive(self) -> None:
+    def arrive(self) -> None:
+        """Something reaches us from outside: bring a paced clock up to date before it is looked at."""
         if self.driver.paced:
             self.driver.catch_up()
 
     def _replied(self, outcome: Outcome) -> Reply:
-        if outcome.reply is not None and outcome.reply.awaits:
+        reply = outcome.reply
+        if reply is None:
+            raise AssertionError("a call without a reply")
+        if reply.failure is not None:
+            log.error("a call failed inside, request id %s", reply.request_id, exc_info=reply.failure)
+        if reply.awaits:
             # Before the effects: what it waits for may be among those that they set off.
-            self._awaited[outcome.reply.awaits] = asyncio.get_running_loop().create_future()
+            self._awaited[reply.awaits] = asyncio.get_running_loop().create_future()
         if outcome.effects:
             self.apply(outcome.effects)
         self.driver.rearm()
-        if outcome.reply is None:
-            raise AssertionError("a call without a reply")
-        return outcome.reply
+        return reply
 
     def _webhook_answered(self, attempt: Post, answer: Answered) -> None:
-        self._arrive()
+        self.arrive()
         self.apply(self.simulation.answer(attempt.attempt, answer.status, answer.error, answer.retry_after).effects)
         self.driver.rearm()
 
@@ -209,7 +213,7 @@ class Host:
     async def advance(self, to: Instant) -> list[Fired]:
         """Move time to an instant, due instant by due instant, each settled before the next; everything that fired, in order."""
         async with self._moving:
-            self._arrive()
+            self.arrive()
             fired: list[Fired] = []
             steps = 0
             while (stop := self.next_stop()) is not None and stop <= to:

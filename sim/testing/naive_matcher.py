@@ -1,7 +1,7 @@
 """The obviously correct matcher: one plain list of resting orders, sorted anew for every question. It exists to be compared with `core/matching.py`.
 
-It knows price-time priority, limit and market-to-limit orders, DAY, GTC, IOC and FOK, minimum quantity, all-or-none, post-only, stops, cancel and replace, and reports
-what the exchange reports: (type, order, quantity, price, aggressor), in order. Money, accounts and self-match prevention it does not know.
+It knows price-time priority, limit and market-to-limit orders, GTC, IOC and FOK, minimum quantity, all-or-none, post-only, stops, cancel and replace, and
+reports what the exchange reports: (type, order, quantity, price, aggressor), in order. Money, accounts and self-match prevention it does not know.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class NaiveMatcher:
     def place(self, order: Resting) -> None:
         """A new order, then the stops that its trades release."""
         self.trades.clear()
-        if not order.stop and (order.market and not self._reached(order) or order.post_only and self._reached(order)):
+        reached = bool(self._reached(order))
+        if not order.stop and ((order.market and not reached) or (order.post_only and reached)):
             self.reports.append(Report("REJECTED", order.number))
             return
         self._stamp(order)

@@ -7,12 +7,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from sim.api.transcode import protobuf_encoder
+from sim.core.firms import Firm
 from sim.core.instruments import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Rpc, Stream
 from tests.journeys import firm, key, order, rpc_trader, trader
 
+BIDIRECTIONAL = "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
 MARKETS, PRIVATE = "/v1/ws/markets", "/v1/ws/private"
+
+
+def another_firm(world: Connection) -> Firm:
+    """A partner with its own users and every scope that streams need."""
+    first = firm(world.simulation)
+    return next(found for found in world.simulation.exchange.firms.all() if found.client_id and found is not first and len(found.scopes) > 4)
 
 
 def place(world: Connection, instrument: Instrument, side: str, cents: int, contracts: int = 1, *, user: int = 0, **fields: object) -> str:

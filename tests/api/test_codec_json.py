@@ -51,7 +51,8 @@ def _expected(message: Message, dialect: Dialect, at: int) -> dict[str, Any]:
         if composite and value is None and not field.presence and dialect.write_unset and not message.__omit_unset__:
             written[name] = None
         if field.bare_enum and name in written:
-            bare = [part.removeprefix(field.bare_enum) if isinstance(part, str) else part for part in ([written[name]] if not field.repeated else written[name])]
+            parts = written[name] if field.repeated else [written[name]]
+            bare = [part.removeprefix(field.bare_enum) if isinstance(part, str) else part for part in parts]
             written[name] = bare if field.repeated else bare[0]
         if field.as_number and name in written:
             written[name] = [int(part) for part in written[name]] if field.repeated else int(written[name])

@@ -180,3 +180,23 @@ def test_leagues_sports_and_tags_lead_to_their_events(gateway: GatewayWorld) -> 
     assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "futures"}).json["events"] == []
     assert [event["slug"] for event in gateway.gateway.get("/v2/tags/politics/events").json["events"]] == [ELECTION]
     assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "odd"}).status == 400
+
+
+def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld) -> None:
+    for wait, price in (("30s", "0.40"), ("90s", "0.55")):
+        gateway.world.advance(wait)
+        gateway.order(gateway.ann, WHOLE, BUY_YES, price=price, quantity=1)
+        gateway.order(gateway.bob, WHOLE, SELL_YES, price=price, quantity=1)
+    gateway.world.advance("1m")
+    answer = gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}).json
+    start = 1_788_890_400
+    assert answer["history"] == [
+        {"timestamp": start + 60, "longPrice": 0.4, "shortPrice": 0.6},
+        {"timestamp": start + 120, "longPrice": 0.55, "shortPrice": 0.45},
+        {"timestamp": start + 180, "longPrice": 0.55, "shortPrice": 0.45},
+    ]
+    window = {"timestamp.startTimestamp": start, "timestamp.endTimestamp": start + 60, "fidelity": 1}
+    assert len(gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window}).json["history"]) == 1
+    assert gateway.gateway.get("/v1/price-history", params={"symbol": "nobody", **window}).json == {"history": []}
+    assert gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fidelity": 1}).status == 400
+    assert gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H"}).status == 400

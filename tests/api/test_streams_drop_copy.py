@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stream_clients import drop_copy, place, trade, trades
+from stream_clients import another_firm, drop_copy, place, trade, trades
 
 from sim.core.instruments import Instrument
 from sim.core.vocabulary import ExecutionType, TradeState
@@ -130,7 +130,7 @@ def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(wo
     place(world, instrument, "buy", 30)
     token = token_of(stream)
     changed = bytes((token[0] ^ 1,)) + token[1:]
-    foreigner = next(found for found in world.simulation.exchange.firms.all() if found.client_id and found is not firm(world.simulation) and len(found.scopes) > 4)
+    foreigner = another_firm(world)
     request = wire.CreateDropCopySubscriptionRequest(resume_token=token)
     attempts = [
         lambda: drop_copy(world, resume_token=changed),

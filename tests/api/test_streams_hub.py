@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import pytest
-from stream_clients import MARKETS, PRIVATE, books, drop_copy, instruments, orders, place, position_changes, socket, subscribe, trade, trades
+from stream_clients import (
+    BIDIRECTIONAL,
+    MARKETS,
+    PRIVATE,
+    another_firm,
+    books,
+    drop_copy,
+    instruments,
+    orders,
+    place,
+    position_changes,
+    socket,
+    subscribe,
+    trade,
+    trades,
+)
 
+from sim import Simulation, load_scenario
 from sim.api.stream_rules import HEARTBEAT_EVERY
 from sim.core.instruments import Instrument
 from sim.kernel.instants import format_instant
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream
+from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, quiet, rpc_trader
 
 REVOKED = (13, "Subscription manager revoked session")
@@ -39,8 +55,7 @@ def test_the_21st_stream_of_a_firm_is_refused_and_the_twenty_stay(world: Connect
 def test_the_pool_is_a_firms_own_and_web_sockets_are_outside_of_it(world: Connection, instrument: Instrument) -> None:
     for _ in range(20):
         books(world, instrument.symbol)
-    other = next(found for found in world.simulation.exchange.firms.all() if found.client_id and found is not firm(world.simulation) and len(found.scopes) > 4)
-    assert books(world, instrument.symbol, client=world.rpc(other)).end is None
+    assert books(world, instrument.symbol, client=world.rpc(another_firm(world))).end is None
     assert socket(world, MARKETS).end is None
 
 
@@ -108,7 +123,7 @@ def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(world: Connec
     account = firm(world.simulation).users[0].account
     ledger = rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", wire.CreateBalanceLedgerSubscriptionRequest(account=account))
     positions = rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest())
-    bidirectional = world.rpc(firm(world.simulation)).stream("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData")
+    bidirectional = rpc_trader(world).stream(BIDIRECTIONAL)
     with_heartbeat = [orders(world), books(world, instrument.symbol), bidirectional, positions]
     with_token = [drop_copy(world), trades(world), position_changes(world)]
     state, market_socket, private_socket = instruments(world), socket(world, MARKETS), socket(world, PRIVATE)
@@ -138,7 +153,7 @@ def test_a_stream_opened_between_two_rounds_keeps_its_own_rhythm(world: Connecti
 
 def test_without_streams_nothing_ticks(world: Connection, instrument: Instrument) -> None:
     before = world.simulation.next_due()
-    stream, market, bidirectional = orders(world), books(world), world.rpc(firm(world.simulation)).stream("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData")
+    stream, market, bidirectional = orders(world), books(world), rpc_trader(world).stream(BIDIRECTIONAL)
     assert world.simulation.next_due() == world.simulation.now + HEARTBEAT_EVERY
     for opened in (stream, market, bidirectional):
         opened.close()
@@ -216,10 +231,7 @@ def test_an_injected_fault_revokes_or_drops_a_stream(world: Connection, instrume
     assert second.end == (14, "stream dropped")
 
 
-def test_two_runs_send_the_same_bytes(world: Connection) -> None:
-    from sim import Simulation, load_scenario
-    from sim.testing.client import connect
-
+def test_two_runs_send_the_same_bytes() -> None:
     def run(sim: Simulation) -> list[bytes]:
         connection = connect(sim)
         instrument = quiet(sim)

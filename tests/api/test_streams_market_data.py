@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from stream_clients import books, place, talk, trade
+from stream_clients import BIDIRECTIONAL, books, place, talk, trade
 
 from sim.core.instruments import Instrument
 from sim.core.vocabulary import InstrumentState
@@ -84,11 +84,9 @@ def test_an_empty_list_means_every_instrument_and_brings_the_scales(world: Conne
     exchange = world.simulation.exchange
     shown = updates(books(world))
     silent = (InstrumentState.PENDING, InstrumentState.TERMINATED)
-    assert {update.symbol for update in shown} == {each.symbol for each in exchange.instruments if exchange.trading.state(each.symbol) not in silent}
-    assert all(
-        (update.price_scale, update.quantity_scale) == (exchange.instruments.require(update.symbol).price_scale, exchange.instruments.require(update.symbol).qty_scale)
-        for update in shown
-    )
+    assert {update.symbol: (update.price_scale, update.quantity_scale) for update in shown} == {
+        each.symbol: (each.price_scale, each.qty_scale) for each in exchange.instruments if exchange.trading.state(each.symbol) not in silent
+    }
     (one,) = updates(books(world, instrument.symbol))
     assert (one.price_scale, one.quantity_scale) == (None, None)
 
@@ -161,7 +159,7 @@ def test_market_data_needs_its_scope_and_no_participant(world: Connection, instr
 
 @pytest.fixture
 def talker(world: Connection) -> Stream:
-    return rpc_trader(world).stream("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData")
+    return rpc_trader(world).stream(BIDIRECTIONAL)
 
 
 def test_nothing_comes_before_the_first_subscribe(talker: Stream) -> None:
@@ -259,7 +257,7 @@ def test_a_snapshot_only_stream_ends_after_the_first_snapshots(talker: Stream, p
 
 @pytest.mark.spec("S8-5", "S9-5")
 def test_an_hour_without_a_client_frame_ends_the_stream_and_keepalive_prevents_it(world: Connection, pair: tuple[str, str]) -> None:
-    kept, quiet_one = (rpc_trader(world).stream("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData") for _ in range(2))
+    kept, quiet_one = (rpc_trader(world).stream(BIDIRECTIONAL) for _ in range(2))
     for stream in (kept, quiet_one):
         talk(stream, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     world.advance("45m")

@@ -28,6 +28,7 @@ class FakeSimulation:
         self.replies: dict[str, Callable[[], Reply]] = {}
         self.on_frame: Callable[[int, bytes], list[Effect]] = lambda stream, message: [Send(stream, b"echo:" + message)]
         self.on_control: Callable[[str, str, dict[str, Any]], Outcome] = lambda action, subject, arguments: Outcome(seq=1, value={"did": action})
+        self.effects: dict[str, list[Effect]] = {}
         self.refuse_streams: Reply | None = None
         self.first_frames: tuple[bytes, ...] = ()
         self.secrets: dict[str, bytes] = {}
@@ -61,7 +62,8 @@ class FakeSimulation:
         oversize: int = 0,
     ) -> Outcome:
         seq = self._enter("rest", plane, verb, path, query, dict(headers), body, oversize)
-        return Outcome(seq=seq, reply=self._reply(path, Reply(status=413 if oversize else 200, body=b'{"path":"%b"}' % path.encode())))
+        reply = self._reply(path, Reply(status=413 if oversize else 200, body=b'{"path":"%b"}' % path.encode()))
+        return Outcome(seq=seq, reply=reply, effects=self.effects.pop(path, []))
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, *, peer: str = "", wall: int | None = None) -> Outcome:
         seq = self._enter("rpc", method, dict(metadata), message, peer)

@@ -7,8 +7,9 @@ import asyncio
 import aiohttp
 import pytest
 from fake_simulation import START
+from patience import until
 
-from sim.api.traffic import Reply
+from sim.api.traffic import Reply, Resolve
 from sim.kernel.instants import seconds
 from sim.shell.clock_driver import AUTOJUMP
 
@@ -201,6 +202,43 @@ async def test_a_failure_inside_is_a_500_that_says_nothing_and_a_log_entry_that_
         assert answer.status == 500
         assert await answer.json() == {"code": 13, "message": "internal error", "details": []}
     assert "secret detail" in caplog.text
+
+
+async def test_a_mistake_the_simulation_caught_is_logged_in_full(serve, caplog):
+    served = await serve()
+    served.sim.replies["/x"] = lambda: Reply(status=500, failure=ZeroDivisionError("secret detail"))
+    async with aiohttp.ClientSession() as http, http.get(f"{served.at.gateway}/x") as answer:
+        assert answer.status == 500
+        assert "secret detail" not in await answer.text()
+    assert "secret detail" in caplog.text
+
+
+async def test_an_answer_that_depends_on_a_later_input_waits_for_it(serve):
+    served = await serve()
+    served.sim.replies["/later"] = lambda: Reply(awaits="w-1")
+    async with aiohttp.ClientSession() as http:
+        waiting = asyncio.ensure_future(http.get(f"{served.at.exchange}/later"))
+        await until(lambda: bool(served.sim.inputs))
+        assert not waiting.done()
+        served.host.apply([Resolve("w-1", Reply(status=422, body=b"{}"))])
+        answer = await waiting
+        assert answer.status == 422
+        answer.release()
+        served.sim.effects["/later"] = [Resolve("w-1", Reply(status=409, body=b"{}"))]
+        async with http.get(f"{served.at.exchange}/later") as at_once:
+            assert at_once.status == 409
+
+
+async def test_an_answer_that_will_never_come_is_unavailable_after_a_reset(serve):
+    served = await serve()
+    served.sim.replies["/later"] = lambda: Reply(awaits="w-1")
+    async with aiohttp.ClientSession() as http:
+        waiting = asyncio.ensure_future(http.get(f"{served.at.exchange}/later"))
+        await until(lambda: bool(served.sim.inputs))
+        await served.host.reset()
+        answer = await waiting
+        assert answer.status == 503
+        answer.release()
 
 
 async def test_a_body_in_chunks_arrives_whole(serve):

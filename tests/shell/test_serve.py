@@ -69,6 +69,7 @@ def ask(url, *, context=None, token="", data=None):
         return error.code, json.load(error)
 
 
+@pytest.mark.spec("S0-1")
 def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_it_with_130(start, tmp_path):
     journal = tmp_path / "run.ndjson"
     served = start("serve", "--port-base", "0", "--clock", "manual", "--seed", "11", "--journal", str(journal), "--start", "2026-07-09T01:58:00-04:00")

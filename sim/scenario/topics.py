@@ -1,0 +1,114 @@
+"""The default world's futures and event contracts: events with several outcomes, each a market of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sim.core.instruments import Instrument
+from sim.kernel.instants import DAY, HOUR, Instant, parse_instant
+from sim.messages.gateway_v1 import Event
+from sim.scenario.markets import Facts, Side, eastern_day, market_of, with_metadata
+from sim.scenario.reference import Reference
+from sim.scenario.slate import mid_of, terms_of
+
+
+class Outcome(NamedTuple):
+    """One outcome: how the symbol ends, its side, its price in dollars."""
+
+    tail: str
+    long: Side
+    mid: str
+
+
+def add_future(row: dict[str, Any], reference: Reference, now: Instant) -> list[Instrument]:
+    """Who wins a competition: one market for each contender. Futures have no home and away (§2.6)."""
+    league = reference.league_by_slug[row["league"]]
+    sport = reference.sport_of(league)
+    event = _event(row, reference, "sports", ("sports", "futures", sport.slug, league.slug))
+    event.subcategory = league.slug
+
+    def outcomes() -> Iterator[Outcome]:
+        for abbreviation in row["teams"]:
+            team = reference.team(row["league"], abbreviation)
+            tail = abbreviation.lower()
+            yield Outcome(tail, Side(team.name, team), f"0.{4 + len(tail) * 3 + len(team.name) % 9:02d}")
+
+    return _add(row, event, reference, now, outcomes(), "futures", "futures", league.name)
+
+
+def add_topic(row: dict[str, Any], reference: Reference, now: Instant) -> list[Instrument]:
+    """An event contract: economics, politics, crypto, weather."""
+    event = _event(row, reference, row["category"], tuple(row["tags"]))
+    event.series_slug = row["series"]
+    outcomes = (Outcome(tail, Side(name), mid) for tail, name, mid in row["outcomes"])
+    return _add(row, event, reference, now, outcomes, row["market_type"], "", "")
+
+
+def _event(row: dict[str, Any], reference: Reference, category: str, tags: tuple[str, ...]) -> Event:
+    created, end = parse_instant(row["created"]) + 12 * HOUR, parse_instant(row["end"])
+    found = reference.tags_of(*tags)
+    event = Event(
+        id=reference.next_event_id(),
+        slug=row["slug"],
+        title=row["title"],
+        description=f"{row['title']}. Resolves from official sources.",
+        category=category,
+        active=True,
+        start_date=created,
+        end_date=end,
+        creation_date=created,
+        created_at=created,
+        updated_at=created,
+        event_date=eastern_day(end),
+        featured=row.get("quoted", False),
+        tags=found,
+        primary_tag=found[0] if found else None,
+    )
+    reference.add_event(event)
+    return event
+
+
+def _add(
+    row: dict[str, Any],
+    event: Event,
+    reference: Reference,
+    now: Instant,
+    outcomes: Iterator[Outcome],
+    market_type: str,
+    sports_type: str,
+    tournament: str,
+) -> list[Instrument]:
+    created, end = parse_instant(row["created"]) + 12 * HOUR, parse_instant(row["end"])
+    found = []
+    for outcome in outcomes:
+        symbol = f"{row['product']}-{row['slug']}-{outcome.tail}"
+        question = f"{row['title']}: {outcome.long.name}?"
+        facts = Facts(
+            question=question,
+            long=outcome.long,
+            short=Side("No"),
+            sports_market_type=sports_type,
+            mid=outcome.mid if outcome.mid else mid_of(symbol),
+            tournament=tournament,
+            tags=tuple(event.tags),
+        )
+        instrument = Instrument(
+            symbol=symbol,
+            description=question,
+            product_id=row["product"],
+            created=created,
+            start=created,
+            expiration=end,
+            termination=end + 7 * DAY,
+            event=event.slug,
+            market_type=market_type,
+            category=event.category,
+            subcategory=event.subcategory,
+            series=event.series_slug,
+            **terms_of(symbol),
+        )
+        instrument = with_metadata(instrument, facts, event)
+        reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
+        found.append(instrument)
+    return found

@@ -1,0 +1,84 @@
+"""Streams and time travel: a journey ends them all, what their timers were set for does no harm, and a journal with streams replays exactly."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from stream_clients import BIDIRECTIONAL, MARKETS, books, drop_copy, orders, place, socket, subscribe, talk, trade
+
+from sim import Simulation, load_scenario
+from sim.messages import exchange_v1 as wire
+from sim.replay import replay
+from sim.testing.client import Connection, RpcError, connect
+from tests.journeys import quiet, rpc_trader
+
+
+def busy(world: Connection) -> None:
+    """Streams of several kinds, used."""
+    instrument = quiet(world.simulation)
+    copy, talker, market = drop_copy(world), rpc_trader(world).stream(BIDIRECTIONAL), socket(world, MARKETS)
+    orders(world), books(world)
+    talk(talker, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
+    subscribe(market, "a", "MARKET_DATA", [instrument.symbol], responsesDebounced=True)
+    trade(world, instrument)
+    world.advance("90s")
+    orders(world)
+    drop_copy(world, resume_token=copy.frames[-1].resume_token)
+    market.close()
+    world.advance("1h")
+
+
+def test_a_journal_with_streams_replays_to_the_same_digest(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+    with path.open("w+b", buffering=0) as file:
+        simulation = Simulation(load_scenario("quickstart"), journal=file)
+        busy(connect(simulation))
+    out = io.StringIO()
+    assert replay(str(path), None, out) == 0, out.getvalue()
+    assert simulation.digest in out.getvalue()
+
+
+def test_rewinding_into_the_life_of_streams_ends_them_and_leaves_no_ghosts(world: Connection) -> None:
+    stream = orders(world, user=2)
+    world.advance("10s")
+    seq = world.simulation.seq
+    busy(world)
+    _, effects = world.simulation.rewind(seq=seq)
+    world.deliver(effects)
+    assert stream.end is not None
+    assert stream.end[0] == 14
+    assert world.simulation.streams() == []
+    world.forget_tokens()
+    later = orders(world)
+    later.take()
+    world.advance("30s")
+    assert len(later.take()) == 1
+    world.advance("2h")
+    assert later.end is None
+
+
+def test_a_snapshot_taken_while_streams_ticked_can_be_restored(world: Connection) -> None:
+    books(world), socket(world, MARKETS), rpc_trader(world).stream(BIDIRECTIONAL)
+    world.simulation.snapshot("here")
+    world.advance("5m")
+    world.deliver(world.simulation.restore("here"))
+    world.forget_tokens()
+    fresh = books(world)
+    fresh.take()
+    world.advance("30s")
+    assert [frame.heartbeat is not None for frame in fresh.take()] == [True]
+
+
+def test_a_token_from_a_future_that_was_rewound_starts_nothing(world: Connection) -> None:
+    instrument = quiet(world.simulation)
+    stream = drop_copy(world)
+    seq = world.simulation.seq
+    place(world, instrument, "buy", 30)
+    (frame,) = stream.take()
+    world.simulation.rewind(seq=seq)
+    world.forget_tokens()
+    with pytest.raises(RpcError) as refused:
+        drop_copy(world, resume_token=frame.resume_token)
+    assert refused.value.code == 3

@@ -1,0 +1,191 @@
+"""The command line: exit codes, messages a person can act on, and no traceback for anything a person may type."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sim.cli import main
+
+STEP = """
+name: one-step
+extends: quickstart
+steps:
+  - {at: +30s, expect: {status: 200}, call: {plane: gateway, get: /v2/leagues}}
+"""
+
+
+def sim(capsys, *arguments):
+    """(exit code, output, errors) of a command."""
+    try:
+        code = main([str(argument) for argument in arguments])
+    except SystemExit as error:
+        code = error.code
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return code, out, err
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    def write(text: str = STEP) -> Path:
+        path = tmp_path / "one.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def journal(tmp_path):
+    """A small journal."""
+    from sim.scenario.load import load_scenario
+    from sim.shell.journal_file import open_journal
+    from sim.simulation import Simulation
+
+    path = tmp_path / "run.ndjson"
+    with open_journal(path) as file:
+        simulation = Simulation(load_scenario("quickstart"), journal=file)
+        simulation.rest("gateway", "GET", "/v2/leagues", "", {}, b"")
+        simulation.advance_to(simulation.now + 3_600_000_000_000)
+    return path
+
+
+@pytest.mark.parametrize("command", ["serve", "demo", "run", "check", "replay", "diff", "timeline", "catalogue", "schema", "openapi", "keys"])
+def test_every_command_explains_itself(capsys, command):
+    code, out, _ = sim(capsys, command, "--help")
+    assert code == 0
+    assert out.startswith(f"usage: sim {command}")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("fly",),
+        ("serve", "--seed", "x"),
+        ("serve", "--clock", "fast"),
+        ("serve", "--start", "yesterday"),
+        ("serve", "--port-base", "99999"),
+        ("serve", "no-such-scenario"),
+        ("run", "quickstart", "--seeds", "a..b"),
+        ("run", "no-such-scenario"),
+        ("check", "/"),
+        ("replay", "no-such-journal"),
+        ("replay", "/"),
+        ("replay", __file__),
+        ("replay", "no-such-journal", "--serve", "--port-base", "0"),
+        ("diff", "no-such-journal", "neither-this"),
+        ("diff", "one"),
+        ("timeline", "no-such-journal"),
+        ("timeline", __file__),
+        ("openapi", "moon"),
+        ("openapi", "--at", "noon"),
+        ("catalogue", "stars"),
+    ],
+)
+def test_what_cannot_be_done_is_exit_2_and_says_why(capsys, arguments):
+    code, out, err = sim(capsys, *arguments)
+    assert code == 2
+    assert out or err
+
+
+def test_check_names_file_line_and_column_and_the_key_that_was_meant(capsys, scenario):
+    assert sim(capsys, "check", "quickstart", scenario())[0] == 0
+    path = scenario(STEP.replace("extends:", "extnds:"))
+    code, _, err = sim(capsys, "check", path)
+    assert code == 2
+    assert err.startswith(f"{path}:3:1: ")
+    assert "extends" in err
+
+
+def test_an_unreadable_file_is_named_at_its_first_character(capsys, tmp_path):
+    code, _, err = sim(capsys, "check", tmp_path)
+    assert code == 2
+    assert f"{tmp_path}:1:1: " in err
+
+
+def test_run_gives_one_line_per_scenario_and_exit_1_when_an_expectation_fails(capsys, scenario):
+    code, out, _ = sim(capsys, "run", scenario())
+    assert code == 0
+    assert "passed  one-step  seed 7" in out and "digest " in out
+    code, out, _ = sim(capsys, "run", scenario(STEP.replace("status: 200", "status: 418")))
+    assert code == 1
+    assert "FAILED  one-step" in out
+
+
+def test_the_same_seed_gives_the_same_digest_and_another_another(capsys, scenario):
+    path = scenario()
+    first, second, other = (sim(capsys, "run", path, "--seeds", seed)[1].rpartition("digest ")[2] for seed in ("3", "3", "4"))
+    assert first == second != other
+
+
+def test_a_journal_replays_and_compares_equal_to_itself(capsys, journal):
+    code, out, _ = sim(capsys, "replay", journal)
+    assert code == 0
+    assert "2 inputs replayed" in out
+    assert sim(capsys, "replay", journal, "--until", "2026-09-08T17:00:00Z")[0] == 0
+    assert sim(capsys, "diff", journal, journal)[0] == 0
+    code, out, _ = sim(capsys, "timeline", journal)
+    assert code == 0
+    assert "/v2/leagues" in out
+
+
+def test_a_journal_that_was_touched_diverges_at_that_line(capsys, journal, tmp_path):
+    lines = journal.read_bytes().splitlines(keepends=True)
+    touched = tmp_path / "touched.ndjson"
+    touched.write_bytes(lines[0] + lines[1].replace(b"/v2/leagues", b"/v2/league5") + lines[2])
+    code, out, _ = sim(capsys, "replay", touched)
+    assert code == 3
+    assert f"{touched}:2: " in out and "recorded:" in out and "replayed:" in out
+    assert sim(capsys, "replay", touched, "--serve", "--port-base", "0")[0] == 3
+    assert sim(capsys, "diff", journal, touched)[0] == 1
+
+
+def test_a_journal_torn_in_its_last_line_replays_up_to_there(capsys, journal):
+    journal.write_bytes(journal.read_bytes()[:-20])
+    code, out, _ = sim(capsys, "replay", journal)
+    assert code == 0
+    assert "1 inputs replayed" in out
+
+
+@pytest.mark.parametrize("kind", ["operations", "quirks", "faults", "assumptions", "ledger"])
+def test_catalogues_come_as_text_json_and_markdown(capsys, kind):
+    text, markdown = (sim(capsys, "catalogue", kind, *form)[1] for form in ((), ("--markdown",)))
+    rows = json.loads(sim(capsys, "catalogue", kind, "--json")[1])
+    assert rows
+    assert len(text.splitlines()) == len(rows) + 1
+    assert markdown.count("\n|") == len(rows) + 1
+
+
+def test_schema_and_openapi_are_json(capsys):
+    assert json.loads(sim(capsys, "schema")[1])["properties"]["clock"]
+    for plane in ("gateway", "retail", "exchange", "auth"):
+        assert json.loads(sim(capsys, "openapi", plane)[1])["openapi"].startswith("3.1")
+
+
+def test_keys_are_new_each_time_and_usable(capsys, tmp_path):
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+    first, second = sim(capsys, "keys", "--out", tmp_path)[1], sim(capsys, "keys")[1]
+    assert first.splitlines()[1] != second.splitlines()[1]
+    private = load_pem_private_key((tmp_path / "partner.pem").read_bytes(), None)
+    public = load_pem_public_key((tmp_path / "partner.pub.pem").read_bytes())
+    assert private.public_key() == public
+
+
+def test_help_and_usage_import_nothing_heavy():
+    probe = "import sys; from sim.cli import main\ntry: main(['serve', '--help'])\nexcept SystemExit: pass\n"
+    probe += "print(sorted(set(sys.modules) & {'aiohttp', 'grpc', 'google.protobuf', 'cryptography', 'jwt', 'lark', 'rich', 'yaml', 'msgspec', 'asyncio'}))"
+    found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_closed_pipe_is_no_error(journal):
+    command = f"{sys.executable} -m sim catalogue assumptions | head -1"
+    found = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (0, "")

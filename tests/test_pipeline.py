@@ -1,0 +1,111 @@
+"""Every call walks the same stages in the same order; what would fail at two of them is refused by the earlier one, and the refusal can be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sim.testing.client import Connection, Response
+from tests.journeys import firm, order, poor_firm, quiet, trader
+
+Prepare = Callable[[Connection], None]
+
+
+def _fault(world: Connection) -> None:
+    world.simulation.control("fault.add", "", {"match": {"operation": "InsertOrder"}, "act": {"status": 502}})
+
+
+def _maintenance(world: Connection) -> None:
+    world.simulation.exchange.maintenance.pause(3_600_000_000_000)
+    world.advance("1s")
+
+
+def _call(world: Connection, **given: Any) -> Response:
+    found = given.pop("client", None) or trader(world)
+    return found.request(given.pop("verb", "POST"), given.pop("path", "/v1/trading/orders"), **given)
+
+
+# Stage, what makes the exchange refuse there, what of the call does, the status.
+STAGES: list[tuple[str, Prepare | None, dict[str, Any], int]] = [
+    ("fault", _fault, {}, 502),
+    ("maintenance", _maintenance, {}, 503),
+    ("route", None, {"path": "/v1/trading/nowhere"}, 404),
+    ("size", None, {"body": b"[" * (1 << 20) + b"["}, 413),
+    ("authenticate", None, {"headers": {"authorization": "Bearer a.b.c"}}, 401),
+]
+
+
+def explained(world: Connection, answer: Response) -> dict[str, Any]:
+    """Why a call was refused, by the id in its answer."""
+    found = world.simulation.explain(answer.reply.request_id)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("stage", "prepare", "call", "status"), STAGES, ids=[row[0] for row in STAGES])
+def test_each_stage_refuses_with_its_own_status_and_says_so(world: Connection, stage: str, prepare: Prepare | None, call: dict[str, Any], status: int) -> None:
+    if prepare is not None:
+        prepare(world)
+    answer = _call(world, **call)
+    assert answer.status == status
+    assert explained(world, answer)["stage"] == stage
+
+
+@pytest.mark.parametrize("index", range(len(STAGES) - 1))
+def test_of_two_reasons_the_earlier_stage_decides(world: Connection, index: int) -> None:
+    stage, prepare, call, status = STAGES[index]
+    later = STAGES[index + 1]
+    for each in (prepare, later[1]):
+        if each is not None:
+            each(world)
+    answer = _call(world, **{**later[2], **call})
+    assert (answer.status, explained(world, answer)["stage"]) == (status, stage)
+
+
+@pytest.mark.spec("S7.1-3", "S5.1-9")
+def test_a_missing_scope_comes_before_a_missing_participant_and_both_before_the_body(world: Connection) -> None:
+    poor, rich = poor_firm(world.simulation), firm(world.simulation)
+    answer = _call(world, client=world.exchange(poor), body=b"{not json")
+    assert answer.status == 403 and "missing required scope write:orders" in answer.json["message"]
+    answer = _call(world, client=world.exchange(rich), body=b"{not json")
+    assert (answer.status, answer.json["message"]) == (403, "permission denied")
+    assert _call(world, body=b"{not json").status == 400
+
+
+@pytest.mark.spec("S7.1-8", "S7.2-2", "S8-2")
+def test_the_rate_limit_comes_before_the_body_is_read(world: Connection) -> None:
+    user = trader(world)
+    seen = [user.post("/v1/report/trades/stats", body=b"{not json").status for _ in range(61)]
+    assert seen == [400] * 60 + [429]
+    refused = user.post("/v1/report/trades/stats", body=b"{not json")
+    assert refused.json["code"] == 8
+    assert "GetTradeStats" in refused.json["message"] and "endpoint" in refused.json["message"] and "retry after" in refused.json["message"]
+    assert int(refused.headers["retry-after"]) >= 1
+
+
+def test_every_call_is_journalled_and_logged_refused_ones_too(world: Connection) -> None:
+    sim = world.simulation
+    world.bearer(firm(sim))
+    before = sim.seq
+    instrument = quiet(sim)
+    _call(world, json=order(instrument, "buy", 50, 1))
+    _call(world, path="/nowhere")
+    _call(world, verb="DELETE")
+    assert sim.seq == before + 3
+    rows = sim.requests(since=before)
+    assert [(row["operation"], row["status"]) for row in rows] == [("OrderEntryAPI.InsertOrder", 200), ("", 404), ("", 405)]
+    assert [bool(row["explain"]) for row in rows] == [False, True, True]
+
+
+def test_unknown_fields_are_ignored_and_reported(world: Connection) -> None:
+    instrument = quiet(world.simulation)
+    assert _call(world, json=order(instrument, "buy", 50, 1, favouriteColour="blue")).status == 200
+    assert world.simulation.requests(operation="InsertOrder")[-1]["ignored"] == ["favouriteColour"]
+
+
+def test_what_is_in_the_contract_and_not_built_says_so(world: Connection) -> None:
+    answer = world.exchange(firm(world.simulation)).get("/v1/refdata/sports")
+    assert answer.status == 501
+    assert "RefDataSportsAPI.GetSports" in answer.json["message"]
