@@ -116,7 +116,7 @@ class Simulation:
 
     def _begin(self) -> None:
         """The world as the scenario has it at its start."""
-        self.world: World = build_world(self.scenario)
+        self.world: World = build_world(self.scenario, self.start)
         self.exchange = Exchange(seed=self.seed, now=self.start, webhook_hosts=self.settings.webhook_hosts)
         self.exchange.credentials.addresses = self.settings.api_addresses
         populate(self.exchange, self.world, self.scenario)

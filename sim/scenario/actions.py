@@ -26,6 +26,7 @@ from sim.scenario.shapes import record
 from sim.scenario.steps import CancelStep, EventStep, FaultEntry, FundStep, KycStep, PriceStep, SettleStep, StateStep
 
 if TYPE_CHECKING:
+    from sim.scenario.parties import Parties
     from sim.simulation import Simulation
 
 T = TypeVar("T", bound=Struct)
@@ -56,7 +57,7 @@ def create_instrument(sim: Simulation, entry: InstrumentEntry) -> Answer:
         instrument = list_instrument(entry, sim.now)
     except ListingError as error:
         raise InvalidRequest(str(error), rule="control") from error
-    sim.world.add(instrument, entry)
+    instrument = sim.world.add(instrument, entry, sim.now)
     sim.exchange.trading.list_instrument(instrument)
     return shown_instrument(sim.exchange, instrument)
 
@@ -99,15 +100,15 @@ def settle(sim: Simulation, step: SettleStep) -> Answer:
 
 def place_order(sim: Simulation, entry: OrderEntry, name: str = "") -> Answer:
     """An order of a scripted participant or of any user."""
-    order = sim.exchange.trading.place(order_command(sim, entry, name))
+    order = sim.exchange.trading.place(order_command(sim.exchange, sim.world.parties, entry, name))
     scale = order.qty_scale
     return {"order_id": order.id, "state": f"ORDER_STATE_{order.state.name}", "filled": decimal_text(order.cum_qty, scale)}
 
 
-def order_command(sim: Simulation, entry: OrderEntry, name: str = "") -> PlaceOrder:
+def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry, name: str = "") -> PlaceOrder:
     """The command an order entry means."""
-    instrument = sim.exchange.instruments.require(entry.symbol)
-    user = sim.world.parties.user(entry.as_)
+    instrument = exchange.instruments.require(entry.symbol)
+    user = parties.user(entry.as_)
     if user is None:
         raise NotFound(f"nobody is called {entry.as_}", rule="control", remedy="maker, taker, noise, or firms/<firm>/users/<user>")
     clord_id = entry.clord_id or name

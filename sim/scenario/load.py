@@ -1,23 +1,189 @@
-"""Interim."""
-from __future__ import annotations
-from pathlib import Path
-from sim import resources
-from sim.scenario.document import ScenarioError, read_text, read_file
-from sim.scenario.model import Scenario
-from sim.scenario.shapes import record
+"""Reading scenarios: by bundled name, path or text; with what they extend merged in; every problem with its position, all at once."""
 
-def _build(node) -> Scenario:
-    found=[]
-    s=record(Scenario).read(node, found)
-    if found: raise ScenarioError(found)
-    return s
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from sim import resources
+from sim.core import assumptions, quirks
+from sim.core.rate_limits import LIMITS
+from sim.scenario.document import Mapping, Node, Problem, Scalar, ScenarioError, problem, read_file, read_text, refuse, tree_of, value_of
+from sim.scenario.listing import ListingError, list_instrument
+from sim.scenario.model import Scenario
+from sim.scenario.shapes import nearest, record
+from sim.scenario.world import build_world
+
+EXTENDS_MAX = 8
+
+# Lists of named things merge by name; other lists of a scenario are appended to what is extended.
+_KEYS = {
+    "instruments": "symbol",
+    "firms": "name",
+    "accounts": "name",
+    "api_keys": "key_id",
+    "assets": "id",
+    "events": "slug",
+    "incentives": "symbol",
+    "books": "symbol",
+}
+
 
 def load_scenario(what: str) -> Scenario:
-    p=Path(what)
-    if p.is_file(): return _build(read_file(p))
-    q=resources.path("scenarios", f"{what}.yaml")
-    if q.is_file(): return _build(read_file(q))
-    return _build(read_text(what,"text"))
+    """A scenario by bundled name, file path, or as YAML text. ScenarioError lists everything that is wrong, with line and column."""
+    if "\n" in what:
+        return _resolved(read_text(what, "text"), Path.cwd())
+    path = Path(what)
+    bundled = resources.path("scenarios", f"{what}.yaml")
+    if not path.suffix and not path.exists() and bundled.is_file():
+        return _bundled(str(bundled))
+    return _resolved(read_file(path), path.parent)
+
+
+@lru_cache(maxsize=64)
+def _bundled(path: str) -> Scenario:
+    return _resolved(read_file(Path(path)), Path(path).parent)
+
 
 def scenario_from_source(source: bytes) -> Scenario:
-    return _build(read_text(source,"journal"))
+    """A scenario from its canonical JSON, as it stands in a journal."""
+    return _read(read_text(source, "journal"))
+
+
+def _resolved(node: Node, folder: Path) -> Scenario:
+    own = _read(node)
+    if not own.extends:
+        _check(own, node)
+        return own
+    merged = _merge(_base(node, folder, 0), value_of(node))
+    merged.pop("extends", None)
+    scenario = _read(tree_of(merged, _file_of(node)))
+    _check(scenario, node)
+    return scenario
+
+
+def _base(node: Node, folder: Path, depth: int) -> dict[str, Any]:
+    """Everything a scenario extends, as plain values."""
+    assert isinstance(node, Mapping)
+    at = node.items["extends"]
+    assert isinstance(at, Scalar)
+    if depth >= EXTENDS_MAX:
+        raise refuse(at.at, f"extends more than {EXTENDS_MAX} files deep: do they extend each other?")
+    neighbour = folder / at.text if Path(at.text).suffix else folder / f"{at.text}.yaml"
+    bundled = resources.path("scenarios", f"{at.text}.yaml")
+    path = neighbour if neighbour.is_file() else bundled
+    if not path.is_file():
+        raise refuse(at.at, f"there is no scenario {at.text!r}, neither bundled nor beside this file")
+    parent = read_file(path)
+    found: dict[str, Any] = value_of(parent)
+    if isinstance(parent, Mapping) and "extends" in parent.items:
+        found = _merge(_base(parent, path.parent, depth + 1), found)
+        found.pop("extends", None)
+    return found
+
+
+def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in changes.items():
+        known = merged.get(key)
+        if isinstance(known, dict) and isinstance(value, dict):
+            merged[key] = _merge(known, value)
+        elif isinstance(known, list) and isinstance(value, list):
+            merged[key] = _merge_lists(known, value, _KEYS.get(key))
+        else:
+            merged[key] = value
+    return merged
+
+
+def _merge_lists(base: list[Any], changes: list[Any], key: str | None) -> list[Any]:
+    if key is None:
+        return [*base, *changes]
+    found = {str(entry.get(key)): entry for entry in base}
+    for entry in changes:
+        name = str(entry.get(key))
+        found[name] = _merge(found[name], entry) if name in found else entry
+    return list(found.values())
+
+
+def _read(node: Node) -> Scenario:
+    problems: list[Problem] = []
+    scenario = record(Scenario).read(node, problems)
+    if problems:
+        raise ScenarioError(problems)
+    found: Scenario = scenario
+    return found
+
+
+def _file_of(node: Node) -> str:
+    return node.at.file
+
+
+# ---- what only the world can tell
+
+
+def _check(scenario: Scenario, node: Node) -> None:
+    """Names that must exist and terms that must be sound, at the positions of the file itself."""
+    problems = [*_names(scenario, node), *_terms(scenario, node)]
+    if not problems and scenario.steps:
+        problems = list(_symbols(scenario, node))
+    if problems:
+        raise ScenarioError(problems)
+
+
+def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    for section, what, known in (("quirks", "quirk", quirks.catalogue()), ("assumptions", "assumption", assumptions.catalogue()), ("limits", "limit", LIMITS)):
+        entries = node.items.get(section) if isinstance(node, Mapping) else None
+        if not isinstance(entries, Mapping):
+            continue
+        for name, at in entries.keys.items():
+            if name not in known:
+                near = nearest(name, known)
+                yield problem(at, f"unknown {what} {name!r}" + (f", did you mean {near!r}?" if near else ""))
+            elif section == "assumptions":
+                try:
+                    assumptions.catalogue()[name].parse(scenario.assumptions[name])
+                except ValueError as error:
+                    yield problem(entries.items[name].at, str(error))
+
+
+def _items(node: Node, *path: str) -> list[Node]:
+    found: Node | None = node
+    for key in path:
+        found = found.items.get(key) if isinstance(found, Mapping) else None
+    return list(found.items) if found is not None and not isinstance(found, Mapping | Scalar) else []
+
+
+def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    by_symbol = {entry.symbol: entry for entry in scenario.world.instruments}
+    for item in _items(node, "world", "instruments"):
+        symbol = item.items.get("symbol") if isinstance(item, Mapping) else None
+        entry = by_symbol.get(symbol.text) if isinstance(symbol, Scalar) else None
+        if entry is None or not isinstance(item, Mapping):
+            continue
+        try:
+            list_instrument(entry, scenario.clock.start)
+        except ListingError as error:
+            for key, message in error.faults:
+                yield problem(item.items[key].at if key in item.items else item.at, message)
+
+
+def _symbols(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    """Steps that name an instrument or a participant nobody knows."""
+    world = build_world(scenario)
+    known = {terms.symbol for terms in world.instruments}
+    for step in _items(node, "steps"):
+        for part in step.items.values() if isinstance(step, Mapping) else ():
+            if not isinstance(part, Mapping):
+                continue
+            symbol = part.items.get("symbol")
+            if isinstance(symbol, Scalar) and symbol.text and symbol.text not in known:
+                near = nearest(symbol.text, known)
+                yield problem(symbol.at, f"unknown symbol {symbol.text!r}" + (f", did you mean {near!r}?" if near else ""))
+            caller = part.items.get("as")
+            if isinstance(caller, Scalar) and caller.text and not world.parties.knows(caller.text) and not world.parties.user(caller.text):
+                yield problem(caller.at, f"nobody is called {caller.text!r}: maker, taker, noise, a firm, a participant, an account or an API key id")
+
+
+__all__ = ["ScenarioError", "load_scenario", "scenario_from_source"]

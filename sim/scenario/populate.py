@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from sim.core.commands import PlaceOrder
 from sim.core.exchange import Exchange
-from sim.core.vocabulary import LedgerEntryType
+from sim.core.quantities import scaled, scaled_down
+from sim.core.refusals import NotFound
+from sim.core.vocabulary import Channel, LedgerEntryType, Side, TimeInForce
+from sim.scenario.actions import order_command
+from sim.scenario.entries import BookEntry
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
@@ -30,6 +35,16 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         exchange.trading.list_instrument(instrument)
     exchange.instruments.settle_base()
     enrol(exchange, world.parties)
+    for period in world.periods:
+        exchange.incentives.add(period)
+    for reward in world.rewards:
+        exchange.incentives.grant(structs.replace(reward))
+    for game in scenario.world.events:
+        exchange.games.update(game.slug, home_score=game.home_score, away_score=game.away_score, period=game.period, live=game.live, ended=game.ended)
+    for book in world.books:
+        quote(exchange, world, book)
+    for order in world.orders:
+        exchange.trading.place(order_command(exchange, world.parties, order))
     for entry in scenario.faults:
         exchange.faults.add(entry)
     exchange.maintenance.start()
@@ -49,3 +64,32 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
         exchange.trading.open_account(account.name, kind="clearing" if account.clearing else "trading")
         if account.opening_balance:
             exchange.trading.move_cash(account.name, account.opening_balance, LedgerEntryType.DEPOSIT, "opening balance")
+
+
+def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
+    """Standing orders around a price: one per size and side, each a tick further out."""
+    instrument = exchange.instruments.require(book.symbol)
+    user = world.parties.user(book.as_)
+    if user is None:
+        raise NotFound(f"nobody is called {book.as_}", rule="scenario")
+    middle, spread = scaled_down(book.mid, instrument.price_scale), scaled_down(book.spread, instrument.price_scale)
+    bid = (middle - spread // 2) // instrument.tick * instrument.tick
+    offer = -(-(middle + spread // 2) // instrument.tick) * instrument.tick
+    for level, size in enumerate(book.sizes):
+        qty = scaled(size, instrument.qty_scale)
+        for side, price in ((Side.BUY, bid - level * instrument.tick), (Side.SELL, offer + level * instrument.tick)):
+            if instrument.price_low <= price <= instrument.price_high:
+                exchange.trading.place(
+                    PlaceOrder(
+                        symbol=book.symbol,
+                        account=user.account,
+                        participant=user.name,
+                        side=side,
+                        qty=qty,
+                        price=price,
+                        tif=TimeInForce.GOOD_TILL_CANCEL,
+                        channel=Channel.SCRIPT,
+                        deferred=True,
+                        submitter=user.name,
+                    )
+                )

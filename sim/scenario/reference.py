@@ -6,6 +6,7 @@ names, tags of leagues) is filled in here, so that a row says each thing once.
 
 from __future__ import annotations
 
+import copy
 from typing import Any, TypeVar
 
 import msgspec
@@ -62,6 +63,14 @@ class Reference:
         self.market_by_id: dict[str, Market] = {}
         self._event_of_market: dict[str, Event] = {}
 
+    def fork(self) -> Reference:
+        """Reference data that starts as this and grows by itself: lists and indexes are its own, the messages in them are shared until an event grows."""
+        made = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict):
+                setattr(made, name, value.copy())
+        return made
+
     def market(self, slug: str) -> Market | None:
         """The market of an instrument, or None."""
         return self.market_by_slug.get(slug)
@@ -100,6 +109,14 @@ class Reference:
         self.events.append(event)
         self.event_by_slug[event.slug] = event
         self.event_by_id[event.id] = event
+
+    def owned(self, event: Event) -> Event:
+        """An event of these lists alone, so that one more market on it is seen by nobody else who shares the default world."""
+        mine = msgspec.structs.replace(event, markets=list(event.markets))
+        self.events[self.events.index(event)] = mine
+        self.event_by_slug[mine.slug] = self.event_by_id[mine.id] = mine
+        self._event_of_market.update((market.slug, mine) for market in mine.markets)
+        return mine
 
     def add_market(self, market: Market, event: Event) -> None:
         """One more market of an event."""

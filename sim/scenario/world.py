@@ -1,25 +1,301 @@
-"""Interim."""
+"""The world a scenario begins with: the default one from `fixtures/world`, changed by what the scenario says, or only that.
+
+The default world is spread out once for each starting instant and then shared: instruments, teams and texts never change. What one simulation adds by hand
+goes into its own lists, so worlds do not see each other.
+"""
+
 from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from sim.core.assets import Asset
+from sim.core.incentives import Period, Reward
 from sim.core.instruments import Instrument
-from sim.scenario.document import read_text
-from sim.scenario.entries import AccountEntry, ApiKeyEntry, FirmEntry, InstrumentEntry
+from sim.core.quantities import CASH_SCALE, scaled
+from sim.kernel.instants import DAY, HOUR, NS_PER_S, Instant, parse_instant
+from sim.messages.gateway_v1 import Event
+from sim.scenario.document import tree_of
+from sim.scenario.entries import AccountEntry, ApiKeyEntry, AssetEntry, BookEntry, FirmEntry, IncentiveEntry, InstrumentEntry, OrderEntry
 from sim.scenario.listing import list_instrument
-from sim.scenario.markets import *
-from sim.scenario.parties import gather, Parties
+from sim.scenario.markets import Facts, Side, market_of, with_metadata
+from sim.scenario.parties import Parties, gather
 from sim.scenario.reference import Reference, fixture
 from sim.scenario.shapes import record
-import msgspec, json
+from sim.scenario.slate import add_game, mid_of
+from sim.scenario.topics import add_future, add_topic
+
+if TYPE_CHECKING:
+    from sim.scenario.model import Scenario, WorldSection
+
+_UNPRICED = "0.5"
+
 
 class World:
-    def __init__(self, scenario):
-        raw = fixture("parties.json")
-        def rd(kind, rows): 
-            found=[]; out=[record(kind).read(read_text(json.dumps(r),"x"),found) for r in rows]; assert not found, found; return out
-        keys=[ApiKeyEntry(key_id=f"00000000-0000-4000-8000-00000000000{i}", account=a["name"]) for i,a in enumerate(raw["accounts"])]
-        self.parties = gather(rd(FirmEntry, raw["firms"]), rd(AccountEntry, raw["accounts"]), keys)
-        self.reference = Reference()
-        self.instruments = tuple(list_instrument(e, scenario.clock.start) for e in scenario.world.instruments)
-        self.assets=(); self.incentives=(); self.orders=scenario.world.orders; self.books=()
-    def add(self, instrument, entry): pass
+    """Everybody and everything at the start, and the reference data that the gateway shows."""
 
-def build_world(scenario): return World(scenario)
+    def __init__(
+        self,
+        *,
+        parties: Parties,
+        reference: Reference,
+        instruments: tuple[Instrument, ...],
+        assets: tuple[Asset, ...],
+        periods: tuple[Period, ...],
+        rewards: tuple[Reward, ...],
+        books: tuple[BookEntry, ...],
+        orders: tuple[OrderEntry, ...],
+    ) -> None:
+        self.parties = parties
+        self.reference = reference
+        self.instruments = instruments
+        self.assets = assets
+        self.periods = periods
+        self.rewards = rewards
+        self.books = books
+        self.orders = orders
+
+    def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
+        """Put an instrument made by hand on the gateway too; the instrument with its metadata."""
+        return add_by_hand(self.reference, instrument, entry, now)
+
+
+def add_by_hand(reference: Reference, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
+    """A market for an instrument, under its event, which is made when there is none."""
+    slug = instrument.event or instrument.symbol
+    event = reference.event_by_slug.get(slug)
+    if event is None:
+        event = Event(
+            id=reference.next_event_id(),
+            slug=slug,
+            title=entry.question or instrument.description,
+            category=instrument.category or "other",
+            subcategory=instrument.subcategory,
+            active=True,
+            start_date=instrument.start,
+            end_date=instrument.expiration,
+            start_time=instrument.start,
+            creation_date=now,
+            created_at=now,
+            updated_at=now,
+        )
+        reference.add_event(event)
+    else:
+        event = reference.owned(event)
+    facts = Facts(
+        question=entry.question or instrument.description or instrument.symbol,
+        long=Side("Yes"),
+        short=Side("No"),
+        sports_market_type=entry.sports_market_type or "",
+        line=entry.line,
+        mid=_UNPRICED,
+        tags=tuple(event.tags),
+    )
+    listed = with_metadata(structs.replace(instrument, event=slug), facts, event)
+    if instrument.symbol not in reference.market_by_slug:
+        reference.add_market(market_of(reference.next_market_id(), listed, facts, now), event)
+    return listed
+
+
+# ---- the default world
+
+
+class _Default:
+    """The default world at a starting instant."""
+
+    def __init__(self, now: Instant) -> None:
+        rows = fixture("slate.json")
+        self.reference = Reference()
+        self.books: list[BookEntry] = []
+        found: list[Instrument] = []
+        for kind, add in (("games", add_game), ("futures", add_future), ("topics", add_topic)):
+            for row in rows[kind]:
+                made = add(row, self.reference, now)
+                found += made
+                if row.get("quoted"):
+                    self.books += [_book(terms) for terms in made[:3]]
+        self.instruments = tuple(found)
+        self.assets = _read(AssetEntry, rows["assets"])
+        self.periods, self.rewards = _programs(self.instruments, now)
+
+
+@lru_cache(maxsize=8)
+def _default(now: Instant) -> _Default:
+    return _Default(now)
+
+
+@lru_cache(maxsize=1)
+def _default_parties() -> tuple[list[FirmEntry], list[AccountEntry], list[ApiKeyEntry]]:
+    rows = fixture("parties.json")
+    from sim import resources
+
+    keys = tree_value(resources.path("fixtures", "keys/retail.json").read_bytes())
+    return _read(FirmEntry, rows["firms"]), _read(AccountEntry, rows["accounts"]), _read(ApiKeyEntry, keys)
+
+
+def tree_value(raw: bytes) -> Any:
+    """JSON of a fixture."""
+    from msgspec import json
+
+    return json.decode(raw)
+
+
+def _read(kind: Any, rows: list[dict[str, Any]]) -> list[Any]:
+    """Fixture rows as entries; a row that is none is a mistake of ours."""
+    problems: list[Any] = []
+    found = [record(kind).read(tree_of(row, "fixtures"), problems) for row in rows]
+    if problems:
+        raise ValueError("; ".join(map(str, problems)))
+    return found
+
+
+def _book(terms: Instrument) -> BookEntry:
+    cents = int(mid_of(terms.symbol)[2:])
+    return BookEntry(symbol=terms.symbol, mid=f"0.{cents:02d}", spread="0.02", sizes=("100", "250", "500", "1000"))
+
+
+def _programs(instruments: tuple[Instrument, ...], now: Instant) -> tuple[tuple[Period, ...], tuple[Reward, ...]]:
+    """Liquidity and volume programs: one that is over, several that run, one that is to come, one without end; and what they paid."""
+    periods: list[Period] = []
+    chosen = [terms for terms in instruments if terms.market_type in ("moneyline", "futures", "event") and terms.opening_state is None][:9]
+    for number, terms in enumerate(chosen):
+        start = now - (number % 4 - 1) * 6 * DAY - 3 * HOUR
+        periods.append(
+            Period(
+                program_id=f"{terms.subcategory or terms.category}_{number}_early",
+                symbol=terms.symbol,
+                start=start,
+                end=None if number == 5 else start + 4 * DAY,
+                created=start - 2 * DAY,
+                reward_pool=(number + 1) * 250 * CASH_SCALE,
+                program_type="volumeProgram" if number % 3 == 2 else "liquidityProgram",
+                period=("early", "day_of", "live")[number % 3],
+                discount_factor="0.40" if number % 3 != 2 else None,
+                target_size=10_000 if number % 3 != 2 else None,
+                min_taker_notional=500 if number % 3 == 2 else None,
+            )
+        )
+    rewards = []
+    for number, (date, status) in enumerate((("2026-09-04", "PAID"), ("2026-09-05", "SKIPPED"), ("2026-09-06", "PAID"), ("2026-09-08", "PENDING"))):
+        reward = Reward(
+            account="firms/retail/accounts/e94a6d31",
+            symbol=chosen[number].symbol,
+            date=date,
+            amount=scaled(f"{12 + number * 7}.50", CASH_SCALE),
+            program_type="liquidityProgram",
+            status=status,
+        )
+        rewards.append(reward)
+    return tuple(periods), tuple(rewards)
+
+
+# ---- a scenario's world
+
+
+def build_world(scenario: Scenario, start: Instant | None = None) -> World:
+    """The world of a scenario at its start. ListingError, ValueError for entries that cannot be."""
+    section = scenario.world
+    now = scenario.clock.start if start is None else start
+    empty = section.base == "empty"
+    default = None if empty else _default(now)
+    reference = Reference(empty=True) if default is None else default.reference.fork()
+    terms = {instrument.symbol: instrument for instrument in (default.instruments if default else ())}
+    for entry in section.instruments:
+        terms[entry.symbol] = _listed(reference, entry, terms.get(entry.symbol), now)
+    firms, accounts, keys = _default_parties()
+    if empty:
+        firms, accounts, keys = firms[:1], [], []
+    assets = _by(lambda entry: entry.id, default.assets if default else [], section.assets)
+    periods, rewards = _incentives(section)
+    return World(
+        parties=gather(
+            _by(lambda entry: entry.name, firms, section.firms),
+            _by(lambda entry: entry.name, accounts, section.accounts),
+            _by(lambda entry: entry.key_id, keys, section.api_keys),
+        ),
+        reference=reference,
+        instruments=tuple(terms.values()),
+        assets=tuple(_asset(entry) for entry in assets),
+        periods=(*(default.periods if default else ()), *periods),
+        rewards=(*(default.rewards if default else ()), *rewards),
+        books=_books(default, section),
+        orders=section.orders,
+    )
+
+
+def _books(default: _Default | None, section: WorldSection) -> tuple[BookEntry, ...]:
+    standing = default.books if default is not None and section.standing_orders else []
+    named = {entry.symbol for entry in section.instruments}  # who changes an instrument of the default world wants its book to himself
+    return (*(entry for entry in standing if entry.symbol not in named), *section.books)
+
+
+def _listed(reference: Reference, entry: InstrumentEntry, known: Instrument | None, now: Instant) -> Instrument:
+    instrument = list_instrument(entry, now, known)
+    return instrument if known is not None else add_by_hand(reference, instrument, entry, now)
+
+
+def _by(name: Any, base: list[Any], changes: tuple[Any, ...]) -> list[Any]:
+    """Entries by name: a change replaces the fields it gives (those that are not None) and leaves the rest."""
+    found = {name(entry): entry for entry in base}
+    for change in changes:
+        known = found.get(name(change))
+        if known is not None:
+            given = {field: value for field in change.__struct_fields__ if (value := getattr(change, field)) is not None and value != ()}
+            change = structs.replace(known, **given)
+        found[name(change)] = change
+    return list(found.values())
+
+
+def _asset(entry: AssetEntry) -> Asset:
+    asset = Asset(
+        id=entry.id,
+        price=scaled(entry.price, 100_000_000) if entry.price is not None else None,
+        since=(entry.since if entry.since is not None else parse_instant("2026-01-01T00:00:00Z")) // NS_PER_S,
+        every=(entry.every or NS_PER_S) // NS_PER_S,
+        volatility=scaled(entry.volatility or "0.004", 1_000_000),
+        places=2 if entry.places is None else entry.places,
+        outages=tuple((outage.from_ // NS_PER_S, outage.to // NS_PER_S) for outage in entry.outages or ()),
+    )
+    if unsound := asset.problems():
+        raise ValueError(f"{entry.id}: {'; '.join(unsound)}")
+    return asset
+
+
+def _incentives(section: WorldSection) -> tuple[list[Period], list[Reward]]:
+    periods, rewards = [], []
+    for entry in section.incentives:
+        periods += [_period(entry, number) for number in range(len(entry.periods))]
+        rewards += [
+            Reward(
+                account=reward.account,
+                symbol=entry.symbol,
+                date=reward.date,
+                amount=scaled(reward.reward, CASH_SCALE),
+                program_type=reward.program_type,
+                status=reward.status,
+            )
+            for reward in entry.rewards
+        ]
+    return periods, rewards
+
+
+def _period(entry: IncentiveEntry, number: int) -> Period:
+    given = entry.periods[number]
+    return Period(
+        program_id=given.program_id,
+        symbol=entry.symbol,
+        start=given.start,
+        end=given.end,
+        created=given.created if given.created is not None else given.start,
+        reward_pool=scaled(given.reward_pool, CASH_SCALE),
+        program_type=given.program_type,
+        period=given.period,
+        discount_factor=given.discount_factor,
+        target_size=given.target_size,
+        max_spread=given.max_spread,
+        min_taker_notional=given.min_taker_notional,
+    )
+
+

@@ -37,7 +37,8 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     """A sandbox exchange of this test's own, on free loopback ports, its clock standing still until the test moves it."""
     from sim.scenario.document import ScenarioError
     from sim.scenario.load import load_scenario
-    from sim.testing.served import ServedExchange, warn_of_patched_time
+    from sim.testing.served import ServedExchange
+    from sim.testing.wall_clock import warn_of_patched_time
 
     wanted, seed = _scenario_of(request.node)
     try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -13,12 +11,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from warnings import warn
 
 from msgspec import json
 
 from sim.kernel.instants import Instant, format_instant, from_datetime, parse_instant, parse_span, to_datetime
 from sim.testing.receiver import Received, WebhookReceiver
+from sim.testing.wall_clock import open_grpc_channels, warn_of_patched_time
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
@@ -297,37 +295,3 @@ class ServedExchange:
 
 def _instant_of(moment: Moment) -> Instant:
     return from_datetime(moment) if isinstance(moment, datetime) else parse_instant(moment)
-
-
-def open_grpc_channels() -> int:
-    """How many gRPC channels this process holds open."""
-    grpc = sys.modules.get("grpc")
-    if grpc is None:
-        return 0
-    kinds = (grpc.Channel, *((grpc.aio.Channel,) if "grpc.aio" in sys.modules else ()))
-    return sum(1 for thing in gc.get_objects() if isinstance(thing, kinds) and _is_open(thing))
-
-
-def _is_open(channel: Any) -> bool:
-    native = getattr(channel, "_channel", None)
-    if native is None:
-        return True
-    try:
-        # 4 is SHUTDOWN; a closed channel may refuse the question instead.
-        return int(native.check_connectivity_state(False)) != 4
-    except Exception:
-        return False
-
-
-def warn_of_patched_time(*, ours: bool = False) -> None:
-    """Warn when a test library has stopped or shifted this process's clock behind our back (design D10a)."""
-    freezegun, time_machine = sys.modules.get("freezegun.api"), sys.modules.get("time_machine")
-    patched = "freezegun" if freezegun is not None and freezegun.freeze_factories and not ours else ""
-    if time_machine is not None and time_machine.escape_hatch.is_travelling():
-        patched = "time-machine"
-    if patched:
-        warn(
-            f"{patched} holds this process's clock: gRPC deadlines fire at once or never, and tokens look stale. Move virtual time with exchange.clock, "
-            "or let exchange.freeze() do it",
-            stacklevel=4,
-        )

@@ -24,7 +24,7 @@ class RetailWorld:
     def __init__(self) -> None:
         self.sim = Simulation(load_scenario("quickstart"))
         self.world: Connection = connect(self.sim)
-        self.keys = self.sim.exchange.firms.api_keys()[:2]
+        self.keys = list({key.account: key for key in self.sim.exchange.firms.api_keys()}.values())[:2]
         self.ann, self.bob = (self.world.retail(key) for key in self.keys)
         for symbol, terms in ((WHOLE, {"tick_size": "0.01"}), (FINE, {"tick_size": "0.005", "fractional_qty_scale": 100})):
             self.control("instrument.create", "", symbol=symbol, state="OPEN", start="2026-09-01", expiration="2026-10-01", **terms)

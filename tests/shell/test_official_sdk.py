@@ -45,11 +45,9 @@ class Desk:
         self.exchange = exchange
         terms = {"symbol": MARKET, "state": "OPEN", "tick_size": "0.005", "fractional_qty_scale": 100, "start": "2026-09-01", "expiration": "2026-10-01"}
         exchange.control("POST", "/instruments", terms)
+        keys = list({key["account"]: key for key in exchange.api_keys}.values())[:2]
         self.clients = [
-            Client(
-                kind, key_id=key["key_id"], secret_key=key["secret_key"], gateway_base_url=exchange.gateway, api_base_url=exchange.retail
-            )
-            for key in exchange.api_keys[:2]
+            Client(kind, key_id=key["key_id"], secret_key=key["secret_key"], gateway_base_url=exchange.gateway, api_base_url=exchange.retail) for key in keys
         ]
         self.ann, self.bob = self.clients
 

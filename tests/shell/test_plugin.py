@@ -9,7 +9,8 @@ from urllib.error import HTTPError
 
 import pytest
 
-from sim.testing.served import ControlError, open_grpc_channels
+from sim.testing.served import ControlError
+from sim.testing.wall_clock import open_grpc_channels
 
 pytest_plugins = ["pytester"]
 

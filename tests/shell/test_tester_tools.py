@@ -27,10 +27,11 @@ def open_symbol(exchange):
 def bearer(exchange, firm):
     """Metadata of a firm, with a token got as a client gets it."""
     now = int(time.time())
-    claims = {"iss": firm["client_id"], "sub": firm["client_id"], "aud": f"{exchange.auth}/oauth/token", "iat": now, "exp": now + 240, "jti": str(time.time_ns())}
+    client, audience = firm["client_id"], f"{exchange.auth}/oauth/token"
+    claims = {"iss": client, "sub": client, "aud": audience, "iat": now, "exp": now + 240, "jti": str(time.time_ns())}
     form = {
         "grant_type": "client_credentials",
-        "client_id": firm["client_id"],
+        "client_id": client,
         "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
         "client_assertion": jwt.encode(claims, Path(firm["private_key_path"]).read_bytes(), algorithm="RS256"),
         "audience": firm["audience"],
@@ -165,10 +166,9 @@ def test_a_reset_drops_streams_with_unavailable_and_refuses_earlier_tokens(excha
 )
 def test_connection_faults_come_before_any_status_or_in_the_middle_of_the_body(exchange, effect, seen):
     connection = http.client.HTTPConnection(urlsplit(exchange.gateway).netloc)
-    with exchange.fault("ListLeagues", **{effect: True}):
-        with pytest.raises(seen):
-            connection.request("GET", "/v2/leagues")
-            connection.getresponse().read()
+    with exchange.fault("ListLeagues", **{effect: True}), pytest.raises(seen):
+        connection.request("GET", "/v2/leagues")
+        connection.getresponse().read()
     connection.close()
     connection.request("GET", "/v2/leagues")
     assert connection.getresponse().status == 200
@@ -181,9 +181,8 @@ def test_over_grpc_a_connection_fault_is_unavailable(exchange):
         method = channel.unary_unary("/exchange.v1.AccountsAPI/GetWhoAmI")
         metadata = bearer(exchange, exchange.firms[0])
         assert method.with_call(b"", metadata=metadata)[1].code() == grpc.StatusCode.OK
-        with exchange.fault("GetWhoAmI", reset=True):
-            with pytest.raises(grpc.RpcError) as failed:
-                method(b"", metadata=metadata)
+        with exchange.fault("GetWhoAmI", reset=True), pytest.raises(grpc.RpcError) as failed:
+            method(b"", metadata=metadata)
         assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
 
 
