@@ -347,10 +347,16 @@ class Simulation:
     def reset(self, seed: int | None = None) -> list[Effect]:
         """Back to the scenario's start, with the same seed unless one is given. Tokens, limits, sessions start afresh; streams end."""
         effects = self._end_streams("the simulation was reset")
+        again = seed is None or seed == self.seed
         self.seed = self.seed if seed is None else seed
         self.journal.mark("reset", str(self.seed))
         self.journal.restart(self.seed)
-        self._begin()
+        if again:
+            self._return_to(self.snapshots.start)
+            self.branch, self._branches = "main", 0
+            self.snapshots = Snapshots(self.snapshots.start)
+        else:
+            self._begin()
         return effects
 
     def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> tuple[str, list[Effect]]:

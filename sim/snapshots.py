@@ -27,6 +27,7 @@ class Snapshots:
     """The shelf of automatic moments, oldest first, and the named ones."""
 
     def __init__(self, start: Moment) -> None:
+        self.start = start
         self._shelf = [start]
         self.named: dict[str, Moment] = {}
         self._distance = FIRST_DISTANCE

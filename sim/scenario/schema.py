@@ -16,7 +16,8 @@ _PREFIX = "#/$defs/"
 
 def scenario_schema() -> dict[str, Any]:
     """Schema of a whole file, draft 2020-12, with a definition for every kind of entry it refers to."""
-    kinds = {name: kind for module in (model, entries, steps, faults) for name, kind in vars(module).items() if isinstance(kind, type) and issubclass(kind, Struct)}
+    named = {name: value for module in (model, entries, steps, faults) for name, value in vars(module).items()}
+    kinds = {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, Struct)}
     root = record(Scenario).definition()
     definitions: dict[str, Any] = {}
     waiting = _references(root)

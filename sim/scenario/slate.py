@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from msgspec import structs
+
 from sim.core.instruments import Instrument
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, HOUR, Instant, parse_instant
@@ -175,12 +177,12 @@ def game_of(row: dict[str, Any], reference: Reference) -> Game:
     return Game(row, *((home, away) if row["league"] in _HOME_FIRST else (away, home)))
 
 
-def terms_of(symbol: str, *, cents: bool = False) -> dict[str, int]:
-    """Scales, tick, minimum and band of a symbol's instrument; they follow from its spelling alone."""
+def on_terms(instrument: Instrument, *, cents: bool = False) -> Instrument:
+    """The instrument with its scales, tick, minimum and band, which follow from the spelling of its symbol alone."""
     choices = CENT_TERMS if cents else TERMS
-    scale, tick, qty_scale, minimum = choices[crc32(symbol.encode()) % len(choices)]
+    scale, tick, qty_scale, minimum = choices[crc32(instrument.symbol.encode()) % len(choices)]
     low = max(scale // 100, tick)
-    return {"price_scale": scale, "tick": tick, "qty_scale": qty_scale, "min_qty": minimum, "price_low": low, "price_high": scale - low}
+    return structs.replace(instrument, price_scale=scale, tick=tick, qty_scale=qty_scale, min_qty=minimum, price_low=low, price_high=scale - low)
 
 
 def mid_of(symbol: str) -> str:
@@ -231,9 +233,8 @@ def add_game(row: dict[str, Any], reference: Reference, now: Instant) -> list[In
             category="sports",
             subcategory=row["league"],
             series=event.series_slug,
-            **terms_of(symbol, cents=slot.cents),
         )
-        instrument = with_metadata(instrument, facts, event)
+        instrument = with_metadata(on_terms(instrument, cents=slot.cents), facts, event)
         reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
         found.append(instrument)
     return found

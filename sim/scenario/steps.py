@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, field
 from msgspec.structs import force_setattr
 
 from sim.core.faults import FaultSpec
-from sim.core.kyc import DECISIONS
+from sim.core.kyc_outcomes import DECISIONS
 from sim.core.vocabulary import InstrumentState, OrderState
 from sim.kernel.instants import Instant, Span
 from sim.scenario.entries import STATES, OrderEntry

@@ -10,7 +10,7 @@ from sim.kernel.instants import DAY, HOUR, Instant, parse_instant
 from sim.messages.gateway_v1 import Event
 from sim.scenario.markets import Facts, Side, eastern_day, market_of, with_metadata
 from sim.scenario.reference import Reference
-from sim.scenario.slate import mid_of, terms_of
+from sim.scenario.slate import mid_of, on_terms
 
 
 class Outcome(NamedTuple):
@@ -106,9 +106,8 @@ def _add(
             category=event.category,
             subcategory=event.subcategory,
             series=event.series_slug,
-            **terms_of(symbol),
         )
-        instrument = with_metadata(instrument, facts, event)
+        instrument = with_metadata(on_terms(instrument), facts, event)
         reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
         found.append(instrument)
     return found

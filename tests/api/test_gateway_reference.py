@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.kernel.instants import parse_instant
+from sim.scenario.reference import Reference
 from sim.testing.client import Connection, connect
 
 
@@ -65,8 +67,11 @@ def test_series_are_listed_and_found_by_number(world: Connection) -> None:
 
 
 @pytest.mark.spec("S4.2-17", "S9-3")
-def test_subjects_answer_until_their_removal() -> None:
-    sim = Simulation(load_scenario("quickstart"), start=parse_instant("2026-06-28T23:59:00-04:00"))
+def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
+    scenario = tmp_path / "summer.yaml"
+    scenario.write_text("name: summer\nclock: {start: 2026-06-28T23:59:00-04:00}\nworld: {base: empty}\n")
+    sim = Simulation(load_scenario(str(scenario)))
+    sim.exchange.reference = Reference()
     world = connect(sim)
     subject = world.gateway.get("/v1/subjects", params={"limit": 1}).json["subjects"][0]
     paths = [f"/v1/subjects/{subject['id']}", f"/v1/subjects/slug/{subject['slug']}"]

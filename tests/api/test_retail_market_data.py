@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from retail_world import BUY_YES, FINE, SELL_YES, WHOLE, RetailWorld, usd
 
@@ -72,8 +74,10 @@ def test_unknown_and_pending_markets_have_no_book(retail: RetailWorld) -> None:
 
 @pytest.mark.spec("S4.2-18")
 @pytest.mark.parametrize(("start", "served"), [("2026-07-02T23:59:59-04:00", True), ("2026-07-03T00:00:00-04:00", False)])
-def test_the_last_price_sample_is_served_until_its_date(start: str, served: bool) -> None:
-    sim = Simulation(load_scenario("quickstart"), start=parse_instant(start))
+def test_the_last_price_sample_is_served_until_its_date(tmp_path: Path, start: str, served: bool) -> None:
+    scenario = tmp_path / "summer.yaml"
+    scenario.write_text("name: summer\nworld: {base: empty}\n")
+    sim = Simulation(load_scenario(str(scenario)), start=parse_instant(start))
     world = connect(sim)
     sim.control("instrument.create", "", {"symbol": WHOLE, "state": "OPEN", "start": "2026-06-01", "expiration": "2026-10-01"})
     for who, side in (("maker", "buy"), ("taker", "sell")):

@@ -434,8 +434,9 @@ def test_a_client_order_id_is_unique_among_open_orders_only(market: Market) -> N
 
 def test_a_preview_changes_nothing(market: Market) -> None:
     market.sell("b", 5, 50)
+    command = market.command("a", Side.BUY, 5)
     before = (market.depth(), len(market.trading.executions), market.ctx.ids.save(), market.ctx.timers.pending())
-    preview = market.trading.preview(market.command("a", Side.BUY, 5))
+    preview = market.trading.preview(command)
     assert (preview.id, preview.price, preview.state) == ("", 50, OrderState.NEW)
     assert (market.depth(), len(market.trading.executions), market.ctx.ids.save(), market.ctx.timers.pending()) == before
 

@@ -1,0 +1,356 @@
+"""Lifecycle of instruments: edges by date, by schedule and by hand, what each state permits, and in which order an edge is told (§3.1, rules L1-L24)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from sim.core.events import BookChanged, Executed, StateChanged
+from sim.core.instruments import Instrument, Segment
+from sim.core.lifecycle import LEGAL_EDGES
+from sim.core.refusals import AlreadyExists, IllegalTransition, InvalidRequest, NotFound, OrderRefused
+from sim.core.vocabulary import ExecutionType, InstrumentState, OrderState, OrderType, RejectReason, Side, TimeInForce, UnsolicitedReason
+from sim.kernel.instants import DAY, HOUR, hours, minutes, parse_instant, seconds
+from sim.testing.market import FOK, GTT, IOC, START, Market
+
+S = InstrumentState
+DAY_ORDER = TimeInForce.DAY
+
+
+def dated(**terms: object) -> Instrument:
+    """An instrument that starts in one hour, expires in three and is terminated in five."""
+    given: dict[str, object] = {"symbol": "X", "start": START + hours(1), "expiration": START + hours(3), "termination": START + hours(5), **terms}
+    return Instrument(**given)  # type: ignore[arg-type]
+
+
+def path(market: Market) -> list[tuple[str, str]]:
+    return [(event.was.name, event.state.name) for event in market.take() if isinstance(event, StateChanged)]
+
+
+def in_state(state: InstrumentState) -> Market:
+    """A market whose instrument got to a state by legal edges."""
+    market = Market(dated() if state is S.PENDING else dated(start=START))
+    if state is S.EXPIRED:
+        market.move(S.CLOSED)
+    if state is S.TERMINATED:
+        market.move(S.CLOSED)
+        market.move(S.EXPIRED)
+    market.move(state)
+    market.take()
+    return market
+
+
+# ---- by date
+
+
+def test_an_instrument_lives_from_pending_to_terminated_by_its_dates() -> None:
+    """L2, L6, L8, L9."""
+    market = Market(dated())
+    assert market.trading.state("X") is S.PENDING
+    assert len(market.ctx.timers.pending()) == 1
+    market.advance(hours(6))
+    assert path(market) == [("PENDING", "OPEN"), ("OPEN", "CLOSED"), ("CLOSED", "EXPIRED"), ("EXPIRED", "TERMINATED")]
+    assert market.ctx.timers.pending() == []
+
+
+def test_an_expiration_that_finds_the_instrument_halted_passes_through_closed_unless_told_not_to() -> None:
+    """L9."""
+    for collapse, expected in ((True, [("HALTED", "CLOSED"), ("CLOSED", "EXPIRED")]), (False, [("HALTED", "EXPIRED")])):
+        market = Market(dated(start=START))
+        market.ctx.assumptions.change("lifecycle.collapse_to_expired", collapse)
+        market.move(S.HALTED)
+        market.take()
+        market.advance(hours(3))
+        assert path(market) == expected
+
+
+def test_an_instrument_begins_in_the_state_its_dates_ask_for() -> None:
+    past = {"start": START - hours(3)}
+    for terms, state in (
+        ({}, S.PENDING),
+        (past, S.OPEN),
+        ({**past, "expiration": START - hours(1)}, S.EXPIRED),
+        ({**past, "expiration": START - hours(2), "termination": START - hours(1)}, S.TERMINATED),
+    ):
+        assert Market(dated(**terms)).trading.state("X") is state
+
+
+def test_an_instrument_without_further_edges_has_no_timer() -> None:
+    assert Market().ctx.timers.pending() == []
+
+
+def test_a_given_opening_state_holds_until_dates_move_it() -> None:
+    """L5."""
+    market = Market(dated(start=START, opening_state=S.SUSPENDED))
+    assert market.trading.state("X") is S.SUSPENDED
+    market.advance(hours(2))
+    assert path(market) == []
+    market.advance(hours(1))
+    assert path(market) == [("SUSPENDED", "CLOSED"), ("CLOSED", "EXPIRED")]
+
+
+def test_unsound_terms_and_a_known_symbol_are_not_listed() -> None:
+    market = Market()
+    with pytest.raises(InvalidRequest, match="tick_size"):
+        market.trading.list_instrument(Instrument(symbol="bad", tick=0))
+    with pytest.raises(AlreadyExists):
+        market.trading.list_instrument(Instrument(symbol="X"))
+    with pytest.raises(NotFound):
+        market.trading.state("bad")
+
+
+# ---- by schedule
+
+DAYTIME = (
+    Segment(days=(0, 1, 2, 3, 4), start=8 * HOUR, length=HOUR, state=S.PREOPEN),
+    Segment(days=(0, 1, 2, 3, 4), start=9 * HOUR, length=8 * HOUR),
+)
+
+
+def test_a_schedule_moves_the_instrument_through_its_segments_and_closes_it_outside() -> None:
+    """L3, L4."""
+    market = Market(Instrument(symbol="X", schedule=DAYTIME))
+    assert market.trading.state("X") is S.OPEN
+    market.advance(DAY)
+    assert path(market) == [("OPEN", "CLOSED"), ("CLOSED", "PREOPEN"), ("PREOPEN", "OPEN")]
+
+
+def test_pending_lasts_until_the_first_segment_on_or_after_the_start() -> None:
+    """L6."""
+    market = Market(Instrument(symbol="X", schedule=DAYTIME, start=parse_instant("2026-10-08T20:00:00-04:00")))
+    market.until(parse_instant("2026-10-09T07:59:59-04:00"))
+    assert market.trading.state("X") is S.PENDING
+    market.until(parse_instant("2026-10-09T08:00:00-04:00"))
+    assert path(market) == [("PENDING", "PREOPEN")]
+
+
+def test_an_operators_state_holds_against_the_schedule_until_released() -> None:
+    """L5."""
+    market = Market(Instrument(symbol="X", schedule=DAYTIME))
+    assert market.move(S.SUSPENDED) is S.OPEN
+    market.advance(5 * DAY)
+    assert path(market) == [("OPEN", "SUSPENDED")]
+    market.until(parse_instant("2026-10-14T08:30:00-04:00"))
+    assert market.move(None) is S.SUSPENDED
+    assert path(market) == [("SUSPENDED", "PREOPEN")]
+    market.advance(hours(1))
+    assert path(market) == [("PREOPEN", "OPEN")]
+
+
+def test_a_state_set_without_hold_leaves_the_schedule_its_say() -> None:
+    """W2."""
+    market = Market(Instrument(symbol="X", schedule=DAYTIME))
+    market.trading.change_state("X", S.SUSPENDED, hold=False)
+    market.until(parse_instant("2026-10-08T17:00:00-04:00"))
+    assert path(market) == [("OPEN", "SUSPENDED"), ("SUSPENDED", "CLOSED")]
+
+
+def test_released_before_its_start_an_opened_instrument_closes_for_pending_never_comes_back() -> None:
+    """L10."""
+    market = Market(dated())
+    market.move(S.OPEN)
+    market.move(None)
+    assert market.trading.state("X") is S.CLOSED
+    market.advance(hours(1))
+    assert market.trading.state("X") is S.OPEN
+
+
+def test_an_operator_cannot_revive_what_a_schedule_would_open() -> None:
+    """L10."""
+    market = Market()
+    market.move(S.CLOSED)
+    market.move(S.EXPIRED)
+    market.move(None)
+    assert market.trading.state("X") is S.EXPIRED
+
+
+def test_a_segment_can_expire_every_order_and_hide_the_book() -> None:
+    """L3."""
+    night = Segment(days=(3,), start=17 * HOUR, length=HOUR, hide_market_data=True, expire_all_orders=True)
+    market = Market(Instrument(symbol="X", schedule=(*DAYTIME, night)))
+    order = market.buy("a", 1, 50)
+    assert not market.trading.book("X").hidden
+    market.take()
+    market.advance(hours(3))
+    events = market.take()
+    assert [event.execution.type.name for event in events if isinstance(event, Executed)] == ["EXPIRED"]
+    assert any(isinstance(event, BookChanged) for event in events)
+    assert market.trading.book("X").hidden
+    assert market.now(order).state is OrderState.EXPIRED
+    market.advance(hours(1))
+    assert not market.trading.book("X").hidden
+
+
+# ---- by hand
+
+
+@pytest.mark.parametrize(("was", "target"), [pair for pair in product(S, S) if pair[0] is not pair[1]])
+def test_an_operator_moves_along_legal_edges_only(was: InstrumentState, target: InstrumentState) -> None:
+    """L10."""
+    market = in_state(was)
+    if target in LEGAL_EDGES[was]:
+        assert market.move(target) is was
+        assert path(market) == [(was.name, target.name)]
+    else:
+        with pytest.raises(IllegalTransition):
+            market.move(target)
+        assert market.take() == []
+        assert market.trading.state("X") is was
+
+
+def test_the_table_of_edges_reads_as_rule_l10_says() -> None:
+    """L10."""
+    tradable = {S.OPEN, S.PREOPEN, S.SUSPENDED, S.HALTED}
+    assert all(S.CLOSED in LEGAL_EDGES[state] for state in tradable)
+    assert LEGAL_EDGES[S.EXPIRED] == {S.TERMINATED}
+    assert not LEGAL_EDGES[S.TERMINATED]
+    assert not any(S.PENDING in targets for targets in LEGAL_EDGES.values())
+    for one, other in ((S.OPEN, S.SUSPENDED), (S.OPEN, S.HALTED), (S.PREOPEN, S.SUSPENDED), (S.PREOPEN, S.HALTED), (S.SUSPENDED, S.HALTED)):
+        assert other in LEGAL_EDGES[one]
+        assert one in LEGAL_EDGES[other]
+
+
+# ---- what each state permits (table 1.2)
+
+PERMITS = [
+    # state, insert, replace, cancel, text
+    (S.PENDING, False, None, None, "Instrument is not tradable"),
+    (S.PREOPEN, True, True, True, ""),
+    (S.OPEN, True, True, True, ""),
+    (S.SUSPENDED, False, False, True, "Book is SUSPENDED"),
+    (S.HALTED, False, False, False, "Book is HALTED"),
+    (S.MATCH_AND_CLOSE_AUCTION, True, True, True, ""),
+    (S.CLOSED, False, False, False, "Book is CLOSED"),
+    (S.EXPIRED, False, None, None, "Book is EXPIRED"),
+    (S.TERMINATED, False, None, None, "Instrument Unavailable: X"),
+]
+
+
+@pytest.mark.parametrize(("state", "insert", "replace", "cancel", "text"), PERMITS)
+def test_a_state_permits_what_its_row_says(state: InstrumentState, insert: bool, replace: bool | None, cancel: bool | None, text: str) -> None:
+    """Table 1.2; None: no order can be there."""
+    market = Market() if replace is not None else in_state(state)
+    if replace is not None:
+        order = market.buy("a", 5, 40)
+        other = market.buy("a", 5, 41)
+        if state is S.PREOPEN:
+            market.move(S.SUSPENDED)
+        if state is not S.OPEN:
+            market.move(state)
+        for allowed, attempt in ((replace, lambda: market.replace(order, qty=3)), (cancel, lambda: market.cancel(other))):
+            if allowed:
+                attempt()
+            else:
+                with pytest.raises(OrderRefused):
+                    attempt()
+    if insert:
+        assert market.buy("c", 1, 30).live
+    else:
+        with pytest.raises(OrderRefused) as raised:
+            market.buy("c", 1, 30)
+        assert raised.value.message == text
+        assert raised.value.reason is (RejectReason.UNKNOWN_SYMBOL if state is S.TERMINATED else RejectReason.EXCHANGE_CLOSED)
+
+
+BARRED: list[dict[str, object]] = [
+    {"tif": IOC},
+    {"tif": FOK},
+    {"all_or_none": True},
+    {"min_qty": 1},
+    {"price": 0},
+    {"price": 0, "best_limit": True},
+    {"price": 0, "immediately_executable_limit": True},
+    {"strict_limit": True},
+    {"price": 0, "qty": 0, "cash_qty": 100},
+]
+
+
+@pytest.mark.parametrize("fields", BARRED)
+@pytest.mark.parametrize(("state", "name"), [(S.PREOPEN, "PRE_OPEN"), (S.MATCH_AND_CLOSE_AUCTION, "MATCH_AND_CLOSE_AUCTION")])
+def test_an_auction_bars_attributes_that_need_continuous_trading(state: InstrumentState, name: str, fields: dict[str, object]) -> None:
+    """L18."""
+    market = Market(Instrument(symbol="X", opening_state=state))
+    with pytest.raises(OrderRefused, match=f"^Order has attributes that cannot be placed in {name}$"):
+        market.buy("a", **{"qty": 5, "price": 50, **fields})  # type: ignore[arg-type]
+
+
+# ---- what an edge does
+
+
+def test_closing_expires_day_orders_and_only_those_before_it_tells_the_state() -> None:
+    """§3.1, §1.4, L23."""
+    market = Market()
+    day = market.buy("a", 1, 50, tif=DAY_ORDER)
+    keeps = market.buy("a", 1, 51)
+    timed = market.buy("a", 1, 52, tif=GTT, good_till=START + hours(1))
+    stop = market.sell("b", 1, type=OrderType.STOP, stop_price=10, tif=DAY_ORDER)
+    market.take()
+    market.move(S.CLOSED)
+    events = market.take()
+    assert [type(event).__name__ for event in events] == ["Executed", "Executed", "StateChanged", "BookChanged"]
+    assert [market.now(order).state.name for order in (day, keeps, timed, stop)] == ["EXPIRED", "NEW", "NEW", "EXPIRED"]
+    market.advance(hours(1))
+    assert market.now(timed).state is OrderState.EXPIRED
+    market.move(S.OPEN)
+    assert market.sell("b", 1, 51).state is OrderState.FILLED
+
+
+def test_expiry_expires_everything_and_termination_cancels_what_is_left() -> None:
+    """§3.1."""
+    market = Market(dated(start=START))
+    order = market.buy("a", 1, 50)
+    market.take()
+    market.advance(hours(3))
+    reports = market.reports()
+    assert [(report.type, report.order.id, report.unsolicited) for report in reports] == [
+        (ExecutionType.EXPIRED, order.id, UnsolicitedReason.UNDEFINED)
+    ]
+    assert market.depth() == ([], [])
+    assert market.trading.open_orders_reserve("a") == 0
+
+
+def test_day_orders_expire_at_the_roll_before_2026_09_13_and_not_from_then_on() -> None:
+    """L12."""
+    for start, expires in (("2026-09-12T16:00:00-04:00", True), ("2026-09-13T16:00:00-04:00", False)):
+        market = Market(now=parse_instant(start))
+        order = market.buy("a", 1, 50, tif=DAY_ORDER)
+        market.advance(hours(1) - 1)
+        assert market.now(order).live
+        market.advance(1)
+        assert market.now(order).live is not expires
+        assert len(market.ctx.timers.pending()) == (0 if expires else 1)
+    market.ctx.assumptions.change("day_roll.expire_day_orders", "always")
+    market.advance(DAY)
+    assert market.now(order).state is OrderState.EXPIRED
+
+
+def test_a_halted_book_is_frozen_and_goes_on_where_it_stopped() -> None:
+    """§3.1."""
+    market = Market()
+    market.buy("a", 2, 50)
+    market.move(S.HALTED)
+    market.move(S.OPEN)
+    market.take()
+    assert market.sell("b", 2, 50).state is OrderState.FILLED
+
+
+def test_an_idle_instrument_changes_state_without_a_book() -> None:
+    market = Market(*(Instrument(symbol=f"I{index}", start=START + seconds(1)) for index in range(5)))
+    market.advance(minutes(1))
+    assert [market.trading.books.touched(f"I{index}") for index in range(5)] == [None] * 5
+    assert len([event for event in market.take() if isinstance(event, BookChanged)]) == 5
+
+
+def test_good_till_time_fires_in_a_halted_instrument() -> None:
+    """L23, L24."""
+    market = Market()
+    order = market.buy("a", 1, 50, tif=GTT, good_till=START + minutes(1))
+    market.move(S.HALTED)
+    market.take()
+    cash = market.trading.ledger.entries("a")
+    market.advance(minutes(1))
+    assert market.now(order).state is OrderState.EXPIRED
+    assert market.trading.ledger.entries("a") == cash
+    assert market.trading.positions.of("a") == []
+    assert market.trading.book("X").levels(Side.BUY) == []
