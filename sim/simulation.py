@@ -83,6 +83,11 @@ class _Out(Struct, omit_defaults=True):
 class Simulation:
     """The exchange, its clock and its journal. See docs/architecture.md for what enters and what comes out."""
 
+    exchange: Exchange
+    hub: Hub
+    pipeline: Pipeline
+    script: Script
+
     def __init__(
         self,
         scenario: Scenario,
@@ -124,6 +129,7 @@ class Simulation:
         self.hub = Hub(self.exchange, self.contract)
         self.pipeline = Pipeline(self.exchange, self.contract, handlers(), self.log, self.settings)
         self.script = Script(self)
+        self.exchange.flush()
         self.exchange.take_events()
         self.branch, self._branches = "main", 0
         self.snapshots = Snapshots(self._moment())

@@ -75,7 +75,7 @@ def _accounts(sim: Simulation) -> Rows:
                 "symbol": position.symbol,
                 "net": decimal_text(position.net, sim.exchange.instruments.require(position.symbol).qty_scale),
             }
-            for position in trading.positions.of(account.name)
+            for position in sorted(trading.positions.of(account.name), key=lambda position: position.symbol)
             if position.net
         ]
         found.append(
@@ -85,7 +85,7 @@ def _accounts(sim: Simulation) -> Rows:
                 "balance": cash_text(trading.ledger.balance(account.name)),
                 "buying_power": cash_text(trading.buying_power(account.name)),
                 "open_orders": cash_text(trading.open_orders_reserve(account.name)),
-                "positions": sorted(positions, key=lambda row: row["symbol"]),
+                "positions": positions,
             }
         )
     return found

@@ -23,6 +23,7 @@ MODULES = (
     "gateway_health",
     "gateway_leagues",
     "gateway_markets",
+    "gateway_price_history",
     "gateway_prices",
     "gateway_search",
     "gateway_sports",
@@ -33,6 +34,7 @@ MODULES = (
     "retail_market_data",
     "retail_orders",
     "retail_portfolio",
+    "retail_rfqs",
     "tokens",
 )
 

@@ -26,7 +26,9 @@ def check_shape(command: PlaceOrder) -> None:
     if not command.account:
         raise InvalidRequest("account is required", rule="M2")
     if command.qty < 0 or command.price < 0 or command.stop_price < 0 or command.min_qty < 0 or command.cash_qty < 0:
-        raise InvalidRequest("quantities and prices must not be negative", rule="M2")
+        named = {"order_qty": command.qty, "price": command.price, "stop_price": command.stop_price, "min_qty": command.min_qty}
+        name = next((name for name, value in named.items() if value < 0), "cash_order_qty")
+        raise InvalidRequest(f"{name} must not be negative", rule="M2")
     if not command.qty and not command.cash_qty:
         raise InvalidRequest("order_qty is required", rule="M2")
 

@@ -88,7 +88,8 @@ class Instrument(Struct, frozen=True, kw_only=True):
             found.append("price limits must satisfy 0 <= low < high <= 1 dollar")
         if self.min_qty <= 0:
             found.append("minimum_trade_qty must be positive")
-        if not self.start <= self.expiration <= self.termination:
+        dates = [date for date in (self.start, self.expiration, self.termination) if date]  # 0 never comes
+        if dates != sorted(dates):
             found.append("dates must satisfy start <= expiration <= termination")
         return found
 

@@ -27,7 +27,7 @@ from sim.scenario.entries import (
 from sim.scenario.shapes import BOOLEAN, CHANCE, INSTANT, INTEGER, Text, Words, record
 from sim.scenario.steps import FaultEntry, Step
 
-DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")
+DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the bundled quickstart's
 DEFAULT_SEED = 7
 
 _MODE = re.compile(r"manual|autojump|paced(:[0-9]+(\.[0-9]+)?)?", re.ASCII)

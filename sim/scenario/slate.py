@@ -14,7 +14,7 @@ from msgspec import structs
 
 from sim.core.instruments import Instrument
 from sim.core.vocabulary import InstrumentState
-from sim.kernel.instants import DAY, HOUR, Instant, parse_instant
+from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.messages.gateway_v1 import Event, Team
 from sim.scenario.markets import Facts, Side, eastern_day, market_of, with_metadata
 from sim.scenario.reference import Reference
@@ -190,10 +190,10 @@ def mid_of(symbol: str) -> str:
     return f"0.{20 + crc32(symbol.encode()[::-1]) % 61:02d}"
 
 
-def add_game(row: dict[str, Any], reference: Reference, now: Instant) -> list[Instrument]:
-    """Add a game's event and markets to the reference data; its instruments."""
+def add_game(row: dict[str, Any], reference: Reference, now: Instant, shift: Span) -> list[Instrument]:
+    """Add a game's event and markets to the reference data, `shift` later than the row says; its instruments. Symbols keep the row's date."""
     game = game_of(row, reference)
-    start, created = parse_instant(row["start"]), parse_instant(row["created"]) + 12 * HOUR
+    start, created = parse_instant(row["start"]) + shift, parse_instant(row["created"]) + 12 * HOUR + shift
     event = _game_event(game, reference, start, created)
     reference.add_event(event)
     league = reference.league_by_slug[row["league"]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sim.core.instruments import Instrument
-from sim.kernel.instants import DAY, HOUR, Instant, parse_instant
+from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.messages.gateway_v1 import Event
 from sim.scenario.markets import Facts, Side, eastern_day, market_of, with_metadata
 from sim.scenario.reference import Reference
@@ -21,11 +21,11 @@ class Outcome(NamedTuple):
     mid: str
 
 
-def add_future(row: dict[str, Any], reference: Reference, now: Instant) -> list[Instrument]:
+def add_future(row: dict[str, Any], reference: Reference, now: Instant, shift: Span) -> list[Instrument]:
     """Who wins a competition: one market for each contender. Futures have no home and away (§2.6)."""
     league = reference.league_by_slug[row["league"]]
     sport = reference.sport_of(league)
-    event = _event(row, reference, "sports", ("sports", "futures", sport.slug, league.slug))
+    event = _event(row, reference, shift, "sports", ("sports", "futures", sport.slug, league.slug))
     event.subcategory = league.slug
 
     def outcomes() -> Iterator[Outcome]:
@@ -34,19 +34,19 @@ def add_future(row: dict[str, Any], reference: Reference, now: Instant) -> list[
             tail = abbreviation.lower()
             yield Outcome(tail, Side(team.name, team), f"0.{4 + len(tail) * 3 + len(team.name) % 9:02d}")
 
-    return _add(row, event, reference, now, outcomes(), "futures", "futures", league.name)
+    return _add(row, event, reference, now, shift, outcomes(), "futures", "futures", league.name)
 
 
-def add_topic(row: dict[str, Any], reference: Reference, now: Instant) -> list[Instrument]:
+def add_topic(row: dict[str, Any], reference: Reference, now: Instant, shift: Span) -> list[Instrument]:
     """An event contract: economics, politics, crypto, weather."""
-    event = _event(row, reference, row["category"], tuple(row["tags"]))
+    event = _event(row, reference, shift, row["category"], tuple(row["tags"]))
     event.series_slug = row["series"]
     outcomes = (Outcome(tail, Side(name), mid) for tail, name, mid in row["outcomes"])
-    return _add(row, event, reference, now, outcomes, row["market_type"], "", "")
+    return _add(row, event, reference, now, shift, outcomes, row["market_type"], "", "")
 
 
-def _event(row: dict[str, Any], reference: Reference, category: str, tags: tuple[str, ...]) -> Event:
-    created, end = parse_instant(row["created"]) + 12 * HOUR, parse_instant(row["end"])
+def _event(row: dict[str, Any], reference: Reference, shift: Span, category: str, tags: tuple[str, ...]) -> Event:
+    created, end = parse_instant(row["created"]) + 12 * HOUR + shift, parse_instant(row["end"]) + shift
     found = reference.tags_of(*tags)
     event = Event(
         id=reference.next_event_id(),
@@ -74,12 +74,13 @@ def _add(
     event: Event,
     reference: Reference,
     now: Instant,
+    shift: Span,
     outcomes: Iterator[Outcome],
     market_type: str,
     sports_type: str,
     tournament: str,
 ) -> list[Instrument]:
-    created, end = parse_instant(row["created"]) + 12 * HOUR, parse_instant(row["end"])
+    created, end = parse_instant(row["created"]) + 12 * HOUR + shift, parse_instant(row["end"]) + shift
     found = []
     for outcome in outcomes:
         symbol = f"{row['product']}-{row['slug']}-{outcome.tail}"

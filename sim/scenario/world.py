@@ -15,7 +15,7 @@ from sim.core.assets import Asset
 from sim.core.incentives import Period, Reward
 from sim.core.instruments import Instrument
 from sim.core.quantities import CASH_SCALE, scaled
-from sim.kernel.instants import DAY, HOUR, NS_PER_S, Instant, parse_instant
+from sim.kernel.instants import DAY, HOUR, NS_PER_S, Instant, eastern_date, parse_instant
 from sim.messages.gateway_v1 import Event
 from sim.scenario.document import tree_of
 from sim.scenario.entries import AccountEntry, ApiKeyEntry, AssetEntry, BookEntry, FirmEntry, IncentiveEntry, InstrumentEntry, OrderEntry
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sim.scenario.model import Scenario, WorldSection
 
 _UNPRICED = "0.5"
+DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the instant that the rows of fixtures/world are written for
 
 
 class World:
@@ -103,21 +104,25 @@ def add_by_hand(reference: Reference, instrument: Instrument, entry: InstrumentE
 
 
 class _Default:
-    """The default world at a starting instant."""
+    """The default world at a starting instant. A scenario that begins in another week finds the same games and markets that many weeks away, so that the
+    world is alive whenever it begins; symbols stay as they are."""
 
     def __init__(self, now: Instant) -> None:
         rows = fixture("slate.json")
+        weeks = abs(now - DEFAULT_START) // (7 * DAY)
+        shift = weeks * 7 * DAY if now >= DEFAULT_START else -weeks * 7 * DAY
         self.reference = Reference()
         self.books: list[BookEntry] = []
         found: list[Instrument] = []
         for kind, add in (("games", add_game), ("futures", add_future), ("topics", add_topic)):
             for row in rows[kind]:
-                made = add(row, self.reference, now)
+                made = add(row, self.reference, now, shift)
                 found += made
                 if row.get("quoted"):
                     self.books += [_book(terms) for terms in made[:3]]
         self.instruments = tuple(found)
-        self.assets = _read(AssetEntry, rows["assets"])
+        assets = _read(AssetEntry, rows["assets"])
+        self.assets = [structs.replace(asset, since=asset.since + min(0, shift)) for asset in assets]
         self.periods, self.rewards = _programs(self.instruments, now)
 
 
@@ -178,11 +183,11 @@ def _programs(instruments: tuple[Instrument, ...], now: Instant) -> tuple[tuple[
             )
         )
     rewards = []
-    for number, (date, status) in enumerate((("2026-09-04", "PAID"), ("2026-09-05", "SKIPPED"), ("2026-09-06", "PAID"), ("2026-09-08", "PENDING"))):
+    for number, (ago, status) in enumerate(((4, "PAID"), (3, "SKIPPED"), (2, "PAID"), (0, "PENDING"))):
         reward = Reward(
             account="firms/retail/accounts/e94a6d31",
             symbol=chosen[number].symbol,
-            date=date,
+            date=eastern_date(now - ago * DAY).isoformat(),
             amount=scaled(f"{12 + number * 7}.50", CASH_SCALE),
             program_type="liquidityProgram",
             status=status,

@@ -236,7 +236,7 @@ def test_only_the_keys_own_account_and_the_asked_markets_are_told(world: Connect
         found for found in exchange.instruments if found.symbol != instrument.symbol and exchange.trading.state(found.symbol) is InstrumentState.OPEN
     )
     subscribe(private, "o", "ORDER", [instrument.symbol])
-    buy(world, instrument, index=1)
+    buy(world, instrument, index=2)
     buy(world, elsewhere, 10)
     assert private.take() == []
     buy(world, instrument)

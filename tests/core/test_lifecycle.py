@@ -30,13 +30,11 @@ def path(market: Market) -> list[tuple[str, str]]:
 
 def in_state(state: InstrumentState) -> Market:
     """A market whose instrument got to a state by legal edges."""
-    market = Market(dated() if state is S.PENDING else dated(start=START))
-    if state is S.EXPIRED:
-        market.move(S.CLOSED)
-    if state is S.TERMINATED:
-        market.move(S.CLOSED)
-        market.move(S.EXPIRED)
-    market.move(state)
+    market = Market(dated() if state in (S.PENDING, S.PREOPEN) else dated(start=START))
+    for step in {S.EXPIRED: (S.CLOSED,), S.TERMINATED: (S.CLOSED, S.EXPIRED)}.get(state, ()):
+        market.move(step)
+    if state is not S.PENDING:
+        market.move(state)
     market.take()
     return market
 

@@ -1,0 +1,178 @@
+"""Positions and their ledger, cash and its ledger (rules P9, P10, P17-P23)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.core.context import Context
+from sim.core.events import CashMoved, PositionChanged
+from sim.core.instruments import Instrument
+from sim.core.positions import Positions
+from sim.core.quantities import CENT, DOLLAR
+from sim.core.refusals import AlreadyExists, NotFound
+from sim.core.vocabulary import LedgerEntryType
+from sim.kernel.instants import DAY, hours
+from sim.testing.market import START, Market
+
+
+def positions() -> Positions:
+    return Positions(Context(seed=1, now=START))
+
+
+# ---- positions
+
+
+def test_opening_adds_price_times_quantity_to_cost() -> None:
+    """P9: 50 at 520."""
+    book = positions()
+    assert book.fill("a", "X", 50, 520, "t") == (0, 50)
+    (row,) = book.rows("a")
+    assert (row.qty_change, row.cost_change, row.realized_change, row.net) == (50, 26_000, 0, 50)
+
+
+def test_closing_removes_average_cost_and_books_the_difference() -> None:
+    """P9."""
+    book = positions()
+    book.fill("a", "X", 10, 40, "t")
+    book.fill("a", "X", 10, 60, "t")
+    book.fill("a", "X", -5, 70, "t")
+    found = book.get("a", "X")
+    assert found is not None
+    assert (found.net, found.cost, found.realized) == (15, 750, 100)
+    assert (found.qty_bought, found.qty_sold) == (20, 5)
+
+
+def test_shorts_have_negative_cost_and_gain_when_bought_back_cheaper() -> None:
+    """P9."""
+    book = positions()
+    book.fill("a", "X", -10, 60, "t")
+    book.fill("a", "X", 4, 50, "t")
+    found = book.get("a", "X")
+    assert found is not None
+    assert (found.net, found.cost, found.realized) == (-6, -360, 40)
+
+
+def test_a_fill_that_crosses_zero_closes_and_opens_in_one_row() -> None:
+    """P9."""
+    book = positions()
+    book.fill("a", "X", 10, 40, "t")
+    book.fill("a", "X", -15, 50, "t")
+    found = book.get("a", "X")
+    assert found is not None
+    assert (found.net, found.cost, found.realized) == (-5, -250, 100)
+    assert len(book.rows("a")) == 2
+
+
+moves = st.lists(st.tuples(st.integers(-20, 20).filter(bool), st.integers(1, 99)), min_size=1, max_size=30)
+
+
+@given(moves)
+def test_rows_replay_to_the_position_and_cash_flow_equals_cost_less_realized(found: list[tuple[int, int]]) -> None:
+    """P9, P23."""
+    book = positions()
+    paid = 0
+    for qty, price in found:
+        book.fill("a", "X", qty, price, "t")
+        paid += qty * price
+    position = book.get("a", "X")
+    assert position is not None
+    net = cost = realized = 0
+    for row in book.rows("a"):
+        net, cost, realized = net + row.qty_change, cost + row.cost_change, realized + row.realized_change
+        assert (row.net, row.cost, row.realized) == (net, cost, realized)
+    assert (position.net, position.cost, position.realized) == (net, cost, realized)
+    assert cost - realized == paid
+    assert (cost == 0) == (net == 0)
+    assert cost * net >= 0
+
+
+def test_bod_position_is_the_net_at_the_last_roll() -> None:
+    """P10: rolls at 17:00 Eastern."""
+    market = Market()
+    market.sell("b", 10, 50)
+    market.buy("a", 4, 50)
+    position = market.trading.positions.get("a", "X")
+    assert position is not None
+    assert position.bod(market.ctx.now) == 0
+    market.advance(hours(3))
+    assert position.bod(market.ctx.now) == 4
+    market.buy("a", 2, 50)
+    assert (position.bod(market.ctx.now), position.net) == (4, 6)
+    market.advance(DAY)
+    assert position.bod(market.ctx.now) == 6
+
+
+# ---- cash
+
+
+def test_before_is_the_former_after_and_the_difference_is_the_move() -> None:
+    """P20, P21."""
+    market = Market()
+    market.sell("b", 10, 50)
+    market.buy("a", 4, 50)
+    market.buy("a", 4, 50)
+    rows = market.trading.ledger.entries("a")
+    assert rows[0].before == 0
+    assert all(later.before == earlier.after for earlier, later in zip(rows, rows[1:], strict=False))
+    assert [row.after - row.before for row in rows[1:]] == [-207 * CENT, -207 * CENT]
+    assert {row.type for row in rows[1:]} == {LedgerEntryType.ORDER_EXECUTION}
+    assert rows[1].reference == market.trading.trades[0].id
+
+
+def test_a_separate_commission_is_a_row_of_its_own() -> None:
+    """P21."""
+    market = Market()
+    market.ctx.assumptions.change("ledger.commission", "separate")
+    market.sell("b", 10, 50)
+    market.buy("a", 10, 50)
+    moves = [(row.type.name, row.after - row.before) for row in market.trading.ledger.entries("a")][1:]
+    assert moves == [("ORDER_EXECUTION", -500 * CENT), ("COMMISSION", -17 * CENT)]
+    market.check()
+
+
+def test_every_move_of_cash_has_its_contra_on_a_house_account() -> None:
+    market = Market()
+    ledger = market.trading.ledger
+    market.fund("a", 100 * DOLLAR)
+    assert ledger.balance("house/funding") == -100 * DOLLAR
+    market.sell("b", 10, 50)
+    market.buy("a", 10, 50)
+    assert ledger.balance("house/clearing") == 0
+    assert ledger.total() == 0
+    moved = market.trading.move_cash("a", -5 * DOLLAR, LedgerEntryType.WITHDRAWAL, "Withdrawal", reference="ref")
+    assert isinstance(moved, CashMoved)
+    assert (moved.after - moved.before, moved.reference) == (-5 * DOLLAR, "ref")
+    assert ledger.total() == 0
+
+
+def test_accounts_open_once_and_are_known_by_name() -> None:
+    market = Market()
+    market.trading.open_account("a")
+    with pytest.raises(AlreadyExists):
+        market.trading.open_account("a")
+    with pytest.raises(NotFound):
+        market.trading.ledger.balance("b")
+
+
+def test_a_fill_tells_positions_then_cash_of_the_aggressor_first() -> None:
+    market = Market()
+    market.sell("b", 1, 50)
+    market.take()
+    market.buy("a", 1, 50)
+    told = [(type(event).__name__, event.account) for event in market.take() if isinstance(event, PositionChanged | CashMoved)]
+    assert told[-4:] == [("PositionChanged", "a"), ("PositionChanged", "b"), ("CashMoved", "a"), ("CashMoved", "b")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.integers(40, 60), st.integers(1, 9)), max_size=40), st.sampled_from([1, 10, 100]))
+def test_money_and_contracts_are_conserved(orders: list[tuple[str, bool, int, int]], qty_scale: int) -> None:
+    """P2, P9, P20."""
+    market = Market(Instrument(symbol="X", qty_scale=qty_scale))
+    for account, buying, price, qty in orders:
+        (market.buy if buying else market.sell)(account, qty, price)
+        market.check()
+        assert market.trading.ledger.balance("house/clearing") == 0
+    longs = sum(max(position.net, 0) for position in market.trading.positions.all())
+    assert market.trading.positions.open_interest.get("X", 0) == longs

@@ -1,0 +1,155 @@
+"""Instrument statistics, trade statistics and clearing (§2.4, §2.5, rules L21, M42, R11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim.core.events import Traded
+from sim.core.quantities import CENT
+from sim.core.refusals import Conflict, NotFound
+from sim.core.statistics import TradeStats
+from sim.core.vocabulary import InstrumentState, TradeState
+from sim.kernel.instants import minutes, seconds
+from sim.testing.market import START, Market
+
+S = InstrumentState
+
+
+def trade(market: Market, price: int, qty: int) -> str:
+    market.sell("s", qty, price)
+    market.buy("b", qty, price)
+    return market.trading.trades[-1].id
+
+
+def test_statistics_follow_every_trade() -> None:
+    """§2.5."""
+    market = Market()
+    assert market.trading.stats("X").open_px is None
+    for price, qty in ((50, 2), (60, 3), (40, 1), (45, 4)):
+        trade(market, price, qty)
+    stats = market.trading.stats("X")
+    assert (stats.open_px, stats.high_px, stats.low_px, stats.last_trade_px, stats.last_trade_qty) == (50, 60, 40, 45, 4)
+    assert (stats.shares_traded, stats.notional_traded, stats.open_interest) == (10, 500, 10)
+    assert stats.last_trade_at == START
+
+
+def test_a_session_ends_with_a_close_price_and_the_next_begins_afresh() -> None:
+    """L21."""
+    market = Market()
+    trade(market, 50, 2)
+    market.move(S.CLOSED)
+    assert market.trading.stats("X").close_px == 50
+    market.move(S.OPEN)
+    stats = market.trading.stats("X")
+    assert (stats.open_px, stats.close_px, stats.shares_traded, stats.last_trade_px, stats.open_interest) == (None, None, 0, 50, 2)
+    trade(market, 30, 1)
+    assert market.trading.stats("X").open_px == 30
+
+
+def test_trade_statistics_slice_a_window_evenly_with_edges_to_the_later_bar() -> None:
+    """§2.4, R11."""
+    market = Market()
+    start = market.ctx.now
+    trade(market, 50, 1)
+    market.advance(minutes(10))
+    trade(market, 60, 2)
+    market.advance(minutes(5))
+    trade(market, 40, 3)
+    whole, bars, starts, ends = market.trading.trade_stats("X", start, start + minutes(30), 3)
+    assert (whole.first, whole.last, whole.high, whole.low, whole.total_trade_count, whole.volume, whole.notional) == (50, 40, 60, 40, 3, 6, 290)
+    assert [bar.total_trade_count for bar in bars] == [1, 2, 0]
+    assert bars[2] == TradeStats()
+    assert (starts, ends) == ([start, start + minutes(10), start + minutes(20)], [start + minutes(10), start + minutes(20), start + minutes(30)])
+
+
+def test_a_window_holds_its_start_and_not_its_end() -> None:
+    """R11."""
+    market = Market()
+    start = market.ctx.now
+    trade(market, 50, 1)
+    market.advance(minutes(1))
+    trade(market, 60, 1)
+    whole, bars, starts, ends = market.trading.trade_stats("X", start, start + minutes(1), 0)
+    assert (whole.total_trade_count, bars, starts, ends) == (1, [], [], [])
+
+
+def test_cleared_sums_are_zero_until_the_trade_is_cleared() -> None:
+    """§2.4, M42."""
+    market = Market()
+    start = market.ctx.now
+    trade(market, 50, 2)
+    fresh = market.trading.trade_stats("X", start, start + minutes(1), 1)[0]
+    assert (fresh.total_trade_count, fresh.cleared_trade_count, fresh.cleared_volume, fresh.cleared_notional) == (1, 0, 0, 0)
+    market.advance(seconds(30))
+    later = market.trading.trade_stats("X", start, start + minutes(1), 1)[0]
+    assert (later.cleared_trade_count, later.cleared_volume, later.cleared_notional) == (1, 2, 100)
+
+
+def test_the_lag_of_cleared_sums_can_be_switched_off() -> None:
+    """§2.4."""
+    market = Market()
+    market.ctx.quirks.change("cleared_fields_lag", "never")
+    start = market.ctx.now
+    trade(market, 50, 2)
+    assert market.trading.trade_stats("X", start, start + minutes(1), 0)[0].cleared_volume == 2
+
+
+def test_trades_clear_one_after_the_other_with_one_timer() -> None:
+    """M42."""
+    market = Market()
+    first = trade(market, 50, 1)
+    market.advance(seconds(10))
+    second = trade(market, 50, 1)
+    assert len(market.ctx.timers.pending()) == 1
+    market.take()
+    market.advance(seconds(20))
+    assert [(event.trade.id, event.state) for event in market.take() if isinstance(event, Traded)] == [(first, TradeState.CLEARED)]
+    market.advance(seconds(10))
+    assert [(event.trade.id, event.trade.state_at) for event in market.take() if isinstance(event, Traded)] == [(second, START + seconds(40))]
+    assert market.ctx.timers.pending() == []
+
+
+def test_a_bust_gives_back_contracts_and_cash_with_fees_and_tells_the_same_trade() -> None:
+    """M42."""
+    market = Market()
+    trade_id = trade(market, 50, 100)
+    market.take()
+    market.trading.bust(trade_id)
+    events = market.take()
+    assert [event.state for event in events if isinstance(event, Traded)] == [TradeState.BUSTED]
+    for account in ("b", "s"):
+        assert market.trading.ledger.balance(account) == market.cash
+        assert market.trading.positions.net(account, "X") == 0
+        assert market.trading.ledger.entries(account)[-1].type.name == "CORRECTION"
+    assert market.trading.ledger.balance("house/fees") == 0
+    assert market.trading.stats("X").open_interest == 0
+    market.check()
+    market.advance(minutes(1))
+    assert market.trading.trades[0].state is TradeState.BUSTED
+    whole = market.trading.trade_stats("X", START, START + minutes(1), 0)[0]
+    assert whole.total_trade_count == 0
+
+
+def test_a_trade_is_busted_once_exists_and_is_not_settled() -> None:
+    """M42."""
+    market = Market()
+    trade_id = trade(market, 50, 100)
+    other = trade(market, 50, 1)
+    market.trading.bust(trade_id)
+    with pytest.raises(Conflict):
+        market.trading.bust(trade_id)
+    with pytest.raises(NotFound):
+        market.trading.bust("AAAAAAAAAAAA")
+    market.trading.settle("X", 100)
+    with pytest.raises(Conflict):
+        market.trading.bust(other)
+
+
+def test_a_bust_reverses_what_was_charged_in_the_rows() -> None:
+    """M42."""
+    market = Market()
+    market.sell("s", 100, 50)
+    market.buy("b", 100, 50)
+    market.trading.bust(market.trading.trades[0].id)
+    moves = [row.after - row.before for row in market.trading.ledger.entries("b")][1:]
+    assert moves == [-5174 * CENT, 5174 * CENT]
