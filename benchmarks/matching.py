@@ -1,14 +1,15 @@
 """Order books against each other, in one run: `python -m benchmarks.matching`.
 
-Three flows, each the same list of operations for everyone, in microseconds per operation and as a ratio to the reference engine (`lightmatchingengine` from the package
-index, where it is installed; else the book in a sorted container):
+Three flows, each the same list of operations for everyone, in microseconds per operation and as a ratio to the reference engine (`lightmatchingengine` from the
+package index, where it is installed; else the book in a sorted container):
 
 - wide: bids and offers uniform over the whole ladder of one cent ticks, three in ten operations cancel.
 - touch: everything within ten ticks of the middle, so nearly every order trades.
-- deep: market makers queue up behind each other within ten ticks of the touch, cancel as often as they quote, and one order in ten takes; thousands of orders rest.
+- deep: market makers queue up behind each other within ten ticks of the touch, cancel as often as they quote, and one order in
+  ten takes; thousands of orders rest.
 
-Rows: `ladder` is the product's `Book` with a tuple for every fill; `sorted` is the same book on `SortedDict`; `naive` is the oracle of the tests (first thousand
-operations); `trading` is the whole command: checks, collateral, reports, positions, cash, statistics.
+Rows: `ladder` is the product's `Book` with a tuple for every fill; `sorted` is the same book on `SortedDict`; `naive` is the oracle of the tests
+(first thousand operations); `trading` is the whole command: checks, collateral, reports, positions, cash, statistics.
 """
 
 from __future__ import annotations

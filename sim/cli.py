@@ -172,8 +172,7 @@ def _serve(given: argparse.Namespace) -> int:
         journal = open_journal(given.journal) if given.journal is not None else None
         return Simulation(scenario, seed=given.seed, start=start, journal=journal, settings=settings)
 
-    written = scenario.clock.mode
-    return _listen(given, given.clock or (written if written != "manual" else "paced"), build, given.journal)
+    return _listen(given, given.clock or scenario.clock.mode or "paced", build, given.journal)
 
 
 def _listen(given: argparse.Namespace, clock: str, build: Callable[[Settings], Simulation], journal: Path | None = None) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,11 @@ def test_the_example_in_the_scenario_page_is_a_sound_scenario(tmp_path: Path) ->
     assert read_text(example[1], "example") is not None
     (tmp_path / "example.yaml").write_text(example[1])
     assert load_scenario(str(tmp_path / "example.yaml")).name == "thursday-maintenance"
+
+
+def test_the_examples_of_the_readme_are_tests_that_pass(tmp_path: Path) -> None:
+    example = re.search(r"```python\n(import pytest.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert example is not None
+    (tmp_path / "test_example.py").write_text(example[1])
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr

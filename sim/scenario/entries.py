@@ -1,4 +1,5 @@
-"""What a scenario says about its world: one Struct per entry of `world`. Prices and sizes are decimal text here; `listing.py` and `parties.py` make integers of them.
+"""What a scenario says about its world: one Struct per entry of `world`. Prices and sizes are decimal text here; `listing.py` and
+`parties.py` make integers of them.
 
 A field of None was not written: an entry that names something of the default world changes what it gives and leaves the rest.
 """

@@ -38,7 +38,8 @@ def list_instrument(entry: InstrumentEntry, now: Instant, known: Instrument | No
     terms |= _texts(entry, known)
     if entry.schedule is not None:
         terms["schedule"] = tuple(
-            Segment(tuple(sorted(set(part.days))), part.start, part.length, part.state, part.hide_market_data, part.expire_all_orders) for part in entry.schedule
+            Segment(tuple(sorted(set(part.days))), part.start, part.length, part.state, part.hide_market_data, part.expire_all_orders)
+            for part in entry.schedule
         )
     if entry.state is not None:
         terms["opening_state"] = entry.state

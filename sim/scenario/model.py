@@ -55,7 +55,9 @@ class Clock(Struct, frozen=True, kw_only=True):
     """Where virtual time begins and what moves it."""
 
     start: Annotated[Instant, INSTANT, "virtual instant at which the scenario begins"] = DEFAULT_START
-    mode: Annotated[str, MODE, "manual: moves when told; autojump: jumps while a reply is held; paced:N virtual seconds per second"] = "manual"
+    mode: Annotated[
+        str | None, MODE, "manual: moves when told; autojump: jumps while a reply is held; paced:N virtual seconds per second; `sim serve` paces what says none"
+    ] = None
 
 
 class WorldSection(Struct, frozen=True, kw_only=True):

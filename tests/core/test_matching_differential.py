@@ -143,7 +143,13 @@ class Both:
 
     def compare(self) -> None:
         reports = [
-            Report(event.execution.type.name, self.numbers[event.execution.order.id], event.execution.last_qty, event.execution.last_px, event.execution.aggressor)
+            Report(
+                event.execution.type.name,
+                self.numbers[event.execution.order.id],
+                event.execution.last_qty,
+                event.execution.last_px,
+                event.execution.aggressor,
+            )
             for event in self.market.take()
             if isinstance(event, Executed)
         ]

@@ -158,7 +158,7 @@ def test_a_correction_pays_the_difference_to_whoever_was_resolved() -> None:
     assert last_cash(market, "long") == ("CORRECTION", -60 * DOLLAR)
     assert last_cash(market, "short") == ("CORRECTION", 60 * DOLLAR)
     rows = [event for event in market.take() if isinstance(event, PositionChanged)]
-    assert [(row.qty_change, row.realized_change, row.description) for row in rows] == [(0, 6000, "Correction"), (0, -6000, "Correction")]
+    assert [(row.qty_change, row.realized_change, row.description) for row in rows] == [(0, -6000, "Correction"), (0, 6000, "Correction")]
     stats = market.trading.stats("X")
     assert (stats.settlement_px, stats.settlement_text, stats.settlement_set_time) == (40, "No result", START + HOUR)
     market.check()

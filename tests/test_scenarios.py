@@ -1,0 +1,53 @@
+"""Every bundled scenario runs, holds what it promises, tells the same story twice, and its journal replays."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.replay import replay
+from sim.scenario.script import run_scenario
+
+FILES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.stem)
+def test_a_bundled_scenario_holds_what_it_promises_and_replays(file: Path, tmp_path: Path) -> None:
+    scenario = load_scenario(file.stem)
+    with (tmp_path / "run.ndjson").open("w+b", buffering=0) as journal:
+        report = run_scenario(scenario, simulation=Simulation(scenario, journal=journal))
+    assert [line for result in report.results for line in result.failures] == []
+    assert len(report.results) == len(scenario.steps)
+    assert run_scenario(load_scenario(file.stem)).digest == report.digest
+    out = io.StringIO()
+    assert replay(str(tmp_path / "run.ndjson"), None, out) == 0, out.getvalue()
+
+
+@pytest.mark.parametrize("file", [path for path in FILES if path.stem != "quickstart"], ids=lambda path: path.stem)
+def test_a_lesson_says_what_it_teaches_and_checks_it(file: Path) -> None:
+    scenario = load_scenario(file.stem)
+    assert file.read_text().startswith("# ")
+    assert scenario.description
+    assert any(step.expect is not None for step in scenario.steps)
+
+
+def test_an_expectation_that_does_not_hold_is_reported_with_both_sides() -> None:
+    text = """
+name: wrong
+extends: quickstart
+world: {instruments: [{symbol: w, tick_size: "0.01", state: OPEN}]}
+steps:
+  - name: bid
+    order: {as: maker, symbol: w, side: buy, price: "0.45", qty: "10"}
+    expect: {order: {state: FILLED}, book: {symbol: w, bids: ["0.46 x 10"]}, balance: {account: maker, cash: "1"}, open_orders: {as: taker, count: 3}}
+"""
+    report = run_scenario(load_scenario(text))
+    assert not report.ok
+    lines = list(report.lines())
+    assert lines[0].startswith("FAILED  wrong")
+    shown = "\n".join(lines)
+    for part in ("order bid is NEW, not FILLED", "['0.45 x 10'], not ['0.46 x 10']", "cash of maker is", "0 orders are open, not 3"):
+        assert part in shown
