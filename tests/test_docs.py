@@ -47,5 +47,6 @@ def test_the_examples_of_the_readme_are_tests_that_pass(tmp_path: Path) -> None:
     example = re.search(r"```python\n(import pytest.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert example is not None
     (tmp_path / "test_example.py").write_text(example[1])
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "2 passed" in done.stdout, done.stdout + done.stderr

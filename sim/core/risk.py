@@ -129,7 +129,7 @@ class Risk:
         """Refuse an order that the account could not pay for if the dearer side of the instrument filled, fee included (rules P3, P4).
 
         The fee counts for the opening part only: a closing fill always brings in more than its fee. It is asked for only where it can matter, because no fee is
-        above         what its order costs, rounded up to a cent.
+        above what its order costs, rounded up to a cent.
         """
         book = self._book(order.account)
         exposure = book.exposures.get(order.symbol)

@@ -51,8 +51,7 @@ class TradingMachine(RuleBasedStateMachine):
         type=st.sampled_from((OrderType.LIMIT,) * 6 + (OrderType.MARKET_TO_LIMIT, OrderType.STOP, OrderType.STOP_LIMIT)),
         tif=st.sampled_from(list(TimeInForce)),
         extra=st.sampled_from(
-            ({}, {}, {}, {"post_only": True}, {"min_qty": 3}, {"strict_limit": True}, {"smp_id": "g", "smp": SelfMatchPrevention.CANCEL_RESTING})
-            + ({"smp_id": "g"}, {"channel": Channel.RETAIL}, {"clord_id": "same"}, {"cash_qty": 500, "qty": 0}, {"all_or_none": True})
+            ({}, {}, {}, {"post_only": True}, {"min_qty": 3}, {"strict_limit": True}, {"smp_id": "g", "smp": SelfMatchPrevention.CANCEL_RESTING}, {"smp_id": "g"}, {"channel": Channel.RETAIL}, {"clord_id": "same"}, {"cash_qty": 500, "qty": 0}, {"all_or_none": True})
         ),
         deferred=st.booleans(),
     )
@@ -153,7 +152,7 @@ class TradingMachine(RuleBasedStateMachine):
         self.market.check()
         self.reports_make_sense()
         assert self.market.trading.ledger.balance("house/clearing") == 0
-        margins = {account: 0 for account in ACCOUNTS}
+        margins = dict.fromkeys(ACCOUNTS, 0)
         for position in self.market.trading.positions.all():
             scale = self.market.trading.instruments.require(position.symbol).qty_scale
             margins[position.account] += max(-position.net, 0) * (DOLLAR // scale)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,7 +117,7 @@ def test_before_is_the_former_after_and_the_difference_is_the_move() -> None:
     market.buy("a", 4, 50)
     rows = market.trading.ledger.entries("a")
     assert rows[0].before == 0
-    assert all(later.before == earlier.after for earlier, later in zip(rows, rows[1:], strict=False))
+    assert all(later.before == earlier.after for earlier, later in itertools.pairwise(rows))
     assert [row.after - row.before for row in rows[1:]] == [-207 * CENT, -207 * CENT]
     assert {row.type for row in rows[1:]} == {LedgerEntryType.ORDER_EXECUTION}
     assert rows[1].reference == market.trading.trades[0].id
