@@ -21,7 +21,7 @@ from sim.api.callers import Parties
 from sim.api.contract import PLANES, Plane, load_contract
 from sim.api.signatures import judge_assertion, judge_request
 from sim.api.traffic import NOBODY, Input, RestCall, RpcCall, Sealed, StreamOpened
-from sim.core.assumptions import CLIENT_CLOCK
+from sim.core.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK
 from sim.core.credentials import fingerprint
 from sim.core.webhook_wire import secret_key
 from sim.kernel.instants import Instant
@@ -147,9 +147,9 @@ def _token_call(house: House, host: str, path: str, body: bytes, form: bool, wal
     addresses = {name.rstrip("/") for name in (credentials.environment.audience, *credentials.addresses)}
     endpoints = {house.settings.token_url.rstrip("/"), f"http://{host}{path}", f"https://{host}{path}"}
     assertion = fields.get("client_assertion", "")
-    judged = judge_assertion(
-        assertion if isinstance(assertion, str) else "", house.exchange.firms, credentials.environment.name, addresses | endpoints, _clocks(house, wall)
-    )
+    life_max = house.exchange.ctx.assumptions.number(ASSERTION_LIFE_MAX)
+    given = assertion if isinstance(assertion, str) else ""
+    judged = judge_assertion(given, house.exchange.firms, credentials.environment.name, addresses | endpoints, _clocks(house, wall), life_max)
     if assertion:
         fields["client_assertion"] = _ASSERTION_SEEN if isinstance(assertion, str) else _EMPTY_OF_TYPE.get(type(assertion))
     audience = fields.get("audience")

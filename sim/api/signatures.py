@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from sim.core.firms import ApiKey, Firms
-from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, minutes, seconds
+from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, seconds
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-ASSERTION_LIFE_MAX: Span = minutes(5)  # rule E3
 ASSERTION_SKEW: Span = seconds(60)  # how far ahead of us the client's clock may be
 SIGNATURE_TOLERANCE: Span = seconds(30)
 
@@ -37,8 +36,10 @@ class Assertion(NamedTuple):
     nonce: str = ""
 
 
-def judge_assertion(token: str, firms: Firms, environment: str, audiences: Container[str], clocks: tuple[Instant, ...]) -> Assertion:
-    """Judge a client assertion (JWT). It is fresh when it is by any of `clocks`; `audiences` hold no trailing slashes."""
+def judge_assertion(
+    token: str, firms: Firms, environment: str, audiences: Container[str], clocks: tuple[Instant, ...], life_max: Span
+) -> Assertion:
+    """Judge a client assertion (JWT). It is fresh when it is by any of `clocks`; `audiences` hold no trailing slashes; it may live `life_max` at most."""
     if not token:
         return Assertion("", "missing")
     parts = token.split(".")
@@ -58,12 +59,12 @@ def judge_assertion(token: str, firms: Firms, environment: str, audiences: Conta
         return Assertion(client_id, "environment")
     if not _rsa_holds(firm.public_key_pem, signature, f"{parts[0]}.{parts[1]}".encode()):
         return Assertion(client_id, "signature")
-    problem = _claims_problem(claims, audiences, clocks)
+    problem = _claims_problem(claims, audiences, clocks, life_max)
     nonce = "" if problem else sha256(f"{client_id}\x00{claims['jti']}".encode()).hexdigest()[:32]
     return Assertion(client_id, problem, nonce)
 
 
-def _claims_problem(claims: dict[str, Any], audiences: Container[str], clocks: tuple[Instant, ...]) -> str:
+def _claims_problem(claims: dict[str, Any], audiences: Container[str], clocks: tuple[Instant, ...], life_max: Span) -> str:
     if claims.get("sub") != claims.get("iss"):
         return "subject"
     aud = claims.get("aud")
@@ -74,7 +75,7 @@ def _claims_problem(claims: dict[str, Any], audiences: Container[str], clocks: t
     not_before = _instant(claims.get("nbf", claims.get("iat")))
     if issued is None or expires is None or not_before is None or not isinstance(jti, str) or not jti:
         return "claims"
-    if not 0 < expires - issued <= ASSERTION_LIFE_MAX:
+    if not 0 < expires - issued <= life_max:
         return "lifetime"
     begins = max(issued, not_before) - ASSERTION_SKEW
     if any(begins <= now < expires for now in clocks):

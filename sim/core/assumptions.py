@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from sim.kernel.instants import format_span, parse_span, seconds
+from sim.kernel.instants import format_span, hours, parse_span, seconds
 
 Value: TypeAlias = bool | int | str
 
@@ -314,6 +314,20 @@ UNRESOLVED_SETTLES_AT = Assumption(
     options=("last_price", "zero"),
     reason="Termination closes positions (§3.1); where no outcome is known they are paid at the last traded price, the last fair one",
     source="§3.1, rule L26",
+)
+
+ASSERTION_LIFE_MAX = Assumption(
+    name="token.assertion_life_max",
+    default=hours(1),
+    span=True,
+    reason="The reference client signs for 4 minutes, no maximum is stated, and stock OAuth clients sign for an hour; public docs say 5 minutes (set 5m)",
+    source="§5.1 item 2, rule E3",
+)
+TOKEN_CLIENT_ID_REQUIRED = Assumption(
+    name="token.client_id_required",
+    default=False,
+    reason="The assertion already names the client, and stock private_key_jwt clients leave the client_id field out (RFC 7523); one that is sent must match",
+    source="§5.1 item 3",
 )
 
 

@@ -124,6 +124,7 @@ class Auction:
                 order.leaves_qty = 0
                 aside.append(record)
         for record in aside:
+            record.priority = self._matching.next_priority()
             self._orders.add(record)
         return aside
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 
 from msgspec import Struct, convert, field, json
 
+from sim.core.assumptions import TOKEN_CLIENT_ID_REQUIRED
 from sim.core.context import Context
 from sim.core.firms import SANDBOX, Firm, Firms
 from sim.core.refusals import Code, Refusal, Unauthenticated
@@ -90,7 +91,7 @@ PROBLEMS: dict[str, tuple[str, int, str, str]] = {
     "subject": ("invalid_client_assertion", 400, "iss and sub must both be the client id", "set iss = sub = client_id"),
     "audience": ("invalid_client_assertion", 400, "aud is not this token endpoint", "set aud to the token endpoint's URL or to the API address"),
     "claims": ("invalid_client_assertion", 400, "iat, exp and jti are required", "send iat and exp in unix seconds and a fresh jti"),
-    "lifetime": ("invalid_client_assertion", 400, "exp must be after iat, by at most 5 minutes", "let the assertion live 4 minutes"),
+    "lifetime": ("invalid_client_assertion", 400, "exp must be after iat, and not too long after it", "let the assertion live 4 minutes"),
     "early": ("invalid_client_assertion", 400, "client_assertion is not valid yet", "check the clock that wrote iat and nbf"),
     "expired": ("invalid_client_assertion", 400, "client_assertion has expired", "sign a new assertion for every call"),
     "reused": ("invalid_client_assertion", 400, "jti has been used before", "draw a new jti for every assertion"),
@@ -127,7 +128,7 @@ class Credentials:
         firm = self._firms.by_client(request.subject)
         if firm is None:
             raise _refusal("unknown_client")
-        if request.client_id != request.subject:
+        if request.client_id and request.client_id != request.subject:
             raise OAuthRefusal("invalid_client_assertion", 400, "client_id differs from the assertion's iss", remedy="send one client id in both places")
         self._spend(request.nonce)
         if not request.audience_known:
@@ -155,7 +156,8 @@ class Credentials:
             raise OAuthRefusal(
                 "invalid_request", 400, f"client_assertion_type must be {ASSERTION_TYPE}", rule="S5.1-2", remedy=f"send client_assertion_type={ASSERTION_TYPE}"
             )
-        for name in ("client_id", "audience"):
+        required = ("client_id", "audience") if self._ctx.assumptions.flag(TOKEN_CLIENT_ID_REQUIRED) else ("audience",)
+        for name in required:
             if not getattr(request, name):
                 raise OAuthRefusal("invalid_request", 400, f"{name} is required", rule="S5.1-2", remedy=f"send {name}")
 

@@ -117,7 +117,7 @@ class Lifecycle:
             now.closed_at.pop(symbol, None)
         return was
 
-    def list(self, instrument: Instrument) -> None:
+    def begin(self, instrument: Instrument) -> None:
         """Begin with the state that terms say, or that dates and schedule ask for now, and wait for the next edge."""
         symbol = instrument.symbol
         asked = self.scheduled(instrument)

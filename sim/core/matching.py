@@ -51,7 +51,7 @@ class Matching:
         """Take in a checked order: NEW, then whatever it does at once. Without `continuous` it only joins the book (auction states)."""
         order.id = self._ids.next()
         order.created = order.changed = order.inserted = self._ctx.now
-        order.priority = self.priority = self.priority + 1
+        order.priority = self.next_priority()
         self._orders.add(order)
         self._tape.report(order, ExecutionType.NEW)
         if order.type in STOP_TYPES:
@@ -120,6 +120,11 @@ class Matching:
                 return True
         self.end(order, ExecutionType.CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
         return False
+
+    def next_priority(self) -> int:
+        """A place in time behind everybody else's."""
+        self.priority += 1
+        return self.priority
 
     # ---- resting
 
@@ -225,7 +230,7 @@ class Matching:
         else:
             stop.type = OrderType.LIMIT
         stop.inserted = stop.changed = self._ctx.now
-        stop.priority = self.priority = self.priority + 1
+        stop.priority = self.next_priority()
         self._tape.report(stop, ExecutionType.NEW)
         if liquid:
             self._run(book, stop)
@@ -236,7 +241,7 @@ class Matching:
         """Cancel what an account can no longer pay for in other instruments, newest first, on the sides that are too dear (rule P5)."""
         for exposure in self._risk.unfunded(account, traded):
             book = self._books.get(exposure.instrument.symbol)
-            mine = [order for order in self._orders.of_account(account) if order.symbol == book.symbol]
+            mine = self._orders.open_of((account,), (book.symbol,))
             mine.sort(key=lambda order: order.priority, reverse=True)
             for order in mine:
                 if self._risk.overspent(account, exposure, order.side):

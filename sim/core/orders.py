@@ -28,7 +28,7 @@ from sim.kernel.instants import Instant
 
 
 class Order(Struct, kw_only=True, omit_defaults=True):
-    """One order over its life. `leaves_qty` is what still works: 0 once done. `reserved` is kept by risk."""
+    """One order over its life. `leaves_qty` is what still works: 0 once done. `seq` counts orders; `priority` is the place in time and may change."""
 
     id: str
     symbol: str
@@ -74,6 +74,7 @@ class Order(Struct, kw_only=True, omit_defaults=True):
     submitter: str = ""
     taker_fee_exact: int = 0
     taker_fee_charged: Cash = 0
+    seq: int = 0
     priority: int = 0
     expiry_timer: int = 0
 
@@ -133,6 +134,8 @@ class Orders:
 
     def add(self, order: Order) -> None:
         """Remember a new order, or another record of one that lost its place in the queue (see `book.py`). A rejected order leaves its client order id free."""
+        if not order.seq:
+            order.seq = len(self._by_id) + 1
         self._by_id[order.id] = order
         if order.clord_id and order.state is not OrderState.REJECTED:
             self._clord_ids[order.participant, order.clord_id] = order.id
@@ -163,15 +166,15 @@ class Orders:
         """The participant's newest order with this client order id, open or done (rule M6)."""
         return self._by_id.get(self._clord_ids.get((participant, clord_id), ""))
 
-    def of_account(self, account: str) -> Iterable[Order]:
-        """Open orders of one account, oldest first, without a copy: not to be iterated while orders come and go."""
-        return self._open.get(account, {}).values()
+    def of_account(self, account: str) -> list[Order]:
+        """Open orders of one account in order of acceptance."""
+        return self.open_of((account,))
 
     def open_of(self, accounts: Iterable[str], symbols: Iterable[str] = ()) -> list[Order]:
         """Open orders of accounts in order of acceptance; of these symbols only, when any is given."""
         wanted = frozenset(symbols)
-        found = [order for account in accounts for order in self.of_account(account) if not wanted or order.symbol in wanted]
-        found.sort(key=lambda order: order.created)  # stable: orders of one instant stay in order of acceptance
+        found = [order for account in accounts for order in self._open.get(account, {}).values() if not wanted or order.symbol in wanted]
+        found.sort(key=lambda order: order.seq)
         return found
 
     def open(self) -> list[Order]:

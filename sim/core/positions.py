@@ -44,13 +44,14 @@ class PositionsState(Struct):
 class Positions:
     """All positions that ever were, and their ledger."""
 
-    __slots__ = ("_by_account", "_by_symbol", "_ctx", "_ids", "_rows", "_rows_of", "open_interest")
+    __slots__ = ("_all", "_by_account", "_by_symbol", "_ctx", "_ids", "_rows", "_rows_of", "open_interest")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._ids = ctx.ids.sequence("position")
         self._by_account: dict[str, dict[str, Position]] = {}
         self._by_symbol: dict[str, dict[str, Position]] = {}
+        self._all: list[Position] = []
         self._rows: list[PositionChanged] = []
         self._rows_of: dict[str, list[PositionChanged]] = {}
         self.open_interest: dict[str, Qty] = {}
@@ -101,17 +102,18 @@ class Positions:
         self._write(position, 0, 0, realized, "Correction", "", price)
 
     def all(self) -> Iterator[Position]:
-        """Every position."""
-        return (position for mine in self._by_account.values() for position in mine.values())
+        """Every position, in order of first touch."""
+        return iter(self._all)
 
     def save(self) -> PositionsState:
         """Positions and ledger rows."""
-        return PositionsState(list(self.all()), self._rows)
+        return PositionsState(self._all, self._rows)
 
     def load(self, state: PositionsState) -> None:
         """Take saved positions and rebuild the indexes."""
         for index in (self._by_account, self._by_symbol, self._rows_of, self.open_interest):
             index.clear()
+        self._all = []
         for position in state.positions:
             self._index(position)
             self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + max(position.net, 0)
@@ -120,6 +122,7 @@ class Positions:
             self._rows_of.setdefault(row.account, []).append(row)
 
     def _index(self, position: Position) -> None:
+        self._all.append(position)
         self._by_account.setdefault(position.account, {})[position.symbol] = position
         self._by_symbol.setdefault(position.symbol, {})[position.account] = position
 

@@ -136,7 +136,7 @@ class Replacing:
         self._matching.withdraw(book, order)
         order.leaves_qty = 0
         if not keeps_place:
-            wanted.priority = self._matching.priority = self._matching.priority + 1
+            wanted.priority = self._matching.next_priority()
         self._orders.add(wanted)
         self._tape.report(wanted, ExecutionType.REPLACE)
         if waits:

@@ -182,7 +182,7 @@ class Risk:
             self._book(account).margin += short * (DOLLAR // instrument.qty_scale)
 
     def unfunded(self, account: str, but: str) -> list[Exposure]:
-        """Instruments, other than one, whose open orders the account can no longer pay for (rule P5), in order of first touch."""
+        """Instruments, other than one, whose open orders the account can no longer pay for (rule P5), by symbol."""
         book = self._book(account)
         power = book.account.balance - book.margin
         if power >= book.bound:
@@ -191,7 +191,7 @@ class Risk:
         book.bound = max((exposure.gross() for exposure in book.exposures.values()), default=0)
         return [
             exposure
-            for symbol, exposure in book.exposures.items()
+            for symbol, exposure in sorted(book.exposures.items())
             if symbol != but and exposure.gross() > power and exposure.worst(self._positions.net(account, symbol)) > power
         ]
 
@@ -202,9 +202,9 @@ class Risk:
         return cost * exposure.instrument.cash_per_notional > self.buying_power(account)
 
     def reservations(self) -> Iterator[tuple[str, str, Cash]]:
-        """(account, symbol, cash) of everything reserved."""
-        for account, book in self._books.items():
-            for symbol, exposure in book.exposures.items():
+        """(account, symbol, cash) of everything reserved, sorted."""
+        for account, book in sorted(self._books.items()):
+            for symbol, exposure in sorted(book.exposures.items()):
                 yield account, symbol, exposure.worst(self._positions.net(account, symbol))
 
     def clear(self) -> None:

@@ -133,7 +133,7 @@ class Trading:
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
         """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule W2). Returns how many."""
-        wanted = symbols or tuple(book.symbol for book in self.books)
+        wanted = symbols or tuple(instrument.symbol for instrument in self.instruments)
         return sum(self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted)
 
     # ---- instruments
@@ -144,7 +144,7 @@ class Trading:
         if self.lifecycle.listed(instrument.symbol):
             raise AlreadyExists(f"instrument {instrument.symbol} exists")
         self.instruments.add(instrument)
-        self.lifecycle.list(instrument)
+        self.lifecycle.begin(instrument)
 
     def state(self, symbol: str) -> InstrumentState:
         """Lifecycle state; NotFound for an unknown symbol."""

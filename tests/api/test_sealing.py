@@ -280,7 +280,7 @@ BAD_ASSERTIONS: list[tuple[Callable[[], str], str]] = [
     (lambda: assertion(jti=""), "claims"),
     (lambda: assertion(iat=None), "claims"),
     (lambda: assertion(exp=None), "claims"),
-    (lambda: assertion(exp=START // NS_PER_S + 301), "lifetime"),
+    (lambda: assertion(exp=START // NS_PER_S + 3_601), "lifetime"),
     (lambda: assertion(exp=START // NS_PER_S), "lifetime"),
     (lambda: assertion(at=START - seconds(240)), "expired"),
     (lambda: assertion(at=START + seconds(61)), "early"),
@@ -295,9 +295,11 @@ def test_what_is_wrong_with_an_assertion(house: House, make: Callable[[], str], 
     assert credential.nonce == ""
 
 
-def test_the_key_id_header_is_ignored_and_five_minutes_are_the_most(house: House) -> None:
+def test_the_key_id_header_is_ignored_and_an_hour_is_the_most_unless_it_is_set_to_less(house: House) -> None:
     assert token_call(house, assertion(headers={"kid": "whatever"})).credential.problem == ""
-    assert token_call(house, assertion(exp=START // NS_PER_S + 300)).credential.problem == ""
+    assert token_call(house, assertion(exp=START // NS_PER_S + 3_600)).credential.problem == ""
+    house.exchange.ctx.assumptions.change("token.assertion_life_max", "5m")
+    assert token_call(house, assertion(exp=START // NS_PER_S + 301)).credential.problem == "lifetime"
 
 
 def test_a_client_on_the_wall_clock_is_fresh_in_any_virtual_month(house: House) -> None:

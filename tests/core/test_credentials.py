@@ -91,7 +91,6 @@ def test_every_problem_of_an_assertion_has_its_oauth_error(problem: str) -> None
         ({"grant_type": "password"}, "unsupported_grant_type", 400),
         ({"grant_type": ""}, "invalid_request", 400),
         ({"assertion_type": "jwt"}, "invalid_request", 400),
-        ({"client_id": ""}, "invalid_request", 400),
         ({"client_id": "client-other"}, "invalid_client_assertion", 400),
         ({"audience": ""}, "invalid_request", 400),
         ({"audience_known": False}, "access_denied", 403),
@@ -138,3 +137,13 @@ def test_long_expired_tokens_are_forgotten() -> None:
     ctx.now = START + seconds(2 * 3600)
     credentials.issue(changed(nonce="n2"))
     assert len(credentials.save().tokens) == 1
+
+
+def test_the_client_id_field_may_be_left_out_unless_it_is_required() -> None:
+    """The assertion names the client already; stock clients send no client_id (§5.1 item 3)."""
+    ctx, credentials = make()
+    assert credentials.issue(changed(client_id="")).access_token
+    ctx.assumptions.change("token.client_id_required", True)
+    with pytest.raises(OAuthRefusal) as refused:
+        credentials.issue(changed(client_id="", nonce="another"))
+    assert (refused.value.error, refused.value.http) == ("invalid_request", 400)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,10 @@ S = InstrumentState
 DAY_ORDER = TimeInForce.DAY
 
 
-def dated(**terms: object) -> Instrument:
+def dated(**terms: Any) -> Instrument:
     """An instrument that starts in one hour, expires in three and is terminated in five."""
-    given: dict[str, object] = {"symbol": "X", "start": START + hours(1), "expiration": START + hours(3), "termination": START + hours(5), **terms}
-    return Instrument(**given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {"symbol": "X", "start": START + hours(1), "expiration": START + hours(3), "termination": START + hours(5), **terms}
+    return Instrument(**given)
 
 
 def path(market: Market) -> list[tuple[str, str]]:
@@ -251,7 +252,7 @@ def test_a_state_permits_what_its_row_says(state: InstrumentState, insert: bool,
         assert raised.value.reason is (RejectReason.UNKNOWN_SYMBOL if state is S.TERMINATED else RejectReason.EXCHANGE_CLOSED)
 
 
-BARRED: list[dict[str, object]] = [
+BARRED: list[dict[str, Any]] = [
     {"tif": IOC},
     {"tif": FOK},
     {"all_or_none": True},
@@ -266,11 +267,11 @@ BARRED: list[dict[str, object]] = [
 
 @pytest.mark.parametrize("fields", BARRED)
 @pytest.mark.parametrize(("state", "name"), [(S.PREOPEN, "PRE_OPEN"), (S.MATCH_AND_CLOSE_AUCTION, "MATCH_AND_CLOSE_AUCTION")])
-def test_an_auction_bars_attributes_that_need_continuous_trading(state: InstrumentState, name: str, fields: dict[str, object]) -> None:
+def test_an_auction_bars_attributes_that_need_continuous_trading(state: InstrumentState, name: str, fields: dict[str, Any]) -> None:
     """L18."""
     market = Market(Instrument(symbol="X", opening_state=state))
     with pytest.raises(OrderRefused, match=f"^Order has attributes that cannot be placed in {name}$"):
-        market.buy("a", **{"qty": 5, "price": 50, **fields})  # type: ignore[arg-type]
+        market.buy("a", **{"qty": 5, "price": 50, **fields})
 
 
 # ---- what an edge does

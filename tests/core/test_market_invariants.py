@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from itertools import product
+from typing import Any, TypeVar
 
 import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from sim.core.events import Executed
+from sim.core.events import Event, Executed
 from sim.core.instruments import Instrument, Segment
-from sim.core.orders import Order
 from sim.core.quantities import DOLLAR
 from sim.core.refusals import Refusal
 from sim.core.trading import TradingState
-from sim.core.vocabulary import Channel, InstrumentState, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.vocabulary import DONE_STATES, Channel, InstrumentState, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
 from sim.kernel.instants import HOUR, hours, minutes
 from sim.testing.market import START, Market
 
+T = TypeVar("T")
 ACCOUNTS = ("a", "b", "c", "d")
 SYMBOLS = ("X", "Y")
-DAYTIME = (Segment(days=(0, 1, 2, 3, 4, 5, 6), start=8 * HOUR, length=HOUR, state=InstrumentState.PREOPEN), Segment(days=(0, 1, 2, 3, 4, 5, 6), start=9 * HOUR, length=9 * HOUR))
+DAYTIME = (
+    Segment(days=(0, 1, 2, 3, 4, 5, 6), start=8 * HOUR, length=HOUR, state=InstrumentState.PREOPEN),
+    Segment(days=(0, 1, 2, 3, 4, 5, 6), start=9 * HOUR, length=9 * HOUR),
+)
+EXTRAS: tuple[dict[str, Any], ...] = (
+    {},
+    {},
+    {},
+    {"post_only": True},
+    {"min_qty": 3},
+    {"strict_limit": True},
+    {"smp_id": "g"},
+    {"smp_id": "g", "smp": SelfMatchPrevention.CANCEL_RESTING},
+    {"channel": Channel.RETAIL},
+    {"clord_id": "same"},
+    {"cash_qty": 500, "qty": 0},
+    {"all_or_none": True},
+)
 
 
 def instruments() -> tuple[Instrument, ...]:
@@ -32,15 +51,31 @@ def instruments() -> tuple[Instrument, ...]:
 
 
 class TradingMachine(RuleBasedStateMachine):
-    """Every operation of `Trading`, refused or not."""
+    """Every operation of `Trading`, refused or not, on a market and on its twin, which is now and then replaced by what a saved state makes of it."""
 
     @initialize()
     def begin(self) -> None:
         self.market = Market(*instruments())
+        self.twin = Market(*instruments())
         for account, dollars in zip(ACCOUNTS, (5, 20, 100, 1000), strict=True):
             self.market.fund(account, dollars * DOLLAR)
+            self.twin.fund(account, dollars * DOLLAR)
         self.orders: list[str] = []
         self.last: dict[str, OrderState] = {}
+
+    def both(self, operation: Callable[[Market], T]) -> T | None:
+        """Do the same to both; they must answer alike."""
+        answers: list[T | None] = []
+        refusals: list[str] = []
+        for market in (self.market, self.twin):
+            try:
+                answers.append(operation(market))
+            except Refusal as refusal:
+                answers.append(None)
+                refusals.append(f"{type(refusal).__name__} {refusal.message}")
+        assert refusals[:1] == refusals[1:]
+        assert answers[0] == answers[1]
+        return answers[0]
 
     @rule(
         account=st.sampled_from(ACCOUNTS),
@@ -50,9 +85,7 @@ class TradingMachine(RuleBasedStateMachine):
         price=st.integers(40, 60),
         type=st.sampled_from((OrderType.LIMIT,) * 6 + (OrderType.MARKET_TO_LIMIT, OrderType.STOP, OrderType.STOP_LIMIT)),
         tif=st.sampled_from(list(TimeInForce)),
-        extra=st.sampled_from(
-            ({}, {}, {}, {"post_only": True}, {"min_qty": 3}, {"strict_limit": True}, {"smp_id": "g", "smp": SelfMatchPrevention.CANCEL_RESTING}, {"smp_id": "g"}, {"channel": Channel.RETAIL}, {"clord_id": "same"}, {"cash_qty": 500, "qty": 0}, {"all_or_none": True})
-        ),
+        extra=st.sampled_from(EXTRAS),
         deferred=st.booleans(),
     )
     def place(
@@ -66,111 +99,108 @@ class TradingMachine(RuleBasedStateMachine):
             fields["stop_price"] = price * scale
         if tif is TimeInForce.GOOD_TILL_TIME:
             fields["good_till"] = self.market.ctx.now + minutes(qty)
-        try:
-            order = self.market.trading.place(self.market.command(account, side, symbol=symbol, **fields))
-        except Refusal:
-            return
-        self.orders.append(order.id)
-
-    def pick(self, index: int) -> Order | None:
-        return self.market.trading.orders.require(self.orders[index % len(self.orders)]) if self.orders else None
+        placed = self.both(lambda market: market.trading.place(market.command(account, side, symbol=symbol, **fields)))
+        if placed is not None:
+            self.orders.append(placed.id)
 
     @rule(index=st.integers(0, 50))
     def cancel(self, index: int) -> None:
-        order = self.pick(index)
-        if order is not None:
-            try:
-                self.market.cancel(order)
-            except Refusal:
-                return
-            assert self.market.now(order).state is OrderState.CANCELED
+        if self.orders:
+            order_id = self.orders[index % len(self.orders)]
+            done = self.both(lambda market: market.cancel(market.trading.orders.require(order_id)))
+            assert done is None or done.state is OrderState.CANCELED
 
     @rule(index=st.integers(0, 50), price=st.integers(40, 60), qty=st.integers(0, 40), tif=st.sampled_from((TimeInForce.UNDEFINED, TimeInForce.DAY)))
     def replace(self, index: int, price: int, qty: int, tif: TimeInForce) -> None:
-        order = self.pick(index)
-        if order is not None:
-            try:
-                self.market.replace(order, price=price * (10 if order.symbol == "Y" else 1), qty=qty, tif=tif)
-            except Refusal:
-                return
+        if self.orders:
+            order_id = self.orders[index % len(self.orders)]
+            scale = 10 if self.market.trading.orders.require(order_id).symbol == "Y" else 1
+            self.both(lambda market: market.replace(market.trading.orders.require(order_id), price=price * scale, qty=qty, tif=tif))
 
     @rule(symbol=st.sampled_from(SYMBOLS), state=st.sampled_from([None, *InstrumentState]))
     def move(self, symbol: str, state: InstrumentState | None) -> None:
-        if state in (InstrumentState.EXPIRED, InstrumentState.TERMINATED):
-            return
-        try:
-            self.market.move(state, symbol)
-        except Refusal:
-            return
+        if state not in (InstrumentState.EXPIRED, InstrumentState.TERMINATED):
+            self.both(lambda market: market.move(state, symbol))
 
     @rule(symbol=st.sampled_from(SYMBOLS))
     def open(self, symbol: str) -> None:
-        try:
-            self.market.move(InstrumentState.OPEN, symbol)
-        except Refusal:
-            return
+        self.both(lambda market: market.move(InstrumentState.OPEN, symbol))
 
     @rule(span=st.sampled_from((minutes(1), minutes(20), hours(3), hours(10))))
     def time_passes(self, span: int) -> None:
-        self.market.advance(span)
+        self.both(lambda market: market.advance(span))
 
     @rule(symbol=st.sampled_from(SYMBOLS), percent=st.sampled_from((0, 50, 100)), really=st.integers(0, 5))
     def settle(self, symbol: str, percent: int, really: int) -> None:
         if really == 0:
-            self.market.trading.settle(symbol, percent * (10 if symbol == "Y" else 1))
+            self.both(lambda market: market.trading.settle(symbol, percent * (10 if symbol == "Y" else 1)))
+
+    @rule(symbol=st.sampled_from(SYMBOLS), percent=st.sampled_from((0, 50, 100)))
+    def record_outcome(self, symbol: str, percent: int) -> None:
+        self.both(lambda market: market.trading.record_outcome(symbol, percent * (10 if symbol == "Y" else 1)))
 
     @rule(index=st.integers(0, 50), really=st.integers(0, 3))
     def bust(self, index: int, really: int) -> None:
         trades = self.market.trading.trades
         if trades and really == 0:
-            try:
-                self.market.trading.bust(trades[index % len(trades)].id)
-            except Refusal:
-                return
+            trade_id = trades[index % len(trades)].id
+            self.both(lambda market: market.trading.bust(trade_id))
+
+    @rule(really=st.integers(0, 9))
+    def cancel_all(self, really: int) -> None:
+        if really == 0:
+            self.both(lambda market: market.trading.cancel_all())
 
     @rule()
     def reload(self) -> None:
-        """Go on from the saved state, as a snapshot would."""
-        old = self.market
+        """The twin goes on from its saved state, as a snapshot would."""
+        old = self.twin
         encoded = msgspec.msgpack.encode(old.trading.save())
         new = Market(*instruments(), now=old.ctx.now)
         new.ctx.timers.load(old.ctx.timers.save())
         new.ctx.ids.load(old.ctx.ids.save())
-        new.ctx.events = old.ctx.events
         new.trading.load(msgspec.msgpack.decode(encoded, type=TradingState))
         assert msgspec.msgpack.encode(new.trading.save()) == encoded
+        self.twin = new
+
+    @invariant()
+    def the_twin_is_alike(self) -> None:
+        """Events, reads and saved states of the two do not differ."""
+        events = self.market.take()
+        assert msgspec.msgpack.encode(events) == msgspec.msgpack.encode(self.twin.take())
+        self.reports_make_sense(events)
+        one, other = self.market.trading, self.twin.trading
+        assert msgspec.msgpack.encode(one.save()) == msgspec.msgpack.encode(other.save())
+        assert one.orders.open_of(ACCOUNTS) == other.orders.open_of(ACCOUNTS)
+        assert self.market.ctx.timers.pending() == self.twin.ctx.timers.pending()
         for account in ACCOUNTS:
-            assert new.trading.buying_power(account) == old.trading.buying_power(account)
-            assert new.trading.open_orders_reserve(account) == old.trading.open_orders_reserve(account)
+            assert one.open_orders_reserve(account) == other.open_orders_reserve(account)
         for symbol in SYMBOLS:
-            assert new.depth(symbol) == old.depth(symbol)
-            assert new.trading.stats(symbol) == old.trading.stats(symbol)
-        self.market = new
+            assert self.market.depth(symbol) == self.twin.depth(symbol)
+            assert one.stats(symbol) == other.stats(symbol)
+
+    def reports_make_sense(self, events: list[Event]) -> None:
+        """A done order is never reported again, and a report's order is the order right after."""
+        for event in events:
+            if isinstance(event, Executed):
+                order = event.execution.order
+                assert self.last.get(order.id) not in DONE_STATES
+                assert (order.leaves_qty == 0) == (order.state in DONE_STATES)
+                self.last[order.id] = order.state
 
     @invariant()
     def everything_adds_up(self) -> None:
+        """Money, contracts, margins and reservations."""
         self.market.check()
-        self.reports_make_sense()
-        assert self.market.trading.ledger.balance("house/clearing") == 0
+        trading = self.market.trading
+        assert trading.ledger.balance("house/clearing") == 0
         margins = dict.fromkeys(ACCOUNTS, 0)
-        for position in self.market.trading.positions.all():
-            scale = self.market.trading.instruments.require(position.symbol).qty_scale
-            margins[position.account] += max(-position.net, 0) * (DOLLAR // scale)
-        assert margins == {account: self.market.trading.margin_requirement(account) for account in ACCOUNTS}
-        for account in ACCOUNTS:
-            for symbol in SYMBOLS:
-                for side in (Side.BUY, Side.SELL):
-                    mine = [order for order in self.market.trading.orders.open_of((account,), (symbol,)) if order.side is side]
-                    assert self.market.trading.risk.working(account, symbol, side) == sum(order.leaves_qty for order in mine)
-
-    def reports_make_sense(self) -> None:
-        """A done order is never reported again, and a report's order is the order right after."""
-        for event in self.market.take():
-            if isinstance(event, Executed):
-                order = event.execution.order
-                assert self.last.get(order.id) not in (OrderState.FILLED, OrderState.CANCELED, OrderState.REJECTED, OrderState.EXPIRED)
-                assert (order.leaves_qty == 0) == (order.state in (OrderState.FILLED, OrderState.CANCELED, OrderState.REJECTED, OrderState.EXPIRED))
-                self.last[order.id] = order.state
+        for position in trading.positions.all():
+            margins[position.account] += max(-position.net, 0) * (DOLLAR // trading.instruments.require(position.symbol).qty_scale)
+        assert margins == {account: trading.margin_requirement(account) for account in ACCOUNTS}
+        for account, symbol, side in product(ACCOUNTS, SYMBOLS, (Side.BUY, Side.SELL)):
+            mine = [order for order in trading.orders.open_of((account,), (symbol,)) if order.side is side]
+            assert trading.risk.working(account, symbol, side) == sum(order.leaves_qty for order in mine)
 
 
 TradingMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck))

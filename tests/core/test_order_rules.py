@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_an_ioc_order_partly_filled_expires_for_the_rest(market: Market) -> None
 
 
 @pytest.mark.parametrize("how", [{"tif": FOK}, {"all_or_none": True}])
-def test_a_fok_or_all_or_none_order_that_cannot_fill_expires_without_a_trade(market: Market, how: dict[str, object]) -> None:
+def test_a_fok_or_all_or_none_order_that_cannot_fill_expires_without_a_trade(market: Market, how: dict[str, Any]) -> None:
     """Table 2.6, M17."""
     market.sell("b", 4, 50)
     market.take()
@@ -327,7 +328,7 @@ def test_retail_accounts_never_trade_with_themselves(market: Market) -> None:
 
 # ---- refusals
 
-REFUSALS: list[tuple[str, dict[str, object], RejectReason, str]] = [
+REFUSALS: list[tuple[str, dict[str, Any], RejectReason, str]] = [
     ("price off the tick", {"price": 33, "symbol": "H"}, RejectReason.INVALID_PRICE_INCREMENT, "Price must be a multiple of 0.005, given 0.033"),
     ("price too low", {"price": 5, "symbol": "H"}, RejectReason.EXCHANGE_OPTION, "Low price limit is 0.01, given 0.005"),
     ("price too high", {"price": 995, "symbol": "H"}, RejectReason.EXCHANGE_OPTION, "High price limit is 0.99, given 0.995"),
@@ -353,7 +354,7 @@ REFUSALS: list[tuple[str, dict[str, object], RejectReason, str]] = [
 
 
 @pytest.mark.parametrize(("fields", "reason", "text"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS])
-def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(fields: dict[str, object], reason: RejectReason, text: str) -> None:
+def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(fields: dict[str, Any], reason: RejectReason, text: str) -> None:
     """M4, M5, M7, P4."""
     half_cent = Instrument(
         symbol="H",
@@ -368,21 +369,21 @@ def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(fields
         notional_high=800_000,
     )
     market = Market(Instrument(symbol="X"), half_cent)
-    given: dict[str, object] = {"qty": 100, **fields}
+    given: dict[str, Any] = {"qty": 100, **fields}
     with pytest.raises(OrderRefused) as raised:
-        market.buy("a", **given)  # type: ignore[arg-type]
+        market.buy("a", **given)
     assert raised.value.reason is reason
     assert raised.value.message.startswith(text)
     assert market.reports() == []
-    order = market.buy("a", deferred=True, **given)  # type: ignore[arg-type]
+    order = market.buy("a", deferred=True, **given)
     (report,) = market.reports()
     assert (report.type, report.reject_reason, report.text) == (ExecutionType.REJECTED, reason, raised.value.message)
     assert market.trading.orders.require(order.id).state is OrderState.REJECTED
-    preview = market.trading.preview(market.command("a", Side.BUY, deferred=True, **given))  # type: ignore[arg-type]
+    preview = market.trading.preview(market.command("a", Side.BUY, deferred=True, **given))
     assert (preview.id, preview.state) == ("", OrderState.REJECTED)
 
 
-MALFORMED: list[tuple[str, dict[str, object]]] = [
+MALFORMED: list[tuple[str, dict[str, Any]]] = [
     ("no quantity", {"qty": 0}),
     ("negative price", {"price": -1}),
     ("no price", {"price": 0, "type": OrderType.LIMIT}),
@@ -400,11 +401,11 @@ MALFORMED: list[tuple[str, dict[str, object]]] = [
 
 
 @pytest.mark.parametrize("fields", [row[1] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
-def test_a_malformed_order_is_always_an_error_and_never_a_reject(market: Market, fields: dict[str, object]) -> None:
+def test_a_malformed_order_is_always_an_error_and_never_a_reject(market: Market, fields: dict[str, Any]) -> None:
     """M2, M18, M20, M21, M23, M24."""
-    given: dict[str, object] = {"account": "a", "side": Side.BUY, "qty": 1, "price": 50, "deferred": True, **fields}
+    given: dict[str, Any] = {"account": "a", "side": Side.BUY, "qty": 1, "price": 50, "deferred": True, **fields}
     with pytest.raises(InvalidRequest):
-        market.trading.place(market.command(**given))  # type: ignore[arg-type]
+        market.trading.place(market.command(**given))
     assert market.reports() == []
 
 
@@ -444,13 +445,13 @@ def test_a_preview_changes_nothing(market: Market) -> None:
 def test_validation_stops_at_the_first_failure_in_the_documented_order(market: Market) -> None:
     """M2: state before client order id before tick before funds."""
     market.buy("a", 1, 40, clord_id="one")
-    broken: dict[str, object] = {"clord_id": "one", "price": 100, "qty": 10**9}
+    broken: dict[str, Any] = {"clord_id": "one", "price": 100, "qty": 10**9}
     market.move(InstrumentState.SUSPENDED)
     with pytest.raises(OrderRefused, match="Book is SUSPENDED"):
-        market.buy("a", **broken)  # type: ignore[arg-type]
+        market.buy("a", **broken)
     market.move(InstrumentState.OPEN)
     with pytest.raises(DuplicateOrder):
-        market.buy("a", **broken)  # type: ignore[arg-type]
+        market.buy("a", **broken)
     with pytest.raises(OrderRefused, match="High price limit"):
         market.buy("a", qty=10**9, price=100)
     with pytest.raises(OrderRefused, match="USD available"):
@@ -544,7 +545,7 @@ def test_a_repriced_order_that_crosses_trades_as_aggressor(market: Market) -> No
     assert market.depth() == ([(52, 6)], [])
 
 
-REPLACE_REFUSALS: list[tuple[str, dict[str, object], CancelRejectReason]] = [
+REPLACE_REFUSALS: list[tuple[str, dict[str, Any], CancelRejectReason]] = [
     ("band", {"price": 100}, CancelRejectReason.EXCHANGE_OPTION),
     ("funds", {"qty": 10**7}, CancelRejectReason.EXCHANGE_OPTION),
     ("post-only crossing", {"post_only": True, "price": 52}, CancelRejectReason.EXCHANGE_OPTION),
@@ -554,7 +555,7 @@ REPLACE_REFUSALS: list[tuple[str, dict[str, object], CancelRejectReason]] = [
 
 
 @pytest.mark.parametrize(("fields", "reason"), [row[1:] for row in REPLACE_REFUSALS], ids=[row[0] for row in REPLACE_REFUSALS])
-def test_a_failed_replace_leaves_the_order_untouched_and_is_told(market: Market, fields: dict[str, object], reason: CancelRejectReason) -> None:
+def test_a_failed_replace_leaves_the_order_untouched_and_is_told(market: Market, fields: dict[str, Any], reason: CancelRejectReason) -> None:
     """M33."""
     market.sell("b", 4, 52)
     order = market.buy("a", 10, 50)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sim.core.events import PositionChanged, Settled
@@ -15,9 +17,9 @@ from sim.testing.market import START, Market
 S = InstrumentState
 
 
-def traded(**terms: object) -> Market:
+def traded(**terms: Any) -> Market:
     """ "long" bought 100 at 0.60 from "short", free of fees."""
-    market = Market(Instrument(symbol="X", **terms))  # type: ignore[arg-type]
+    market = Market(Instrument(symbol="X", **terms))
     for name in ("taker", "maker"):
         market.ctx.assumptions.change(f"fees.{name}_theta", 0)
     market.sell("short", 100, 60)
