@@ -113,8 +113,7 @@ def _on_tick(exchange: ServedExchange, symbol: str) -> int:
 
 def test_a_real_client_works_with_the_simulator_set_two_years_away(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
-    command = [sys.executable, "-m", "sim", "serve", "--start", "2028-09-12T14:00:00-04:00", "--clock", "manual", "--port-base", "0", "--ready-file", str(ready)]
-    with _process(command, ready) as facts:
+    with _process(ready, "--start", "2028-09-12T14:00:00-04:00") as facts:
         assert facts["now"].startswith("2028-09-12")
         token = authlib_token(facts)["access_token"]
         headers = {"Authorization": f"Bearer {token}", "x-participant-id": facts["firms"][0]["users"][0]}
@@ -130,8 +129,7 @@ def test_a_real_client_works_with_the_simulator_set_two_years_away(tmp_path: Pat
 
 def test_tls_serves_the_same_under_a_local_authority(tmp_path: Path) -> None:
     ready = tmp_path / "ready.json"
-    command = [sys.executable, "-m", "sim", "serve", "--tls", str(tmp_path / "tls"), "--clock", "manual", "--port-base", "0", "--ready-file", str(ready)]
-    with _process(command, ready) as facts:
+    with _process(ready, "--tls", str(tmp_path / "tls")) as facts:
         assert facts["gateway"].startswith("https://") and facts["tls_ca"]
         answer = requests.get(facts["gateway"] + "/v2/leagues", verify=facts["tls_ca"], timeout=5)
         assert len(answer.json()["leagues"]) <= 50
@@ -146,8 +144,8 @@ def test_tls_serves_the_same_under_a_local_authority(tmp_path: Path) -> None:
 class _process:
     """`sim serve` in a process of its own, until the block ends."""
 
-    def __init__(self, command: list[str], ready: Path) -> None:
-        self._command = command
+    def __init__(self, ready: Path, *options: str) -> None:
+        self._command = [sys.executable, "-m", "sim", "serve", *options, "--clock", "manual", "--port-base", "0", "--ready-file", str(ready)]
         self._ready = ready
 
     def __enter__(self) -> dict[str, Any]:
