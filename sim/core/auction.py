@@ -16,7 +16,7 @@ from sim.core.matching import Matching
 from sim.core.orders import Order, Orders
 from sim.core.prevention import SELF_MATCH_TEXT, clash
 from sim.core.quantities import Price, Qty
-from sim.core.vocabulary import ExecutionType, SelfMatchPrevention, Side, UnsolicitedReason
+from sim.core.vocabulary import BUY, SELL, ExecutionType, SelfMatchPrevention, UnsolicitedReason
 
 
 class Crossing(NamedTuple):
@@ -117,7 +117,7 @@ class Auction:
     def _set_aside(self, book: Book) -> list[Order]:
         """Take strict limits of a crossed book out for the moment; they come back at the end of their queues."""
         aside = []
-        for side in (Side.BUY, Side.SELL):
+        for side in (BUY, SELL):
             for order in [order for order in book.orders(side) if order.strict_limit and book.crosses(side, order.price)]:
                 record = replace(order)
                 self._matching.withdraw(book, order)
@@ -148,7 +148,7 @@ class Auction:
 
 def _pairs(book: Book, volume: Qty) -> Iterator[tuple[Order, Order]]:
     """Which bid would meet which offer, by price then time, for a volume."""
-    bids, offers = book.orders(Side.BUY), book.orders(Side.SELL)
+    bids, offers = book.orders(BUY), book.orders(SELL)
     bid, offer = next(bids), next(offers)
     bid_left, offer_left = bid.leaves_qty, offer.leaves_qty
     while True:

@@ -16,7 +16,7 @@ from sim.core.instruments import Instrument
 from sim.core.orders import Order
 from sim.core.quantities import Price, Qty
 from sim.core.stops import Stops
-from sim.core.vocabulary import Side
+from sim.core.vocabulary import BUY, SELL, Side
 
 _DEAD_TOLERATED = 32
 
@@ -52,7 +52,7 @@ class Ladder:
     __slots__ = ("_bits", "_origin", "_step", "best", "levels")
 
     def __init__(self, instrument: Instrument, side: Side) -> None:
-        buying = side is Side.BUY
+        buying = side is BUY
         self._origin = 0 if buying else instrument.price_scale
         self._step = instrument.tick if buying else -instrument.tick
         self._bits = 0
@@ -134,24 +134,24 @@ class Book:
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
         self.symbol = instrument.symbol
-        self.bids = Ladder(instrument, Side.BUY)
-        self.offers = Ladder(instrument, Side.SELL)
+        self.bids = Ladder(instrument, BUY)
+        self.offers = Ladder(instrument, SELL)
         self.stops = Stops()
         self.version = 0
         self.hidden = False
 
     def own(self, side: Side) -> Ladder:
         """The ladder an order of this side rests on."""
-        return self.bids if side is Side.BUY else self.offers
+        return self.bids if side is BUY else self.offers
 
     def opposite(self, side: Side) -> Ladder:
         """The ladder an order of this side trades against."""
-        return self.offers if side is Side.BUY else self.bids
+        return self.offers if side is BUY else self.bids
 
     def crosses(self, side: Side, price: Price) -> bool:
         """Whether an order of this side and limit would trade now."""
         best = self.opposite(side).best
-        return bool(best) and (price >= best if side is Side.BUY else price <= best)
+        return bool(best) and (price >= best if side is BUY else price <= best)
 
     @property
     def crossed(self) -> bool:
@@ -164,7 +164,7 @@ class Book:
         `match(book, taker, maker, qty, price)` must lower `leaves_qty` of both by the quantity.
         """
         ladder = self.opposite(taker.side)
-        buying = taker.side is Side.BUY
+        buying = taker.side is BUY
         limit = taker.price
         while taker.leaves_qty:
             best = ladder.best
@@ -192,6 +192,6 @@ class Book:
 
     def working(self) -> list[Order]:
         """Every live order of the instrument, stops included, oldest first."""
-        found = [*self.orders(Side.BUY), *self.orders(Side.SELL), *self.stops.orders()]
+        found = [*self.orders(BUY), *self.orders(SELL), *self.stops.orders()]
         found.sort(key=lambda order: order.priority)
         return found

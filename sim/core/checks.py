@@ -6,12 +6,12 @@ from sim.core.commands import PlaceOrder
 from sim.core.instruments import Instrument
 from sim.core.quantities import Price, Qty, decimal_text
 from sim.core.refusals import InstrumentNotTradable, InvalidRequest, OrderRefused
-from sim.core.vocabulary import Channel, InstrumentState, OrderType, RejectReason, Side, TimeInForce
+from sim.core.vocabulary import FOK, GTT, IOC, LIMIT, MARKET_TO_LIMIT, RETAIL, SELL, STOP, STOP_LIMIT, Channel, InstrumentState, OrderType, RejectReason, Side
 from sim.kernel.instants import Instant
 
-AT_ONCE = frozenset({TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL})
-STOP_TYPES = frozenset({OrderType.STOP, OrderType.STOP_LIMIT})
-_LIMIT_TYPES = frozenset({OrderType.LIMIT, OrderType.STOP_LIMIT})
+AT_ONCE = frozenset({IOC, FOK})
+STOP_TYPES = frozenset({STOP, STOP_LIMIT})
+_LIMIT_TYPES = frozenset({LIMIT, STOP_LIMIT})
 _AUCTION_NAMES = {InstrumentState.PREOPEN: "PRE_OPEN", InstrumentState.MATCH_AND_CLOSE_AUCTION: "MATCH_AND_CLOSE_AUCTION"}
 
 
@@ -42,20 +42,20 @@ def check_combination(command: PlaceOrder, now: Instant, *, cash_with_limit: boo
         raise InvalidRequest("stop_price is required for a stop order", rule="M12")
     if command.stop_price and command.type not in STOP_TYPES:
         raise InvalidRequest("stop_price needs a stop order", rule="M12")
-    if command.tif is TimeInForce.GOOD_TILL_TIME and (command.good_till is None or command.good_till <= now):
+    if command.tif is GTT and (command.good_till is None or command.good_till <= now):
         raise InvalidRequest("good_till_time must be in the future", rule="M18")
     if command.best_limit and command.immediately_executable_limit:
         raise InvalidRequest("best_limit and immediately_executable_limit exclude each other", rule="M21")
-    if derived and command.type is not OrderType.LIMIT:
+    if derived and command.type is not LIMIT:
         raise InvalidRequest("best_limit and immediately_executable_limit need a limit order", rule="M21")
-    if command.post_only and (command.tif in AT_ONCE or command.all_or_none or command.min_qty or command.type is OrderType.MARKET_TO_LIMIT):
+    if command.post_only and (command.tif in AT_ONCE or command.all_or_none or command.min_qty or command.type is MARKET_TO_LIMIT):
         raise InvalidRequest("participate_dont_initiate excludes IOC, FOK, all_or_none, min_qty and market orders", rule="M20")
-    if command.ignore_price_checks and (command.type is not OrderType.MARKET_TO_LIMIT or command.side is not Side.SELL):
+    if command.ignore_price_checks and (command.type is not MARKET_TO_LIMIT or command.side is not SELL):
         raise InvalidRequest("ignore_price_validity_checks is for market-to-limit sells", rule="M23")
     if command.cash_qty:
         if command.qty:
             raise InvalidRequest("order_qty and cash_order_qty exclude each other", rule="M24")
-        if command.type is not OrderType.MARKET_TO_LIMIT and not (cash_with_limit and command.type is OrderType.LIMIT):
+        if command.type is not MARKET_TO_LIMIT and not (cash_with_limit and command.type is LIMIT):
             raise InvalidRequest("For cash_order_qty order_type must be MARKET_TO_LIMIT", rule="M24")
 
 
@@ -65,7 +65,7 @@ def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
     if name is None:
         return
     if (
-        command.type is OrderType.MARKET_TO_LIMIT
+        command.type is MARKET_TO_LIMIT
         or command.tif in AT_ONCE
         or command.all_or_none
         or command.min_qty
@@ -97,7 +97,7 @@ def check_price(instrument: Instrument, price: Price, channel: Channel) -> None:
     raise OrderRefused(
         f"{side} price limit is {decimal_text(limit, scale)}, given {decimal_text(price, scale)}",
         rule="M5",
-        reason=RejectReason.PRICE_OUT_OF_BOUNDS if channel is Channel.RETAIL else RejectReason.EXCHANGE_OPTION,
+        reason=RejectReason.PRICE_OUT_OF_BOUNDS if channel is RETAIL else RejectReason.EXCHANGE_OPTION,
     )
 
 

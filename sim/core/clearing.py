@@ -14,7 +14,7 @@ from sim.core.positions import Positions
 from sim.core.refusals import Conflict
 from sim.core.risk import Risk
 from sim.core.tape import Tape
-from sim.core.vocabulary import Side, TradeState
+from sim.core.vocabulary import BUY, TradeState
 
 CLEARING_TIMER = "trade.clearing"
 
@@ -65,8 +65,8 @@ class Clearing:
         value = trade.price * trade.qty * instrument.cash_per_notional
         for execution in (trade.aggressor, trade.passive):
             order = execution.order
-            signed = trade.qty if order.side is Side.BUY else -trade.qty
+            signed = trade.qty if order.side is BUY else -trade.qty
             self._risk.moved(order.account, instrument, self._positions.reverse(order.account, trade.symbol, signed, trade.price, trade_id))
             commission = execution.commission * instrument.cash_per_notional
-            self._ledger.reverse(order.account, -value if order.side is Side.BUY else value, commission, trade.symbol, trade_id)
+            self._ledger.reverse(order.account, -value if order.side is BUY else value, commission, trade.symbol, trade_id)
         return trade

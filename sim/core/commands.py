@@ -9,7 +9,7 @@ from sim.core.vocabulary import Channel, OrderType, SelfMatchPrevention, Side, T
 from sim.kernel.instants import Instant
 
 
-class PlaceOrder(Struct, frozen=True, kw_only=True):
+class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     """A new order. `account` trades, `participant` owns the client order id, `submitter` sent it.
 
     With `deferred` a business reject is an order in state REJECTED with its execution, not an error (rule M7).
@@ -46,7 +46,7 @@ class PlaceOrder(Struct, frozen=True, kw_only=True):
     submitter: str = ""
 
 
-class CancelOrder(Struct, frozen=True, kw_only=True):
+class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
     """Take an order out, found by exchange id, or by client order id among the participant's open orders. `accounts`: whose orders the caller may touch."""
 
     accounts: tuple[str, ...]
@@ -56,7 +56,7 @@ class CancelOrder(Struct, frozen=True, kw_only=True):
     symbol: str = ""
 
 
-class ReplaceOrder(Struct, frozen=True, kw_only=True):
+class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     """Change an order in place (rules M31-M33). Zero or None keeps the old value; `qty` is the new total."""
 
     accounts: tuple[str, ...]

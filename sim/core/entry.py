@@ -20,7 +20,20 @@ from sim.core.refusals import DuplicateOrder, OrderRefused, PermissionDenied
 from sim.core.risk import Risk
 from sim.core.sizing import cash_quantity, market_price
 from sim.core.statistics import Statistics
-from sim.core.vocabulary import Channel, InstrumentState, OrderType, RejectReason, SelfMatchPrevention, Side, TimeInForce
+from sim.core.vocabulary import (
+    BUY,
+    DAY_ORDER,
+    MARKET_TO_LIMIT,
+    OPEN,
+    REJECT_AGGRESSOR,
+    RETAIL,
+    SELL,
+    STOP,
+    STOP_LIMIT,
+    InstrumentState,
+    RejectReason,
+    SelfMatchPrevention,
+)
 from sim.kernel.instants import Instant
 
 POST_ONLY_TEXT = "Order may participate but not initiate in the market"
@@ -89,10 +102,10 @@ class Entry:
 
     def check_meeting(self, book: Book, order: Order, state: InstrumentState) -> None:
         """Refuse an order that must not meet what is in the book now: its own side of the participant, or anything when it is post-only (rules M20, M27)."""
-        if state is not InstrumentState.OPEN or order.type in STOP_TYPES:
+        if state is not OPEN or order.type in STOP_TYPES:
             return
-        if watched(order) and order.smp is SelfMatchPrevention.REJECT_AGGRESSOR:
-            other = Side.SELL if order.side is Side.BUY else Side.BUY
+        if watched(order) and order.smp is REJECT_AGGRESSOR:
+            other = SELL if order.side is BUY else BUY
             if (order.smp_id or self._risk.working(order.account, order.symbol, other)) and conflicts(book, order):
                 raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy="cancel the own order on the other side first")
         if order.post_only and book.crosses(order.side, order.price):
@@ -112,9 +125,9 @@ class Entry:
                 check_price(instrument, order.price, order.channel)
             if order.stop_price:
                 check_price(instrument, order.stop_price, order.channel)
-        if order.type is OrderType.STOP_LIMIT and (order.stop_price < order.price if order.side is Side.BUY else order.stop_price > order.price):
+        if order.type is STOP_LIMIT and (order.stop_price < order.price if order.side is BUY else order.stop_price > order.price):
             raise OrderRefused("Stop price must be at or above the limit of a buy, at or below the limit of a sell", rule="M12")
-        if order.type is OrderType.MARKET_TO_LIMIT:
+        if order.type is MARKET_TO_LIMIT:
             self._price_market(book, order)
         elif order.cash_qty:
             order.qty = order.leaves_qty = cash_quantity(book, order, order.price)[0]
@@ -144,8 +157,8 @@ def _cash_too_small() -> OrderRefused:
 def _order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
     """An order as its command states it."""
     smp = command.smp
-    if command.channel is Channel.RETAIL or (smp is SelfMatchPrevention.UNDEFINED and command.smp_id):
-        smp = SelfMatchPrevention.REJECT_AGGRESSOR  # rules M30, M26
+    if command.channel is RETAIL or (smp is SelfMatchPrevention.UNDEFINED and command.smp_id):
+        smp = REJECT_AGGRESSOR  # rules M30, M26
     return Order(
         id="",
         symbol=command.symbol,
@@ -153,8 +166,8 @@ def _order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
         participant=command.participant,
         side=command.side,
         type=command.type,
-        tif=command.tif or TimeInForce.DAY,
-        price=0 if command.type is OrderType.STOP else command.price,
+        tif=command.tif or DAY_ORDER,
+        price=0 if command.type is STOP else command.price,
         qty=command.qty,
         leaves_qty=command.qty,
         price_scale=instrument.price_scale,

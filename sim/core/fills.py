@@ -13,7 +13,10 @@ from sim.core.quantities import Cash, Price, Qty, divide_half_even
 from sim.core.risk import Risk
 from sim.core.statistics import Statistics
 from sim.core.tape import Tape
-from sim.core.vocabulary import ExecutionType, OrderState, Side
+from sim.core.vocabulary import BUY, ExecutionType, OrderState
+
+_PART = OrderState.PARTIALLY_FILLED, ExecutionType.PARTIAL_FILL
+_WHOLE = OrderState.FILLED, ExecutionType.FILL
 
 
 class Fills:
@@ -81,11 +84,11 @@ class Fills:
         self._tape.trade(trade_id, price, qty, aggressor_report, passive_report)
         sides = (aggressor, aggressor_fee), (passive, passive_fee)
         for order, _ in sides:
-            signed = qty if order.side is Side.BUY else -qty
+            signed = qty if order.side is BUY else -qty
             self._risk.moved(order.account, instrument, self._positions.fill(order.account, symbol, signed, price, trade_id))
         value = price * qty * instrument.cash_per_notional
         for order, fee in sides:
-            self._ledger.fill(order.account, -value if order.side is Side.BUY else value, fee, symbol, trade_id)
+            self._ledger.fill(order.account, -value if order.side is BUY else value, fee, symbol, trade_id)
             self.touched[order.account] = None
         self._statistics.traded(symbol, price, qty, self._ctx.now)
         if price > self.high:
@@ -108,11 +111,9 @@ class Fills:
         order.last_trade_id = trade_id
         order.changed = self._ctx.now
         if leaves:
-            order.state = OrderState.PARTIALLY_FILLED
-            type = ExecutionType.PARTIAL_FILL
+            order.state, type = _PART
         else:
-            order.state = OrderState.FILLED
-            type = ExecutionType.FILL
+            order.state, type = _WHOLE
             if rests:
                 self._orders.closed(order)
                 if order.expiry_timer:

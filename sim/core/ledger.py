@@ -20,6 +20,7 @@ from sim.core.vocabulary import LedgerEntryType
 HOUSE_FUNDING = "house/funding"
 HOUSE_CLEARING = "house/clearing"
 HOUSE_FEES = "house/fees"
+_EXECUTION = LedgerEntryType.ORDER_EXECUTION
 TRADING, CLEARING, HOUSE = "trading", "clearing", "house"
 
 
@@ -103,10 +104,10 @@ class Ledger:
         self._fees.balance += commission
         mine = self._accounts[account]
         if commission and self._ctx.assumptions.text(LEDGER_COMMISSION) == "separate":
-            self._write(mine, principal, LedgerEntryType.ORDER_EXECUTION, "Fill", symbol, trade_id)
+            self._write(mine, principal, _EXECUTION, "Fill", symbol, trade_id)
             self._write(mine, -commission, LedgerEntryType.COMMISSION, "Commission", symbol, trade_id)
         else:
-            self._write(mine, principal - commission, LedgerEntryType.ORDER_EXECUTION, "Fill", symbol, trade_id)
+            self._write(mine, principal - commission, _EXECUTION, "Fill", symbol, trade_id)
 
     def reverse(self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str) -> None:
         """Give back what a busted trade moved, fee included (rule M42)."""

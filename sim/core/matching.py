@@ -19,14 +19,30 @@ from sim.core.prevention import SELF_MATCH_TEXT, conflicts, watched
 from sim.core.risk import Risk
 from sim.core.sizing import market_price
 from sim.core.tape import Tape
-from sim.core.vocabulary import ExecutionType, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce, UnsolicitedReason
+from sim.core.vocabulary import (
+    BUY,
+    DAY_ORDER,
+    FOK,
+    GTT,
+    IOC,
+    LIMIT,
+    MARKET_TO_LIMIT,
+    SELL,
+    STOP,
+    ExecutionType,
+    OrderState,
+    SelfMatchPrevention,
+    UnsolicitedReason,
+)
 from sim.kernel.instants import next_trade_day_roll
 
 EXPIRY_TIMER = "order.expiry"
 ROLL_TIMER = "trade_day.roll"
 NO_LIQUIDITY_TEXT = "No liquidity for market order"
 
-_END = {ExecutionType.CANCELED: OrderState.CANCELED, ExecutionType.EXPIRED: OrderState.EXPIRED}
+NEW, CANCELED, EXPIRED = ExecutionType.NEW, ExecutionType.CANCELED, ExecutionType.EXPIRED
+
+_END = {CANCELED: OrderState.CANCELED, EXPIRED: OrderState.EXPIRED}
 
 
 class Matching:
@@ -53,7 +69,7 @@ class Matching:
         order.created = order.changed = order.inserted = self._ctx.now
         order.priority = self.next_priority()
         self._orders.add(order)
-        self._tape.report(order, ExecutionType.NEW)
+        self._tape.report(order, NEW)
         if order.type in STOP_TYPES:
             self.wait(book, order)
         elif continuous:
@@ -89,17 +105,17 @@ class Matching:
         if watched(order) and not self._prevent(book, order):
             return
         opposite = book.opposite(order.side)
-        at_once = order.all_or_none or order.tif is TimeInForce.FILL_OR_KILL
+        at_once = order.all_or_none or order.tif is FOK
         needed = order.leaves_qty if at_once else (0 if again else min(order.min_qty, order.leaves_qty))
         better = order.strict_limit and book.crosses(order.side, order.price) and opposite.best != order.price
         if (needed and opposite.available(order.price, needed) < needed) or (better and at_once):
-            self.end(order, ExecutionType.EXPIRED)
+            self.end(order, EXPIRED)
             return
         if not better:
             book.sweep(order, self._fills.match)
         if order.leaves_qty:
-            if order.tif is TimeInForce.IMMEDIATE_OR_CANCEL or (better and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"):
-                self.end(order, ExecutionType.EXPIRED)
+            if order.tif is IOC or (better and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"):
+                self.end(order, EXPIRED)
             else:
                 self.rest(book, order)
         elif order.expiry_timer:
@@ -107,7 +123,7 @@ class Matching:
 
     def _prevent(self, book: Book, order: Order) -> bool:
         """Apply self-match prevention; False when it ended the order. Orders it would have refused at entry come here only as released stops."""
-        other = Side.SELL if order.side is Side.BUY else Side.BUY
+        other = SELL if order.side is BUY else BUY
         if not order.smp_id and not self._risk.working(order.account, order.symbol, other):
             return True
         found = conflicts(book, order)
@@ -115,10 +131,10 @@ class Matching:
             return True
         if order.smp in (SelfMatchPrevention.CANCEL_RESTING, SelfMatchPrevention.REMOVE_BOTH):
             for resting in found:
-                self.remove(book, resting, ExecutionType.CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+                self.remove(book, resting, CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
             if order.smp is SelfMatchPrevention.CANCEL_RESTING:
                 return True
-        self.end(order, ExecutionType.CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+        self.end(order, CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
         return False
 
     def next_priority(self) -> int:
@@ -146,9 +162,9 @@ class Matching:
 
     def await_end(self, order: Order) -> None:
         """Set the timer that ends a working order: its own for good-till-time, the trade day's for DAY."""
-        if order.tif is TimeInForce.DAY:
+        if order.tif is DAY_ORDER:
             self._await_roll()
-        elif order.tif is TimeInForce.GOOD_TILL_TIME and not order.expiry_timer and order.good_till is not None:
+        elif order.tif is GTT and not order.expiry_timer and order.good_till is not None:
             order.expiry_timer = self._ctx.timers.schedule(order.good_till, EXPIRY_TIMER, order.id)
 
     def withdraw(self, book: Book, order: Order) -> None:
@@ -189,18 +205,18 @@ class Matching:
         """A good-till-time order has reached its time, whatever the instrument's state (rule L23)."""
         order = self._orders.require(order_id)
         if order.live:
-            self.remove(self._books.get(order.symbol), order, ExecutionType.EXPIRED)
+            self.remove(self._books.get(order.symbol), order, EXPIRED)
 
     def roll(self, *, expire: bool) -> None:
         """The trade day rolls: DAY orders expire, or wait for the next roll (rule L12)."""
         self.roll_timer = 0
-        resting = [order for order in self._orders.open() if order.tif is TimeInForce.DAY]
+        resting = [order for order in self._orders.open() if order.tif is DAY_ORDER]
         if not expire:
             if resting:
                 self._await_roll()
             return
         for order in resting:
-            self.remove(self._books.get(order.symbol), order, ExecutionType.EXPIRED)
+            self.remove(self._books.get(order.symbol), order, EXPIRED)
 
     def restore(self) -> None:
         """Put the open orders back where they rest, in order of their priority; their timers are where they were."""
@@ -223,19 +239,19 @@ class Matching:
         self._risk.release(stop, book.instrument, stop.leaves_qty)
         self._orders.closed(stop)
         liquid = True
-        if stop.type is OrderType.STOP:
-            stop.type = OrderType.MARKET_TO_LIMIT
+        if stop.type is STOP:
+            stop.type = MARKET_TO_LIMIT
             stop.price = market_price(book, stop, 0)
             liquid = stop.price > 0
         else:
-            stop.type = OrderType.LIMIT
+            stop.type = LIMIT
         stop.inserted = stop.changed = self._ctx.now
         stop.priority = self.next_priority()
-        self._tape.report(stop, ExecutionType.NEW)
+        self._tape.report(stop, NEW)
         if liquid:
             self._run(book, stop)
         else:
-            self.end(stop, ExecutionType.CANCELED, text=NO_LIQUIDITY_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+            self.end(stop, CANCELED, text=NO_LIQUIDITY_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
 
     def _cancel_unfunded(self, account: str, traded: str) -> None:
         """Cancel what an account can no longer pay for in other instruments, newest first, on the sides that are too dear (rule P5)."""
@@ -245,4 +261,4 @@ class Matching:
             mine.sort(key=lambda order: order.priority, reverse=True)
             for order in mine:
                 if self._risk.overspent(account, exposure, order.side):
-                    self.remove(book, order, ExecutionType.CANCELED, text="Insufficient funds", unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+                    self.remove(book, order, CANCELED, text="Insufficient funds", unsolicited=UnsolicitedReason.EXCHANGE_OPTION)

@@ -27,7 +27,7 @@ from sim.core.vocabulary import (
 from sim.kernel.instants import Instant
 
 
-class Order(Struct, kw_only=True, omit_defaults=True):
+class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     """One order over its life. `leaves_qty` is what still works: 0 once done. `seq` counts orders; `priority` is the place in time and may change."""
 
     id: str
@@ -84,7 +84,7 @@ class Order(Struct, kw_only=True, omit_defaults=True):
         return self.leaves_qty > 0
 
 
-class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One execution report. `order` is a copy of the order right after the event (rule M41). `commission` in notional units, negative = rebate."""
 
     id: str
@@ -103,7 +103,7 @@ class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trace_id: str = ""
 
 
-class Trade(Struct, kw_only=True, omit_defaults=True):
+class Trade(Struct, kw_only=True, omit_defaults=True, gc=False):
     """One match of two orders (rule M1). `aggressor` and `passive` are the two executions; `state` moves on with clearing (rule M42)."""
 
     id: str

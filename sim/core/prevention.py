@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from sim.core.book import Book
 from sim.core.orders import Order
 from sim.core.quantities import Price, Qty
-from sim.core.vocabulary import Channel
+from sim.core.vocabulary import RETAIL
 
 SELF_MATCH_TEXT = "Self Match Prevention"
 
 
 def watched(order: Order) -> bool:
     """Whether prevention applies to an order at all: it carries a prevention id, or came through retail (rule M30)."""
-    return bool(order.smp_id) or order.channel is Channel.RETAIL
+    return bool(order.smp_id) or order.channel is RETAIL
 
 
 def clash(order: Order, resting: Order) -> bool:
     """Whether two orders must not trade: same participant and prevention id, or, for a retail order, same account."""
-    if order.channel is Channel.RETAIL and order.account == resting.account:
+    if order.channel is RETAIL and order.account == resting.account:
         return True
     return bool(order.smp_id) and order.smp_id == resting.smp_id and order.participant == resting.participant
 

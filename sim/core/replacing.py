@@ -18,7 +18,7 @@ from sim.core.orders import Order, Orders
 from sim.core.refusals import Code, InvalidRequest, OrderDone, OrderRefused, Refusal, UnknownOrder
 from sim.core.risk import Risk
 from sim.core.tape import Tape
-from sim.core.vocabulary import CancelRejectReason, ExecutionType, OrderState, RejectReason, TimeInForce
+from sim.core.vocabulary import GTT, CancelRejectReason, ExecutionType, OrderState, RejectReason
 
 _CANCEL_REASONS = {
     RejectReason.EXCHANGE_CLOSED: CancelRejectReason.EXCHANGE_CLOSED,
@@ -102,7 +102,7 @@ class Replacing:
     def _check_combination(self, command: ReplaceOrder, wanted: Order) -> None:
         if command.tif in AT_ONCE or command.all_or_none:
             raise InvalidRequest("a working order cannot become IOC, FOK or all_or_none", rule="M31")
-        if wanted.tif is TimeInForce.GOOD_TILL_TIME and (wanted.good_till is None or wanted.good_till <= self._ctx.now):
+        if wanted.tif is GTT and (wanted.good_till is None or wanted.good_till <= self._ctx.now):
             raise InvalidRequest("good_till_time must be in the future", rule="M18")
         if command.stop_price and wanted.type not in STOP_TYPES:
             raise InvalidRequest("stop_price needs a waiting stop order", rule="M12")
@@ -184,7 +184,7 @@ def _changed(command: ReplaceOrder, order: Order) -> Order:
         wanted.tif = command.tif
     if command.good_till is not None:
         wanted.good_till = command.good_till
-    elif wanted.tif is not TimeInForce.GOOD_TILL_TIME:
+    elif wanted.tif is not GTT:
         wanted.good_till = None
     if command.post_only is not None:
         wanted.post_only = command.post_only

@@ -14,7 +14,7 @@ from sim.core.orders import Order
 from sim.core.positions import Positions
 from sim.core.quantities import CENT, DOLLAR, Cash, Notional, Price, Qty, cash_text
 from sim.core.refusals import OrderRefused
-from sim.core.vocabulary import OrderType, Side
+from sim.core.vocabulary import BUY, STOP, Side
 
 
 class Reserve:
@@ -69,7 +69,7 @@ class Exposure:
 
     def side(self, side: Side) -> Reserve:
         """The reserve of a side."""
-        return self.bids if side is Side.BUY else self.offers
+        return self.bids if side is BUY else self.offers
 
     def gross(self) -> Cash:
         """Upper bound of the reservation, as if nothing closed."""
@@ -152,7 +152,7 @@ class Risk:
     def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
         """Exact worst case with the order in it, and how much of the order would open."""
         net = self._positions.net(order.account, order.symbol)
-        closable = -net if order.side is Side.BUY else net
+        closable = -net if order.side is BUY else net
         exposure = self._exposure(order.account, instrument)
         reserve = exposure.side(order.side)
         closing = min(order.leaves_qty, max(0, closable - reserve.ahead(unit)))
@@ -198,7 +198,7 @@ class Risk:
     def overspent(self, account: str, exposure: Exposure, side: Side) -> bool:
         """Whether a side of an instrument is dearer than the account can pay."""
         net = self._positions.net(account, exposure.instrument.symbol)
-        cost = exposure.side(side).opening(-net if side is Side.BUY else net)
+        cost = exposure.side(side).opening(-net if side is BUY else net)
         return cost * exposure.instrument.cash_per_notional > self.buying_power(account)
 
     def reservations(self) -> Iterator[tuple[str, str, Cash]]:
@@ -228,6 +228,6 @@ class Risk:
 def unit_cost(order: Order, instrument: Instrument) -> Price:
     """What one quantity unit of an order costs in price units; an order that has no price yet may trade anywhere within the band."""
     price = order.price
-    if order.side is Side.BUY:
-        return instrument.price_high if order.type is OrderType.STOP else price
-    return instrument.price_scale - (instrument.price_low if order.type is OrderType.STOP else price)
+    if order.side is BUY:
+        return instrument.price_high if order.type is STOP else price
+    return instrument.price_scale - (instrument.price_low if order.type is STOP else price)

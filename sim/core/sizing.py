@@ -6,7 +6,7 @@ from sim.core.book import Book
 from sim.core.orders import Order
 from sim.core.prevention import depth_without
 from sim.core.quantities import Notional, Price, Qty
-from sim.core.vocabulary import Side
+from sim.core.vocabulary import BUY
 
 
 def market_price(book: Book, order: Order, bound: Price) -> Price:
@@ -45,4 +45,4 @@ def cash_quantity(book: Book, order: Order, limit: Price) -> tuple[Qty, Price]:
 
 def unit_price(order: Order, price: Price) -> Price:
     """What a unit costs its order at a price."""
-    return price if order.side is Side.BUY else order.price_scale - price
+    return price if order.side is BUY else order.price_scale - price

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 from sim.core.orders import Order
 from sim.core.quantities import Price
-from sim.core.vocabulary import Side
+from sim.core.vocabulary import BUY
 
 
 class Stops:
@@ -26,7 +26,7 @@ class Stops:
     def add(self, order: Order) -> None:
         """Wait for the stop price. Adding a known order again takes its new stop price."""
         self._orders[order.id] = order
-        if order.side is Side.BUY:
+        if order.side is BUY:
             heappush(self._buys, (order.stop_price, order.priority, order.id))
         else:
             heappush(self._sells, (-order.stop_price, order.priority, order.id))

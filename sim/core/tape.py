@@ -32,6 +32,7 @@ class _Row(Protocol):
 
 R = TypeVar("R", bound=_Row)
 _NONE: tuple[int, ...] = ()
+_NEW = TradeState.NEW
 
 
 class Record(Generic[R]):
@@ -157,7 +158,7 @@ class Tape:
             id=trade_id, seq=len(trades.rows), symbol=symbol, price=price, qty=qty, at=ctx.now, aggressor=aggressor, passive=passive, state_at=ctx.now
         )
         trades.append(trade, symbol, aggressor.order.account, passive.order.account)
-        ctx.events.append(Traded(trade, TradeState.NEW))
+        ctx.events.append(Traded(trade, _NEW))
         return trade
 
     def advance(self, trade: Trade, state: TradeState) -> None:

@@ -34,7 +34,7 @@ from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, Settlemen
 from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
-from sim.core.vocabulary import ExecutionType, InstrumentState, LedgerEntryType, OrderState
+from sim.core.vocabulary import OPEN, ExecutionType, InstrumentState, LedgerEntryType, OrderState
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer
@@ -106,7 +106,7 @@ class Trading:
             self.tape.report(order, ExecutionType.REJECTED, text=refusal.message, reason=refusal.reason)
             return order
         book = self.books.get(order.symbol)
-        self._matching.accept(book, order, continuous=self.lifecycle.state(order.symbol) is InstrumentState.OPEN)
+        self._matching.accept(book, order, continuous=self.lifecycle.state(order.symbol) is OPEN)
         self._clearing.wait()
         return order
 

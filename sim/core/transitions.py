@@ -21,7 +21,7 @@ from sim.core.quantities import Price
 from sim.core.schedule import Phase
 from sim.core.settlement import Settlements
 from sim.core.statistics import Statistics
-from sim.core.vocabulary import ExecutionType, InstrumentState, TimeInForce, UnsolicitedReason
+from sim.core.vocabulary import DAY_ORDER, ExecutionType, InstrumentState, UnsolicitedReason
 
 _S = InstrumentState
 _SESSION_BEGINS_FROM = frozenset({_S.PENDING, _S.PREOPEN, _S.CLOSED})
@@ -64,7 +64,7 @@ class Transitions:
             self._uncross(symbol)
         if target is _S.CLOSED:
             self._statistics.closed(symbol)
-            self.end_orders(symbol, ExecutionType.EXPIRED, lambda order: order.tif is TimeInForce.DAY)
+            self.end_orders(symbol, ExecutionType.EXPIRED, lambda order: order.tif is DAY_ORDER)
         elif target is _S.EXPIRED:
             self.end_orders(symbol, ExecutionType.EXPIRED)
         elif target is _S.TERMINATED:

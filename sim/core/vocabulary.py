@@ -6,6 +6,7 @@ Several zero members mean something (ORDER_STATE_NEW, EXECUTION_TYPE_NEW, INSTRU
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
 
 class Side(IntEnum):
@@ -186,3 +187,19 @@ class Channel(IntEnum):
     EXCHANGE = 0
     RETAIL = 1
     SCRIPT = 2
+
+
+# Members that every order meets, bound once: on Python 3.11 reading one through its class takes ten times as long as a name.
+BUY: Final = Side.BUY
+SELL: Final = Side.SELL
+LIMIT: Final = OrderType.LIMIT
+MARKET_TO_LIMIT: Final = OrderType.MARKET_TO_LIMIT
+STOP: Final = OrderType.STOP
+STOP_LIMIT: Final = OrderType.STOP_LIMIT
+DAY_ORDER: Final = TimeInForce.DAY
+IOC: Final = TimeInForce.IMMEDIATE_OR_CANCEL
+FOK: Final = TimeInForce.FILL_OR_KILL
+GTT: Final = TimeInForce.GOOD_TILL_TIME
+REJECT_AGGRESSOR: Final = SelfMatchPrevention.REJECT_AGGRESSOR
+OPEN: Final = InstrumentState.OPEN
+RETAIL: Final = Channel.RETAIL

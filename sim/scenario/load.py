@@ -10,7 +10,7 @@ from typing import Any
 from sim import resources
 from sim.core import assumptions, quirks
 from sim.core.rate_limits import LIMITS
-from sim.scenario.document import Mapping, Node, Problem, Scalar, ScenarioError, problem, read_file, read_text, refuse, tree_of, value_of
+from sim.scenario.document import Mapping, Node, Position, Problem, Scalar, ScenarioError, problem, read_file, read_text, refuse, tree_of, value_of
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
 from sim.scenario.shapes import nearest, record
@@ -39,6 +39,10 @@ def load_scenario(what: str) -> Scenario:
     bundled = resources.path("scenarios", f"{what}.yaml")
     if not path.suffix and not path.exists() and bundled.is_file():
         return _bundled(str(bundled))
+    if not path.suffix and not path.exists():
+        names = sorted(file.stem for file in bundled.parent.glob("*.yaml"))
+        near = nearest(what, names)
+        raise refuse(Position(what, 1, 1), f"no scenario is called that: bundled are {', '.join(names)}" + (f"; did you mean {near}?" if near else ""))
     return _resolved(read_file(path), path.parent)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,6 +71,10 @@ class Service:
         context = identity.context if identity else None
         servers = [(await loop.create_server(handler, sock=bound.sockets[name], ssl=context), handler) for name, handler in handlers.items()]
         await rpc.start()
+        # The world is built and stays: the collector need not look at it again, and cycles are rare enough to look for them seldom.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
         return cls(host, rpc, servers, addresses)
 
     async def stop(self) -> None:
