@@ -9,8 +9,11 @@ package index, where it is installed; else the book on a sorted container):
 - touch: everything within ten ticks of the middle, so nearly every order trades.
 
 `book and fills` is the product's `Book` with a tuple for every fill. `whole command` is checks, collateral, reports, positions, cash and statistics as
-well, which the reference engine does not have. On the shallow flows the reference, which keeps nothing but lists, does so little that nothing of this
-kind can be faster.
+well, which the reference engine does not have.
+
+The ratio grows with depth, because the reference scans lists: the deep flow has 100,000 operations for that reason, and with 20,000 (some 5,000 resting)
+the book measured only about twice the reference. On the shallow flows whole commands are several times slower than the reference, which keeps no
+accounts.
 """
 
 from __future__ import annotations
