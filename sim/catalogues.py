@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.api.contract import load_contract
 from sim.core import assumptions, quirks
-from sim.core.faults import CONNECTION_EFFECTS, MESSAGE_EFFECTS, PLANES
+from sim.core.fault_spec import KINDS
 from sim.core.refusals import NotFound
 from sim.kernel.instants import format_instant
 
@@ -67,24 +67,8 @@ def _assumptions(sim: Simulation | None) -> Rows:
     ]
 
 
-_FAULTS = {
-    "status": "answers with this HTTP status (and the gRPC code that goes with it)",
-    "code": "answers with this gRPC code (and the HTTP status that goes with it)",
-    "delay": "lets the answer take this much virtual time",
-    "reset": "resets the connection instead of answering",
-    "refuse": "closes the connection before a byte is answered",
-    "half_close": "closes the connection in the middle of the answer",
-    "slow_body": "sends the body byte by byte",
-    "drop": "loses a stream message or a webhook delivery",
-    "duplicate": "sends a stream message or a webhook delivery twice",
-    "reorder": "swaps a stream message with the next",
-    "revoke": "ends the stream as a revoked session",
-}
-
-
 def _faults(sim: Simulation | None) -> Rows:
-    kinds = ("status", "code", "delay", *CONNECTION_EFFECTS, *MESSAGE_EFFECTS)
-    return [{"act": kind, "matches": ", ".join(PLANES), "does": _FAULTS[kind]} for kind in kinds]
+    return [{"act": kind.name, "matches": ", ".join(kind.planes), "does": kind.does} for kind in KINDS]
 
 
 def _ledger(sim: Simulation | None) -> Rows:

@@ -114,7 +114,12 @@ def _timers(sim: Simulation) -> Rows:
 
 
 def _faults(sim: Simulation) -> Rows:
-    return [{"id": fault.id, **to_builtins(fault.spec), "seen": fault.seen, "struck": fault.struck} for fault in sim.exchange.faults.all()]
+    faults = sim.exchange.faults
+    return [
+        {"id": fault.id, **to_builtins(fault.spec), "seen": fault.seen, "struck": fault.struck, "over": over}
+        for over, found in ((False, faults.all()), (True, faults.over()))
+        for fault in found
+    ]
 
 
 VIEWS: dict[str, Callable[[Simulation], Rows]] = {
@@ -175,6 +180,8 @@ def metrics(sim: Simulation) -> dict[str, float]:
         "sim_timers": len(sim.exchange.ctx.timers),
         "sim_cash_total": trading.ledger.total() / CASH_SCALE,
     }
+    for fault in (*sim.exchange.faults.over(), *sim.exchange.faults.all()):
+        found[f'sim_fault_struck_total{{fault="{fault.id}"}}'] = fault.struck
     for (plane, operation, status), count in sim.log.counts().items():
         found[f'sim_requests_total{{plane="{plane}",operation="{operation}",status="{status}"}}'] = count
     return found

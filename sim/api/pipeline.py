@@ -6,7 +6,6 @@ A stage decides from the sealed input, the exchange and virtual now alone. Which
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -20,6 +19,7 @@ from sim.api.prepared import Prepared
 from sim.api.request_log import Entry, RequestLog
 from sim.api.routing import Match, MethodNotAllowed, NotFound, Router
 from sim.api.secrets import masked, secret_fields
+from sim.api.symbols import symbols_of
 from sim.api.traffic import Reply, RestCall, RpcCall, StreamOpened
 from sim.api.transcode import (
     BadBody,
@@ -37,6 +37,8 @@ from sim.api.transcode import (
 )
 from sim.core import refusals
 from sim.core.exchange import Exchange
+from sim.core.fault_spec import FaultAction
+from sim.core.faults import InjectedFault
 from sim.core.quirks import CAMEL_CASE_QUERY_IGNORED
 from sim.core.refusals import Refusal
 from sim.messages import Message
@@ -73,6 +75,7 @@ class Pipeline:
         planes: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
         self._routers: dict[str, Router] = {plane: Router(contract.routes(plane)) for plane in planes}
         self._stage = ""
+        self._struck: FaultAction | None = None
 
     # ---- REST
 
@@ -82,6 +85,8 @@ class Pipeline:
         operation = found.operation if isinstance(found, Match) else None
         caller: Caller | None = None
         ignored: list[str] = []
+        refusal: Refusal | None = None
+        self._struck = None
         try:
             self._inject(call.plane, operation, call)
             self._maintenance(call.plane, operation)
@@ -91,6 +96,8 @@ class Pipeline:
             caller = self._admit(call, operation, call.plane)
             self._stage = "parse"
             request = self._parse(call, match, ignored)
+            if self._exchange.faults.by_symbol:
+                self._inject(call.plane, operation, call, symbols_of(request))
             self._stage = "handle"
             answer = self._handle(operation, caller, request)
             self._stage = "render"
@@ -98,9 +105,9 @@ class Pipeline:
         except Exception as problem:
             refusal = _refusal_of(problem)
             reply = self._refused(refusal, call.plane)
-            self._note(call, operation, caller, reply, ignored, refusal)
-            return reply
-        self._note(call, operation, caller, reply, ignored, None)
+        if self._struck is not None:
+            reply, refusal = self._befall(self._struck, call.plane, reply, refusal)
+        self._note(call, operation, caller, reply, ignored, refusal)
         return reply
 
     def _parse(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
@@ -163,11 +170,15 @@ class Pipeline:
         """Answer one unary gRPC request."""
         operation = self._contract.by_rpc(call.method)
         caller: Caller | None = None
+        refusal: Refusal | None = None
+        self._struck = None
         try:
             operation = self._admit_rpc(call, operation)
             caller = self._admit(call, operation, None)
             self._stage = "parse"
             request = self._parse_message(operation, call.message)
+            if self._exchange.faults.by_symbol:
+                self._inject("grpc", operation, call, symbols_of(request))
             self._stage = "handle"
             answer = self._handle(operation, caller, request)
             self._stage = "render"
@@ -177,9 +188,9 @@ class Pipeline:
         except Exception as problem:
             refusal = _refusal_of(problem)
             reply = self._refused(refusal, "grpc")
-            self._note(call, operation, caller, reply, (), refusal)
-            return reply
-        self._note(call, operation, caller, reply, (), None)
+        if self._struck is not None:
+            reply, refusal = self._befall(self._struck, "grpc", reply, refusal)
+        self._note(call, operation, caller, reply, (), refusal)
         return reply
 
     def _admit_rpc(self, call: RpcCall | StreamOpened, operation: Operation | None) -> Operation:
@@ -205,6 +216,7 @@ class Pipeline:
         caller: Caller | None = None
         operation: Operation | None = None
         plane = "retail" if call.web_socket else "exchange"
+        self._struck = None
         try:
             if call.web_socket:
                 found = self._routers[plane].match("GET", call.method)
@@ -217,6 +229,8 @@ class Pipeline:
             caller = self._admit(call, operation, "retail" if call.web_socket else None)
             self._stage = "parse"
             request = self._parse_message(operation, call.message) if operation.kind == "server" else None
+            if request is not None and self._exchange.faults.by_symbol:
+                self._inject("grpc", operation, call, symbols_of(request))
         except Exception as problem:
             return self._refuse_open(call, operation, caller, _refusal_of(problem))
         self._stage = "handle"
@@ -242,11 +256,25 @@ class Pipeline:
 
     # ---- stages shared by all
 
-    def _inject(self, plane: str, operation: Operation | None, call: RestCall | RpcCall | StreamOpened) -> None:
+    def _inject(
+        self, plane: str, operation: Operation | None, call: RestCall | RpcCall | StreamOpened, symbols: tuple[str, ...] | None = None
+    ) -> None:
+        """Let a fault strike: before anything else or, where it asks for an instrument, once the call is parsed and names some."""
         self._stage = "fault"
         if self._exchange.faults.armed:
             names = names_of(self._exchange, call.credential, call.participant, call.peer)
-            self._exchange.faults.strike(plane, operation.name if operation else "", names, _symbol_of(call))
+            struck = self._exchange.faults.strike(plane, operation.name if operation else "", names, symbols)
+            self._struck = struck or self._struck
+
+    def _befall(self, struck: FaultAction, plane: str, reply: Reply, refusal: Refusal | None) -> tuple[Reply, Refusal | None]:
+        """What a fault makes of an answer it did not keep from being given."""
+        if struck.status:
+            self._stage = "fault"
+            refusal = InjectedFault(struck)
+            reply = self._refused(refusal, plane)
+        elif struck.handled:
+            reply.disturb = struck.effect
+        return reply, refusal
 
     def _maintenance(self, plane: str, operation: Operation | None) -> None:
         self._stage = "maintenance"
@@ -308,6 +336,9 @@ class Pipeline:
     ) -> None:
         ctx = self._exchange.ctx
         name = operation.name if operation else ""
+        fault = getattr(refusal, "fault", "") if self._struck is None else self._struck.fault
+        if fault:
+            reply.headers = (*reply.headers, ("x-sim-fault", fault))
         why = None
         if refusal is not None:
             why = explanation(refusal, request_id=ctx.trace_id, operation=name, now=ctx.now)
@@ -317,15 +348,7 @@ class Pipeline:
         else:
             shown, address = ("retail" if isinstance(call, StreamOpened) and call.web_socket else "grpc"), call.method
         who = (caller.names or (caller.peer,))[0] if caller is not None else call.credential.key
-        self._log.add(Entry(int(ctx.trace_id, 16), ctx.now, shown, name, who, reply.status, reply.code, address, tuple(ignored), why))
-
-
-def _symbol_of(call: RestCall | RpcCall | StreamOpened) -> str:
-    """The instrument a REST call names in its path, for faults that match on it; a fault on other calls matches by operation and caller."""
-    if not isinstance(call, RestCall):
-        return ""
-    parts = call.path.split("/")
-    return next((part for before, part in pairwise(parts) if before in ("orderbook", "markets", "instruments", "slug")), "")
+        self._log.add(Entry(int(ctx.trace_id, 16), ctx.now, shown, name, who, reply.status, reply.code, address, tuple(ignored), why, fault))
 
 
 def _refusal_of(problem: Exception) -> Refusal:

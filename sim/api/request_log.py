@@ -11,7 +11,7 @@ KEPT = 50_000
 
 
 class Entry(NamedTuple):
-    """One call. `caller` is a firm, participant or API key id; `explain` the request id by which a refusal is explained, else ""."""
+    """One call. `caller` is a firm, participant or API key id; `fault` the fault that struck, else "". A refusal has an explanation."""
 
     seq: int
     at: Instant
@@ -23,6 +23,7 @@ class Entry(NamedTuple):
     address: str
     ignored: tuple[str, ...]
     explanation: dict[str, Any] | None
+    fault: str = ""
 
     def shown(self) -> dict[str, Any]:
         """Row of GET /_sim/v1/requests."""
@@ -37,6 +38,7 @@ class Entry(NamedTuple):
             "address": self.address,
             "ignored": list(self.ignored),
             "explain": self.explanation["request_id"] if self.explanation else "",
+            "fault": self.fault,
         }
 
 

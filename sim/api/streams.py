@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sim.api.contract import Contract
-from sim.api.stream_disturbance import REVOKED, Disturbance
+from sim.api.stream_disturbance import LATE_TIMER, REVOKED, Disturbance
 from sim.api.stream_drop_copy import DropCopyFeed, TradeCaptureFeed
 from sim.api.stream_feed import Desk, Feed, Outbox, Stream
 from sim.api.stream_heartbeats import HEARTBEAT_TIMER, Heartbeats
@@ -60,7 +60,7 @@ class Hub:
         self._pools: dict[str, int] = {}
         desk = Desk(exchange, self._outbox, self._end)
         self._heartbeats = Heartbeats(desk)
-        self._disturbance = Disturbance(lambda: exchange.faults, self._streams, self._outbox, self._end)
+        self._disturbance = Disturbance(desk, self._streams, self._end)
         feeds = {kind: kind(desk) for kind in dict.fromkeys(FEEDS.values())}
         self._feeds = tuple(feeds.values())
         # The contract's own name: a misspelt one is found at start.
@@ -153,6 +153,9 @@ class Hub:
 
     def fire(self, timer: Timer, effects: list[Effect]) -> bool:
         """Do what a timer of streams says; False when it is none of theirs. One set before a journey in time does nothing."""
+        if timer.kind == LATE_TIMER:
+            effects += self._disturbance.fire(timer)
+            return True
         if timer.kind == HEARTBEAT_TIMER:
             self._heartbeats.fire(timer)
         else:

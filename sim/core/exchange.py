@@ -14,7 +14,8 @@ from sim.core.assets import Asset, Assets
 from sim.core.context import Context
 from sim.core.credentials import Credentials, CredentialsState, Environment
 from sim.core.events import Event, KycDecided
-from sim.core.faults import FaultAction, Faults, FaultsState
+from sim.core.fault_spec import FaultAction
+from sim.core.faults import Faults, FaultsState
 from sim.core.firms import Firms, FirmsState
 from sim.core.games import Game, Games
 from sim.core.incentives import Incentives, IncentivesState

@@ -26,7 +26,7 @@ from sim.core.assumptions import (
 )
 from sim.core.context import Context
 from sim.core.events import KycDecided
-from sim.core.faults import FaultAction
+from sim.core.fault_spec import FaultAction
 from sim.core.quirks import WEBHOOK_DUPLICATES
 from sim.core.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.webhook_records import (
@@ -148,11 +148,11 @@ class Webhooks:
     # ---- attempts
 
     def _deliver(self, notice: Notice, action: FaultAction | None) -> None:
-        """Begin a delivery. An injected delay comes before its first attempt; an injected status is the first attempt's, which is then not made."""
+        """Begin a delivery. An injected delay comes before its first attempt; an injected status or reset is the first attempt's, which is then not made."""
         ctx = self._ctx
         delivery = Delivery(id=f"d{ctx.ids.count('webhook.delivery')}", event_id=notice.event_id, firm=notice.firm)
         self._state.deliveries[delivery.id] = delivery
-        if action is not None and action.status:
+        if action is not None and (action.status or action.effect == "reset"):
             delivery.attempts = 1
             record = self._record(f"{delivery.id}-{action.fault}", notice, 1)
             record.status, record.outcome, record.error = action.status, "failed", f"fault {action.fault}"

@@ -21,6 +21,7 @@ from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, Order
 from sim.kernel.instants import format_instant
 from sim.scenario.document import ScenarioError, read_text
 from sim.scenario.entries import InstrumentEntry, OrderEntry
+from sim.scenario.fault_names import unknown_operation
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.shapes import record
 from sim.scenario.steps import CancelStep, EventStep, FaultEntry, FundStep, KycStep, PriceStep, SettleStep, StateStep
@@ -203,6 +204,9 @@ def shown_case(case: Any) -> Answer:
 
 def add_fault(sim: Simulation, entry: FaultEntry) -> Answer:
     """Put a fault in force."""
+    wrong = unknown_operation(entry.match.operation)
+    if wrong:
+        raise InvalidRequest(wrong, rule="control", remedy="`sim catalogue operations` lists them")
     try:
         return {"id": sim.exchange.faults.add(entry)}
     except ValueError as error:

@@ -11,6 +11,7 @@ from sim import resources
 from sim.core import assumptions, quirks
 from sim.core.rate_limits import LIMITS
 from sim.scenario.document import Mapping, Node, Position, Problem, Scalar, ScenarioError, problem, read_file, read_text, refuse, tree_of, value_of
+from sim.scenario.fault_names import unknown_operation
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
 from sim.scenario.shapes import nearest, record
@@ -152,10 +153,22 @@ def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
                     yield problem(entries.items[name].at, str(error))
 
 
-def _items(node: Node, *path: str) -> list[Node]:
+    faults = [(item, "match") for item in _items(node, "faults")] + [(item, "fault", "match") for item in _items(node, "steps")]
+    for item, *path in faults:
+        operation = _at(item, *path, "operation")
+        if isinstance(operation, Scalar) and (wrong := unknown_operation(operation.text)):
+            yield problem(operation.at, wrong)
+
+
+def _at(node: Node, *path: str) -> Node | None:
     found: Node | None = node
     for key in path:
         found = found.items.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+def _items(node: Node, *path: str) -> list[Node]:
+    found = _at(node, *path)
     return list(found.items) if found is not None and not isinstance(found, Mapping | Scalar) else []
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import UNSET, Struct, field
 from msgspec.structs import force_setattr
 
-from sim.core.faults import FaultSpec
+from sim.core.fault_spec import FaultSpec
 from sim.core.kyc_outcomes import DECISIONS
 from sim.core.vocabulary import InstrumentState, OrderState
 from sim.kernel.instants import Instant, Span

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import socket
+import struct
 from collections.abc import Awaitable, Callable, Mapping
 
 from aiohttp import web
@@ -65,3 +67,14 @@ async def read_body(request: web.BaseRequest, limit: int) -> tuple[bytes, int]:
         if len(body) > limit:
             return b"", len(body)
     return (body, 0) if len(body) <= limit else (b"", len(body))
+
+
+def reset(request: web.BaseRequest) -> None:
+    """Reset the connection of a request: its client sees ECONNRESET."""
+    transport = request.transport
+    if transport is None:
+        return
+    plug = transport.get_extra_info("socket")
+    if plug is not None:
+        plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()

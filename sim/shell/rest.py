@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -12,7 +10,7 @@ from aiohttp import web
 from sim.api.contract import Plane
 from sim.api.traffic import Reply
 from sim.shell.http_answer import SERVER, Answer, Gone, header_text, http_date
-from sim.shell.http_server import HttpServer, error_answer, read_body
+from sim.shell.http_server import HttpServer, error_answer, read_body, reset
 
 if TYPE_CHECKING:
     from sim.shell.host import Host
@@ -60,9 +58,10 @@ class RestListener:
         if host.holds(reply):
             await host.ready(reply)
         headers = self._headers(request, reply, elided)
-        if reply.chunks is not None:
+        if reply.chunks is not None and not reply.disturb:
             return await self._stream(request, reply, headers)
-        answer = Answer(reply.status, reply.body, content_type=reply.content_type, now=host.simulation.now, headers=headers)
+        body = reply.body if reply.chunks is None else b"".join(reply.chunks)
+        answer = Answer(reply.status, body, content_type=reply.content_type, now=host.simulation.now, headers=headers)
         return await _disturbed(request, answer, reply.disturb) if reply.disturb else answer
 
     def _headers(self, request: web.BaseRequest, reply: Reply, elided: str) -> list[tuple[str, str]]:
@@ -99,7 +98,7 @@ def _target(request: web.BaseRequest) -> str:
 
 
 async def _disturbed(request: web.BaseRequest, answer: Answer, disturbance: str) -> web.StreamResponse:
-    """Carry out a connection-level fault: "reset", "refuse", "half_close", "slow_body" or "hang"."""
+    """Carry out a connection-level fault: "reset", "refuse", "half_close", "hang" or "slow_body"."""
     transport = request.transport
     if transport is None:
         return Gone()
@@ -118,12 +117,5 @@ async def _disturbed(request: web.BaseRequest, answer: Answer, disturbance: str)
             await asyncio.get_running_loop().create_future()
         case _:
             # A connection that was accepted cannot be refused any more; a reset before the first byte is what the client sees of either.
-            _reset(transport)
+            reset(request)
     return Gone()
-
-
-def _reset(transport: asyncio.Transport) -> None:
-    plug = transport.get_extra_info("socket")
-    if plug is not None:
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    transport.abort()

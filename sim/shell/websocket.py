@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from aiohttp import WSMsgType, web
 
+from sim.api.stream_disturbance import ABNORMAL_CLOSURE
 from sim.api.traffic import Close, Reply
 from sim.shell.channel import Channel
 from sim.shell.http_answer import SERVER, http_date
-from sim.shell.http_server import error_answer
+from sim.shell.http_server import error_answer, reset
 
 if TYPE_CHECKING:
     from sim.shell.host import Host
@@ -34,7 +35,7 @@ async def serve_web_socket(host: Host, request: web.BaseRequest, path: str, list
     writer: asyncio.Task[None] | None = None
     try:
         await socket.prepare(request)
-        writer = host.spawn(_write(socket, opened))
+        writer = host.spawn(_write(socket, opened, request))
         async for message in socket:
             if message.type == WSMsgType.TEXT:
                 host.frame(opened, message.data.encode())
@@ -51,10 +52,13 @@ async def serve_web_socket(host: Host, request: web.BaseRequest, path: str, list
     return socket
 
 
-async def _write(socket: web.WebSocketResponse, channel: Channel) -> None:
+async def _write(socket: web.WebSocketResponse, channel: Channel, request: web.BaseRequest) -> None:
     try:
         while not isinstance(frame := await channel.take(), Close):
             await socket.send_frame(frame, WSMsgType.TEXT)
+        if frame.web_socket_code == ABNORMAL_CLOSURE:
+            reset(request)
+            return
         await socket.close(code=frame.web_socket_code, message=_close_reason(frame.message))
     except ConnectionError:
         # The reading side notices too, and hangs up.

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from sim.core.context import Context
-from sim.core.faults import Faults, FaultsState, InjectedFault, fault_from
+from sim.core.fault_spec import fault_from
+from sim.core.faults import Faults, FaultsState, InjectedFault
 from sim.core.refusals import Code
 from sim.kernel.instants import parse_instant, seconds
 
@@ -63,7 +64,8 @@ MATCHES = [
 @pytest.mark.parametrize(("match", "struck"), MATCHES)
 def test_a_call_is_struck_when_everything_matches(match: dict[str, str], struck: bool) -> None:
     _, faults = make({"match": match, "act": {"status": 500}})
-    action = faults.pick("exchange", "ReportAPI.SearchTrades", ("firms/Acme/users/a", "firms/Acme"), "aec-nba")
+    caller = ("firms/Acme/users/a", "firms/Acme")
+    action = faults.pick("exchange", "ReportAPI.SearchTrades", caller) or faults.pick("exchange", "ReportAPI.SearchTrades", caller, ("aec-nba",))
     assert (action is not None) is struck
 
 
@@ -143,12 +145,39 @@ def test_a_delay_adds_to_the_time_the_answer_takes_and_does_not_refuse() -> None
     assert ctx.elapsed == 250_000_000
 
 
-@pytest.mark.parametrize("effect", ["reset", "refuse", "half_close", "slow_body"])
+@pytest.mark.parametrize("effect", ["reset", "refuse", "hang"])
 def test_connection_effects_are_raised_with_what_to_do_to_the_connection(effect: str) -> None:
     _, faults = make({"act": {effect: "true"}})
     with pytest.raises(InjectedFault) as struck:
         faults.strike("retail", "X.Y")
     assert struck.value.disturb == effect
+
+
+@pytest.mark.parametrize("act", [{"half_close": True}, {"slow_body": True}, {"status": 504, "handled": True}, {"reset": True, "handled": True}])
+def test_what_befalls_an_answer_lets_the_call_be_handled_first(act: dict[str, object]) -> None:
+    _, faults = make({"act": act})
+    action = faults.strike("retail", "X.Y")
+    assert action is not None
+    assert action.handled
+
+
+def test_a_fault_that_asks_for_an_instrument_waits_until_the_call_names_one() -> None:
+    _, faults = make({"match": {"symbol": "aec-*", "nth": 2}, "act": {"status": 503}})
+    assert faults.by_symbol
+    calls: list[tuple[str, ...] | None] = [None, ("aec-1",), None, ("tsc-1",), (), None, ("tsc-1", "aec-2")]
+    assert [faults.pick("exchange", "X.Y", (), symbols) is not None for symbols in calls] == [False] * 6 + [True]
+
+
+def test_a_fault_that_is_over_stays_listed_with_its_counts() -> None:
+    ctx, faults = make({"act": {"status": 500}, "times": 1}, {"act": {"status": 501}, "ttl": "10s"})
+    strikes(faults, 1)
+    assert ([fault.id for fault in faults.all()], [fault.id for fault in faults.over()]) == (["f2"], ["f1"])
+    ctx.now += seconds(10)
+    assert ([fault.id for fault in faults.all()], [fault.id for fault in faults.over()]) == ([], ["f1", "f2"])
+    assert strikes(faults, 1) == []
+    assert [(fault.id, fault.seen, fault.struck) for fault in faults.over()] == [("f1", 1, 1), ("f2", 1, 0)]
+    assert faults.remove("f1")
+    assert [fault.id for fault in faults.over()] == ["f2"]
 
 
 @pytest.mark.parametrize("effect", ["drop", "duplicate", "reorder", "revoke"])
@@ -174,6 +203,12 @@ BAD = [
     ({"act": {"code": "NOPE"}}, "gRPC status"),
     ({"act": {"code": 99}}, "gRPC status"),
     ({"act": {"reset": True, "drop": True}}, "one of reset and drop"),
+    ({"act": {"reset": True, "status": 500}}, "a status or does reset"),
+    ({"act": {"delay": "1s", "handled": True}}, "the answer is lost"),
+    ({"match": {"plane": "retail"}, "act": {"drop": True}}, "drop can happen on stream, webhook; this one matches retail"),
+    ({"match": {"plane": "grpc"}, "act": {"slow_body": True}}, "slow_body can happen on"),
+    ({"match": {"plane": "stream", "symbol": "x"}, "act": {"drop": True}}, "by symbol, which only calls have"),
+    ({"match": {"plane": "webhook"}, "act": {"status": 500, "handled": True}}, "handled is said of calls"),
     ({"act": {"delay": "-1s"}}, "negative"),
 ]
 

@@ -1,0 +1,24 @@
+"""The instruments a request names, wherever in its message: for faults that ask for one."""
+
+from __future__ import annotations
+
+from sim.messages import Message
+
+_FIELDS = frozenset({"symbol", "symbols", "market_slug", "market_slugs", "slug", "slugs"})
+
+
+def symbols_of(request: Message) -> tuple[str, ...]:
+    """Symbols and slugs in the order in which the message holds them, its parts included."""
+    found: list[str] = []
+    _collect(request, found)
+    return tuple(found)
+
+
+def _collect(message: Message, found: list[str]) -> None:
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        for item in value if isinstance(value, list) else (value,):
+            if isinstance(item, Message):
+                _collect(item, found)
+            elif item and name in _FIELDS:
+                found.append(str(item))
