@@ -38,7 +38,8 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "operations": ("README.md", operations),
     "control": ("docs/control-plane.md", control),
     "quirks": ("docs/catalogues.md", catalogue("quirks", "quirk", "section", "default", "summary")),
-    "faults": ("docs/catalogues.md", catalogue("faults", "act", "does")),
+    "faults": ("docs/catalogues.md", catalogue("faults", "act", "matches", "does")),
+    "presets": ("docs/catalogues.md", catalogue("presets", "preset", "faults", "summary")),
     "assumptions": ("docs/catalogues.md", catalogue("assumptions", "assumption", "default", "accepts", "reason", "source")),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sim.api.contract import load_contract
 from sim.core import assumptions, quirks
 from sim.core.fault_spec import KINDS
+from sim.core.presets import PRESETS
 from sim.core.refusals import NotFound
 from sim.kernel.instants import format_instant
 
@@ -71,6 +72,10 @@ def _faults(sim: Simulation | None) -> Rows:
     return [{"act": kind.name, "matches": ", ".join(kind.planes), "does": kind.does} for kind in KINDS]
 
 
+def _presets(sim: Simulation | None) -> Rows:
+    return [{"preset": preset.name, "faults": len(preset.faults), "summary": preset.summary} for preset in PRESETS.values()]
+
+
 def _ledger(sim: Simulation | None) -> Rows:
     tests = Path(__file__).parent.parent / "tests"
     if not (tests / "ledger.yaml").is_file():
@@ -104,6 +109,7 @@ CATALOGUES: dict[str, Callable[[Any], Rows]] = {
     "operations": _operations,
     "quirks": _quirks,
     "faults": _faults,
+    "presets": _presets,
     "assumptions": _assumptions,
     "ledger": _ledger,
 }

@@ -69,8 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("timeline", help="a journal as people read it")
     command.add_argument("journal", metavar="JOURNAL")
     command.set_defaults(run=_timeline)
-    command = commands.add_parser("catalogue", help="operations, quirks, faults, assumptions, ledger of statements; printed from the code")
-    command.add_argument("kind", nargs="?", default="operations", choices=("operations", "quirks", "faults", "assumptions", "ledger"))
+    command = commands.add_parser("catalogue", help="operations, quirks, faults, presets, assumptions, ledger of statements; printed from the code")
+    command.add_argument("kind", nargs="?", default="operations", choices=("operations", "quirks", "faults", "presets", "assumptions", "ledger"))
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--markdown", action="store_true", help="as a Markdown table")
@@ -96,6 +96,7 @@ def _add_serve(commands: Any) -> None:
     command.add_argument("scenario", nargs="?", default="quickstart", metavar="SCENARIO", help="bundled name or file (default: quickstart)")
     command.add_argument("--seed", type=int, metavar="N", help="instead of the scenario's")
     command.add_argument("--start", metavar="INSTANT", help="virtual start, RFC 3339 with offset, instead of the scenario's")
+    command.add_argument("--preset", choices=("ideal", "realistic", "hostile"), help="all quirks and faults at once, instead of the scenario's preset")
     command.add_argument("--journal", type=Path, metavar="PATH", help="keep the journal there")
     _add_listening(command, "the scenario's when it says one, else paced")
     command.set_defaults(run=_serve)
@@ -163,6 +164,10 @@ def _serve(given: argparse.Namespace) -> int:
     scenario = _scenario(given.scenario)
     if scenario is None:
         return USAGE
+    if given.preset:
+        from msgspec.structs import replace
+
+        scenario = replace(scenario, preset=given.preset)
     start = _instant(given.start)
 
     def build(settings: Settings) -> Simulation:

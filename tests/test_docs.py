@@ -43,10 +43,27 @@ def test_the_example_in_the_scenario_page_is_a_sound_scenario(tmp_path: Path) ->
     assert load_scenario(str(tmp_path / "example.yaml")).name == "thursday-maintenance"
 
 
-def test_the_examples_of_the_readme_are_tests_that_pass(tmp_path: Path) -> None:
-    example = re.search(r"```python\n(import pytest.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert example is not None
-    (tmp_path / "test_example.py").write_text(example[1])
+EXAMPLES = [
+    (path.relative_to(ROOT).as_posix(), example)
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for example in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
+    if "def test_" in example
+]
+
+
+def test_the_readme_has_an_example() -> None:
+    assert "README.md" in [file for file, _ in EXAMPLES]
+
+
+@pytest.mark.parametrize(("file", "example"), EXAMPLES, ids=[file for file, _ in EXAMPLES])
+def test_the_examples_in_the_documents_are_tests_that_pass(file: str, example: str, tmp_path: Path) -> None:
+    (tmp_path / "test_example.py").write_text(example)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", ["docs/faults.md"])
+def test_the_faults_in_the_documents_are_sound(file: str) -> None:
+    for example in re.findall(r"```yaml\n(.*?)```", (ROOT / file).read_text(), re.DOTALL):
+        assert load_scenario(f"name: example\nextends: quickstart\n{example}").faults

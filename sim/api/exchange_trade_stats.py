@@ -9,10 +9,11 @@ from sim.api.exchange_messages import trade_stats_message
 from sim.api.handles import handles
 from sim.api.report_filters import TRADE_COLUMNS, conditions_of
 from sim.api.where_clause import predicate, values_of
+from sim.core.assumptions import STATS_BARS, STATS_REQUIRE_PARTICIPANT
 from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
 from sim.core.quirks import CLEARED_FIELDS_LAG
-from sim.core.refusals import InvalidRequest
+from sim.core.refusals import InvalidRequest, PermissionDenied
 from sim.core.statistics import trade_stats
 from sim.core.vocabulary import TradeState
 from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
@@ -28,6 +29,9 @@ def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeSt
     A trade on an edge belongs to the later bar, one at the very end to the last: on a clock that stands still that is where the newest trades are.
     The end of a trade date begins the next date, so there the end is not part of the window.
     """
+    assumptions = exchange.ctx.assumptions
+    if caller.participant is None and assumptions.flag(STATS_REQUIRE_PARTICIPANT):
+        raise PermissionDenied(rule="R11", remedy="send x-participant-id: firms/<firm>/users/<user>; this environment asks for it here too")
     conditions = conditions_of(request.where_clause, request.field_filter)
     named = (request.symbol,) if request.symbol else values_of(conditions, "symbol")
     if named is None or len(named) != 1:
@@ -37,16 +41,17 @@ def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeSt
     instrument = exchange.instruments.require(named[0])
     start, end = _window(exchange, instrument, request)
     between, test = exchange.trading.tape.between, predicate(conditions, TRADE_COLUMNS)
+    bars = max(0, request.bars - 1) if assumptions.text(STATS_BARS) == "edges" else request.bars
     lag = exchange.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
-    whole, bars, starts, ends = trade_stats(filter(test, between(instrument.symbol, start, end)), start, end, request.bars, lag)
+    whole, parts, starts, ends = trade_stats(filter(test, between(instrument.symbol, start, end)), start, end, bars, lag)
     closing = end if request.end_trade_date is None else end - 1
     for trade in filter(test, between(instrument.symbol, end, closing + 1)):
         if trade.state is not TradeState.BUSTED:
-            for part in (whole, *bars[-1:]):
+            for part in (whole, *parts[-1:]):
                 part.take(trade, trade.state is TradeState.CLEARED or not lag)
     return wire.GetTradeStatsResponse(
         stats=trade_stats_message(whole),
-        bars=[trade_stats_message(bar) for bar in bars],
+        bars=[trade_stats_message(bar) for bar in parts],
         bar_start_time=list(starts),
         bar_end_time=list(ends),
     )

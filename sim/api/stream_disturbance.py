@@ -14,6 +14,7 @@ from msgspec import structs
 from sim.api.stream_feed import Desk, Outbox, Stream
 from sim.api.traffic import Close, Effect, Send
 from sim.core.fault_spec import FaultAction
+from sim.core.quirks import STREAM_DUPLICATES
 from sim.core.refusals import Code
 from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer
@@ -39,7 +40,8 @@ class Disturbance:
 
     def apply(self, effects: list[Effect]) -> list[Effect]:
         """Effects as they leave."""
-        if not self._swapped and not self._late and not self._desk.exchange.faults.armed:
+        exchange = self._desk.exchange
+        if not (self._swapped or self._late or exchange.faults.armed or exchange.ctx.quirks.possible(STREAM_DUPLICATES)):
             return effects
         found: list[Effect] = []
         for effect in effects:
@@ -74,12 +76,15 @@ class Disturbance:
         if stream is None:
             # Its end is further down the list.
             return (send,)
-        action = self._desk.exchange.faults.pick("stream", stream.operation, stream.caller.names)
+        exchange = self._desk.exchange
+        sends: tuple[Send, ...] = (send,)
+        action = exchange.faults.pick("stream", stream.operation, stream.caller.names)
         if action is None:
-            return self._timed(send.stream, (send, *self._overtaken(send.stream)), 0)
+            if exchange.ctx.quirks.strikes(STREAM_DUPLICATES):
+                sends = (send, send)
+            return self._timed(send.stream, (*sends, *self._overtaken(send.stream)), 0)
         if action.status or action.effect in ("revoke", "reset"):
             return self._ended(stream, action)
-        sends: tuple[Send, ...] = (send,)
         if action.effect == "drop":
             return ()
         if action.effect == "duplicate":

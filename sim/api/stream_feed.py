@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sim.api.traffic import Close, Effect, Send
+from sim.core.assumptions import Assumption
+from sim.core.context import Context
 from sim.core.events import Event
 from sim.core.exchange import Exchange
 from sim.core.refusals import Code
@@ -25,9 +27,12 @@ _WEB_SOCKET_CODES = {Code.UNAVAILABLE: 1001, Code.INTERNAL: 1011, Code.RESOURCE_
 
 
 class Stream:
-    """One open stream. Kinds of streams add what they need to remember. `session` is the identity that another stream can take (rule S6), if any."""
+    """One open stream. Kinds of streams add what they need to remember. `session` is the identity that another stream can take (rule S6), if any.
 
-    __slots__ = ("caller", "feed", "id", "operation", "rpc", "sent", "session", "since")
+    `moved` is when a frame was last sent, `beat` when the next heartbeat is due.
+    """
+
+    __slots__ = ("beat", "caller", "feed", "id", "moved", "operation", "rpc", "sent", "session", "since")
 
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         self.feed = feed
@@ -38,6 +43,8 @@ class Stream:
         self.id = 0
         self.since: Instant = 0
         self.sent = 0
+        self.moved: Instant = 0
+        self.beat: Instant = 0
 
 
 S = TypeVar("S", bound=Stream)
@@ -47,21 +54,25 @@ K = TypeVar("K")
 class Outbox:
     """Effects in the order in which they leave."""
 
-    __slots__ = ("effects",)
+    __slots__ = ("_ctx", "effects")
 
-    def __init__(self) -> None:
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
         self.effects: list[Effect] = []
 
     def send(self, stream: Stream, frame: bytes) -> None:
         """A frame for one stream."""
         stream.sent += 1
+        stream.moved = self._ctx.now
         self.effects.append(Send(stream.id, frame))
 
     def send_all(self, streams: Iterable[Stream], frame: bytes) -> None:
         """One frame for many streams: the same bytes object goes to each."""
         effects = self.effects
+        now = self._ctx.now
         for stream in streams:
             stream.sent += 1
+            stream.moved = now
             effects.append(Send(stream.id, frame))
 
     def close(self, stream: Stream, code: int, message: str) -> None:
@@ -89,6 +100,10 @@ class Desk:
     def now(self) -> Instant:
         """Virtual now."""
         return self.exchange.ctx.now
+
+    def period(self, assumption: Assumption) -> Span:
+        """A period in force."""
+        return self.exchange.ctx.assumptions.number(assumption)
 
     def schedule(self, after: Span, kind: str) -> int:
         """Set a timer; its seq."""

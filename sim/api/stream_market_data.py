@@ -15,9 +15,11 @@ from sim.api.stream_books import SILENT_STATES, Books, BookStream, heartbeat, sh
 from sim.api.stream_feed import Desk, Feed, Stream
 from sim.api.stream_wire import part
 from sim.api.transcode import BadInput, protobuf_decoder
+from sim.core.assumptions import BIDI_IDLE_TIMEOUT, MARKET_DATA_REFRESH
 from sim.core.events import BookChanged, Event, StateChanged
 from sim.core.refusals import Code, InvalidRequest, Refusal
 from sim.core.vocabulary import InstrumentState
+from sim.kernel.instants import format_span
 from sim.kernel.timers import Timer
 from sim.messages import exchange_v1 as wire
 
@@ -78,7 +80,7 @@ class MarketDataFeed(Feed):
         mine = cast(BookStream, stream)
         self._streams += 1
         if not self._refresh:
-            self._refresh = self.desk.schedule(rules.REFRESH_EVERY, REFRESH_TIMER)
+            self._refresh = self.desk.schedule(self.desk.period(MARKET_DATA_REFRESH), REFRESH_TIMER)
         if mine.started:
             symbols = list(mine.symbols)
             if mine.everything:
@@ -127,7 +129,7 @@ class MarketDataFeed(Feed):
 
     def fire(self, timer: Timer) -> None:
         if timer.seq == self._refresh:
-            self._refresh = self.desk.schedule(rules.REFRESH_EVERY, REFRESH_TIMER)
+            self._refresh = self.desk.schedule(self.desk.period(MARKET_DATA_REFRESH), REFRESH_TIMER)
             trading = self.desk.exchange.trading
             for symbol in self._books.followed():
                 if trading.state(symbol) not in SILENT_STATES:
@@ -137,13 +139,13 @@ class MarketDataFeed(Feed):
 
     def _end_idle(self) -> None:
         """End the streams whose client has been quiet too long; the quietest comes first."""
-        self._idle = 0
+        self._idle, limit = 0, self.desk.period(BIDI_IDLE_TIMEOUT)
         for stream in list(self._quiet.values()):
-            due = stream.heard + rules.IDLE_MAX
+            due = stream.heard + limit
             if due > self.desk.now:
                 self._idle = self.desk.schedule(due - self.desk.now, IDLE_TIMER)
                 return
-            self.desk.end(stream, Code.UNAVAILABLE, "idle timeout: no client frame for an hour")
+            self.desk.end(stream, Code.UNAVAILABLE, f"idle timeout: no client frame for {format_span(limit)}")
 
     # ---- frames of the client
 
@@ -152,7 +154,7 @@ class MarketDataFeed(Feed):
         self._quiet.pop(stream.id, None)
         self._quiet[stream.id] = stream
         if not self._idle:
-            self._idle = self.desk.schedule(rules.IDLE_MAX, IDLE_TIMER)
+            self._idle = self.desk.schedule(self.desk.period(BIDI_IDLE_TIMEOUT), IDLE_TIMER)
 
     def frame(self, stream: Stream, message: bytes) -> None:
         mine = cast(BookStream, stream)

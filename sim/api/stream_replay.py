@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from sim.api.stream_feed import Desk, Feed, Stream, Topics
-from sim.api.stream_rules import BATCH, RESUME_TOKEN_LIFETIME
+from sim.api.stream_rules import BATCH
 from sim.api.stream_wire import nesting
+from sim.core.assumptions import RESUME_TOKEN_TTL
 from sim.core.refusals import InvalidRequest, PermissionDenied
 from sim.core.resume_tokens import Place, ResumeTokens, binding_of
 from sim.kernel.instants import Instant
@@ -86,7 +87,7 @@ class ReplayFeed(Feed, Generic[R]):
         if request.resume_token and request.resume_time is not None:
             raise InvalidRequest("resume_token and resume_time exclude each other", rule="S3", remedy="send one of them")
         if request.resume_token:
-            stream.after = self._tokens.read(request.resume_token, stream.binding, now=self.desk.now, lifetime=RESUME_TOKEN_LIFETIME)
+            stream.after = self._tokens.read(request.resume_token, stream.binding, now=self.desk.now, lifetime=self.desk.period(RESUME_TOKEN_TTL))
             if stream.after.seq > self.place().seq:
                 raise InvalidRequest("invalid resume_token", rule="S3", remedy="the token is from a future that was rewound; start afresh")
         elif request.resume_time is not None:

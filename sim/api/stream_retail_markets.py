@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from sim.api.retail_messages import book_message, lite_message, trade_frame
 from sim.api.stream_books import SILENT_STATES
 from sim.api.stream_feed import Desk
-from sim.api.stream_rules import DEBOUNCE
 from sim.api.stream_sockets import Refused, Socket, SocketFeed, Subscription
 from sim.api.transcode import Dialect, json_encoder
+from sim.core.assumptions import RETAIL_DEBOUNCE
 from sim.core.events import BookChanged, Event, StateChanged, Traded
 from sim.core.vocabulary import InstrumentState, TradeState
 from sim.kernel.timers import Timer
@@ -98,7 +98,7 @@ class MarketsSocketFeed(SocketFeed[Key]):
             late = Key(type, slug, merged=True)
             if late in self._followers:
                 self._late[late] = None
-                self._timer = self._timer or self.desk.schedule(DEBOUNCE, DEBOUNCE_TIMER)
+                self._timer = self._timer or self.desk.schedule(self.desk.period(RETAIL_DEBOUNCE), DEBOUNCE_TIMER)
 
     def _traded(self, event: Traded) -> None:
         key = Key(_TRADE, event.trade.symbol)

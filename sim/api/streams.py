@@ -23,6 +23,7 @@ from sim.api.stream_retail_markets import MarketsSocketFeed
 from sim.api.stream_retail_private import PrivateSocketFeed
 from sim.api.stream_rules import STREAMS_PER_FIRM_MAX
 from sim.api.traffic import Effect
+from sim.core.assumptions import REVOCATION_SCOPE
 from sim.core.events import Event, MaintenanceChanged
 from sim.core.exchange import Exchange
 from sim.core.quirks import SESSION_REVOCATION
@@ -54,7 +55,7 @@ class Hub:
 
     def __init__(self, exchange: Exchange, contract: Contract) -> None:
         self._exchange = exchange
-        self._outbox = Outbox()
+        self._outbox = Outbox(exchange.ctx)
         self._streams: dict[int, Stream] = {}
         self._sessions: dict[tuple[str, str, str], Stream] = {}
         self._pools: dict[str, int] = {}
@@ -79,7 +80,7 @@ class Hub:
         if feed is None:
             raise NotBuilt(admitted.operation.name)
         stream = feed.accept(admitted)
-        stream.session = _session_of(feed, admitted)
+        stream.session = self._session_of(feed, admitted)
         former = self._sessions.get(stream.session) if stream.session is not None else None
         if former is not None and not self._exchange.ctx.quirks.strikes(SESSION_REVOCATION):
             former = None
@@ -214,13 +215,14 @@ class Hub:
         self._heartbeats.leave(stream)
         stream.feed.forget(stream)
 
+    def _session_of(self, feed: Feed, admitted: Admitted) -> tuple[str, str, str] | None:
+        """The identity a stream holds (rule S6): token subject, participant, rpc. None for streams that take no session and lose none.
 
-def _session_of(feed: Feed, admitted: Admitted) -> tuple[str, str, str] | None:
-    """The identity a stream holds (rule S6): token subject, participant, rpc. None for streams that take no session and lose none.
-
-    A balance ledger that is followed without naming a participant counts as its account's.
-    """
-    caller = admitted.caller
-    if not feed.scoped or getattr(admitted.request, "symbols", None):
-        return None
-    return caller.client_id or "", caller.participant or str(getattr(admitted.request, "account", "")), admitted.operation.rpc
+        A balance ledger that is followed without naming a participant counts as its account's.
+        """
+        caller = admitted.caller
+        if not feed.scoped or getattr(admitted.request, "symbols", None):
+            return None
+        by_rpc = self._exchange.ctx.assumptions.text(REVOCATION_SCOPE) == "rpc"
+        participant = caller.participant or str(getattr(admitted.request, "account", ""))
+        return caller.client_id or "", participant, admitted.operation.rpc if by_rpc else ""

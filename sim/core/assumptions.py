@@ -12,13 +12,13 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from sim.kernel.instants import format_span, hours, parse_span, seconds
+from sim.kernel.instants import format_span, hours, minutes, parse_span, seconds
 
 Value: TypeAlias = bool | int | str
 
 
 class Assumption(Struct, frozen=True, kw_only=True):
-    """One choice. `span` marks a default in nanoseconds, written as "60s" outside; `options` lists the words a text value may take."""
+    """One choice. `span` marks a default in nanoseconds, written as "60s" outside; `options` lists the words a text value may take; `least` bounds a number."""
 
     name: str
     default: Value
@@ -26,22 +26,23 @@ class Assumption(Struct, frozen=True, kw_only=True):
     source: str
     options: tuple[str, ...] = ()
     span: bool = False
+    least: int = 0
 
     def parse(self, given: object) -> Value:
         """Value from a scenario or a control call; ValueError says what would have been accepted."""
         if self.span:
-            if isinstance(given, str):
-                return parse_span(given)
+            if isinstance(given, str) and (span := parse_span(given)) >= self.least:
+                return span
         elif isinstance(self.default, bool):
             if isinstance(given, bool):
                 return given
             if isinstance(given, str) and given in ("true", "false"):
                 return given == "true"
         elif isinstance(self.default, int):
-            if isinstance(given, int) and not isinstance(given, bool):
+            if isinstance(given, str) and given.removeprefix("-").isdecimal() and given.isascii() and len(given) < 20:
+                given = int(given)
+            if isinstance(given, int) and not isinstance(given, bool) and given >= self.least:
                 return given
-            if isinstance(given, str) and given.lstrip("-").isdigit():
-                return int(given)
         elif isinstance(given, str) and (not self.options or given in self.options):
             return given
         raise ValueError(f"{self.name} takes {self.accepts()}, not {given!r}")
@@ -49,11 +50,11 @@ class Assumption(Struct, frozen=True, kw_only=True):
     def accepts(self) -> str:
         """What values are accepted, in words."""
         if self.span:
-            return 'a duration such as "60s"'
+            return f'a duration such as "60s"{f", at least {format_span(self.least)}" if self.least else ""}'
         if isinstance(self.default, bool):
             return "true or false"
         if isinstance(self.default, int):
-            return "an integer"
+            return f"an integer from {self.least}"
         return "one of " + ", ".join(self.options) if self.options else "text"
 
     def show(self, value: Value) -> Value:
@@ -263,12 +264,14 @@ MAINTENANCE_HOURS = Assumption(
 FEES_TAKER = Assumption(
     name="fees.taker_theta",
     default=-1,
+    least=-1,
     reason="Taker theta in ten-thousandths (695 is 0.0695) for every date and class; -1 follows the dated schedule, which no endpoint publishes",
     source="rule P13",
 )
 FEES_MAKER = Assumption(
     name="fees.maker_theta",
     default=-1,
+    least=-1,
     reason="Maker rebate theta in ten-thousandths (125 is 0.0125) for every date and class; -1 follows the dated schedule",
     source="rule P13",
 )
@@ -328,6 +331,77 @@ TOKEN_CLIENT_ID_REQUIRED = Assumption(
     default=False,
     reason="The assertion already names the client, and stock private_key_jwt clients leave the client_id field out (RFC 7523); one that is sent must match",
     source="§5.1 item 3",
+)
+
+
+
+# ---- streams
+STREAM_HEARTBEAT = Assumption(
+    name="stream.heartbeat",
+    default=seconds(30),
+    span=True,
+    reason="Every stream gives a sign of life this often; clients call 75 s to 180 s of silence dead. 0s: none, and the edge ends idle streams",
+    source="rule S5, U13",
+)
+IDLE_TIMEOUT = Assumption(
+    name="edge.idle_timeout",
+    default=minutes(10),
+    span=True,
+    least=seconds(1),
+    reason="The load balancer ends a stream on which nothing was sent for so long; with the default heartbeat that never happens",
+    source="§8, rule S13",
+)
+BIDI_IDLE_TIMEOUT = Assumption(
+    name="edge.bidi_idle_timeout",
+    default=hours(1),
+    span=True,
+    least=seconds(1),
+    reason="A bidirectional stream without a client frame ends after so long; keepalive prevents it",
+    source="§8, rule S13",
+)
+MARKET_DATA_REFRESH = Assumption(
+    name="md.refresh",
+    default=seconds(60),
+    span=True,
+    least=seconds(1),
+    reason="Books that did not change are sent again after so long",
+    source="rule S9",
+)
+RETAIL_DEBOUNCE = Assumption(
+    name="retail.debounce",
+    default=250_000_000,
+    span=True,
+    reason="Updates that a WebSocket client allows to be merged are sent so long after the first of them; the period is unpublished",
+    source="rule S16",
+)
+RESUME_TOKEN_TTL = Assumption(
+    name="stream.resume_token_ttl",
+    default=hours(24 * 7),
+    span=True,
+    reason="A resume token older than this starts nothing: executions are kept as long",
+    source="rule S3, U15",
+)
+REVOCATION_SCOPE = Assumption(
+    name="stream.revocation_scope",
+    default="rpc",
+    options=("rpc", "identity"),
+    reason="A subscription takes the session of another of the same identity and rpc; `identity` lets any account-scoped stream take it",
+    source="rule S6, U14",
+)
+
+# ---- reports
+STATS_REQUIRE_PARTICIPANT = Assumption(
+    name="report.stats_requires_participant",
+    default=False,
+    reason="Trade statistics need no x-participant-id, yet some environments answer code 7 without it",
+    source="§4.3, rule R11",
+)
+STATS_BARS = Assumption(
+    name="report.bars",
+    default="slices",
+    options=("slices", "edges"),
+    reason="`bars` is the number of equal slices; the document's own example (6 bars over 14 days give 2.8-day buckets) counts their edges",
+    source="§4.3, design §3 (b)",
 )
 
 

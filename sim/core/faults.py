@@ -124,7 +124,8 @@ class Faults:
                 fault.spec.match, operation, caller, symbols
             ):
                 fault.seen += 1
-                if chosen is None and self._strikes(fault):
+                # Each draws every time: whether another struck first must not shift its luck.
+                if self._strikes(fault) and chosen is None:
                     fault.struck += 1
                     chosen = fault.action
                     if fault.struck == fault.spec.times:

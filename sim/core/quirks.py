@@ -64,6 +64,9 @@ CLEARED_FIELDS_LAG = Quirk(
 CAMEL_CASE_QUERY_IGNORED = Quirk(
     name="camel_case_query_ignored", spec="0", summary="On the retail API a camelCase query parameter is silently ignored", default=ALWAYS
 )
+STREAM_DUPLICATES = Quirk(
+    name="stream_duplicates", spec="6.2", summary="Delivery is at least once: a stream message is sent twice, so consumers dedupe", default=NEVER
+)
 WEBHOOK_DUPLICATES = Quirk(
     name="webhook_duplicates", spec="6.1", summary="Delivery is at least once: an event is delivered twice under the same event_id", default=NEVER
 )
@@ -103,6 +106,10 @@ class Quirks:
         self._entropy = entropy
         self._catalogue = catalogue()
         self._odds = {name: quirk.default for name, quirk in self._catalogue.items()}
+
+    def possible(self, quirk: Quirk) -> bool:
+        """Whether the quirk can show at all."""
+        return self._odds[quirk.name].numerator > 0
 
     def strikes(self, quirk: Quirk) -> bool:
         """Whether the quirk shows this time. Certain outcomes draw nothing."""

@@ -15,6 +15,8 @@ from sim.api.traffic import Outcome
 from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
+from sim.core.presets import PRESETS
+from sim.core.presets import apply as apply_preset
 from sim.core.quantities import CASH_SCALE, CENT, NotADecimal, cash_text, decimal_text, scaled
 from sim.core.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound
 from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, OrderType, Side
@@ -220,6 +222,15 @@ def remove_fault(sim: Simulation, name: str) -> Answer:
     return {}
 
 
+def set_preset(sim: Simulation, name: object) -> Answer:
+    """Put the whole exchange into a mood: every quirk, and the preset's faults in the place of another preset's. Faults added by hand stay."""
+    preset = PRESETS.get(name) if isinstance(name, str) else None
+    if preset is None:
+        raise NotFound(f"there is no preset {name!r}", rule="control", remedy="one of " + ", ".join(PRESETS))
+    apply_preset(preset, sim.exchange.ctx.quirks, sim.exchange.faults)
+    return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
+
+
 def set_quirk(sim: Simulation, name: str, value: object) -> Answer:
     """Change the odds of a quirk."""
     quirks = sim.exchange.ctx.quirks
@@ -286,6 +297,7 @@ ACTIONS: dict[str, Action] = {
     "fault.add": lambda sim, subject, body, outcome: add_fault(sim, entry_of(FaultEntry, body)),
     "fault.remove": lambda sim, subject, body, outcome: remove_fault(sim, subject),
     "quirk.set": lambda sim, subject, body, outcome: set_quirk(sim, subject, _value(body)),
+    "preset.set": lambda sim, subject, body, outcome: set_preset(sim, body.get("name")),
     "assumption.set": lambda sim, subject, body, outcome: set_assumption(sim, subject, _value(body)),
     "webhook.redeliver": lambda sim, subject, body, outcome: {"redelivered": sim.exchange.webhooks.redeliver(subject)},
     "stream.close": lambda sim, subject, body, outcome: _close_stream(sim, subject, outcome),

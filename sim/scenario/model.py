@@ -25,7 +25,7 @@ from sim.scenario.entries import (
     OrderEntry,
 )
 from sim.scenario.shapes import BOOLEAN, CHANCE, INSTANT, INTEGER, Text, Words, record
-from sim.scenario.steps import FaultEntry, Step
+from sim.scenario.steps import PRESET, FaultEntry, Step
 
 DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the bundled quickstart's
 DEFAULT_SEED = 7
@@ -85,6 +85,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     extends: Annotated[str, "a bundled scenario, or a file beside this one"] = ""
     clock: Annotated[Clock, "virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
+    preset: Annotated[str, PRESET, "a mood of all quirks and faults, which those given here come on top of"] = ""
     quirks: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"] = field(default_factory=dict)
     assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = field(default_factory=dict)
     faults: Annotated[tuple[FaultEntry, ...], "faults that are there from the start"] = ()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from sim.core import presets
 from sim.core.commands import PlaceOrder
 from sim.core.exchange import Exchange
 from sim.core.quantities import scaled, scaled_down
@@ -24,6 +25,8 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     """Make a bare exchange the world of a scenario. Draws no randomness but identifiers."""
     for name, value in scenario.assumptions.items():
         exchange.ctx.assumptions.change(name, value)
+    if scenario.preset:
+        presets.apply(presets.PRESETS[scenario.preset], exchange.ctx.quirks, exchange.faults)
     for name, odds in scenario.quirks.items():
         exchange.ctx.quirks.change(name, odds)
     for name, limit in scenario.limits.items():

@@ -104,6 +104,8 @@ class Script:
             actions.add_fault(sim, step.fault)
         if step.clear_fault:
             actions.remove_fault(sim, step.clear_fault)
+        if step.preset:
+            actions.set_preset(sim, step.preset)
         for name, odds in step.quirk.items():
             actions.set_quirk(sim, name, odds)
         for name, value in step.assumption.items():

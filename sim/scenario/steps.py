@@ -9,6 +9,7 @@ from msgspec.structs import force_setattr
 
 from sim.core.fault_spec import FaultSpec
 from sim.core.kyc_outcomes import DECISIONS
+from sim.core.presets import PRESETS
 from sim.core.vocabulary import InstrumentState, OrderState
 from sim.kernel.instants import Instant, Span
 from sim.scenario.entries import STATES, OrderEntry
@@ -36,6 +37,7 @@ ORDER_STATES = members(OrderState, "ORDER_STATE_")
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 
 DECISION_WORDS = Words({word: word for word in DECISIONS})
+PRESET = Words({name: name for name in PRESETS})
 PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
 class CancelStep(Struct, frozen=True, kw_only=True):
     """Take orders out: one by the client order id it was placed under, or all of a participant."""
@@ -241,6 +243,7 @@ class Step(Struct, frozen=True, kw_only=True):
     kyc: KycStep | None = None
     fault: FaultEntry | None = None
     clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
+    preset: Annotated[str, PRESET, "a mood of all quirks and faults"] = ""
     quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = field(default_factory=dict)
     assumption: Annotated[dict[str, str], "value by assumption"] = field(default_factory=dict)
     advance: Annotated[Span | None, SPAN, "let so much time pass"] = None

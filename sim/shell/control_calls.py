@@ -156,7 +156,7 @@ async def read_state(host: Host, call: Call) -> object:
 async def read_catalogue(host: Host, call: Call) -> object:
     from sim.catalogues import rows
 
-    return {kind: rows(kind, host.simulation) for kind in ("operations", "quirks", "faults", "assumptions")}
+    return {kind: rows(kind, host.simulation) for kind in ("operations", "quirks", "faults", "presets", "assumptions")}
 
 
 async def read_catalogue_of(host: Host, call: Call) -> object:
@@ -247,6 +247,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/faults", "faults in force", lambda host, call: read_state(host, call._replace(path={"what": "faults"}))),
     Route("POST", "/faults", "inject a fault: an entry of a scenario's `faults`", _act("fault.add"), None),
     Route("DELETE", "/faults/{id}", "remove a fault", _act("fault.remove", "id")),
+    Route("PUT", "/preset", "all quirks and faults at once: ideal, realistic, hostile", _act("preset.set"), ("name",)),
     Route("PUT", "/quirks/{name}", "odds of a quirk: always, never or a fraction", _act("quirk.set", "name"), ("value",)),
     Route("PUT", "/assumptions/{name}", "value of an assumption", _act("assumption.set", "name"), ("value",)),
     Route("POST", "/instruments", "list an instrument: an entry of a scenario's `world.instruments`", _act("instrument.create"), None),

@@ -295,3 +295,11 @@ def test_statistics_take_the_symbol_and_more_from_a_where_clause(exchange: Excha
     assert found is not None and (found.total_trade_count, found.first) == (1, 55)
     with pytest.raises(NotFound):
         stats(exchange, symbol="no-such")
+
+
+@pytest.mark.parametrize(("reading", "widths"), [("slices", 6), ("edges", 5)])
+def test_how_many_buckets_some_bars_make_is_an_assumption(exchange: Exchange, reading: str, widths: int) -> None:
+    exchange.ctx.assumptions.change("report.bars", reading)
+    found = stats(exchange, symbol=WHOLE, start_time=NOW, end_time=NOW + days(14), bars=6)
+    assert len(found.bars) == widths
+    assert found.bar_end_time[0] - found.bar_start_time[0] == days(14) // widths

@@ -21,8 +21,9 @@ from stream_clients import (
 )
 
 from sim import Simulation, load_scenario
-from sim.api.stream_rules import HEARTBEAT_EVERY
+from sim.core.assumptions import STREAM_HEARTBEAT
 from sim.core.instruments import Instrument
+from sim.core.refusals import Refusal
 from sim.kernel.instants import format_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, Stream, connect
@@ -154,7 +155,7 @@ def test_a_stream_opened_between_two_rounds_keeps_its_own_rhythm(world: Connecti
 def test_without_streams_nothing_ticks(world: Connection, instrument: Instrument) -> None:
     before = world.simulation.next_due()
     stream, market, bidirectional = orders(world), books(world), rpc_trader(world).stream(BIDIRECTIONAL)
-    assert world.simulation.next_due() == world.simulation.now + HEARTBEAT_EVERY
+    assert world.simulation.next_due() == world.simulation.now + STREAM_HEARTBEAT.default
     for opened in (stream, market, bidirectional):
         opened.close()
     assert world.simulation.next_due() == before
@@ -162,6 +163,45 @@ def test_without_streams_nothing_ticks(world: Connection, instrument: Instrument
 
 
 # ---- ends
+
+
+@pytest.mark.spec("S8-5")
+def test_the_edge_ends_a_stream_on_which_nothing_was_sent_for_ten_minutes(world: Connection, instrument: Instrument) -> None:
+    world.simulation.control("assumption.set", "stream.heartbeat", {"value": "0s"})
+    quiet, busy = orders(world), books(world)
+    for _ in range(3):
+        world.advance("4m")
+        place(world, instrument, "buy", 30, user=1)
+    assert quiet.end == (14, "idle timeout: nothing was sent for 10m")
+    assert busy.end is None
+    world.advance("10m")
+    assert busy.end is None  # its books are sent again every minute
+
+
+@pytest.mark.parametrize(("scope", "lost"), [("rpc", False), ("identity", True)])
+def test_which_subscriptions_take_a_session_is_an_assumption(world: Connection, instrument: Instrument, scope: str, lost: bool) -> None:
+    world.simulation.control("assumption.set", "stream.revocation_scope", {"value": scope})
+    first = orders(world)
+    position_changes(world)
+    assert (first.end == (13, "Subscription manager revoked session")) is lost
+
+
+@pytest.mark.spec("S6.2-6")
+@pytest.mark.parametrize(("odds", "times"), [("always", 2), ("never", 1)])
+def test_delivery_at_least_once_is_a_quirk(world: Connection, instrument: Instrument, odds: str, times: int) -> None:
+    stream = orders(world)
+    stream.take()
+    world.simulation.control("quirk.set", "stream_duplicates", {"value": odds})
+    place(world, instrument, "buy", 30)
+    frames = stream.take()
+    assert len(frames) == times
+    assert all(frame == frames[0] for frame in frames)
+
+
+@pytest.mark.parametrize(("name", "value"), [("stream.heartbeat", "-1s"), ("md.refresh", "0s"), ("webhook.attempts", "-2"), ("fees.taker_theta", "-2")])
+def test_a_value_below_what_makes_sense_is_refused(world: Connection, name: str, value: str) -> None:
+    with pytest.raises(Refusal, match=f"{name} takes"):
+        world.simulation.control("assumption.set", name, {"value": value})
 
 
 def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(world: Connection, instrument: Instrument) -> None:

@@ -104,6 +104,17 @@ def test_the_first_fault_that_strikes_acts_and_all_that_match_count() -> None:
     assert [(fault.seen, fault.struck) for fault in faults.all()] == [(3, 1), (3, 2)]
 
 
+def test_a_fault_that_strikes_first_does_not_shift_the_luck_of_the_next() -> None:
+    first, second = ({"match": {"probability": "1/2"}, "act": {"status": status}} for status in (500, 501))
+    _, both = make(first, second)
+    seen = [action.fault if (action := both.pick("exchange", "X.Y")) else "" for _ in range(60)]
+    alone = Faults(Context(seed=7, now=START))
+    alone.add(fault_from(second), "f2")
+    lucky = strikes(alone, 60)
+    assert [number for number in lucky if seen[number - 1] != "f1"] == [number for number, fault in enumerate(seen, 1) if fault == "f2"]
+    assert 0 < seen.count("f2") < len(lucky)
+
+
 def test_a_fault_ends_with_its_ttl_its_window_or_by_hand() -> None:
     ctx, faults = make({"act": {"status": 500}, "ttl": "10s"}, {"match": {"until": "+20s"}, "act": {"status": 501}}, {"act": {"status": 502}})
     seen = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import socket
 import urllib.error
@@ -13,9 +14,10 @@ import pytest
 from polymarket_us import PolymarketUS
 from polymarket_us.auth import create_auth_headers
 from test_tester_tools import bearer
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import connect as connect_web_socket
 from websockets.exceptions import ConnectionClosedError
 
+from sim import Simulation, load_scenario
 from sim.api.transcode import protobuf_decoder, protobuf_encoder
 from sim.core.fault_spec import CALLS, KINDS
 from sim.messages.exchange_v1 import (
@@ -24,6 +26,7 @@ from sim.messages.exchange_v1 import (
     GetOrderBookRequest,
     InsertOrderRequest,
 )
+from sim.testing.client import connect
 from sim.testing.served import ControlError
 
 # §7.1: at once, then waits of 1, 2, 4 and 8 seconds, at most 5 attempts. 429 waits for Retry-After instead.
@@ -314,7 +317,7 @@ def test_a_stream_ends_with_the_code_and_frames_that_waited_come_first(exchange,
 async def test_a_web_socket_is_reset_without_a_close_frame(exchange):
     key = exchange.api_keys[0]
     headers = create_auth_headers(key["key_id"], key["secret_key"], "GET", "/v1/ws/markets")
-    async with connect(f"{exchange.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers) as opened:
+    async with connect_web_socket(f"{exchange.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers) as opened:
         exchange.fault("MarketsStream", plane="stream", reset=True)
         request = {"requestId": "1", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA", "marketSlugs": whole(exchange)[:1]}
         await opened.send(json.dumps({"subscribe": request}))
@@ -409,3 +412,39 @@ def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
                 assert (refused.status, "can happen on" in str(refused)) == (400, True)
                 possible = False
             assert possible is (plane in rows[kind.name]), (kind.name, plane)
+
+
+# ---- presets
+
+
+def test_a_hostile_exchange_fails_often_in_many_ways_and_a_patient_client_gets_through(exchange):
+    exchange.control("PUT", "/preset", {"name": "hostile"})
+    exchange.control("DELETE", "/faults/hostile.gateway.hang")
+    seen = {}
+    for _ in range(120):
+        try:
+            status = book(exchange, timeout=5)[0]
+        except (OSError, http.client.HTTPException) as broken:
+            status = type(broken).__name__
+        seen[status] = seen.get(status, 0) + 1
+        exchange.clock.advance("1s")
+    assert 60 < seen[200] < 110
+    assert len(seen) >= 5
+    exchange.control("PUT", "/preset", {"name": "ideal"})
+    assert exchange.control("GET", "/faults")["faults"] == []
+    assert {book(exchange)[0] for _ in range(10)} == {200}
+    assert {row["quirk"]: row["value"] for row in exchange.control("GET", "/catalogue/quirks")["quirks"]}["session_revocation"] == "never"
+
+
+def test_a_preset_leaves_faults_of_the_tester_and_their_luck_alone():
+    def struck(preset):
+        world = connect(Simulation(load_scenario("quickstart")))
+        world.simulation.control("fault.add", "", {"match": {"operation": "ListLeagues", "probability": "1/3"}, "act": {"status": 418}})
+        if preset:
+            world.simulation.control("preset.set", "", {"name": preset})
+        for _ in range(60):
+            world.gateway.get("/v2/leagues")
+        (fault,) = [fault for fault in world.simulation.exchange.faults.all() if fault.id == "f1"]
+        return fault.struck
+
+    assert struck("") == struck("realistic") == struck("hostile")
