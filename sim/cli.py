@@ -8,17 +8,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sim.scenario.document import ScenarioError
     from sim.scenario.model import Scenario
     from sim.settings import Settings
     from sim.simulation import Simulation
 
 FAILED, USAGE, COULD_NOT_LISTEN, INTERRUPTED = 1, 2, 4, 130
 DEFAULT_BASE, LAST_BASE = 18080, 65529
+PRESETS = ("ideal", "realistic", "hostile")
 _BEGAN = time.perf_counter()
 
 
@@ -58,6 +60,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.add_argument("--seeds", default="", metavar="A..B", help="run each scenario with every seed of the range")
     command.add_argument("--jobs", type=int, default=1, metavar="N", help="processes at once (default 1)")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter; of a matrix only what agrees with it runs")
+    command.add_argument("--preset", choices=PRESETS, default="", help="all quirks and faults at once, instead of the scenario's preset")
+    command.add_argument("--junit", default="", metavar="FILE", help="write JUnit XML: a suite per run, a case per step")
+    command.add_argument("--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes")
+    command.add_argument("--resume", action="store_true", help="skip the runs that stand in --results")
+    command.add_argument("--keep", default="", metavar="DIR", help="keep the journals of runs that fail")
     command.set_defaults(run=_run)
     command = commands.add_parser("check", help="validate scenario files; errors as file:line:column: message")
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
@@ -96,7 +104,8 @@ def _add_serve(commands: Any) -> None:
     command.add_argument("scenario", nargs="?", default="quickstart", metavar="SCENARIO", help="bundled name or file (default: quickstart)")
     command.add_argument("--seed", type=int, metavar="N", help="instead of the scenario's")
     command.add_argument("--start", metavar="INSTANT", help="virtual start, RFC 3339 with offset, instead of the scenario's")
-    command.add_argument("--preset", choices=("ideal", "realistic", "hostile"), help="all quirks and faults at once, instead of the scenario's preset")
+    command.add_argument("--preset", choices=PRESETS, help="all quirks and faults at once, instead of the scenario's preset")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter of the scenario")
     command.add_argument("--journal", type=Path, metavar="PATH", help="keep the journal there")
     _add_listening(command, "the scenario's when it says one, else paced")
     command.set_defaults(run=_serve)
@@ -131,17 +140,28 @@ def _add_listening(command: argparse.ArgumentParser, default_clock: str) -> None
     command.add_argument("--log-format", choices=("text", "json"), default="text")
 
 
-def _scenario(name: str) -> Scenario | None:
+def _scenario(name: str, params: Mapping[str, str] | None = None) -> Scenario | None:
     """A scenario, or None after saying what is wrong with it."""
     from sim.scenario.document import ScenarioError
     from sim.scenario.load import load_scenario
 
     try:
-        return load_scenario(name)
+        return load_scenario(name, params)
     except ScenarioError as error:
-        for problem in error.problems:
-            print(problem, file=sys.stderr)
+        _wrong(error)
         return None
+
+
+def _params(given: Sequence[str]) -> dict[str, str]:
+    if any("=" not in text for text in given):
+        raise SystemExit(_usage("--param is name=value"))
+    return dict(text.split("=", 1) for text in given)
+
+
+def _wrong(error: ScenarioError) -> int:
+    for problem in error.problems:
+        print(problem, file=sys.stderr)
+    return USAGE
 
 
 def _instant(text: str | None) -> int | None:
@@ -161,7 +181,7 @@ def _usage(message: str) -> int:
 
 
 def _serve(given: argparse.Namespace) -> int:
-    scenario = _scenario(given.scenario)
+    scenario = _scenario(given.scenario, _params(given.param))
     if scenario is None:
         return USAGE
     if given.preset:
@@ -231,25 +251,49 @@ def _demo(given: argparse.Namespace) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from sim.scenario.campaign import run_all
+    from sim.scenario.campaign import Wanted, run_all
+    from sim.scenario.document import ScenarioError
 
     first, dots, last = given.seeds.partition("..")
     if given.seeds and not (first.isdecimal() and (not dots or last.isdecimal())):
         return _usage(f"--seeds is a number or a range such as 1..20, not {given.seeds!r}")
-    seeds = range(int(first), int(last or first) + 1) if given.seeds else None
-    if any(_scenario(name) is None for name in given.scenarios):
+    if given.resume and not given.results:
+        return _usage("--resume needs --results FILE, which holds what is done")
+    params = _params(given.param)
+    if any(_scenario(name, params) is None for name in given.scenarios):
         return USAGE
-    return 0 if run_all(given.scenarios, seeds, given.jobs, sys.stdout) else FAILED
+    wanted = Wanted(
+        scenarios=given.scenarios,
+        seeds=range(int(first), int(last or first) + 1) if given.seeds else None,
+        jobs=given.jobs,
+        params=params,
+        preset=given.preset,
+        results=given.results,
+        resume=given.resume,
+        junit=given.junit,
+        keep=given.keep,
+    )
+    try:
+        return 0 if run_all(wanted, sys.stdout, sys.stderr) else FAILED
+    except ScenarioError as error:  # a value of a matrix that does not fit where it stands
+        return _wrong(error)
+    except OSError as error:
+        return _usage(f"{error.filename}: {error.strerror}")
 
 
 def _check(given: argparse.Namespace) -> int:
-    sound = True
+    from sim.scenario.document import ScenarioError
+    from sim.scenario.load import load_scenario, scenario_variants
+
+    code = 0
     for name in given.scenarios:
-        scenario = _scenario(name)
-        sound = sound and scenario is not None
-        if scenario is not None:
-            print(f"{name}: fine, {len(scenario.steps)} steps")
-    return 0 if sound else USAGE
+        try:
+            found = [load_scenario(name, params) for params in scenario_variants(name)]
+            runs = f", {len(found)} combinations" if len(found) > 1 else ""
+            print(f"{name}: fine, {len(found[0].steps)} steps{runs}")
+        except ScenarioError as error:
+            code = _wrong(error)
+    return code
 
 
 def _replay(given: argparse.Namespace) -> int:

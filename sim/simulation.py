@@ -48,7 +48,7 @@ from sim.kernel.instants import Instant, Span, format_instant
 from sim.kernel.journal import Header, Journal, read_line
 from sim.scenario.actions import act
 from sim.scenario.populate import populate
-from sim.scenario.script import Script, StepResult
+from sim.scenario.script import Script, ScriptState
 from sim.scenario.world import World, build_world
 from sim.settings import Settings
 from sim.snapshots import Moment, Snapshots
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from sim.scenario.model import Scenario
 
 
-_read_state = msgpack.Decoder(tuple[State, list[StepResult]]).decode
+_read_state = msgpack.Decoder(tuple[State, ScriptState]).decode
 
 
 class _Out(Struct, omit_defaults=True):
@@ -222,6 +222,8 @@ class Simulation:
         ctx.elapsed = 0
         at = ctx.now
         self._dispatch(given, outcome)
+        if self.script.waits and isinstance(given, RestCall | RpcCall):
+            self.script.heard_call(self.log.last(outcome.seq), outcome)
         events = self._settle(outcome)
         sealed, aside = without_nonce(given)
         self.journal.append(at, self._encode(sealed), self._encode(self._out(outcome, events)), aside, ctx.now)
@@ -238,7 +240,7 @@ class Simulation:
             case Advanced():
                 self._advance(given.to, outcome)
             case StreamOpened():
-                self._open(given, outcome)
+                self.open_stream(given, outcome)
             case StreamFrame():
                 outcome.effects += self.hub.frame(given.stream, given.message)
             case StreamHungUp():
@@ -255,10 +257,11 @@ class Simulation:
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
             if not (self.exchange.fire(timer) or self.hub.fire(timer, outcome.effects) or self.script.fire(timer, outcome)):
                 raise AssertionError(f"nobody owns the timer {timer.kind}")
-            self._publish(outcome)
+            self.publish(outcome)
         ctx.now = max(ctx.now, to)
 
-    def _open(self, given: StreamOpened, outcome: Outcome) -> None:
+    def open_stream(self, given: StreamOpened, outcome: Outcome) -> None:
+        """Begin a stream as part of the input under way: its id and first frames, or the reply that refuses it."""
         admitted = self.pipeline.open(given)
         if isinstance(admitted, Reply):
             outcome.reply = admitted
@@ -276,21 +279,24 @@ class Simulation:
         except Refusal as refusal:
             return refusal
 
-    def _publish(self, outcome: Outcome) -> None:
-        """Tell streams what has happened up to now, with the instant at which it happened."""
+    def publish(self, outcome: Outcome) -> None:
+        """Tell streams what has happened up to now, with the instant at which it happened, and the script, which may do something about it."""
         exchange = self.exchange
         exchange.flush()
-        unsent = exchange.ctx.events[exchange.published :]
-        if unsent:
+        while unsent := exchange.ctx.events[exchange.published :]:
             exchange.published = len(exchange.ctx.events)
             outcome.effects += self.hub.publish(unsent)
+            if self.script.waits:
+                self.script.hear(unsent, outcome)
+                exchange.flush()
 
     def _settle(self, outcome: Outcome) -> list[Any]:
-        self._publish(outcome)
+        self.publish(outcome)
         for attempt in self.exchange.webhooks.take_attempts():
             outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret, attempt.timeout))
         for registration in self.exchange.webhooks.take_settled():
             outcome.effects.append(Resolve(registration.id, self.pipeline.complete("exchange", webhook_registration(registration))))
+        self.script.absorb(outcome)
         return [_journal_form(event) for event in self.exchange.take_events()]
 
     def _out(self, outcome: Outcome, events: list[Any]) -> _Out:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.scenario.document import read_text
 from sim.scenario.load import load_scenario
+from sim.scenario.report import run_scenario
 
 ROOT = Path(__file__).parent.parent
 _spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
@@ -34,13 +34,15 @@ def test_links_between_documents_lead_somewhere(file: str) -> None:
             assert ((ROOT / file).parent / target).exists(), f"{file} links to {target}"
 
 
-def test_the_example_in_the_scenario_page_is_a_sound_scenario(tmp_path: Path) -> None:
+def test_the_examples_in_the_scenario_page_are_sound_and_hold(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "scenarios.md").read_text()
-    example = re.search(r"```yaml\n(.*?)```", text, re.DOTALL)
-    assert example is not None
-    assert read_text(example[1], "example") is not None
-    (tmp_path / "example.yaml").write_text(example[1])
-    assert load_scenario(str(tmp_path / "example.yaml")).name == "thursday-maintenance"
+    names = []
+    for number, example in enumerate(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)):
+        (tmp_path / f"{number}.yaml").write_text(example)
+        report = run_scenario(load_scenario(str(tmp_path / f"{number}.yaml")))
+        assert report.ok, "\n".join(report.lines())
+        names.append(report.scenario)
+    assert names == ["thursday-maintenance", "an-outage-at-the-worst-moment"]
 
 
 EXAMPLES = [

@@ -9,7 +9,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.replay import replay
-from sim.scenario.script import run_scenario
+from sim.scenario.report import run_scenario
 
 FILES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
 

@@ -52,17 +52,25 @@ def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
             yield f"header {name} is {sent.get(name.lower())!r}, not {value!r}"
 
 
-def differences(wanted: Any, found: Any, where: str) -> Iterator[str]:
-    """How `found` fails to hold `wanted`: mappings match by their keys, lists item by item, numbers by value, whatever their JSON form."""
+def differences(wanted: Any, found: Any, where: str, *, among: bool = False) -> Iterator[str]:
+    """How `found` fails to hold `wanted`: mappings match by their keys, numbers by value, whatever their JSON form.
+
+    Lists match item by item; with `among`, each wanted item must be found somewhere in the list.
+    """
     if isinstance(wanted, dict):
         if not isinstance(found, dict):
             yield f"{where} is {_short(found)}, not a mapping"
             return
         for key, value in wanted.items():
             if key in found:
-                yield from differences(value, found[key], f"{where}.{key}")
+                yield from differences(value, found[key], f"{where}.{key}", among=among)
             elif value is not None:
                 yield f"{where} has no {key}"
+    elif among and isinstance(wanted, list | tuple) and isinstance(found, list):
+        for index, one in enumerate(wanted):
+            tried = [list(differences(one, other, f"{where}[{at}]", among=True)) for at, other in enumerate(found)]
+            if all(tried):
+                yield from min(tried, key=len, default=[f"{where} is empty, without item {index + 1}"])
     elif isinstance(wanted, list | tuple):
         if not isinstance(found, list) or len(found) != len(wanted):
             yield f"{where} is {_short(found)}, not a list of {len(wanted)}"

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping as Values
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from sim import resources
 from sim.core import assumptions, quirks
 from sim.core.rate_limits import LIMITS
-from sim.scenario.document import Mapping, Node, Position, Problem, Scalar, ScenarioError, problem, read_file, read_text, refuse, tree_of, value_of
+from sim.scenario.document import (
+    Mapping,
+    Node,
+    Position,
+    Problem,
+    Scalar,
+    ScenarioError,
+    Sequence,
+    problem,
+    read_file,
+    read_text,
+    refuse,
+    tree_of,
+    value_of,
+)
+from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
@@ -32,24 +50,41 @@ _KEYS = {
 }
 
 
-def load_scenario(what: str) -> Scenario:
-    """A scenario by bundled name, file path, or as YAML text. ScenarioError lists everything that is wrong, with line and column."""
+def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario:
+    """A scenario by bundled name, file path, or as YAML text. `params` gives values to its parameters; of a matrix the first values count unless given.
+
+    ScenarioError lists everything that is wrong, with line and column.
+    """
+    if not params and "\n" not in what:
+        bundled = resources.path("scenarios", f"{what}.yaml")
+        if not Path(what).suffix and not Path(what).exists() and bundled.is_file():
+            return _bundled(str(bundled))
+    return _resolved(_chain(*_opened(what), 0), params or {})
+
+
+def scenario_variants(what: str) -> list[dict[str, str]]:
+    """Every combination of a scenario's matrix, as parameters for `load_scenario`."""
+    return variants(_opened(what)[0])
+
+
+def _opened(what: str) -> tuple[Node, Path]:
+    """Tree of a scenario and the folder its neighbours are in."""
     if "\n" in what:
-        return _resolved(read_text(what, "text"), Path.cwd())
+        return read_text(what, "text"), Path.cwd()
     path = Path(what)
     bundled = resources.path("scenarios", f"{what}.yaml")
-    if not path.suffix and not path.exists() and bundled.is_file():
-        return _bundled(str(bundled))
     if not path.suffix and not path.exists():
-        names = sorted(file.stem for file in bundled.parent.glob("*.yaml"))
-        near = nearest(what, names)
-        raise refuse(Position(what, 1, 1), f"no scenario is called that: bundled are {', '.join(names)}" + (f"; did you mean {near}?" if near else ""))
-    return _resolved(read_file(path), path.parent)
+        if not bundled.is_file():
+            names = sorted(file.stem for file in bundled.parent.glob("*.yaml"))
+            near = nearest(what, names)
+            raise refuse(Position(what, 1, 1), f"no scenario is called that: bundled are {', '.join(names)}" + (f"; did you mean {near}?" if near else ""))
+        path = bundled
+    return read_file(path), path.parent
 
 
 @lru_cache(maxsize=64)
 def _bundled(path: str) -> Scenario:
-    return _resolved(read_file(Path(path)), Path(path).parent)
+    return _resolved(_chain(read_file(Path(path)), Path(path).parent, 0), {})
 
 
 def scenario_from_source(source: bytes) -> Scenario:
@@ -57,36 +92,52 @@ def scenario_from_source(source: bytes) -> Scenario:
     return _read(read_text(source, "journal"))
 
 
-def _resolved(node: Node, folder: Path) -> Scenario:
-    own = _read(node)
-    if not own.extends:
-        _check(own, node)
-        return own
-    merged = _merge(_base(node, folder, 0), value_of(node))
-    merged.pop("extends", None)
-    scenario = _read(tree_of(merged, _file_of(node)))
-    _check(scenario, node)
+def _resolved(chain: list[Node], given: Values[str, str]) -> Scenario:
+    """The scenario at the end of a chain of files, each on top of the ones before it."""
+    known: dict[str, str] = {}
+    for node in chain:
+        known |= parameters(node)
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise refuse(chain[-1].at, f"there is no parameter {unknown[0]!r}" + (f": it has {', '.join(known)}" if known else ""))
+    filled = [expanded(node, {**known, **given}) for node in chain]
+    own = filled[-1]
+    for node in filled:  # each for itself, so that a problem is told where it stands
+        scenario = _read(node)
+    if len(chain) > 1:
+        merged: dict[str, Any] = {}
+        for node in filled:
+            merged = _merge(merged, value_of(node))
+        merged.pop("extends", None)
+        scenario = _read(tree_of(merged, _file_of(own)))
+    if given:
+        scenario = replace(scenario, params={**scenario.params, **given})
+    _check(scenario, own)
     return scenario
 
 
-def _base(node: Node, folder: Path, depth: int) -> dict[str, Any]:
-    """Everything a scenario extends, as plain values."""
-    assert isinstance(node, Mapping)
-    at = node.items["extends"]
-    assert isinstance(at, Scalar)
+def _chain(node: Node, folder: Path, depth: int) -> list[Node]:
+    """Everything a scenario extends, in order, and itself."""
+    at = node.items.get("extends") if isinstance(node, Mapping) else None
+    if at is None:
+        return [node]
     if depth >= EXTENDS_MAX:
         raise refuse(at.at, f"extends more than {EXTENDS_MAX} files deep: do they extend each other?")
+    found: list[Node] = []
+    for one in at.items if isinstance(at, Sequence) else [at]:
+        if not isinstance(one, Scalar):
+            raise refuse(one.at, "extends names a bundled scenario or a file, or a list of them")
+        path = _parent(one, folder)
+        found += _chain(read_file(path), path.parent, depth + 1)
+    return [*found, node]
+
+
+def _parent(at: Scalar, folder: Path) -> Path:
     neighbour = folder / at.text if Path(at.text).suffix else folder / f"{at.text}.yaml"
-    bundled = resources.path("scenarios", f"{at.text}.yaml")
-    path = neighbour if neighbour.is_file() else bundled
+    path = neighbour if neighbour.is_file() else resources.path("scenarios", f"{at.text}.yaml")
     if not path.is_file():
         raise refuse(at.at, f"there is no scenario {at.text!r}, neither bundled nor beside this file")
-    parent = read_file(path)
-    found: dict[str, Any] = value_of(parent)
-    if isinstance(parent, Mapping) and "extends" in parent.items:
-        found = _merge(_base(parent, path.parent, depth + 1), found)
-        found.pop("extends", None)
-    return found
+    return path
 
 
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

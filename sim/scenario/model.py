@@ -24,7 +24,7 @@ from sim.scenario.entries import (
     InstrumentEntry,
     OrderEntry,
 )
-from sim.scenario.shapes import BOOLEAN, CHANCE, INSTANT, INTEGER, Text, Words, record
+from sim.scenario.shapes import BOOLEAN, CHANCE, INSTANT, INTEGER, STRING, Several, Text, Words, record
 from sim.scenario.steps import PRESET, FaultEntry, Step
 
 DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the bundled quickstart's
@@ -82,7 +82,9 @@ class Scenario(Struct, frozen=True, kw_only=True):
     name: Annotated[str, "name in reports"]
     description: Annotated[str, "what it shows"] = ""
     seed: Annotated[int, INTEGER, "everything random follows from it"] = DEFAULT_SEED
-    extends: Annotated[str, "a bundled scenario, or a file beside this one"] = ""
+    extends: Annotated[tuple[str, ...], Several(STRING), "a bundled scenario or a file beside this one, or several, each on top of the ones before"] = ()
+    params: Annotated[dict[str, str], "values for ${name}; `sim run --param name=value` gives others"] = field(default_factory=dict)
+    matrix: Annotated[dict[str, tuple[str, ...]], "values by name; `sim run` runs every combination"] = field(default_factory=dict)
     clock: Annotated[Clock, "virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
     preset: Annotated[str, PRESET, "a mood of all quirks and faults, which those given here come on top of"] = ""

@@ -1,31 +1,32 @@
-"""The steps of a scenario at work: timers of the simulation like any other, so they run in `serve`, in `sim run` and in a replay alike.
+"""The steps of a scenario at work: inside the simulation, so they run in `serve`, in `sim run` and in a replay alike.
 
-A step's instant is known when the simulation begins: an instant as written, or a distance after the step before. Each does at most one thing, then
-checks what it expects; a failed expectation is kept as a line of the report, it does not stop the scenario.
+Steps with an instant are timers like any other. A step that waits for something (`when`) is armed once the step before it has run; when it happens, the step
+and what follows it run in the same input or, at their distances, as timers. A failed expectation is a line of the report; it does not stop the scenario.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from msgspec import UNSET, Struct, json
+from msgspec import Struct, field
 
-from sim.api.contract import Plane
-from sim.api.traffic import NOBODY, Outcome, Post, Reply, RestCall, RpcCall, Sealed
-from sim.core.refusals import NotFound, Refusal
-from sim.kernel.instants import Instant, format_instant, parse_span
+from sim.api.request_log import Entry
+from sim.api.traffic import Outcome, Reply
+from sim.core.events import Event
+from sim.core.refusals import Refusal
+from sim.kernel.instants import Instant, format_span, parse_span
 from sim.kernel.timers import Timer
 from sim.scenario import actions
 from sim.scenario.expectations import failures
-from sim.scenario.steps import CallStep, Step
+from sim.scenario.script_calls import Caller
+from sim.scenario.steps import Step
+from sim.scenario.waiting import called, happened, told
 
 if TYPE_CHECKING:
-    from sim.scenario.model import Scenario
     from sim.simulation import Simulation
 
-_KIND = "script.step"
-_PLANES: dict[str, Plane] = {"gateway": "gateway", "retail": "retail", "exchange": "exchange", "auth": "auth"}
+_STEP, _LATE = "script.step", "script.late"
 
 
 class StepResult(Struct, frozen=True):
@@ -37,17 +38,13 @@ class StepResult(Struct, frozen=True):
     failures: tuple[str, ...]
 
 
-def instants(scenario: Scenario, start: Instant) -> Iterator[Instant]:
-    """When each step is due. A step that lets time pass moves the ones after it."""
-    moment = start
-    for step in scenario.steps:
-        if isinstance(step.at, str):
-            moment += parse_span(step.at)
-        elif step.at is not None:
-            moment = step.at
-        yield moment
-        if step.advance is not None:
-            moment += step.advance
+class ScriptState(Struct):
+    """How far a script is. `waiting` is the step that waits for something (-1: none), `late` the timer of its patience; `values` what steps kept."""
+
+    results: list[StepResult] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+    waiting: int = -1
+    late: int = 0
 
 
 class Script:
@@ -56,31 +53,129 @@ class Script:
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
         self._steps = sim.scenario.steps
-        self.results: list[StepResult] = []
-        timers = sim.exchange.ctx.timers
-        self.ends = sim.start
-        for index, due in enumerate(instants(sim.scenario, sim.start)):
-            timers.schedule(max(due, sim.start), _KIND, str(index))
-            self.ends = max(self.ends, due)
+        self._caller = Caller(sim)
+        self._state = ScriptState()
+        if self._steps and self._steps[0].when is not None:
+            self._arm(0)
+        else:
+            self._plan(0, sim.start, sim.start)
+
+    @property
+    def results(self) -> list[StepResult]:
+        """Results so far, in the order in which steps ran."""
+        return self._state.results
+
+    @property
+    def waits(self) -> bool:
+        """Whether a step waits for something to happen."""
+        return self._state.waiting >= 0
+
+    @property
+    def done(self) -> bool:
+        """Whether every step has run, or failed to."""
+        return len(self._state.results) == len(self._steps)
+
+    # ---- what the simulation tells
 
     def fire(self, timer: Timer, outcome: Outcome) -> bool:
-        """Run the step a timer stands for."""
-        if timer.kind != _KIND:
+        """Run the step a timer stands for; False when it is no timer of scripts."""
+        if timer.kind == _STEP:
+            self._run(int(timer.subject), timer.due, outcome)
+        elif timer.kind == _LATE:
+            self._give_up(int(timer.subject), outcome)
+        else:
             return False
-        index = int(timer.subject)
-        step = self._steps[index]
+        return True
+
+    def hear(self, events: Sequence[Event], outcome: Outcome) -> None:
+        """Events of the input under way: the step that waits may be the one they wake."""
+        waiting = self._state.waiting
+        if waiting >= 0 and any(happened(self._steps[waiting], event) for event in events):
+            self._wake(waiting, outcome)
+
+    def heard_call(self, entry: Entry | None, outcome: Outcome) -> None:
+        """A client's call was answered."""
+        waiting = self._state.waiting
+        if waiting >= 0 and entry is not None and called(self._steps[waiting], entry):
+            self._wake(waiting, outcome)
+
+    def absorb(self, outcome: Outcome) -> None:
+        """An input is done: frames of the script's own streams are kept for its expectations."""
+        self._caller.streams.absorb(outcome)
+
+    # ---- order of steps
+
+    def _plan(self, index: int, moment: Instant, now: Instant, outcome: Outcome | None = None) -> None:
+        """Set timers for the steps from `index` up to the next that waits. With an outcome, those that are due at once run at once."""
+        timers = self._sim.exchange.ctx.timers
+        prompt: list[tuple[int, Instant]] = []
+        at_once = outcome is not None
+        for number in range(index, len(self._steps)):
+            step = self._steps[number]
+            if step.when is not None and number > index:
+                break
+            moment = moment + parse_span(step.at) if isinstance(step.at, str) else moment if step.at is None else step.at
+            at_once = at_once and moment <= now
+            if at_once:
+                prompt.append((number, now))
+            else:
+                timers.schedule(max(moment, now), _STEP, str(number))
+            if step.advance is not None:
+                moment += step.advance
+        if outcome is not None:
+            for number, at in prompt:
+                self._run(number, at, outcome)
+
+    def _arm(self, index: int) -> None:
+        ctx = self._sim.exchange.ctx
+        self._state.waiting = index
+        self._state.late = ctx.timers.schedule(ctx.now + self._steps[index].within, _LATE, str(index))
+
+    def _disarm(self) -> None:
+        self._sim.exchange.ctx.timers.cancel(self._state.late)
+        self._state.waiting, self._state.late = -1, 0
+
+    def _wake(self, index: int, outcome: Outcome) -> None:
+        self._disarm()
+        now = self._sim.now
+        self._plan(index, now, now, outcome)
+
+    def _give_up(self, index: int, outcome: Outcome) -> None:
+        step, now = self._steps[index], self._sim.now
+        self._disarm()
+        waited = f"waited {format_span(step.within)} for {told(step)}, which did not happen"
+        self._state.results.append(StepResult(index, step.name or f"step {index + 1}", now, (waited,)))
+        following = index + 1
+        if following < len(self._steps):
+            if self._steps[following].when is not None:
+                self._arm(following)
+            else:
+                self._plan(following, now, now, outcome)
+
+    # ---- one step
+
+    def _run(self, index: int, at: Instant, outcome: Outcome) -> None:
+        step = self._caller.filled(self._steps[index], self._state.values)
         name = step.name or f"step {index + 1}"
+        following = index + 1
+        if following < len(self._steps) and self._steps[following].when is not None:
+            self._arm(following)  # before the step itself, which may be what it waits for
         wrong: list[str] = []
         reply: Reply | None = None
         try:
             reply = self._do(step, outcome)
         except Refusal as refusal:
             wrong.append(f"refused: {refusal.message}" + (f" ({refusal.remedy})" if refusal.remedy else ""))
+        if step.save:
+            wrong += self._caller.keep(step.save, reply, self._state.values)
         if step.expect is not None:
             self._sim.exchange.flush()
+            if step.expect.stream:
+                self._sim.publish(outcome)
+                self._caller.streams.absorb(outcome)
+                wrong += self._caller.streams.failures(step.expect.stream)
             wrong += failures(self._sim, step.expect, reply, (step.order.clord_id if step.order else "") or step.name)
-        self.results.append(StepResult(index, name, timer.due, tuple(wrong)))
-        return True
+        self._state.results.append(StepResult(index, name, at, tuple(wrong)))
 
     def _do(self, step: Step, outcome: Outcome) -> Reply | None:
         sim = self._sim
@@ -110,100 +205,15 @@ class Script:
             actions.set_quirk(sim, name, odds)
         for name, value in step.assumption.items():
             actions.set_assumption(sim, name, value)
-        return self._call(step.call) if step.call is not None else None
+        if step.subscribe is not None:
+            return self._caller.subscribe(step.subscribe, outcome)
+        return self._caller.call(step.call) if step.call is not None else None
 
-    def _call(self, step: CallStep) -> Reply:
-        credential, participant = self._identity(step)
-        body = json.encode(step.json) if step.json is not UNSET else b""
-        if step.plane == "grpc":
-            return self._rpc(step, credential, participant, body)
-        query = "&".join(f"{name}={_quoted(text)}" for name, value in step.query.items() for text in ((value,) if isinstance(value, str) else value))
-        path, _, given = step.path.partition("?")
-        call = RestCall(
-            plane=_PLANES[step.plane],
-            verb=step.verb,
-            path=path,
-            query="&".join(part for part in (given, query) if part),
-            body=body.decode(),
-            participant=participant,
-            credential=credential,
-            peer="script",
-        )
-        return self._sim.pipeline.rest(call)
+    def save(self) -> ScriptState:
+        """How far it is."""
+        return self._state
 
-    def _rpc(self, step: CallStep, credential: Sealed, participant: str | None, body: bytes) -> Reply:
-        from sim.api.transcode import json_decoder, protobuf_encoder
-
-        operation = self._sim.contract.by_name(step.rpc)
-        message = protobuf_encoder(operation.request)(json_decoder(operation.request)(body or b"{}"))
-        return self._sim.pipeline.rpc(RpcCall(operation.full_methods[0], message, participant, credential, "script"))
-
-    def _identity(self, step: CallStep) -> tuple[Sealed, str | None]:
-        """Credentials of a caller named in the scenario: a participant, a firm, a retail key or an account. Scripts need no signatures."""
-        if not step.as_:
-            return NOBODY, None
-        firms = self._sim.exchange.firms
-        user = self._sim.world.parties.user(step.as_) or firms.user(step.as_)
-        if user is not None:
-            return Sealed("script", user.name.partition("/users/")[0]), user.name
-        if any(firm.name == step.as_ for firm in firms.all()):
-            return Sealed("script", step.as_), None
-        for key in firms.api_keys():
-            if step.as_ in (key.key_id, key.account):
-                return Sealed("script", key.key_id), None
-        raise NotFound(f"nobody is called {step.as_}", rule="script")
-
-    def save(self) -> list[StepResult]:
-        """Results so far."""
-        return self.results
-
-    def load(self, state: list[StepResult]) -> None:
-        """Take saved results."""
-        self.results = list(state)
-
-
-def _quoted(text: str) -> str:
-    from urllib.parse import quote_plus
-
-    return quote_plus(text)
-
-
-class Report(NamedTuple):
-    """A finished run: the verdict, what failed, and what proves it."""
-
-    scenario: str
-    seed: int
-    digest: str
-    ended: Instant
-    inputs: int
-    results: list[StepResult]
-
-    @property
-    def ok(self) -> bool:
-        """Whether every expectation held."""
-        return not any(result.failures for result in self.results)
-
-    def lines(self) -> Iterator[str]:
-        """The report for a person: one line, and one more for each failure."""
-        checked = len(self.results)
-        verdict = "passed" if self.ok else "FAILED"
-        yield f"{verdict}  {self.scenario}  seed {self.seed}  {checked} steps  until {format_instant(self.ended)}  digest {self.digest}"
-        for result in self.results:
-            for failure in result.failures:
-                yield f"  {result.name} at {format_instant(result.at)}: {failure}"
-
-
-def run_scenario(scenario: Scenario, seed: int | None = None, simulation: Simulation | None = None) -> Report:
-    """Run a scenario headless to its last step. Webhook receivers are played by one that answers 200."""
-    from sim.simulation import Simulation
-
-    sim = simulation or Simulation(scenario, seed=seed)
-    while (due := sim.next_due()) is not None and due <= sim.script.ends:
-        _answer(sim, sim.advance_to(due))
-    return Report(scenario.name, sim.seed, sim.digest, sim.now, sim.seq, sim.script.results)
-
-
-def _answer(sim: Simulation, outcome: Outcome) -> None:
-    for effect in outcome.effects:
-        if isinstance(effect, Post):
-            _answer(sim, sim.answer(effect.attempt, 200))
+    def load(self, state: ScriptState) -> None:
+        """Go on from a saved state. Streams of the script have ended by then, like all others."""
+        self._state = state
+        self._caller = Caller(self._sim)

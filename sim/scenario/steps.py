@@ -11,7 +11,7 @@ from sim.core.fault_spec import FaultSpec
 from sim.core.kyc_outcomes import DECISIONS
 from sim.core.presets import PRESETS
 from sim.core.vocabulary import InstrumentState, OrderState
-from sim.kernel.instants import Instant, Span
+from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.entries import STATES, OrderEntry
 from sim.scenario.shapes import (
     BOOLEAN,
@@ -25,6 +25,7 @@ from sim.scenario.shapes import (
     SPAN,
     STRING,
     Either,
+    Free,
     Items,
     Table,
     Words,
@@ -140,6 +141,72 @@ class CallStep(Struct, frozen=True, kw_only=True):
         return next((getattr(self, verb) for verb in VERBS if getattr(self, verb)), "")
 
 
+class SubscribeStep(Struct, frozen=True, kw_only=True):
+    """A stream, opened under a name: a gRPC subscription by its rpc, or a retail WebSocket by its path and the frames to send on it."""
+
+    name: Annotated[str, "what `expect.stream` calls it"]
+    rpc: Annotated[str, "gRPC method, Service.Method"] = ""
+    web_socket: Annotated[str, "path, such as /v1/ws/markets"] = ""
+    as_: Annotated[str, "participant, firm, API key id or account"] = ""
+    json: Annotated[Any, "request of the subscription"] = UNSET
+    send: Annotated[tuple[Any, ...], Items(Free()), "frames to send, in order: on a WebSocket, or on a bidirectional rpc"] = ()
+
+
+class OrderWhen(Struct, frozen=True, kw_only=True):
+    """An order comes to a state."""
+
+    name: Annotated[str, "client order id, or the name of the step that placed it"]
+    state: Annotated[OrderState, ORDER_STATES]
+
+
+class InstrumentWhen(Struct, frozen=True, kw_only=True):
+    """An instrument comes to a state."""
+
+    symbol: str
+    state: Annotated[InstrumentState, STATES]
+
+
+class TradeWhen(Struct, frozen=True, kw_only=True):
+    """Somebody trades."""
+
+    symbol: str
+
+
+class CallWhen(Struct, frozen=True, kw_only=True):
+    """A client calls."""
+
+    operation: Annotated[str, '"Rpc" or "Service.Rpc"']
+    status: Annotated[int | None, ORDINAL, "only when it is answered with this HTTP status"] = None
+
+
+class KycWhen(Struct, frozen=True, kw_only=True):
+    """A verification becomes terminal."""
+
+    external_id: str
+    approved: Annotated[bool | None, BOOLEAN] = None
+
+
+class When(Struct, frozen=True, kw_only=True):
+    """What a step waits for, once the step before it has run: exactly one."""
+
+    order: OrderWhen | None = None
+    instrument: InstrumentWhen | None = None
+    trade: TradeWhen | None = None
+    call: CallWhen | None = None
+    kyc: KycWhen | None = None
+    maintenance: Annotated[bool | None, BOOLEAN, "true: a window begins; false: it ends"] = None
+
+
+class StreamExpect(Struct, frozen=True, kw_only=True):
+    """What came on a stream since the step that last looked at it."""
+
+    name: Annotated[str, "as in `subscribe`"]
+    count: Annotated[int | None, COUNT, "frames in all, heartbeats not counted"] = None
+    has: Annotated[Any, "some frame holds this; of a list, what stands here must be among its items"] = UNSET
+    last: Annotated[Any, "the last frame holds this, likewise"] = UNSET
+    code: Annotated[int | None, COUNT, "the stream has ended with this gRPC status"] = None
+
+
 class InstrumentExpect(Struct, frozen=True, kw_only=True):
     """Where an instrument stands."""
 
@@ -225,6 +292,7 @@ class Expect(Struct, frozen=True, kw_only=True):
     book: Annotated[tuple[BookExpect, ...], several(BookExpect)] = ()
     trades: Annotated[tuple[TradesExpect, ...], several(TradesExpect)] = ()
     webhook: Annotated[tuple[WebhookExpect, ...], several(WebhookExpect)] = ()
+    stream: Annotated[tuple[StreamExpect, ...], several(StreamExpect)] = ()
     digest: Annotated[str | None, "journal digest at this point"] = None
 
 
@@ -232,6 +300,8 @@ class Step(Struct, frozen=True, kw_only=True):
     """One step: at most one thing done, then what is expected."""
 
     at: Annotated[Instant | str | None, MOMENT, 'an instant, or "+30s" after the step before; at once when left out'] = None
+    when: Annotated[When | None, "wait for this after the step before; `at` then counts from when it happened"] = None
+    within: Annotated[Span, SPAN, "how long to wait for `when`; after that the step has failed and the rest goes on"] = DAY
     name: Annotated[str, "shown in the report; also the client order id of an order"] = ""
     order: OrderEntry | None = None
     cancel: CancelStep | None = None
@@ -248,4 +318,8 @@ class Step(Struct, frozen=True, kw_only=True):
     assumption: Annotated[dict[str, str], "value by assumption"] = field(default_factory=dict)
     advance: Annotated[Span | None, SPAN, "let so much time pass"] = None
     call: CallStep | None = None
+    subscribe: SubscribeStep | None = None
+    save: Annotated[dict[str, str], "keep parts of the call's answer for later steps: name to path, such as {order: id}, used as ${order}"] = field(
+        default_factory=dict
+    )
     expect: Expect | None = None

@@ -1,0 +1,294 @@
+"""The language of scenarios: parameters, matrices, loops, steps that wait, kept values, streams; and what `sim run` makes of them."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.cli import main
+from sim.replay import replay
+from sim.scenario.document import ScenarioError
+from sim.scenario.load import scenario_variants
+from sim.scenario.report import run_scenario
+from sim.testing.client import connect
+from tests.journeys import order, trader
+
+HEAD = """
+name: lesson
+extends: quickstart
+world: {instruments: [{symbol: w, tick_size: "0.01", state: OPEN}]}
+"""
+
+
+def ran(steps: str, head: str = HEAD, **params: str):
+    """Report of a scenario's run."""
+    return run_scenario(load_scenario(head + steps, params))
+
+
+def failures(report) -> list[str]:
+    return [line for result in report.results for line in result.failures]
+
+
+def names(report) -> list[str]:
+    return [result.name for result in report.results]
+
+
+# ---- written out
+
+
+def test_loops_are_written_out_with_their_variable_and_pauses() -> None:
+    report = ran("""
+steps:
+  - repeat: 2
+    pause: 10s
+    steps:
+      - each: ["0.41", "0.42"]
+        var: px
+        steps:
+          - {at: +1s, name: "b-${n}-${px}", order: {as: maker, symbol: w, side: buy, price: "${px}", qty: "${n}"}}
+  - {name: end, expect: {book: {symbol: w, bids: [0.42 x 3, 0.41 x 3]}}}
+""")
+    assert failures(report) == []
+    assert names(report) == ["b-1-0.41", "b-1-0.42", "step 3", "b-2-0.41", "b-2-0.42", "end"]
+    assert [(result.at - report.results[0].at) // 10**9 for result in report.results] == [0, 1, 1, 12, 13, 13]
+
+
+def test_a_matrix_runs_in_every_combination_and_parameters_choose(tmp_path: Path, capsys) -> None:
+    file = tmp_path / "grid.yaml"
+    file.write_text(
+        HEAD
+        + """
+params: {qty: "5"}
+matrix: {side: [buy, sell], price: ["0.41", "0.42"]}
+steps:
+  - {name: o, order: {as: maker, symbol: w, side: "${side}", price: "${price}", qty: "${qty}"}, expect: {order: {state: NEW, leaves: "${qty}"}}}
+"""
+    )
+    assert scenario_variants(str(file)) == [{"side": side, "price": price} for side in ("buy", "sell") for price in ("0.41", "0.42")]
+    assert main(["run", str(file)]) == 0
+    assert [line.split()[1] for line in capsys.readouterr().out.splitlines()[:4]] == [
+        "lesson[side=buy,price=0.41]",
+        "lesson[side=buy,price=0.42]",
+        "lesson[side=sell,price=0.41]",
+        "lesson[side=sell,price=0.42]",
+    ]
+    assert main(["run", str(file), "--param", "side=sell", "--param", "qty=7"]) == 0
+    assert capsys.readouterr().out.count("lesson[side=sell") == 2
+    assert main(["run", str(file), "--param", "size=7"]) == 2
+    assert "there is no parameter 'size': it has qty, side, price" in capsys.readouterr().err
+    assert main(["check", str(file)]) == 0
+    assert "4 combinations" in capsys.readouterr().out
+
+
+def test_several_files_are_extended_in_order(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text('name: one\nworld: {instruments: [{symbol: one, state: OPEN, tick_size: "0.01"}]}\nseed: 3\n')
+    (tmp_path / "two.yaml").write_text('name: two\nparams: {s: two}\nworld: {instruments: [{symbol: "${s}", state: OPEN, tick_size: "0.01"}]}\nseed: 4\n')
+    (tmp_path / "top.yaml").write_text("name: top\nextends: [quickstart, one, two.yaml]\nparams: {s: three}\n")
+    scenario = load_scenario(str(tmp_path / "top.yaml"))
+    assert {entry.symbol for entry in scenario.world.instruments} >= {"one", "three"}
+    assert (scenario.name, scenario.seed) == ("top", 4)
+
+
+WRONG = [
+    ("steps:\n  - {name: a, price: {asset: '${asset}', price: '1'}}", "nothing gives ${asset}"),
+    ("params: {asset: x}\nsteps:\n  - {name: a, price: {asset: '${aset}', price: '1'}}", "did you mean ${asset}?"),
+    ("steps:\n  - {repeat: many, steps: []}", "`repeat` is a number of rounds"),
+    ("steps:\n  - {repeat: 2, stepz: []}", "did you mean 'steps'?"),
+    ("steps:\n  - {repeat: 2, each: [a], steps: []}", "`repeat` or `each`"),
+    ("steps:\n  - {each: {a: b}, steps: []}", "`each` is a list of values"),
+    ("matrix: {a: b}\nsteps: []", "`matrix` gives a a list"),
+    ("params: {'a b': c}\nsteps: []", "no name for a parameter"),
+    ("steps:\n  - {repeat: 999999, steps: [{advance: 1s}]}", "more than 20000 steps"),
+    ("steps:\n  - {when: {oder: {name: x, state: FILLED}}}", "did you mean 'order'?"),
+    ("steps:\n  - {fault: {match: {operation: InsrtOrder}, act: {status: 503}}}", "did you mean 'InsertOrder'?"),
+    ("preset: hostil\nsteps: []", "did you mean 'hostile'?"),
+]
+
+
+@pytest.mark.parametrize(("text", "says"), WRONG)
+def test_what_cannot_be_is_told_at_its_line(text: str, says: str) -> None:
+    with pytest.raises(ScenarioError) as wrong:
+        load_scenario(HEAD + text)
+    assert says in str(wrong.value)
+    line = wrong.value.problems[0].line
+    assert 5 <= line <= 7
+
+
+# ---- steps that wait
+
+MAKER = 'order: {as: maker, symbol: w, side: buy, price: "0.45", qty: "5"}'
+TAKER = 'order: {as: taker, symbol: w, side: sell, price: "0.45", qty: "5"}'
+
+WAITS = [
+    ("{order: {name: bid, state: FILLED}}", TAKER),
+    ("{trade: {symbol: w}}", TAKER),
+    ("{instrument: {symbol: w, state: HALTED}}", "state: {symbol: w, state: HALTED}"),
+    ("{call: {operation: ListLeagues}}", ""),
+    ("{maintenance: true}", "advance: 48h"),
+]
+
+
+@pytest.mark.parametrize(("when", "cause"), WAITS)
+def test_a_step_waits_for_what_happens_and_runs_in_the_same_instant(when: str, cause: str) -> None:
+    scenario = load_scenario(
+        f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{at: +1m, name: cause, {cause}}}\n"
+        f"  - {{name: reaction, when: {when}, within: 72h, price: {{asset: 'crypto:new', price: '1'}}}}\n"
+    )
+    world = connect(Simulation(scenario))
+    world.advance("5s")
+    assert len(world.simulation.script.results) == 1
+    world.advance("1m")
+    if "call" in when:
+        assert len(world.simulation.script.results) == 2
+        world.gateway.get("/v2/leagues")
+    elif "maintenance" in when:
+        world.advance("40h")
+    results = world.simulation.script.results
+    assert [result.name for result in results] == ["bid", "cause", "reaction"]
+    if "maintenance" not in when:
+        assert results[2].at == results[1].at + ("call" in when) * 5 * 10**9
+    assert world.simulation.script.done
+
+
+def test_what_follows_a_step_that_waited_counts_from_when_it_happened() -> None:
+    scenario = load_scenario(
+        f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{name: first, at: +3s, when: {{trade: {{symbol: w}}}}, state: {{symbol: w, state: HALTED}}}}\n"
+        "  - {name: second, at: +4s, state: {symbol: w, state: OPEN}}\n"
+    )
+    world = connect(Simulation(scenario))
+    world.advance("10m")
+    happened = world.simulation.now
+    world.simulation.control("order.place", "", {"as": "taker", "symbol": "w", "side": "sell", "price": "0.45", "qty": "5"})
+    world.advance("10s")
+    assert [(result.name, (result.at - happened) // 10**9) for result in world.simulation.script.results[1:]] == [("first", 3), ("second", 7)]
+
+
+def test_a_client_can_be_answered_by_the_script() -> None:
+    """Chaos at the worst moment: the market halts as soon as the client's order rests."""
+    scenario = load_scenario(
+        f"{HEAD}steps:\n  - {{when: {{call: {{operation: InsertOrder, status: 200}}}}, state: {{symbol: w, state: HALTED}}}}\n"
+        "  - {when: {call: {operation: CancelOrder}}, within: 1h, state: {symbol: w, state: OPEN}}\n"
+    )
+    world = connect(Simulation(scenario))
+    client = trader(world)
+    instrument = world.simulation.exchange.instruments.require("w")
+    placed = client.post("/v1/trading/orders", json=order(instrument, "BUY", 30, 1))
+    assert placed.status == 200
+    cancel = {"orderId": placed.json["orderId"], "symbol": "w"}
+    assert client.post("/v1/trading/orders/cancel", json=cancel).status != 200
+    assert client.post("/v1/trading/orders/cancel", json=cancel).status == 200
+
+
+def test_a_step_gives_up_when_nothing_happens_and_the_rest_goes_on() -> None:
+    report = ran("steps:\n  - {name: never, when: {trade: {symbol: w}}, within: 5m}\n  - {name: after, at: +1m, advance: 1s}\n")
+    assert failures(report) == ["waited 5m for a trade of w, which did not happen"]
+    assert [(result.at - load_scenario("quickstart").clock.start) // 60 // 10**9 for result in report.results] == [5, 6]
+
+
+def test_a_rewind_comes_back_to_the_waiting_step() -> None:
+    text = f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{name: reaction, when: {{trade: {{symbol: w}}}}, state: {{symbol: w, state: HALTED}}}}\n"
+    world = connect(Simulation(load_scenario(text)))
+    sell = {"as": "taker", "symbol": "w", "side": "sell", "price": "0.45", "qty": "5"}
+    world.advance("1m")
+    before = world.simulation.seq
+    world.simulation.control("order.place", "", sell)
+    once = world.simulation.digest
+    world.simulation.rewind(seq=before)
+    assert [result.name for result in world.simulation.script.results] == ["bid"]
+    world.simulation.control("order.place", "", sell)
+    assert [result.name for result in world.simulation.script.results] == ["bid", "reaction"]
+    assert world.simulation.digest == once
+
+
+# ---- values and streams
+
+
+def test_parts_of_an_answer_are_kept_for_later_calls() -> None:
+    insert = '{clordId: a, type: ORDER_TYPE_LIMIT, side: SIDE_BUY, symbol: w, orderQty: "1", price: "30"}'
+    report = ran(f"""
+steps:
+  - call: {{plane: exchange, post: /v1/trading/orders, as: firms/atlas/users/mara-voss, json: {insert}}}
+    save: {{order: orderId}}
+  - call: {{plane: exchange, get: "/v1/report/orders/${{order}}", as: firms/atlas/users/mara-voss}}
+    expect: {{status: 200, json: {{order: {{id: "${{order}}"}}}}}}
+  - call: {{plane: gateway, get: /v2/leagues}}
+    save: {{league: leagues.0.slug, missing: leagues.0.nonsense}}
+  - {{call: {{plane: gateway, get: "/v2/leagues/${{league}}"}}, expect: {{status: 200}}}}
+""")
+    assert failures(report) == ["the answer has no leagues.0.nonsense to keep as missing"]
+
+
+def test_a_script_follows_streams_of_both_protocols_and_sees_them_end() -> None:
+    key = load_key()
+    report = ran(f"""
+steps:
+  - subscribe: {{name: book, rpc: MarketDataSubscriptionAPI.CreateMarketDataSubscription, as: firms/atlas/users/mara-voss, json: {{symbols: [w]}}}}
+    expect: {{stream: {{name: book, count: 1, has: {{update: {{symbol: w}}}}}}}}
+  - subscribe:
+      name: trades
+      web_socket: /v1/ws/markets
+      as: {key}
+      send: [{{subscribe: {{requestId: "1", subscriptionType: SUBSCRIPTION_TYPE_TRADE, marketSlugs: [w]}}}}]
+  - {{at: +1s, name: bid, {MAKER}, expect: {{stream: {{name: book, count: 1, last: {{update: {{bids: [{{px: "45", qty: "5"}}]}}}}}}}}}}
+  - {{at: +1s, name: sell, {TAKER}, expect: {{stream: [{{name: trades, has: {{trade: {{marketSlug: w}}}}}}, {{name: book, count: 1}}]}}}}
+  - {{at: +45s, fault: {{match: {{plane: stream, operation: CreateMarketDataSubscription}}, act: {{status: 503}}}}}}
+  - {{at: +61s, expect: {{stream: [{{name: book, code: 14}}, {{name: trades, code: 14}}, {{name: nobody}}]}}}}
+""")
+    assert failures(report) == ["trades is open, not ended with 14", "no stream is called 'nobody'"]
+
+
+def load_key() -> str:
+    world = Simulation(load_scenario("quickstart")).world
+    return world.parties.api_keys[0].key_id
+
+
+# ---- campaigns
+
+
+def test_results_are_kept_taken_up_again_and_written_as_junit(tmp_path: Path, capsys) -> None:
+    file = tmp_path / "mixed.yaml"
+    file.write_text(HEAD + f"matrix: {{leaves: ['5', '6']}}\nsteps:\n  - {{name: bid, {MAKER}, expect: {{order: {{leaves: '${{leaves}}'}}}}}}\n")
+    results, report = tmp_path / "results.ndjson", tmp_path / "junit.xml"
+    command = ["run", str(file), "--seeds", "1..2", "--results", str(results), "--keep", str(tmp_path / "kept")]
+    assert main([*command, "--junit", str(report)]) == 1
+    first = capsys.readouterr().out
+    assert "2 passed, 2 failed" in first
+    lines = results.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 4
+    cases = ElementTree.parse(report).getroot().findall("testsuite/testcase")
+    assert [case.find("failure") is not None for case in cases] == [False, False, True, True]
+    kept = sorted((tmp_path / "kept").iterdir())
+    assert len(kept) == 2
+    assert replay(str(kept[0]), None, io.StringIO()) == 0
+    # Killed after the first line and in the middle of the second.
+    results.write_bytes(lines[0] + lines[1][:40])
+    tampered = json.loads(lines[0])
+    tampered["report"]["digest"] = "from the file"
+    results.write_bytes(json.dumps(tampered).encode() + b"\n" + lines[1][:40])
+    assert main([*command, "--resume"]) == 1
+    again = capsys.readouterr().out
+    assert again.count("from the file") == 1
+    assert again.splitlines()[1:] == first.splitlines()[1:]
+    assert results.read_bytes().splitlines()[1:] == [line[:-1] for line in lines[1:]]
+
+
+def test_many_processes_tell_the_same_story(capsys) -> None:
+    assert main(["run", "price-time-priority", "--seeds", "1..4"]) == 0
+    one = capsys.readouterr().out
+    assert main(["run", "price-time-priority", "--seeds", "1..4", "--jobs", "2"]) == 0
+    assert capsys.readouterr().out == one
+
+
+@pytest.mark.parametrize(("arguments", "says"), [(["--resume"], "--results"), (["--param", "x"], "name=value"), (["--seeds", "a..b"], "1..20")])
+def test_a_wrong_command_line_is_a_usage_error(capsys, arguments: list[str], says: str) -> None:
+    try:
+        code: object = main(["run", "quickstart", *arguments])
+    except SystemExit as left:
+        code = left.code
+    assert code == 2
+    assert says in capsys.readouterr().err
