@@ -145,7 +145,8 @@ def _token_call(house: House, host: str, path: str, body: bytes, form: bool, wal
         return NOBODY, seal_text(body, _key(house), house.vault).encode()
     credentials = house.exchange.credentials
     addresses = {name.rstrip("/") for name in (credentials.environment.audience, *credentials.addresses)}
-    endpoints = {house.settings.token_url.rstrip("/"), f"http://{host}{path}", f"https://{host}{path}"}
+    official = f"{credentials.environment.issuer}/oauth/token"
+    endpoints = {official, house.settings.token_url.rstrip("/") or official, f"http://{host}{path}", f"https://{host}{path}"}
     assertion = fields.get("client_assertion", "")
     life_max = house.exchange.ctx.assumptions.number(ASSERTION_LIFE_MAX)
     given = assertion if isinstance(assertion, str) else ""
@@ -237,7 +238,7 @@ def _fields(body: bytes, form: bool) -> dict[str, Any] | None:
             return None
     try:
         found = msgspec.json.decode(body or b"{}")
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

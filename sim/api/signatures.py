@@ -107,7 +107,7 @@ def _object(part: str) -> dict[str, Any] | None:
         return None
     try:
         found = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

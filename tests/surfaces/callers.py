@@ -1,0 +1,82 @@
+"""Who calls, on which surface, and what of the exchange must not change: shared by the tests of this folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sim import Simulation, load_scenario
+from sim.api.contract import Binding, Operation, Plane, load_contract
+from sim.api.handlers import served
+from sim.core.rate_limits import LIMITS
+from sim.scenario.model import DEFAULT_START
+from sim.testing.client import Connection, Http, connect
+from tests.journeys import firm, key, quiet
+
+CONTRACT = load_contract()
+SERVED = [operation for operation in CONTRACT.operations if operation.name in served() and operation.exists_at(DEFAULT_START)]
+# What calls leave behind whether they succeed or not.
+_TRACES = frozenset({"timers", "entropy", "ids", "credentials", "rate_limits", "faults", "now"})
+
+
+def unlimited() -> Connection:
+    """The quickstart without rate limits and without luck."""
+    world = connect(Simulation(load_scenario("quickstart")))
+    for name in LIMITS:
+        world.simulation.exchange.rate_limits.replace(name, "off")
+    world.simulation.control("preset.set", "", {"name": "ideal"})
+    return world
+
+
+def caller(world: Connection, plane: Plane) -> Http:
+    """Somebody who may do everything on a plane."""
+    sim = world.simulation
+    if plane == "retail":
+        return world.retail(key(sim))
+    if plane == "exchange":
+        return world.exchange(firm(sim), firm(sim).users[0].name)
+    return world.auth if plane == "auth" else world.gateway
+
+
+def kept(world: Connection) -> bytes:
+    """Everything about the exchange that a refused call must leave as it is."""
+    state = world.simulation.exchange.save()
+    return msgspec.msgpack.encode({name: getattr(state, name) for name in state.__struct_fields__ if name not in _TRACES})
+
+
+def path_of(world: Connection, binding: Binding) -> str:
+    """The path of a binding with something that exists, as far as that matters for being parsed."""
+    symbol = quiet(world.simulation).symbol
+    values = {"symbol": symbol, "slug": symbol, "asset": "crypto:btc"}
+    path = binding[1]
+    while "{" in path:
+        before, _, rest = path.partition("{")
+        name, _, after = rest.partition("}")
+        path = before + values.get(name, "1") + after
+    return path
+
+
+def routes() -> list[tuple[Plane, Operation, Binding]]:
+    """Every REST route of every served operation that is a call (no WebSocket), on every plane."""
+    return [
+        (plane, operation, binding)
+        for operation in SERVED
+        for plane in operation.planes
+        for binding in operation.bindings
+        if operation.content != "web_socket"
+    ]
+
+
+def check_refusal(plane: Plane, answer: Any, *statuses: int) -> None:
+    """The documented status, in the shape of the plane, without a word of ours."""
+    assert answer.status in statuses, (answer.status, answer.body[:300])
+    body = answer.json
+    if plane == "auth":
+        assert set(body) == {"error", "error_description"}
+    elif plane == "retail" or (plane == "gateway" and answer.status == 429):
+        assert body == {"status": answer.status, "message": body["message"]}
+    else:
+        assert set(body) == {"code", "message", "details"} and isinstance(body["code"], int)
+    for word in (b"Traceback", b"sim/", b"msgspec", b"sim.core", b"object at 0x"):
+        assert word not in answer.body

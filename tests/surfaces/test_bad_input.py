@@ -1,0 +1,312 @@
+"""Bad input on every operation of every surface: the documented refusal in the shape of the plane, no traceback, nothing changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimited
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.api.contract import Binding, Operation, Plane
+from sim.api.transcode import Field, fields_of
+from sim.messages import Message, find_message
+from sim.testing.client import Connection
+from tests.journeys import firm, key, poor_firm, rpc_trader
+
+ROUTES = routes()
+WITH_BODY = [route for route in ROUTES if route[2][2] and route[0] != "auth"]
+LENIENT = {"RefDataAPI", "RefDataSportsAPI"}  # unknown enum text in their filters is the zero member
+
+
+@pytest.fixture(scope="module")
+def world() -> Connection:
+    return unlimited()
+
+
+def named(route: tuple[Plane, Operation, Binding]) -> str:
+    plane, operation, binding = route
+    return f"{plane} {binding[0]} {binding[1]} {operation.rpc}"
+
+
+NO_OBJECT = {
+    "cut off": b'{"a":',
+    "a list": b"[1]",
+    "a number": b"7",
+    "text": b'"x"',
+    "two objects": b"{} {}",
+    "no UTF-8": b'{"a":"\xff\xfe"}',
+    "UTF-16": '{"a":1}'.encode("utf-16"),
+    "NaN": b'{"quantity": NaN}',
+    "Infinity": b'{"price": -Infinity}',
+    "single quotes": b"{'a': 1}",
+    "a comment": b"{} // x",
+    "too deep": b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}",
+    "a control character": b'{"a":"\x01"}',
+}
+
+
+@pytest.mark.spec("S7.1-1")
+@pytest.mark.parametrize("route", WITH_BODY, ids=named)
+def test_a_body_that_is_no_json_object_is_refused(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    plane, _, binding = route
+    client, path, before = caller(world, plane), path_of(world, binding), kept(world)
+    for body in NO_OBJECT.values():
+        check_refusal(plane, client.request(binding[0], path, body=body), 400)
+    assert kept(world) == before
+
+
+def wrong_values(field: Field) -> Iterator[Any]:
+    """JSON that a field cannot hold."""
+    if field.repeated:
+        yield from ({"a": 1}, "x", 7)
+        return
+    if field.key_kind:
+        yield from ([1], "x", 7)
+        return
+    wrong: dict[str, tuple[Any, ...]] = {
+        "string": (7, {}, [], True),
+        "bool": ("yes", 2, {}),
+        "double": ("abc", {}, True, "1e400x"),
+        "bytes": (7, {}, "*"),
+        "enum": ("NO_SUCH_MEMBER", {}, True, 1.5),
+        "message": ("x", 7, [1]),
+        "timestamp": ("yesterday", 7, "2026-13-45T00:00:00Z", {}),
+        "duration": ("5 minutes", 7, {}),
+        "struct": ("x", [1]),
+        "list_value": ("x", {}),
+    }
+    if field.kind.startswith(("int", "uint")):
+        yield from ("x", 1.5, 10**40, {}, [1], True, "1.5", "", -(10**30), "٣")
+    else:
+        yield from wrong.get(field.kind, ())
+
+
+def bodies(cls: type[Message], operation: Operation, inside: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+    """(field, body) with one wrong value each, down into the messages of a request."""
+    for field in fields_of(cls):
+        for value in wrong_values(field):
+            if not (field.kind == "enum" and operation.service in LENIENT and isinstance(value, str)):
+                yield field.json_name, {field.json_name: value}
+        if field.kind == "message" and depth and not field.key_kind:
+            for name, body in bodies(find_message(field.type_name), operation, field.json_name, depth - 1):
+                yield name, {field.json_name: [body] if field.repeated else body}
+
+
+@pytest.mark.spec("S7.1-1")
+@pytest.mark.parametrize("route", WITH_BODY, ids=named)
+def test_a_value_of_the_wrong_type_is_refused_and_the_field_is_named(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    plane, operation, binding = route
+    client, path, before = caller(world, plane), path_of(world, binding), kept(world)
+    in_path = {part.strip("{}").partition("=")[0] for part in binding[1].split("/") if part.startswith("{")}
+    for name, body in bodies(operation.request, operation):
+        answer = client.request(binding[0], path, body=json.dumps(body).encode())
+        if name in in_path and len(body) == 1 and name in body:
+            continue  # the path says it, whatever the body does
+        check_refusal(plane, answer, 400)
+        assert name in answer.json["message"], (body, answer.json)
+    assert kept(world) == before
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if not route[2][2]], ids=named)
+def test_a_query_of_the_wrong_type_is_refused_or_ignored_never_a_failure(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    plane, operation, binding = route
+    client, path, before = caller(world, plane), path_of(world, binding), kept(world)
+    for field in fields_of(operation.request):
+        for value in ("abc", "1e999", "-1", "999999999999999999999999", "\x00", "%ff", "ü", "", "true", "[]", "9" * 5000):
+            answer = client.request(binding[0], path, params={field.name: value})
+            if answer.status >= 400:
+                check_refusal(plane, answer, 400, 403, 404, 409, 422)
+            if field.kind.startswith(("int", "uint")) and not field.repeated and value == "abc":
+                assert answer.status == 400, (field.name, answer.body[:200])
+    for raw in ("%", "%zz=1", "&&&", "=", "a=%ff%fe", "a" * 8000):
+        answer = world.simulation.rest(plane, binding[0], path, raw, {}, b"").reply
+        assert answer is not None and answer.status < 500
+    assert kept(world) == before
+
+
+ODD_PATHS = ["%ff%fe", "..%2f..%2fetc", "%00", "a" * 3000, "ünïcode", "{symbol}", "-1", "9" * 400, "' OR 1=1 --", "<script>"]
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if "{" in route[2][1]], ids=named)
+def test_odd_names_in_a_path_are_not_found_or_refused(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    plane, _, binding = route
+    client, before = caller(world, plane), kept(world)
+    for odd in ODD_PATHS:
+        path = binding[1]
+        while "{" in path:
+            start, _, rest = path.partition("{")
+            path = start + odd + rest.partition("}")[2] if odd != "{symbol}" else start + "x" + rest.partition("}")[2]
+        answer = client.request(binding[0], path, json={} if binding[2] else None)
+        if answer.status != 200:
+            check_refusal(plane, answer, 400, 403, 404, 405, 409, 422)
+    assert kept(world) == before
+
+
+@pytest.mark.spec("S7.1-6")
+@pytest.mark.parametrize("route", WITH_BODY, ids=named)
+def test_a_body_over_the_limit_is_refused_by_its_size(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    plane, _, binding = route
+    before = kept(world)
+    body = b'{"a":"' + b"x" * (1 << 20) + b'"}'
+    check_refusal(plane, caller(world, plane).request(binding[0], path_of(world, binding), body=body), 413)
+    assert kept(world) == before
+
+
+# ---- who calls
+
+
+GUARDED = [route for route in ROUTES if route[0] in ("retail", "exchange") and route[1].credential != "none"]
+
+
+@pytest.mark.spec("S7.1-2")
+@pytest.mark.parametrize("route", GUARDED, ids=named)
+def test_whoever_is_not_known_is_refused_with_401(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    plane, operation, binding = route
+    path, before = path_of(world, binding), kept(world)
+    if plane == "exchange":
+        good = world.bearer(firm(world.simulation))["authorization"].removeprefix("Bearer ")
+        head, payload, signature = good.split(".")
+        tokens = ["", "Bearer", "Bearer x", f"Basic {good}", f"Bearer {good}x", f"Bearer {head}.{payload}.", f"Bearer {head}.{payload[:-2]}AA.{signature}"]
+        attempts = [{}, *({"authorization": text} for text in tokens)]
+    else:
+        good_headers = world.retail_headers(key(world.simulation), binding[0], path)
+        attempts = [
+            {},
+            good_headers | {"x-pm-signature": "AAAA"},
+            good_headers | {"x-pm-signature": good_headers["x-pm-signature"][:-4] + "AAA="},
+            good_headers | {"x-pm-timestamp": "soon"},
+            good_headers | {"x-pm-timestamp": "1"},
+            good_headers | {"x-pm-access-key": "nobody"},
+            {name: value for name, value in good_headers.items() if name != "x-pm-access-key"},
+        ]
+    for headers in attempts:
+        answer = _raw(world, plane, binding[0], path, headers)
+        if operation.credential == "optional" and not headers:
+            continue
+        check_refusal(plane, answer, 401)
+    assert kept(world) == before
+
+
+def _raw(world: Connection, plane: Plane, verb: str, path: str, headers: dict[str, str]) -> Any:
+    from sim.testing.client import Response
+
+    reply = world.simulation.rest(plane, verb, path, "", {"content-type": "application/json", **headers}, b"{}").reply
+    assert reply is not None
+    return Response(reply)
+
+
+@pytest.mark.spec("S5.1-5", "S7.1-2")
+def test_a_token_ends_by_the_virtual_clock(world: Connection) -> None:
+    fresh = unlimited()
+    headers = fresh.bearer(firm(fresh.simulation))
+    path = "/v1/whoami"
+    assert _raw(fresh, "exchange", "GET", path, headers).status == 200
+    fresh.advance("179s")
+    assert _raw(fresh, "exchange", "GET", path, headers).status == 200
+    fresh.advance("1s")
+    check_refusal("exchange", _raw(fresh, "exchange", "GET", path, headers), 401)
+
+
+@pytest.mark.spec("S5.1-9", "S7.1-3")
+@pytest.mark.parametrize("route", [route for route in GUARDED if route[0] == "exchange" and route[1].scope], ids=named)
+def test_a_missing_scope_is_refused_with_403_and_named(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    plane, operation, binding = route
+    poor = poor_firm(world.simulation)
+    if operation.scope in poor.scopes:
+        return
+    answer = world.exchange(poor, poor.users[0].name).request(binding[0], path_of(world, binding), json={} if binding[2] else None)
+    check_refusal(plane, answer, 403)
+    assert operation.scope in answer.json["message"]
+
+
+@pytest.mark.spec("S7.1-3")
+@pytest.mark.parametrize("route", [route for route in GUARDED if route[1].participant == "required"], ids=named)
+def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    plane, _, binding = route
+    found, before = firm(world.simulation), kept(world)
+    path, body = path_of(world, binding), {} if binding[2] else None
+    foreign = next(other for other in world.simulation.exchange.firms.all() if other.client_id and other.name != found.name)
+    for participant in (None, "", "mara", "firms/atlas", "firms/atlas/users/", "firms/atlas/users/nobody", foreign.users[0].name, "firms/atlas/users/\x00"):
+        check_refusal(plane, world.exchange(found, participant).request(binding[0], path, json=body), 403)
+    assert kept(world) == before
+
+
+# ---- routes
+
+
+@pytest.mark.spec("S7.1-4", "S7.1-5")
+@pytest.mark.parametrize("plane", ["gateway", "retail", "exchange", "auth"])
+def test_unknown_paths_and_wrong_methods_are_told_apart(world: Connection, plane: Plane) -> None:
+    client = caller(world, plane)
+    for path in ("/", "/v1", "/v1/nothing", "//", "/v9/markets", "/v1/../v1/markets", "/favicon.ico"):
+        check_refusal(plane, client.get(path), 404)
+    for other, _, binding in ROUTES:
+        if other == plane:
+            for verb in ("TRACE", "PUT"):
+                if verb != binding[0]:
+                    answer = client.request(verb, path_of(world, binding))
+                    check_refusal(plane, answer, 405)
+                    assert binding[0] in answer.headers["allow"]
+
+
+# ---- gRPC
+
+RPCS = [operation for operation in SERVED if operation.grpc and operation.kind == "unary"]
+
+
+@pytest.mark.parametrize("operation", RPCS, ids=lambda operation: operation.name)
+def test_bytes_that_are_no_message_are_invalid(world: Connection, operation: Operation) -> None:
+    client, before = rpc_trader(world), kept(world)
+    for message in (b"\xff" * 8, b"\x0a\xff\xff\xff\xff\x0f", b"\x00", b"\x07", b"\x0f\x01"):
+        reply = client.raw(operation.full_methods[0], message)
+        assert (reply.code, reply.failure) == (3, None), (message, reply.message)
+    for field in fields_of(operation.request):
+        if field.kind == "string" and not field.key_kind:
+            message = _varint(field.number << 3 | 2) + b"\x02\xff\xfe"
+            assert client.raw(operation.full_methods[0], message).code == 3, field.name
+    assert kept(world) == before
+
+
+def _varint(number: int) -> bytes:
+    found = bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes((*found, number))
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+@pytest.mark.parametrize("operation", RPCS, ids=lambda operation: operation.name)
+def test_random_bytes_never_fail_inside(operation: Operation, data: st.DataObject) -> None:
+    world = _shared()
+    reply = rpc_trader(world).raw(operation.full_methods[0], data.draw(st.binary(max_size=40)))
+    assert reply.code not in (2, 13), reply.message
+    assert reply.failure is None
+
+
+_worlds: list[Connection] = []
+
+
+def _shared() -> Connection:
+    if not _worlds:
+        _worlds.append(unlimited())
+    return _worlds[0]
+
+
+@pytest.mark.parametrize("operation", [operation for operation in RPCS if operation.credential != "none"], ids=lambda operation: operation.name)
+def test_over_grpc_the_unknown_the_poor_and_the_foreign_are_refused(world: Connection, operation: Operation) -> None:
+    before = kept(world)
+    assert world.rpc(None).raw(operation.full_methods[0], b"").code == 16
+    poor, found = poor_firm(world.simulation), firm(world.simulation)
+    if operation.scope and operation.scope not in poor.scopes:
+        reply = world.rpc(poor, poor.users[0].name).raw(operation.full_methods[0], b"")
+        assert (reply.code, operation.scope in reply.message) == (7, True)
+    if operation.participant == "required":
+        for participant in (None, "mara", poor.users[0].name):
+            assert world.rpc(found, participant).raw(operation.full_methods[0], b"").code == 7
+    assert kept(world) == before

@@ -1,0 +1,200 @@
+"""The token issuer and the retail sockets under bad input: OAuth errors and error frames, and the exchange stays as it is."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import jwt
+import pytest
+from callers import kept, unlimited
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.testing.client import Connection
+from tests.journeys import firm, key, quiet
+
+NAMES = ("grant_type", "client_id", "client_assertion_type", "client_assertion", "audience")
+
+
+@pytest.fixture(scope="module")
+def world() -> Connection:
+    return unlimited()
+
+
+def refused(answer: Any, *errors: str) -> None:
+    assert answer.status in (400, 401, 403), (answer.status, answer.body)
+    assert set(answer.json) == {"error", "error_description"}
+    assert not errors or answer.json["error"] in errors
+
+
+def form(world: Connection, **changes: str | None) -> dict[str, str]:
+    """A good token request with some fields changed, or left out (None)."""
+    found = firm(world.simulation)
+    good = {
+        "grant_type": "client_credentials",
+        "client_id": found.client_id or "",
+        "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        "client_assertion": world.assertion(found),
+        "audience": world.audience,
+    }
+    return {name: value for name, value in {**good, **changes}.items() if value is not None}
+
+
+@pytest.mark.spec("S5.1-2", "S4.5-1")
+@pytest.mark.parametrize("as_json", [False, True])
+def test_every_field_of_a_token_request_is_checked(world: Connection, as_json: bool) -> None:
+    def ask(**changes: str | None) -> Any:
+        fields = form(world, **changes)
+        return world.auth.post("/oauth/token", json=fields) if as_json else world.auth.post("/oauth/token", form=fields)
+
+    assert ask().json.keys() == {"access_token", "token_type", "expires_in"}
+    refused(ask(grant_type="password"), "unsupported_grant_type")
+    refused(ask(grant_type=None))
+    refused(ask(client_id="somebody-else"), "invalid_client", "invalid_client_assertion")
+    refused(ask(client_assertion_type="urn:x"))
+    refused(ask(client_assertion_type=None))
+    refused(ask(client_assertion="x.y.z"), "invalid_client_assertion", "invalid_client")
+    refused(ask(client_assertion=None))
+    refused(ask(audience="https://elsewhere.example"))
+
+
+@pytest.mark.spec("S5.1-8")
+def test_both_stated_audiences_of_an_assertion_are_accepted_and_no_other(world: Connection) -> None:
+    found = firm(world.simulation)
+    issuer = f"{world.simulation.exchange.credentials.environment.issuer}/oauth/token"
+    for audience in (world.audience, issuer, [issuer], [world.audience, "x"]):
+        assert world.token(found, client_assertion=world.assertion(found, aud=audience)).status == 200
+    for audience in ("https://elsewhere.example", "", [], 7, None, {"a": 1}):
+        refused(world.token(found, client_assertion=world.assertion(found, aud=audience)), "invalid_client_assertion", "invalid_client")
+
+
+def signed(world: Connection, header: dict[str, Any], payload: bytes) -> str:
+    """A token whose header and payload are anything, signed with the firm's own key."""
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    found = firm(world.simulation)
+    signer: Any = load_pem_private_key(world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None)
+
+    def part(raw: bytes) -> str:
+        return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+    text = f"{part(json.dumps(header).encode())}.{part(payload)}"
+    return f"{text}.{part(signer.sign(text.encode(), PKCS1v15(), SHA256()))}"
+
+
+RS256 = {"alg": "RS256", "typ": "JWT"}
+
+
+def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(world: Connection) -> None:
+    found, before = firm(world.simulation), kept(world)
+    now = world.simulation.now // 10**9
+    claims = {"iss": found.client_id, "sub": found.client_id, "aud": world.audience, "iat": now, "exp": now + 240, "jti": "j-1"}
+    changes: list[dict[str, Any]] = [
+        {"exp": now - 1},
+        {"exp": now + 10**6},
+        {"exp": "soon"},
+        {"exp": 10**400},
+        {"exp": -1},
+        {"exp": None},
+        {"iat": now + 3600},
+        {"iat": "x"},
+        {"iss": "somebody"},
+        {"sub": "somebody"},
+        {"sub": 7},
+        {"jti": ""},
+        {"jti": None},
+        {"jti": {"a": 1}},
+        {"nbf": now + 3600},
+    ]
+    for change in changes:
+        body = json.dumps({name: value for name, value in {**claims, **change}.items() if value is not None})
+        refused(world.token(found, client_assertion=signed(world, RS256, body.encode())))
+    for payload in (b"", b"[]", b"7", b"\xff\xfe", b"{", b'{"exp": 1e999}', b"null", b'{"a":' * 3000):
+        refused(world.token(found, client_assertion=signed(world, RS256, payload)))
+    for header in ({"alg": "none"}, {"alg": "HS256"}, {"alg": "PS256"}, {}, {"alg": 7}, {"alg": "RS256", "crit": ["x"]}):
+        refused(world.token(found, client_assertion=signed(world, header, json.dumps(claims).encode())))
+    assert kept(world) == before
+
+
+def test_a_public_key_used_as_a_secret_signs_nothing(world: Connection) -> None:
+    """Algorithm confusion: HS256 with the firm's public key as the shared secret."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+
+    found = firm(world.simulation)
+    public = load_pem_private_key(world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None).public_key()
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    payload = jwt.decode(world.assertion(found), options={"verify_signature": False})
+    body = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in ({"alg": "HS256", "typ": "JWT"}, payload)]
+    import hashlib
+    import hmac
+
+    mac = base64.urlsafe_b64encode(hmac.new(pem, ".".join(body).encode(), hashlib.sha256).digest()).rstrip(b"=").decode()
+    refused(world.token(found, client_assertion=".".join([*body, mac])), "invalid_client", "invalid_client_assertion")
+
+
+_worlds: list[Connection] = []
+
+
+def _shared() -> Connection:
+    if not _worlds:
+        _worlds.append(unlimited())
+    return _worlds[0]
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["exp", "iat", "aud", "jti", "iss", "sub", "nbf", "x"]), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(claims=ANYTHING, fields=st.dictionaries(st.sampled_from(NAMES), st.text(max_size=12), max_size=5))
+def test_no_request_makes_the_issuer_fail(claims: Any, fields: dict[str, str]) -> None:
+    world = _shared()
+    found = firm(world.simulation)
+    refused(world.token(found, client_assertion=signed(world, RS256, json.dumps(claims).encode())))
+    answer = world.auth.post("/oauth/token", form=fields)
+    refused(answer)
+    assert answer.reply.failure is None
+
+
+# ---- retail sockets
+
+SOCKETS = ["/v1/ws/markets", "/v1/ws/private"]
+SUBSCRIPTIONS = ["SUBSCRIPTION_TYPE_MARKET_DATA", "SUBSCRIPTION_TYPE_TRADE", "SUBSCRIPTION_TYPE_ORDER", "SUBSCRIPTION_TYPE_POSITION", "NOPE", 7, None, {}]
+
+
+@settings(max_examples=120)
+@given(data=st.data())
+@pytest.mark.parametrize("path", SOCKETS)
+def test_no_frame_makes_a_socket_fail_or_changes_the_exchange(path: str, data: st.DataObject) -> None:
+    world = _shared()
+    socket = world.web_socket(key(world.simulation), path)
+    before = kept(world)
+    slug = quiet(world.simulation).symbol
+    inside = st.fixed_dictionaries(
+        {},
+        optional={
+            "requestId": st.text(max_size=5) | ANYTHING,
+            "subscriptionType": st.sampled_from(SUBSCRIPTIONS),
+            "marketSlugs": st.lists(st.sampled_from([slug, "nope", ""]), max_size=4) | ANYTHING,
+            "responsesDebounced": ANYTHING,
+        },
+    )
+    frame = data.draw(
+        st.binary(max_size=20)
+        | ANYTHING.map(lambda value: json.dumps(value).encode())
+        | st.dictionaries(st.sampled_from(["subscribe", "unsubscribe", "x"]), inside | ANYTHING, max_size=2).map(lambda value: json.dumps(value).encode())
+    )
+    socket.send(frame)
+    for came in socket.take():
+        assert isinstance(came, dict)
+        assert "Traceback" not in json.dumps(came)
+    assert socket.end is None or socket.end[0] not in (2, 13), socket.end
+    assert kept(world) == before
+    if socket.end is None:
+        socket.close()
