@@ -122,6 +122,13 @@ def _faults(sim: Simulation) -> Rows:
     ]
 
 
+def _maintenance(sim: Simulation) -> Rows:
+    return [
+        {"name": window.name, "begins": format_instant(window.begins), "ends": format_instant(window.ends), "open": window.begins <= sim.now}
+        for window in sim.exchange.maintenance.upcoming()
+    ]
+
+
 VIEWS: dict[str, Callable[[Simulation], Rows]] = {
     "accounts": _accounts,
     "books": _books,
@@ -129,6 +136,7 @@ VIEWS: dict[str, Callable[[Simulation], Rows]] = {
     "faults": _faults,
     "instruments": _instruments,
     "limits": _limits,
+    "maintenance": _maintenance,
     "orders": _orders,
     "sessions": _sessions,
     "timers": _timers,

@@ -33,6 +33,10 @@ PROVISION_SHORTEST: Span = 500 * NS_PER_MS
 PROVISION_LONGEST: Span = minutes(26)
 
 
+# Where document links point, as far as the exchange knows; a listener puts its own address in its place, because ports are not reproducible.
+DOCV_BASE = "https://docv.sandbox.test"
+
+
 class Docv(Struct, frozen=True):
     """Where a person uploads a document."""
 
@@ -89,7 +93,7 @@ class Kyc:
     `enroll(firm, display name) -> (participant, account)` gives an approved person a user and an account; `docv_base` is where document links point.
     """
 
-    def __init__(self, ctx: Context, enroll: Callable[[str, str], tuple[str, str]], *, docv_base: str = "http://127.0.0.1:18085/_sim/v1/kyc") -> None:
+    def __init__(self, ctx: Context, enroll: Callable[[str, str], tuple[str, str]], *, docv_base: str = DOCV_BASE) -> None:
         self._ctx = ctx
         self._enroll = enroll
         self.docv_base = docv_base
@@ -235,7 +239,7 @@ class Kyc:
 
     def _docv(self) -> Docv:
         token = self._ctx.ids.uuid("docv")
-        url = f"{self.docv_base}/{token}/document"
+        url = f"{self.docv_base}/{token}"
         return Docv(url, url, token, self._ctx.ids.uuid("docv.event"))
 
     def _provision_delay(self) -> Span:

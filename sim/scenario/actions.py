@@ -15,14 +15,15 @@ from sim.api.traffic import Outcome
 from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
+from sim.core.kyc import KycCase
 from sim.core.presets import PRESETS
 from sim.core.presets import apply as apply_preset
 from sim.core.quantities import CASH_SCALE, CENT, NotADecimal, cash_text, decimal_text, scaled
 from sim.core.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound
 from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, OrderType, Side
-from sim.kernel.instants import format_instant
+from sim.kernel.instants import format_instant, parse_span
 from sim.scenario.document import ScenarioError, read_text
-from sim.scenario.entries import InstrumentEntry, OrderEntry
+from sim.scenario.entries import InstrumentEntry, MaintenanceEntry, OrderEntry
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.shapes import record
@@ -185,11 +186,11 @@ def update_event(sim: Simulation, step: EventStep) -> Answer:
 def decide_verification(sim: Simulation, step: KycStep) -> Answer:
     """A compliance decision or a document upload by hand."""
     kyc = sim.exchange.kyc
-    case = kyc.document(step.external_id) if step.document else kyc.decide(step.external_id, step.decision)
+    case = kyc.document(step.external_id, step.document) if step.document else kyc.decide(step.external_id, step.decision)
     return shown_case(case)
 
 
-def shown_case(case: Any) -> Answer:
+def shown_case(case: KycCase) -> Answer:
     """A verification as the control plane shows it."""
     return {
         "external_id": case.external_id,
@@ -197,7 +198,7 @@ def shown_case(case: Any) -> Answer:
         "status": case.status,
         "sub_status": case.sub_status,
         "participant_id": case.participant,
-        "provisioned_account": case.account,
+        "provisioned_account": case.provisioned_account,
     }
 
 
@@ -219,6 +220,25 @@ def remove_fault(sim: Simulation, name: str) -> Answer:
     """End a fault."""
     if not sim.exchange.faults.remove(name):
         raise NotFound(f"no fault is called {name!r}", rule="control", remedy="GET /_sim/v1/faults lists them")
+    return {}
+
+
+def add_maintenance(exchange: Exchange, entry: MaintenanceEntry) -> Answer:
+    """A one-off window; without a beginning it begins at once, with nobody warned."""
+    now = exchange.now
+    begins = now if entry.begins is None else now + parse_span(entry.begins) if isinstance(entry.begins, str) else entry.begins
+    lead = 0 if entry.begins is None and entry.lead is None else entry.lead
+    try:
+        name = exchange.maintenance.add(begins, begins + entry.length, lead=lead)
+    except ValueError as error:
+        raise InvalidRequest(str(error), rule="control") from error
+    return {"name": name, "begins": format_instant(begins), "ends": format_instant(begins + entry.length)}
+
+
+def cancel_maintenance(sim: Simulation, name: str) -> Answer:
+    """Call a one-off window off, or end it now."""
+    if not sim.exchange.maintenance.cancel(name):
+        raise NotFound(f"no one-off window is called {name!r}", rule="control", remedy="GET /_sim/v1/state/maintenance lists them")
     return {}
 
 
@@ -297,6 +317,8 @@ ACTIONS: dict[str, Action] = {
     "fault.add": lambda sim, subject, body, outcome: add_fault(sim, entry_of(FaultEntry, body)),
     "fault.remove": lambda sim, subject, body, outcome: remove_fault(sim, subject),
     "quirk.set": lambda sim, subject, body, outcome: set_quirk(sim, subject, _value(body)),
+    "maintenance.add": lambda sim, subject, body, outcome: add_maintenance(sim.exchange, entry_of(MaintenanceEntry, body)),
+    "maintenance.cancel": lambda sim, subject, body, outcome: cancel_maintenance(sim, subject),
     "preset.set": lambda sim, subject, body, outcome: set_preset(sim, body.get("name")),
     "assumption.set": lambda sim, subject, body, outcome: set_assumption(sim, subject, _value(body)),
     "webhook.redeliver": lambda sim, subject, body, outcome: {"redelivered": sim.exchange.webhooks.redeliver(subject)},

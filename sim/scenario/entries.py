@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from sim.core.vocabulary import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import Instant, Span
-from sim.scenario.shapes import BOOLEAN, COUNT, DECIMAL, INSTANT, ORDINAL, POSITIVE, SPAN, Text, Words, members
+from sim.scenario.shapes import BOOLEAN, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, Text, Words, members
 
 STATES = members(InstrumentState, "INSTRUMENT_STATE_")
 SIDES = Words({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
@@ -174,6 +174,14 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
     volatility: Annotated[str | None, DECIMAL, "typical relative move per hour"] = None
     places: Annotated[int | None, COUNT, "decimals of a price"] = None
     outages: Annotated[tuple[OutageEntry, ...] | None, "times without ticks"] = None
+
+
+class MaintenanceEntry(Struct, frozen=True, kw_only=True):
+    """A one-off maintenance window. Without `begins` it begins at once, unannounced: an emergency pause (rule W9)."""
+
+    begins: Annotated[Instant | str | None, MOMENT, 'an instant, or "+30m" from now'] = None
+    length: Annotated[Span, SPAN, "how long it lasts"]
+    lead: Annotated[Span | None, SPAN, "how long before it orders are canceled and instruments suspended; `maintenance.cancel_lead` when left out"] = None
 
 
 class EventEntry(Struct, frozen=True, kw_only=True):

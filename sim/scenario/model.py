@@ -22,6 +22,7 @@ from sim.scenario.entries import (
     FirmEntry,
     IncentiveEntry,
     InstrumentEntry,
+    MaintenanceEntry,
     OrderEntry,
 )
 from sim.scenario.shapes import BOOLEAN, CHANCE, INSTANT, INTEGER, STRING, Several, Text, Words, record
@@ -91,6 +92,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     quirks: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"] = field(default_factory=dict)
     assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = field(default_factory=dict)
     faults: Annotated[tuple[FaultEntry, ...], "faults that are there from the start"] = ()
+    maintenance: Annotated[tuple[MaintenanceEntry, ...], "one-off windows besides the weekly one"] = ()
     limits: Annotated[dict[str, Annotated[str, LIMIT]], "rate limits by name"] = field(default_factory=dict)
     steps: Annotated[tuple[Step, ...], "what happens, in order"] = ()
 

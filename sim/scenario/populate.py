@@ -12,7 +12,7 @@ from sim.core.exchange import Exchange
 from sim.core.quantities import scaled, scaled_down
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import Channel, LedgerEntryType, Side, TimeInForce
-from sim.scenario.actions import order_command
+from sim.scenario.actions import add_maintenance, order_command
 from sim.scenario.entries import BookEntry
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for entry in scenario.faults:
         exchange.faults.add(entry)
     exchange.maintenance.start()
+    for window in scenario.maintenance:
+        add_maintenance(exchange, window)
 
 
 def enrol(exchange: Exchange, parties: Parties) -> None:

@@ -199,6 +199,8 @@ class Script:
             actions.add_fault(sim, step.fault)
         if step.clear_fault:
             actions.remove_fault(sim, step.clear_fault)
+        if step.maintenance is not None:
+            actions.add_maintenance(sim.exchange, step.maintenance)
         if step.preset:
             actions.set_preset(sim, step.preset)
         for name, odds in step.quirk.items():

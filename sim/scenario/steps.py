@@ -12,7 +12,7 @@ from sim.core.kyc_outcomes import DECISIONS
 from sim.core.presets import PRESETS
 from sim.core.vocabulary import InstrumentState, OrderState
 from sim.kernel.instants import DAY, Instant, Span
-from sim.scenario.entries import STATES, OrderEntry
+from sim.scenario.entries import STATES, MaintenanceEntry, OrderEntry
 from sim.scenario.shapes import (
     BOOLEAN,
     CHANCE,
@@ -109,7 +109,7 @@ class KycStep(Struct, frozen=True, kw_only=True):
 
     external_id: str
     decision: Annotated[str, DECISION_WORDS] = ""
-    document: Annotated[str, Words({"uploaded": "uploaded"})] = ""
+    document: Annotated[str, Words({"uploaded": "uploaded", "failed": "failed"})] = ""
 
 
 VERBS = ("get", "post", "put", "delete", "patch")
@@ -313,6 +313,7 @@ class Step(Struct, frozen=True, kw_only=True):
     kyc: KycStep | None = None
     fault: FaultEntry | None = None
     clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
+    maintenance: MaintenanceEntry | None = None
     preset: Annotated[str, PRESET, "a mood of all quirks and faults"] = ""
     quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = field(default_factory=dict)
     assumption: Annotated[dict[str, str], "value by assumption"] = field(default_factory=dict)

@@ -247,6 +247,8 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/faults", "faults in force", lambda host, call: read_state(host, call._replace(path={"what": "faults"}))),
     Route("POST", "/faults", "inject a fault: an entry of a scenario's `faults`", _act("fault.add"), None),
     Route("DELETE", "/faults/{id}", "remove a fault", _act("fault.remove", "id")),
+    Route("POST", "/maintenance", "a one-off maintenance window; at once without `begins`", _act("maintenance.add"), ("begins", "length", "lead")),
+    Route("DELETE", "/maintenance/{name}", "call a one-off window off, or end it now", _act("maintenance.cancel", "name")),
     Route("PUT", "/preset", "all quirks and faults at once: ideal, realistic, hostile", _act("preset.set"), ("name",)),
     Route("PUT", "/quirks/{name}", "odds of a quirk: always, never or a fraction", _act("quirk.set", "name"), ("value",)),
     Route("PUT", "/assumptions/{name}", "value of an assumption", _act("assumption.set", "name"), ("value",)),

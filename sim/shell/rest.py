@@ -9,6 +9,7 @@ from aiohttp import web
 
 from sim.api.contract import Plane
 from sim.api.traffic import Reply
+from sim.core.kyc import DOCV_BASE
 from sim.shell.http_answer import SERVER, Answer, Gone, header_text, http_date
 from sim.shell.http_server import HttpServer, error_answer, read_body, reset
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 # A slow body takes about this long in real time; the virtual clock has no part in how bytes trickle.
 _SLOW_PIECES = 8
 _SLOW_PAUSE_S = 0.1
+
+# Answers under this path may hold a link to the page on which a tester uploads a document.
+_KYC = "/v1/kyc/"
+_DOCV_BASE = DOCV_BASE.encode()
 
 
 def rest_server(host: Host, plane: Plane) -> HttpServer:
@@ -49,6 +54,8 @@ class RestListener:
         reply = host.rest(self._plane, request.method, path, query, request.headers, body, request.remote or "", oversize)
         if reply.awaits:
             reply = await host.awaited(reply)
+        if path.startswith(_KYC):
+            reply.body = reply.body.replace(_DOCV_BASE, f"{host.settings.docs_url}/docv".encode())
         return await self.render(request, reply)
 
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
