@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FAILED, USAGE, COULD_NOT_LISTEN, INTERRUPTED = 1, 2, 4, 130
 DEFAULT_BASE, LAST_BASE = 18080, 65529
+ENVIRONMENTS = ("sandbox", "development", "pre-production", "production")
 PRESETS = ("ideal", "realistic", "hostile")
 _BEGAN = time.perf_counter()
 
@@ -106,6 +107,7 @@ def _add_serve(commands: Any) -> None:
     command.add_argument("--start", metavar="INSTANT", help="virtual start, RFC 3339 with offset, instead of the scenario's")
     command.add_argument("--preset", choices=PRESETS, help="all quirks and faults at once, instead of the scenario's preset")
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter of the scenario")
+    command.add_argument("--environment", choices=ENVIRONMENTS, help="which environment this is: each has credentials of its own")
     command.add_argument("--journal", type=Path, metavar="PATH", help="keep the journal there")
     _add_listening(command, "the scenario's when it says one, else paced")
     command.set_defaults(run=_serve)
@@ -184,10 +186,11 @@ def _serve(given: argparse.Namespace) -> int:
     scenario = _scenario(given.scenario, _params(given.param))
     if scenario is None:
         return USAGE
-    if given.preset:
+    changes = {name: value for name, value in (("preset", given.preset), ("environment", given.environment)) if value}
+    if changes:
         from msgspec.structs import replace
 
-        scenario = replace(scenario, preset=given.preset)
+        scenario = replace(scenario, **changes)
     start = _instant(given.start)
 
     def build(settings: Settings) -> Simulation:

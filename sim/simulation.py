@@ -41,6 +41,7 @@ from sim.api.traffic import (
     recorded_input,
     without_nonce,
 )
+from sim.core.credentials import Environment
 from sim.core.events import Event, Traded
 from sim.core.exchange import Exchange, State
 from sim.core.refusals import Code, Conflict, NotFound, Refusal
@@ -122,7 +123,8 @@ class Simulation:
     def _begin(self) -> None:
         """The world as the scenario has it at its start."""
         self.world: World = build_world(self.scenario, self.start)
-        self.exchange = Exchange(seed=self.seed, now=self.start, webhook_hosts=self.settings.webhook_hosts)
+        environment = Environment.called(self.scenario.environment)
+        self.exchange = Exchange(seed=self.seed, now=self.start, environment=environment, webhook_hosts=self.settings.webhook_hosts)
         self.exchange.credentials.addresses = self.settings.api_addresses
         populate(self.exchange, self.world, self.scenario)
         self.log = RequestLog()

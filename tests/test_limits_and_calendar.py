@@ -33,6 +33,49 @@ def until_refused(call: Call, most: int) -> tuple[int, Response]:
     raise AssertionError(f"{most + 1} calls were answered")
 
 
+# ---- environments
+
+
+@pytest.mark.spec("S0-2")
+def test_each_environment_has_its_own_credentials_and_refuses_those_of_another() -> None:
+    worlds = {
+        name: connect(Simulation(load_scenario(f"name: {name}\nextends: quickstart\nenvironment: {name}\n")))
+        for name in ("development", "pre-production", "production")
+    }
+    for name, world in worlds.items():
+        mine = firm(world.simulation)
+        assert world.exchange(mine).get("/v1/whoami").status == 200
+        assert world.retail(key(world.simulation)).get("/v1/orders/open").status == 200
+        assert world.exchange(mine).get("/v1/whoami").json["audience"] == f"https://api.{name}.sandbox.test"
+        for other_name, other in worlds.items():
+            if other_name == name:
+                continue
+            refused = other.token(firm(other.simulation), client_assertion=world.assertion(mine), client_id=mine.client_id)
+            assert (refused.status, refused.json["error"]) == (401, "invalid_client")
+            headers = world.bearer(mine)
+            assert other.simulation.rest("exchange", "GET", "/v1/whoami", "", headers, b"").reply.status == 401  # type: ignore[union-attr]
+            signed = world.retail_headers(key(world.simulation), "GET", "/v1/orders/open")
+            assert other.simulation.rest("retail", "GET", "/v1/orders/open", "", signed, b"").reply.status == 401  # type: ignore[union-attr]
+
+
+@pytest.mark.spec("S0-2")
+def test_a_scenario_can_hold_credentials_of_another_environment_to_see_them_refused() -> None:
+    text = """
+name: mixed-up
+extends: quickstart
+environment: production
+world:
+  firms: [{name: firms/stray, client_id: stray, key: spare-1, environment: pre-production, users: [{name: u}]}]
+  api_keys: [{key_id: stray-key, account: firms/retail/accounts/5c1e90d2, environment: development}]
+"""
+    world = connect(Simulation(load_scenario(text)))
+    stray = next(found for found in world.simulation.exchange.firms.all() if found.client_id == "stray")
+    refused = world.token(stray)
+    assert (refused.status, refused.json["error"]) == (401, "invalid_client")
+    stray_key = next(found for found in world.simulation.exchange.firms.api_keys() if found.key_id == "stray-key")
+    assert world.retail(stray_key).get("/v1/orders/open").status == 401
+
+
 # ---- rate limits
 
 
@@ -93,6 +136,7 @@ extends: quickstart
 limits: {trade_stats: "90/m", retail: "off"}
 world:
   firms: [{name: firms/atlas, limits: {search_reports: 40}}]
+  api_keys: [{key_id: generous-key, account: firms/retail/accounts/5c1e90d2, limits: {incentives: 8}}]
 """
     world = connect(Simulation(load_scenario(text)))
     symbol = quiet(world.simulation).symbol
@@ -102,6 +146,9 @@ world:
     assert until_refused(stats, 100)[0] == 90
     client = world.retail(key(world.simulation))
     assert {client.get("/v1/orders/open").status for _ in range(60)} == {200}
+    generous = next(found for found in world.simulation.exchange.firms.api_keys() if found.key_id == "generous-key")
+    assert until_refused(lambda: world.retail(generous).get("/v1/incentives"), 12)[0] == 8
+    assert until_refused(lambda: client.get("/v1/incentives"), 12)[0] == 5
     other = next(found for found in world.simulation.exchange.firms.all() if found.client_id and found.name != "firms/atlas" and len(found.scopes) > 4)
     assert until_refused(lambda: world.exchange(other, other.users[0].name).post("/v1/report/trades/search", json={"symbol": symbol}), 20)[0] == 12
 

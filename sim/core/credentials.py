@@ -47,6 +47,13 @@ class Environment(Struct, frozen=True):
     issuer: str = "https://auth.sandbox.test"
     audience: str = "https://api.sandbox.test"
 
+    @classmethod
+    def called(cls, name: str) -> Environment:
+        """The environment of a name, with names of its own for issuer and API."""
+        if name == SANDBOX:
+            return cls()
+        return cls(name=name, issuer=f"https://auth.{name}.sandbox.test", audience=f"https://api.{name}.sandbox.test")
+
 
 class TokenRequest(Struct, frozen=True, kw_only=True):
     """A call of the token endpoint as found at the door.

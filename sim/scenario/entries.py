@@ -11,11 +11,13 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
+from sim.core.firms import SANDBOX
 from sim.core.vocabulary import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import Instant, Span
 from sim.scenario.shapes import BOOLEAN, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, Text, Words, members
 
 STATES = members(InstrumentState, "INSTRUMENT_STATE_")
+ENVIRONMENT = Words({name: name for name in (SANDBOX, "development", "pre-production", "production")})
 SIDES = Words({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
 ORDER_TYPES = Words(
     {
@@ -138,6 +140,7 @@ class FirmEntry(Struct, frozen=True, kw_only=True):
     clearing_firm: Annotated[str | None, "firms/<firm> under which its accounts stand"] = None
     users: Annotated[tuple[UserEntry, ...], "participants, by name"] = ()
     limits: Annotated[dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"] = field(default_factory=dict)
+    environment: Annotated[str, ENVIRONMENT, "environment its credentials are of; the scenario's when left out"] = ""
 
 
 class AccountEntry(Struct, frozen=True, kw_only=True):
@@ -155,6 +158,8 @@ class ApiKeyEntry(Struct, frozen=True, kw_only=True):
     participant: Annotated[str, "user that owns its client order ids; one named after the account when left out"] = ""
     secret_key: Annotated[str | None, SEED, "base64 of the 32-byte Ed25519 seed; never written to a journal"] = None
     public_key: Annotated[str | None, SEED, "base64 of the 32-byte public key; follows from the secret when left out"] = None
+    limits: Annotated[dict[str, int], "rate limits raised for this key: name of the limit, calls in its period"] = field(default_factory=dict)
+    environment: Annotated[str, ENVIRONMENT, "environment it is of; the scenario's when left out"] = ""
 
 
 class OutageEntry(Struct, frozen=True, kw_only=True):

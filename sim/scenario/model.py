@@ -12,8 +12,10 @@ from typing import Annotated, Any
 
 from msgspec import Struct, field
 
+from sim.core.firms import SANDBOX
 from sim.kernel.instants import Instant, parse_instant
 from sim.scenario.entries import (
+    ENVIRONMENT,
     AccountEntry,
     ApiKeyEntry,
     AssetEntry,
@@ -88,6 +90,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     matrix: Annotated[dict[str, tuple[str, ...]], "values by name; `sim run` runs every combination"] = field(default_factory=dict)
     clock: Annotated[Clock, "virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
+    environment: Annotated[str, ENVIRONMENT, "which environment this is; each has credentials of its own"] = SANDBOX
     preset: Annotated[str, PRESET, "a mood of all quirks and faults, which those given here come on top of"] = ""
     quirks: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"] = field(default_factory=dict)
     assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = field(default_factory=dict)

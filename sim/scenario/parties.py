@@ -10,11 +10,13 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
+from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sim import resources
-from sim.core.firms import ApiKey, Firm, User
+from sim.core.firms import SANDBOX, ApiKey, Firm, User
 from sim.core.quantities import CASH_SCALE, Cash, scaled
 from sim.scenario.entries import AccountEntry, ApiKeyEntry, FirmEntry
 
@@ -78,7 +80,19 @@ class Parties(Struct, frozen=True, kw_only=True):
         return self.account(caller) is not None
 
 
-def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_keys: Iterable[ApiKeyEntry]) -> Parties:
+def credentials_of(environment: str, firms: Iterable[FirmEntry], api_keys: Iterable[ApiKeyEntry]) -> tuple[list[FirmEntry], list[ApiKeyEntry]]:
+    """The default world's credentials as another environment has them: other client ids, other API keys, for the same people (§0)."""
+
+    def other(text: str, size: int) -> bytes:
+        return blake2b(f"{environment} {text}".encode(), digest_size=size, person=b"sim-environment").digest()
+
+    return (
+        [replace(entry, client_id=f"{entry.client_id.rpartition('-')[0]}-{other(entry.client_id, 4).hex()}" if entry.client_id else None) for entry in firms],
+        [replace(entry, key_id=str(UUID(bytes=other(entry.key_id, 16), version=4)), secret_key=None, public_key=None) for entry in api_keys],
+    )
+
+
+def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_keys: Iterable[ApiKeyEntry], environment: str = SANDBOX) -> Parties:
     """Everybody the entries name. An account that only a user or a key names comes into being too."""
     balances = {entry.name: entry.balance for entry in accounts}
     opened: dict[str, Account] = {}
@@ -89,7 +103,7 @@ def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_key
 
     made, key_files = [], {}
     for entry in firms:
-        firm = _firm(entry)
+        firm = _firm(entry, environment)
         made.append(firm)
         if entry.key:
             key_files[firm.client_id] = resources.path("fixtures", f"keys/{entry.key}.pem")
@@ -101,7 +115,16 @@ def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_key
     for key_entry in api_keys:
         secret, public = key_pair(key_entry)
         participant = key_entry.participant or key_entry.account.replace("/accounts/", "/users/")
-        keys.append(ApiKey(key_id=key_entry.key_id, public_key=b64decode(public), account=key_entry.account, participant=participant))
+        keys.append(
+            ApiKey(
+                key_id=key_entry.key_id,
+                public_key=b64decode(public),
+                account=key_entry.account,
+                participant=participant,
+                environment=key_entry.environment or environment,
+                limits=dict(key_entry.limits),
+            )
+        )
         if secret:
             secrets[key_entry.key_id] = secret
     for name in (*balances, *(key.account for key in keys)):
@@ -109,7 +132,7 @@ def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_key
     return Parties(firms=tuple(made), accounts=tuple(opened.values()), api_keys=tuple(keys), key_files=key_files, secrets=secrets)
 
 
-def _firm(entry: FirmEntry) -> Firm:
+def _firm(entry: FirmEntry, environment: str) -> Firm:
     short = entry.name.removeprefix("firms/")
     clearing_firm = entry.clearing_firm or f"firms/{short}-fcm"
     public_key = entry.public_key or ""
@@ -128,6 +151,7 @@ def _firm(entry: FirmEntry) -> Firm:
         users=users,
         clearing_firm=clearing_firm,
         clearing_account=f"{clearing_firm}/accounts/clearing",
+        environment=entry.environment or environment,
         limits=dict(entry.limits),
     )
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 
 from sim.core.assets import Asset
+from sim.core.firms import SANDBOX
 from sim.core.incentives import Period, Reward
 from sim.core.instruments import Instrument
 from sim.core.quantities import CASH_SCALE, scaled
@@ -21,7 +22,7 @@ from sim.scenario.document import tree_of
 from sim.scenario.entries import AccountEntry, ApiKeyEntry, AssetEntry, BookEntry, FirmEntry, IncentiveEntry, InstrumentEntry, OrderEntry
 from sim.scenario.listing import list_instrument
 from sim.scenario.markets import Facts, Side, market_of, with_metadata
-from sim.scenario.parties import Parties, gather
+from sim.scenario.parties import Parties, credentials_of, gather
 from sim.scenario.reference import Reference, fixture
 from sim.scenario.shapes import record
 from sim.scenario.slate import add_game, mid_of
@@ -210,6 +211,8 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     for entry in section.instruments:
         terms[entry.symbol] = _listed(reference, entry, terms.get(entry.symbol), now)
     firms, accounts, keys = _default_parties()
+    if scenario.environment != SANDBOX:
+        firms, keys = credentials_of(scenario.environment, firms, keys)
     if empty:
         firms, accounts, keys = firms[:1], [], []
     assets = _by(lambda entry: entry.id, default.assets if default else [], section.assets)
@@ -219,6 +222,7 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
             _by(lambda entry: entry.name, firms, section.firms),
             _by(lambda entry: entry.name, accounts, section.accounts),
             _by(lambda entry: entry.key_id, keys, section.api_keys),
+            scenario.environment,
         ),
         reference=reference,
         instruments=tuple(terms.values()),
