@@ -22,6 +22,7 @@ from sim.core.incentives import Incentives, IncentivesState
 from sim.core.instruments import Instrument, Instruments
 from sim.core.kyc import Kyc, KycState
 from sim.core.maintenance import Maintenance, MaintenanceState
+from sim.core.outcomes import outcome_of
 from sim.core.partners import Partners, PartnersState
 from sim.core.quantities import Cash
 from sim.core.rate_limits import RateLimits, RateLimitsState
@@ -33,6 +34,18 @@ from sim.kernel.timers import Timer
 
 if TYPE_CHECKING:
     from sim.scenario.reference import Reference
+
+
+# States from which the end of a game closes a market.
+CLOSEABLE = frozenset(
+    (
+        InstrumentState.OPEN,
+        InstrumentState.PREOPEN,
+        InstrumentState.SUSPENDED,
+        InstrumentState.HALTED,
+        InstrumentState.MATCH_AND_CLOSE_AUCTION,
+    )
+)
 
 
 class State(Struct):
@@ -94,6 +107,27 @@ class Exchange:
     def takes(self, span: Span) -> None:
         """The answer being made takes so much virtual time."""
         self.ctx.elapsed += span
+
+    def end_game(self, slug: str) -> dict[str, str]:
+        """A game is over: the markets its facts decide close and settle some time later (§2.10, rule L25); outcome by symbol.
+
+        An abandoned game's markets take their last fair price. What the facts do not decide goes on until somebody settles it.
+        """
+        game, found = self.games.get(slug), {}
+        for instrument in [one for one in self.instruments if one.event == slug and one.settles is not None]:
+            if instrument.settles is None or self.trading.settlements.final(instrument.symbol):
+                continue
+            if game.result == "abandoned":
+                price, text = self.trading.fair_price(instrument.symbol), "abandoned: last fair price"
+            elif (outcome := outcome_of(instrument.settles, game)) is not None:
+                price, text = int(outcome.value * instrument.price_scale), outcome.name.title()
+            else:
+                continue
+            if self.trading.state(instrument.symbol) in CLOSEABLE:
+                self.trading.change_state(instrument.symbol, InstrumentState.CLOSED)
+            self.trading.record_outcome(instrument.symbol, price, text)
+            found[instrument.symbol] = text
+        return found
 
     # ---- wiring
 

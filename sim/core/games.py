@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct, structs
 
 from sim.core.context import Context
 from sim.kernel.instants import Instant
 
 
+class Goal(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A goal: the side that scored, the minute as the clock shows it, and the minute of stoppage time (45+2 is 45 and 2)."""
+
+    team: str
+    minute: int
+    stoppage: int = 0
+
+
 class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is known of a game; None where nobody has said."""
+    """What is known of a game; None, or nothing, where nobody has said.
+
+    `periods` has points (home, away) by period, `players` statistics by player, `advances` the side that goes on, `result` is "no_result" or "abandoned"
+    where there is none.
+    """
 
     home_score: int | None = None
     away_score: int | None = None
@@ -17,6 +31,11 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
     elapsed: str | None = None
     live: bool | None = None
     ended: bool | None = None
+    periods: dict[str, tuple[int, int]] = {}
+    goals: tuple[Goal, ...] | None = None
+    players: dict[str, dict[str, int]] = {}
+    advances: str = ""
+    result: str = ""
     at: Instant = 0
 
 
@@ -34,12 +53,16 @@ class Games:
         """How a game stands."""
         return self._games.get(slug, NOTHING)
 
-    def update(self, slug: str, **facts: int | str | bool | None) -> Game:
-        """Change what is said and keep the rest. A game that ends is no longer live unless told so."""
-        said = {name: value for name, value in facts.items() if value is not None}
+    def update(self, slug: str, **facts: Any) -> Game:
+        """Change what is said and keep the rest; periods and players are added to those known. A game that ends is no longer live unless told so."""
+        known = self.get(slug)
+        said = {name: value for name, value in facts.items() if value is not None and value != ""}
+        for name, before in (("periods", known.periods), ("players", known.players)):
+            if name in said:
+                said[name] = {**before, **said[name]}
         if said.get("ended") and "live" not in said:
             said["live"] = False
-        game = self._games[slug] = structs.replace(self.get(slug), at=self._ctx.now, **said)
+        game = self._games[slug] = structs.replace(known, at=self._ctx.now, **said)
         return game
 
     def save(self) -> dict[str, Game]:

@@ -10,6 +10,7 @@ from itertools import islice
 
 from msgspec import Struct, field
 
+from sim.core.outcomes import Settles
 from sim.core.quantities import CASH_SCALE, Notional, Price, Qty, decimal_text, is_decimal_scale
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import InstrumentState
@@ -64,6 +65,7 @@ class Instrument(Struct, frozen=True, kw_only=True):
     subcategory: str = ""
     series: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
+    settles: Settles | None = None
 
     @property
     def notional_scale(self) -> int:

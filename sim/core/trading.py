@@ -34,7 +34,7 @@ from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, Settlemen
 from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
-from sim.core.vocabulary import OPEN, ExecutionType, InstrumentState, LedgerEntryType, OrderState
+from sim.core.vocabulary import OPEN, ExecutionType, InstrumentState, LedgerEntryType, OrderState, Side
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer
@@ -193,6 +193,17 @@ class Trading:
             self._finalised(instrument)
         self.books.state_changed(symbol)
         return paid
+
+    def fair_price(self, symbol: str) -> Price:
+        """The last fair price: the last trade's, else the middle of the book, else half a dollar; on the tick."""
+        instrument = self.instruments.require(symbol)
+        last = self.statistics.last_price(symbol)
+        if last is not None:
+            return last
+        book = self.book(symbol)
+        sides = [book.levels(side, 1) for side in (Side.BUY, Side.SELL)]
+        middle = (sides[0][0][0] + sides[1][0][0]) // 2 if all(sides) else instrument.price_scale // 2
+        return middle // instrument.tick * instrument.tick
 
     def record_outcome(self, symbol: str, price: Price, text: str = "") -> None:
         """Make an outcome known: it settles some time after the close (rule L25)."""

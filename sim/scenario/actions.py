@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct, json
+from msgspec import Struct, json, to_builtins
 
 from sim.api.traffic import Outcome
 from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.exchange import Exchange
+from sim.core.games import Goal
 from sim.core.instruments import Instrument
 from sim.core.kyc import KycCase
 from sim.core.presets import PRESETS
@@ -178,9 +179,13 @@ def update_event(sim: Simulation, step: EventStep) -> Answer:
     """How a game stands."""
     if step.slug not in sim.world.reference.event_by_slug:
         raise NotFound(f"no event is called {step.slug}", rule="control")
-    facts = {name: getattr(step, name) for name in ("home_score", "away_score", "period", "elapsed", "live", "ended")}
+    facts: dict[str, Any] = {name: getattr(step, name) for name in ("home_score", "away_score", "period", "elapsed", "live", "ended", "advances", "result")}
+    facts |= {name: found for name, found in (("periods", step.periods), ("players", step.players)) if found}
+    if step.goals is not None:
+        facts["goals"] = tuple(Goal(team=goal.team, minute=goal.minute, stoppage=goal.stoppage) for goal in step.goals)
     game = sim.exchange.games.update(step.slug, **facts)
-    return {"slug": step.slug, **{name: value for name in facts if (value := getattr(game, name)) is not None}}
+    answer = {"slug": step.slug, **{name: to_builtins(value) for name in facts if (value := getattr(game, name)) is not None}}
+    return answer | {"settles": sim.exchange.end_game(step.slug)} if game.ended else answer
 
 
 def decide_verification(sim: Simulation, step: KycStep) -> Answer:

@@ -116,6 +116,9 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
     subcategory: Annotated[str | None, "league slug for sports"] = None
     series: Annotated[str | None, "series slug"] = None
     line: Annotated[str | None, DECIMAL, "line of a spread or total"] = None
+    long: Annotated[str | None, Words({"home": "home", "away": "away"}), "which team of the event its long side is; home when left out"] = None
+    player: Annotated[str | None, "player of a prop"] = None
+    pick: Annotated[str | None, "what exactly it asks for, where the type alone does not say: home, away, none, draw, 2-0"] = None
     metadata: Annotated[dict[str, str], "instrument metadata, added to what the dates call for"] = field(default_factory=dict)
 
 

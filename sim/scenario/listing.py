@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sim.core.instruments import Instrument, Segment
+from sim.core.outcomes import Settles
 from sim.core.quantities import NotADecimal, decimal_text, scaled
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant
@@ -131,6 +132,11 @@ def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
     terms: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
     if entry.metadata:
         terms["metadata"] = (known.metadata if known else {}) | entry.metadata
+    asked = {"kind": entry.sports_market_type, "long": entry.long, "line": entry.line, "player": entry.player, "pick": entry.pick}
+    said = {name: text for name, text in asked.items() if text is not None}
+    settles = known.settles if known else None
+    if entry.sports_market_type is not None or (settles is not None and said):
+        terms["settles"] = replace(settles, **said) if settles is not None else Settles(**said)
     if known is None:
         terms.setdefault("product_id", entry.symbol.split("-")[0])
         terms.setdefault("description", entry.question or entry.symbol)

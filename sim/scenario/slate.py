@@ -13,6 +13,7 @@ from zlib import crc32
 from msgspec import structs
 
 from sim.core.instruments import Instrument
+from sim.core.outcomes import Settles
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.messages.gateway_v1 import Event, Team
@@ -21,6 +22,9 @@ from sim.scenario.reference import Reference
 
 # (price scale, tick, quantity scale, minimum): cent, half-cent and quarter-cent ticks, whole and fractional contracts.
 TERMS = ((100, 1, 1, 1), (1000, 5, 100, 1), (10_000, 25, 100, 1), (100, 1, 100, 1), (1000, 5, 1, 1), (100, 1, 1000, 10), (400, 1, 1000, 1))
+# From when one instrument has a team on each side (§2.10): the quarter-finals of 2026-07-05, and the night of 2026-07-03.
+TWO_SIDED_SOCCER = parse_instant("2026-07-05T00:00:00-04:00")
+TWO_SIDED_SETS = parse_instant("2026-07-03T20:00:00-04:00")
 CENT_TERMS = ((100, 1, 1, 1), (100, 1, 100, 1))
 
 # The first team of a symbol is the long side; which of the two comes first is a habit of the league (§2.6).
@@ -30,7 +34,7 @@ _PROP_LINES = {"points": "22.5", "assists": "6.5", "rebounds": "8.5", "threes": 
 
 
 class Slot(NamedTuple):
-    """One market to make. `tail` follows league, teams and date in its symbol; `cents` limits it to cent ticks."""
+    """One market to make. `tail` follows league, teams and date in its symbol; `cents` limits it to cent ticks; `pick` is what exactly it asks for."""
 
     product: str
     tail: str
@@ -42,6 +46,7 @@ class Slot(NamedTuple):
     line: str | None = None
     cents: bool = False
     subject: str = ""
+    pick: str = ""
 
 
 class Game(NamedTuple):
@@ -50,6 +55,10 @@ class Game(NamedTuple):
     row: dict[str, Any]
     first: Team
     second: Team
+
+    def side_of(self, team: Team) -> str:
+        """home or away."""
+        return "home" if team.abbreviation == self.row["home"] else "away"
 
     @property
     def stem(self) -> str:
@@ -107,8 +116,10 @@ def _props(game: Game, reference: Reference) -> Iterator[Slot]:
 def _three_way(game: Game) -> Iterator[Slot]:
     for team in (game.first, game.second):
         name = team.abbreviation.lower()
-        yield Slot("atc", f"-{name}", "drawable_outcome", "drawable_outcome", f"Will {team.name} win in 90 minutes?", Side(team.name, team), Side("No"))
-    yield Slot("atc", "-draw", "drawable_outcome", "drawable_outcome", "Will the match be drawn after 90 minutes?", Side("Draw"), Side("No"))
+        question, pick = f"Will {team.name} win in 90 minutes?", game.side_of(team)
+        yield Slot("atc", f"-{name}", "drawable_outcome", "drawable_outcome", question, Side(team.name, team), Side("No"), pick=pick)
+    question = "Will the match be drawn after 90 minutes?"
+    yield Slot("atc", "-draw", "drawable_outcome", "drawable_outcome", question, Side("Draw"), Side("No"), pick="draw")
 
 
 def _soccer_halves(game: Game) -> Iterator[Slot]:
@@ -118,16 +129,27 @@ def _soccer_halves(game: Game) -> Iterator[Slot]:
         kind = f"soccer_game_{half}_first_team_to_score"
         for team in (game.first, game.second):
             question = f"Will {team.name} score first in the {name}?"
-            yield Slot("astatc", f"-{mark}-first-{team.abbreviation.lower()}", "props", kind, question, Side(team.name, team), Side("No"), cents=True)
-        yield Slot("astatc", f"-{mark}-first-none", "props", kind, f"Will the {name} be goalless?", Side("None"), Side("No"), cents=True)
+            tail, side = f"-{mark}-first-{team.abbreviation.lower()}", Side(team.name, team)
+            yield Slot("astatc", tail, "props", kind, question, side, Side("No"), cents=True, pick=game.side_of(team))
+        yield Slot("astatc", f"-{mark}-first-none", "props", kind, f"Will the {name} be goalless?", Side("None"), Side("No"), cents=True, pick="none")
 
 
-def _advance(game: Game) -> Iterator[Slot]:
+def _two_sided(game: Game, product: str, tail: str, kind: str, asks: str, created: Instant, since: Instant) -> Iterator[Slot]:
+    """One instrument with a team on each side; those created before `since` are one per team (§2.10). `asks` has a place for the team's name."""
     long, short = _sides(game)
-    yield Slot("aadc", "", "moneyline", "soccer_game_to_advance", f"Will {long.name} advance?", long, short)
+    if created >= since:
+        yield Slot(product, tail, "moneyline", kind, asks.format(long.name), long, short)
+        return
+    for team, side in ((game.first, long), (game.second, short)):
+        mark = f"{tail}-{team.abbreviation.lower()}"
+        yield Slot(product, mark, "moneyline", kind, asks.format(side.name), side, Side("No"), pick=game.side_of(team))
 
 
-def _tennis(game: Game) -> Iterator[Slot]:
+def _advance(game: Game, created: Instant) -> Iterator[Slot]:
+    yield from _two_sided(game, "aadc", "", "soccer_game_to_advance", "Will {} advance?", created, TWO_SIDED_SOCCER)
+
+
+def _tennis(game: Game, created: Instant) -> Iterator[Slot]:
     long, short = _sides(game)
     over, under = Side("Over"), Side("Under")
     yield Slot("aec", "", "moneyline", "tennis_match_winner", f"Will {long.name} beat {short.name}?", long, short)
@@ -135,16 +157,17 @@ def _tennis(game: Game) -> Iterator[Slot]:
     yield Slot("asc", "-sets-1pt5", "spreads", "tennis_match_sets_spread", f"Will {long.name} cover 1.5 sets?", long, short, "1.5")
     yield Slot("tsc", "-games-22pt5", "totals", "tennis_match_total_games", "Will there be more than 22.5 games?", over, under, "22.5")
     yield Slot("tsc", "-sets-2pt5", "totals", "tennis_match_total_sets", "Will there be a third set?", over, under, "2.5")
-    yield Slot("astatc", "-2-0", "props", "tennis_match_exact_score", f"Will {long.name} win 2-0?", *_yes_no())
+    yield Slot("astatc", "-2-0", "props", "tennis_match_exact_score", f"Will {long.name} win 2-0?", *_yes_no(), pick="2-0")
     for number in (1, 2, 3):
-        yield Slot("aec", f"-set-{number}", "moneyline", f"tennis_set_{number}_winner", f"Will {long.name} win set {number}?", long, short)
+        yield from _two_sided(game, "aec", f"-set-{number}", f"tennis_set_{number}_winner", f"Will {{}} win set {number}?", created, TWO_SIDED_SETS)
 
 
-def _esports(game: Game, unit: str) -> Iterator[Slot]:
+def _esports(game: Game, unit: str, created: Instant) -> Iterator[Slot]:
     long, short = _sides(game)
     yield Slot("aec", "", "moneyline", "esports_match_winner", f"Will {long.name} beat {short.name}?", long, short)
     for number in (1, 2, 3):
-        yield Slot("aec", f"-{unit}-{number}", "moneyline", f"esports_{unit}_winner_{number}", f"Will {long.name} win {unit} {number}?", long, short)
+        kind = f"esports_{unit}_winner_{number}"
+        yield from _two_sided(game, "aec", f"-{unit}-{number}", kind, f"Will {{}} win {unit} {number}?", created, TWO_SIDED_SETS)
 
 
 def _winner(game: Game) -> Iterator[Slot]:
@@ -153,18 +176,18 @@ def _winner(game: Game) -> Iterator[Slot]:
     yield Slot("aec", "", "moneyline", kind, f"Will {long.name} beat {short.name}?", long, short)
 
 
-def slots_of(game: Game, reference: Reference) -> Iterator[Slot]:
-    """Every market of a game."""
+def slots_of(game: Game, reference: Reference, created: Instant) -> Iterator[Slot]:
+    """Every market of a game, in the shape of the day on which they are created."""
     sets = {
         "lines": lambda: _lines(game),
         "halves": lambda: _halves(game),
         "props": lambda: _props(game, reference),
         "three_way": lambda: _three_way(game),
         "soccer_halves": lambda: _soccer_halves(game),
-        "advance": lambda: _advance(game),
-        "tennis": lambda: _tennis(game),
-        "esports_games": lambda: _esports(game, "game"),
-        "esports_maps": lambda: _esports(game, "map"),
+        "advance": lambda: _advance(game, created),
+        "tennis": lambda: _tennis(game, created),
+        "esports_games": lambda: _esports(game, "game", created),
+        "esports_maps": lambda: _esports(game, "map", created),
         "winner": lambda: _winner(game),
     }
     for name in game.row["sets"]:
@@ -202,7 +225,7 @@ def add_game(row: dict[str, Any], reference: Reference, now: Instant, shift: Spa
     pending = state is InstrumentState.PENDING
     expiration = min(now, start + 6 * HOUR) if state in (InstrumentState.EXPIRED, InstrumentState.TERMINATED) else start + 6 * HOUR
     found = []
-    for slot in slots_of(game, reference):
+    for slot in slots_of(game, reference, created):
         symbol = f"{slot.product}-{game.stem}{slot.tail}"
         facts = Facts(
             question=slot.question,
@@ -233,6 +256,13 @@ def add_game(row: dict[str, Any], reference: Reference, now: Instant, shift: Spa
             category="sports",
             subcategory=row["league"],
             series=event.series_slug,
+            settles=Settles(
+                kind=slot.sports_type,
+                long=slot.pick if slot.pick in ("home", "away") else game.side_of(game.first),
+                line=slot.line or "",
+                player=slot.subject,
+                pick=slot.pick,
+            ),
         )
         instrument = with_metadata(on_terms(instrument, cents=slot.cents), facts, event)
         reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)

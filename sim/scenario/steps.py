@@ -12,8 +12,10 @@ from sim.core.kyc_outcomes import DECISIONS
 from sim.core.presets import PRESETS
 from sim.core.vocabulary import InstrumentState, OrderState
 from sim.kernel.instants import DAY, Instant, Span
+from sim.scenario.document import Node, Problem
 from sim.scenario.entries import STATES, MaintenanceEntry, OrderEntry
 from sim.scenario.shapes import (
+    BAD,
     BOOLEAN,
     CHANCE,
     COUNT,
@@ -30,6 +32,7 @@ from sim.scenario.shapes import (
     Table,
     Words,
     members,
+    mistake,
     record,
     several,
 )
@@ -38,6 +41,7 @@ ORDER_STATES = members(OrderState, "ORDER_STATE_")
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 
 DECISION_WORDS = Words({word: word for word in DECISIONS})
+SIDE_OF_GAME = Words({"home": "home", "away": "away"})
 PRESET = Words({name: name for name in PRESETS})
 PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
 class CancelStep(Struct, frozen=True, kw_only=True):
@@ -79,8 +83,25 @@ class Score(Struct, frozen=True):
     away: Annotated[int, COUNT]
 
 
+class HomeAndAway(Items):
+    """Two of a shape: home's and away's."""
+
+    def read(self, node: Node, found: list[Problem]) -> Any:
+        """As a list of any length is read, but two it must be."""
+        value = super().read(node, found)
+        return value if value is BAD or len(value) == 2 else mistake(node, "expected [home, away]", found)
+
+
+class GoalEntry(Struct, frozen=True, kw_only=True):
+    """A goal; 45+2 is minute 45 with stoppage 2."""
+
+    team: Annotated[str, SIDE_OF_GAME]
+    minute: Annotated[int, ORDINAL]
+    stoppage: Annotated[int, COUNT] = 0
+
+
 class EventStep(Struct, frozen=True, kw_only=True):
-    """How a game stands."""
+    """How a game stands. When it has ended its markets close, and those the facts decide settle (§2.10)."""
 
     slug: Annotated[str, "slug or number of the event"]
     score: Annotated[Score | None, "the same as home_score and away_score"] = None
@@ -90,6 +111,15 @@ class EventStep(Struct, frozen=True, kw_only=True):
     elapsed: str | None = None
     live: Annotated[bool | None, BOOLEAN] = None
     ended: Annotated[bool | None, BOOLEAN] = None
+    periods: Annotated[dict[str, tuple[int, int]], Table(HomeAndAway(COUNT)), "points by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5 (maps), OT1, ET1"] = field(
+        default_factory=dict
+    )
+    goals: Annotated[tuple[GoalEntry, ...] | None, Items(record(GoalEntry)), "all goals; an empty list says there was none"] = None
+    players: Annotated[dict[str, dict[str, int]], Table(Table(COUNT)), "statistics by player: points, rebounds, assists, threes, steals, blocks"] = field(
+        default_factory=dict
+    )
+    advances: Annotated[str, SIDE_OF_GAME, "who goes on to the next round"] = ""
+    result: Annotated[str, Words({"no_result": "no_result", "abandoned": "abandoned"}), "no_result pays half, abandoned the last price"] = ""
 
     def __post_init__(self) -> None:
         if self.score is not None:

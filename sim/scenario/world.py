@@ -251,7 +251,7 @@ def _by(name: Any, base: list[Any], changes: tuple[Any, ...]) -> list[Any]:
     for change in changes:
         known = found.get(name(change))
         if known is not None:
-            given = {field: value for field in change.__struct_fields__ if (value := getattr(change, field)) is not None and value != ()}
+            given = {field: value for field in change.__struct_fields__ if (value := getattr(change, field)) not in (None, (), {}, "")}
             change = structs.replace(known, **given)
         found[name(change)] = change
     return list(found.values())
