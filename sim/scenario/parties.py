@@ -10,7 +10,6 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
-from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -88,8 +87,13 @@ def credentials_of(environment: str, firms: Iterable[FirmEntry], api_keys: Itera
 
     return (
         [replace(entry, client_id=f"{entry.client_id.rpartition('-')[0]}-{other(entry.client_id, 4).hex()}" if entry.client_id else None) for entry in firms],
-        [replace(entry, key_id=str(UUID(bytes=other(entry.key_id, 16), version=4)), secret_key=None, public_key=None) for entry in api_keys],
+        [replace(entry, key_id=_uuid(other(entry.key_id, 16).hex()), secret_key=None, public_key=None) for entry in api_keys],
     )
+
+
+def _uuid(digits: str) -> str:
+    """32 hexadecimal digits in the form of a random UUID."""
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_keys: Iterable[ApiKeyEntry], environment: str = SANDBOX) -> Parties:

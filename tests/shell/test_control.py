@@ -185,7 +185,8 @@ async def test_a_page_in_a_browser_may_not_drive_the_simulator(serve):
     assert (await ask(served, "POST", "/reset", {}, headers={"Sec-Fetch-Site": "cross-site"}))[0] == 403
 
 
-async def test_the_docs_listener_has_an_index_the_bundle_and_no_feed(serve):
+@pytest.mark.spec("S9-2")
+async def test_the_docs_listener_has_an_index_the_bundle_the_changelog_and_its_feed(serve):
     import hashlib
 
     served = await serve()
@@ -198,5 +199,9 @@ async def test_the_docs_listener_has_an_index_the_bundle_and_no_feed(serve):
             content = await bundle.read()
             assert content[:2] == b"PK"
             assert bundle.headers["x-checksum-sha256"] == hashlib.sha256(content).hexdigest()
+        async with http.get(f"{served.at.docs}/changelog") as changelog:
+            assert 'id="v0.0.71"' in await changelog.text()
         async with http.get(f"{served.at.docs}/changelog/rss.xml") as feed:
-            assert feed.status == 404
+            assert feed.content_type == "application/rss+xml"
+            links = [link.text for link in ElementTree.fromstring(await feed.read()).iter("link")]
+            assert links[0] == f"{served.at.docs}/changelog"
