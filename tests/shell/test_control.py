@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import aiohttp
 import pytest
 from fake_simulation import START
