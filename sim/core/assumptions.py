@@ -335,6 +335,15 @@ TOKEN_CLIENT_ID_REQUIRED = Assumption(
 
 
 
+# ---- engine
+ENGINE_LATENCY = Assumption(
+    name="engine.latency",
+    default=0,
+    span=True,
+    reason="Time between the receipt of an order, change or cancel and its processing; above 5 s retail orders and changes are rejected (§7.2)",
+    source="rules M36, M37",
+)
+
 # ---- streams
 STREAM_HEARTBEAT = Assumption(
     name="stream.heartbeat",

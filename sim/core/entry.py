@@ -97,7 +97,7 @@ class Entry:
         """Refuse a client order id of an order of the participant that is still open (rule M6)."""
         if order.clord_id:
             other = self._orders.by_clord_id(order.participant, order.clord_id)
-            if other is not None and other.live:
+            if other is not None and other.live and other is not order:
                 raise DuplicateOrder(rule="M6", remedy="use another client order id, or wait until the order is done")
 
     def check_meeting(self, book: Book, order: Order, state: InstrumentState) -> None:

@@ -82,8 +82,8 @@ class Exchange:
     def __init__(self, *, seed: int, now: Instant, environment: Environment | None = None, webhook_hosts: tuple[str, ...] = ()) -> None:
         ctx = self.ctx = Context(seed=seed, now=now)
         self.instruments = Instruments()
-        self.trading = Trading(ctx, self.instruments)
         self.faults = Faults(ctx)
+        self.trading = Trading(ctx, self.instruments, self._engine_delay)
         self.firms = Firms(ctx)
         self.credentials = Credentials(ctx, self.firms, environment)
         self.kyc = Kyc(ctx, self._enroll)
@@ -161,6 +161,12 @@ class Exchange:
     def _reward(self, account: str, amount: Cash, description: str, symbol: str, reference: str) -> None:
         """A program pays an account (rule P16)."""
         self.trading.move_cash(account, amount, LedgerEntryType.MANUAL_ADJUSTMENT, description, symbol=symbol, reference=reference)
+
+    def _engine_delay(self, kind: str, names: tuple[str, ...], symbol: str) -> Span:
+        if not self.faults.armed:
+            return 0
+        struck = self.faults.pick("engine", kind, names) or self.faults.pick("engine", kind, names, (symbol,))
+        return struck.delay if struck else 0
 
     def _tamper(self, kind: str, firm: str) -> FaultAction | None:
         return self.faults.pick("webhook", kind, (firm,))

@@ -14,7 +14,8 @@ from sim.kernel.instants import Instant, Span, parse_instant, parse_span
 
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
-PLANES = (*CALLS, "stream", "webhook")
+PLANES = (*CALLS, "stream", "webhook", "engine")
+ENGINE = ("place", "replace", "cancel")  # what can be late in the engine, as operations of that plane
 
 
 class Kind(Struct, frozen=True):
@@ -26,10 +27,10 @@ class Kind(Struct, frozen=True):
 
 
 KINDS = (
-    Kind("status", PLANES, "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it; fails a delivery"),
-    Kind("code", PLANES, "the same by gRPC code"),
-    Kind("delay", PLANES, "takes this much virtual time: the answer, the frame and those behind it, the first attempt of a delivery"),
-    Kind("reset", PLANES, "resets the connection instead of answering; ends a stream, or an attempt, that way"),
+    Kind("status", PLANES[:-1], "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it; fails a delivery"),
+    Kind("code", PLANES[:-1], "the same by gRPC code"),
+    Kind("delay", PLANES, "takes this much virtual time: the answer, the frame and those behind it, the first attempt of a delivery, the engine"),
+    Kind("reset", PLANES[:-1], "resets the connection instead of answering; ends a stream, or an attempt, that way"),
     Kind("refuse", CALLS, "closes the connection before a byte is answered"),
     Kind("hang", CALLS, "never answers: the client's own time-out ends the call"),
     Kind("half_close", CALLS, "handles the call, then closes the connection in the middle of the answer"),
@@ -179,9 +180,14 @@ def check(spec: FaultSpec) -> None:
 
 
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
-    """Planes on which a fault can strike: those it matches, as far as its act can happen there. Only calls name an instrument, and only they are handled."""
-    found: tuple[str, ...] = (spec.match.plane,) if spec.match.plane else PLANES
-    if spec.match.symbol or spec.act.handled:
+    """Planes on which a fault can strike: those it matches, as far as its act can happen there.
+
+    Only calls and the engine know an instrument, only calls are handled, and the engine is late only where it is named.
+    """
+    found: tuple[str, ...] = (spec.match.plane,) if spec.match.plane else PLANES[:-1]
+    if spec.match.symbol:
+        found = tuple(plane for plane in found if plane in (*CALLS, "engine"))
+    if spec.act.handled:
         found = tuple(plane for plane in found if plane in CALLS)
     return tuple(plane for plane in found if all(plane in kind.planes for kind in KINDS if getattr(spec.act, kind.name)))
 
@@ -195,7 +201,7 @@ def _possible(act: FaultAct) -> str:
 
 def _matched(match: FaultMatch) -> str:
     plane = match.plane or "any plane"
-    return f"{plane} by symbol, which only calls have" if match.symbol else plane
+    return f"{plane} by symbol, which only calls and the engine have" if match.symbol else plane
 
 
 def compile_act(name: str, act: FaultAct) -> FaultAction:

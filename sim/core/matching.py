@@ -65,8 +65,11 @@ class Matching:
 
     def accept(self, book: Book, order: Order, *, continuous: bool) -> None:
         """Take in a checked order: NEW, then whatever it does at once. Without `continuous` it only joins the book (auction states)."""
-        order.id = self._ids.next()
-        order.created = order.changed = order.inserted = self._ctx.now
+        now = self._ctx.now
+        if not order.id:
+            order.id = self._ids.next()
+            order.created = now
+        order.changed = order.inserted = now
         order.priority = self.next_priority()
         self._orders.add(order)
         self._tape.report(order, NEW)
@@ -210,7 +213,7 @@ class Matching:
     def roll(self, *, expire: bool) -> None:
         """The trade day rolls: DAY orders expire, or wait for the next roll (rule L12)."""
         self.roll_timer = 0
-        resting = [order for order in self._orders.open() if order.tif is DAY_ORDER]
+        resting = [order for order in self._orders.open() if order.tif is DAY_ORDER and not order.received]
         if not expire:
             if resting:
                 self._await_roll()
@@ -221,6 +224,8 @@ class Matching:
     def restore(self) -> None:
         """Put the open orders back where they rest, in order of their priority; their timers are where they were."""
         for order in self._orders.open():
+            if order.received:
+                continue
             book = self._books.get(order.symbol)
             self._risk.reserve(order, book.instrument)
             if order.type in STOP_TYPES:
@@ -260,5 +265,5 @@ class Matching:
             mine = self._orders.open_of((account,), (book.symbol,))
             mine.sort(key=lambda order: order.priority, reverse=True)
             for order in mine:
-                if self._risk.overspent(account, exposure, order.side):
+                if not order.received and self._risk.overspent(account, exposure, order.side):
                     self.remove(book, order, CANCELED, text="Insufficient funds", unsolicited=UnsolicitedReason.EXCHANGE_OPTION)

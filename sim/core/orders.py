@@ -83,6 +83,11 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
         """Whether the order can still trade, be replaced or be canceled."""
         return self.leaves_qty > 0
 
+    @property
+    def received(self) -> bool:
+        """Whether the engine has yet to take it: it is in no book and holds no money."""
+        return self.state is OrderState.PENDING_NEW
+
 
 class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One execution report. `order` is a copy of the order right after the event (rule M41). `commission` in notional units, negative = rebate."""

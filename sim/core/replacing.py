@@ -59,7 +59,7 @@ class Replacing:
             _check_live(order)
             check_cancel(self._lifecycle.state(order.symbol))
         except Refusal as refusal:
-            self._refuse(order, refusal, is_replace=False)
+            self.refuse(order, refusal, is_replace=False)
             raise
         self._matching.remove(self._books.get(order.symbol), order, ExecutionType.CANCELED)
         return order
@@ -71,7 +71,7 @@ class Replacing:
             _check_live(order)
             wanted = self._wanted(command, order)
         except Refusal as refusal:
-            self._refuse(order, refusal, is_replace=True)
+            self.refuse(order, refusal, is_replace=True)
             if command.deferred and refusal.code is not Code.INVALID_ARGUMENT:
                 return order
             raise
@@ -159,7 +159,8 @@ class Replacing:
         self._tape.report(order, ExecutionType.REPLACE)
         return order
 
-    def _refuse(self, order: Order, refusal: Refusal, *, is_replace: bool) -> None:
+    def refuse(self, order: Order, refusal: Refusal, *, is_replace: bool) -> None:
+        """Tell that a cancel or replace failed; the order is as it was."""
         reason = refusal.cancel_reason
         if reason is CancelRejectReason.EXCHANGE_OPTION:
             reason = _CANCEL_REASONS.get(refusal.reason, reason)

@@ -19,6 +19,7 @@ from sim.core.entry import Entry
 from sim.core.events import CashMoved
 from sim.core.fees import Fees
 from sim.core.fills import Fills
+from sim.core.gate import GATE_TIMER, STOPGAP_TEXT, Delay, Gate, GateState
 from sim.core.instruments import Instrument, Instruments
 from sim.core.ledger import HOUSE_FUNDING, TRADING, Account, Ledger, LedgerState
 from sim.core.lifecycle import AUCTION_STATES, EDGE_TIMER, ENTRY_STATES, SETTLED_STATES, Lifecycle, LifecycleState, check_listing
@@ -27,16 +28,16 @@ from sim.core.orders import Execution, Order, Orders, Trade
 from sim.core.positions import Positions, PositionsState
 from sim.core.quantities import Cash, Price
 from sim.core.quirks import CLEARED_FIELDS_LAG
-from sim.core.refusals import AlreadyExists, Conflict, DuplicateOrder, IllegalTransition, OrderRefused
+from sim.core.refusals import AlreadyExists, Conflict, DuplicateOrder, IllegalTransition, OrderRefused, Refusal
 from sim.core.replacing import Replacing
 from sim.core.risk import Risk
 from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, SettlementState
 from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
-from sim.core.vocabulary import OPEN, ExecutionType, InstrumentState, LedgerEntryType, OrderState, Side
+from sim.core.vocabulary import OPEN, ExecutionType, InstrumentState, LedgerEntryType, OrderState, RejectReason, Side
 from sim.kernel.dated import Dated
-from sim.kernel.instants import Instant
+from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
 
 DAY_ROLL = Dated(True, ("2026-09-13", False))
@@ -56,13 +57,15 @@ class TradingState(Struct):
     roll_timer: int
     clearing_seq: int
     clearing_timer: int
+    gate: GateState
 
 
 class Trading:
     """Orders in, executions, trades, positions and cash out."""
 
-    def __init__(self, ctx: Context, instruments: Instruments) -> None:
+    def __init__(self, ctx: Context, instruments: Instruments, delay: Delay = lambda kind, names, symbol: 0) -> None:
         self.ctx = ctx
+        self._gate = Gate(ctx, delay)
         self.instruments = instruments
         self.orders = Orders()
         self.tape = Tape(ctx)
@@ -96,19 +99,35 @@ class Trading:
         """Take a new order and run it. A business reject is raised, or, for a deferred command, an order in state REJECTED with its execution (rule M7)."""
         order = self._entry.draft(command)
         try:
+            if after := self._gate.latency("place", order):
+                self._entry.check_clord_id(order)
+                return self._receive(command, order, after)
             self._entry.admit(command, order)
         except (OrderRefused, DuplicateOrder) as refusal:
             if not command.deferred:
                 raise
             order.id = self.ctx.ids.next("order")
-            _reject(order)
-            self.orders.add(order)
-            self.tape.report(order, ExecutionType.REJECTED, text=refusal.message, reason=refusal.reason)
+            self._rejected(order, refusal.message, refusal.reason)
             return order
-        book = self.books.get(order.symbol)
-        self._matching.accept(book, order, continuous=self.lifecycle.state(order.symbol) is OPEN)
-        self._clearing.wait()
+        self._accept(order)
         return order
+
+    def _receive(self, command: PlaceOrder, order: Order, after: Span) -> Order:
+        """Let an order wait for the engine."""
+        order.id = self.ctx.ids.next("order")
+        self._gate.hold(order, after, place=command)
+        self.orders.add(order)
+        self.orders.opened(order)
+        return order
+
+    def _accept(self, order: Order) -> None:
+        self._matching.accept(self.books.get(order.symbol), order, continuous=self.lifecycle.state(order.symbol) is OPEN)
+        self._clearing.wait()
+
+    def _rejected(self, order: Order, text: str, reason: RejectReason) -> None:
+        _reject(order)
+        self.orders.add(order)
+        self.tape.report(order, ExecutionType.REJECTED, text=text, reason=reason)
 
     def preview(self, command: PlaceOrder) -> Order:
         """The order a command would make, checked the same way; nothing changes and it has no id. Deferred: a refused one comes back REJECTED."""
@@ -123,13 +142,57 @@ class Trading:
 
     def cancel(self, command: CancelOrder) -> Order:
         """Take an order out (rule M34): UnknownOrder, OrderDone or InstrumentNotTradable, the latter two also told as CancelRejected."""
+        order = self._replacing.find(command)
+        after = self._gate.latency("cancel", order) if order.live else 0
+        if after:
+            self._gate.hold(order, after, cancel=command)
+            return order
         return self._replacing.cancel(command)
 
     def replace(self, command: ReplaceOrder) -> Order:
         """Change an order in place (rules M31-M33)."""
+        order = self._replacing.find(command)
+        after = self._gate.latency("replace", order) if order.live else 0
+        if after:
+            self._gate.hold(order, after, replace=command)
+            return order
         order = self._replacing.replace(command)
         self._clearing.wait()
         return order
+
+    def _take(self, number: str) -> None:
+        """The engine takes what waited at the gate. Nobody waits for an answer any more, so a refusal is told as a rejection (rules M36, M37)."""
+        held = self._gate.take(number)
+        order = self.orders.require(held.order_id)
+        late = self._gate.late(held, order)
+        if held.place is not None:
+            self._take_order(held.place, order, late=late)
+            return
+        if order.state in (OrderState.PENDING_REPLACE, OrderState.PENDING_CANCEL):
+            order.state = OrderState.PARTIALLY_FILLED if order.cum_qty else OrderState.NEW
+        try:
+            if held.cancel is not None:
+                self._replacing.cancel(held.cancel)
+            elif late:
+                self._replacing.refuse(order, OrderRefused(STOPGAP_TEXT, rule="M37"), is_replace=True)
+            elif held.replace is not None:
+                self._replacing.replace(held.replace)
+                self._clearing.wait()
+        except Refusal:
+            return  # told as a cancel reject
+
+    def _take_order(self, command: PlaceOrder, order: Order, *, late: bool) -> None:
+        self.orders.closed(order)
+        order.state = OrderState.NEW
+        if late:
+            self._rejected(order, STOPGAP_TEXT, RejectReason.EXCHANGE_OPTION)
+            return
+        try:
+            self._entry.admit(command, order)
+        except Refusal as refusal:
+            self._rejected(order, refusal.message, refusal.reason)
+            return
+        self._accept(order)
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
         """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule W2). Returns how many."""
@@ -265,6 +328,8 @@ class Trading:
         kind, subject = timer.kind, timer.subject
         if kind == EXPIRY_TIMER:
             self._matching.expire(subject)
+        elif kind == GATE_TIMER:
+            self._take(subject)
         elif kind == EDGE_TIMER:
             self._transitions.follow(self.instruments.require(subject))
             self._clearing.wait()
@@ -341,6 +406,7 @@ class Trading:
             self._matching.roll_timer,
             self._clearing.next_seq,
             self._clearing.timer,
+            self._gate.save(),
         )
 
     def load(self, state: TradingState) -> None:
@@ -356,6 +422,7 @@ class Trading:
         self._matching.roll_timer = state.roll_timer
         self._clearing.next_seq = state.clearing_seq
         self._clearing.timer = state.clearing_timer
+        self._gate.load(state.gate)
         self.books.clear()
         self.risk.clear()
         for position in self.positions.all():

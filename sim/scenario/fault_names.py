@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from sim.api.contract import load_contract
+from sim.core.fault_spec import ENGINE
 from sim.core.webhook_wire import APPROVED, REJECTED
 from sim.scenario.shapes import nearest
 
@@ -12,7 +13,7 @@ from sim.scenario.shapes import nearest
 @cache
 def _known() -> frozenset[str]:
     operations = load_contract().operations
-    return frozenset({name for operation in operations for name in (operation.name, operation.rpc)} | {APPROVED, REJECTED})
+    return frozenset({name for operation in operations for name in (operation.name, operation.rpc)} | {APPROVED, REJECTED, *ENGINE})
 
 
 def unknown_operation(name: str) -> str:

@@ -218,7 +218,7 @@ BAD = [
     ({"act": {"delay": "1s", "handled": True}}, "the answer is lost"),
     ({"match": {"plane": "retail"}, "act": {"drop": True}}, "drop can happen on stream, webhook; this one matches retail"),
     ({"match": {"plane": "grpc"}, "act": {"slow_body": True}}, "slow_body can happen on"),
-    ({"match": {"plane": "stream", "symbol": "x"}, "act": {"drop": True}}, "by symbol, which only calls have"),
+    ({"match": {"plane": "stream", "symbol": "x"}, "act": {"drop": True}}, "by symbol, which only calls and the engine have"),
     ({"match": {"plane": "webhook"}, "act": {"status": 500, "handled": True}}, "handled is said of calls"),
     ({"act": {"delay": "-1s"}}, "negative"),
 ]

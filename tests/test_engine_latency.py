@@ -1,0 +1,138 @@
+"""A slow engine (rules M35-M37, §7.2): what waits shows as pending, cancels are always taken, and what waited more than five seconds is rejected on retail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sim.core.instruments import Instrument
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection
+from tests.journeys import key, order, quiet, retail_order, rpc_trader, trader
+
+STOPGAP = "Global Rate Limit Exceeded"
+
+
+@pytest.fixture
+def instrument(world: Connection) -> Instrument:
+    return quiet(world.simulation)
+
+
+def slow(world: Connection, span: str) -> None:
+    world.simulation.control("assumption.set", "engine.latency", {"value": span})
+
+
+def told(world: Connection, slug: str) -> Any:
+    """A private socket that follows the retail account's orders."""
+    socket = world.web_socket(key(world.simulation), "/v1/ws/private")
+    socket.send(b'{"subscribe":{"requestId":"1","subscriptionType":"SUBSCRIPTION_TYPE_ORDER","marketSlugs":["%s"]}}' % slug.encode())
+    socket.take()
+    return socket
+
+
+def executions(socket: Any) -> list[tuple[str, str]]:
+    """(type, text) of the executions told on a private socket."""
+    found = []
+    for frame in socket.take():
+        update = frame.get("orderSubscriptionUpdate") or frame.get("orderUpdate") or {}
+        execution = update.get("execution")
+        if execution:
+            found.append((execution["type"].removeprefix("EXECUTION_TYPE_"), execution["text"]))
+    return found
+
+
+@pytest.mark.spec("S7.2-7")
+def test_a_retail_order_that_waited_more_than_five_seconds_is_rejected_by_execution(world: Connection, instrument: Instrument) -> None:
+    client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
+    slow(world, "6s")
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
+    assert placed.status == 200
+    assert client.get(f"/v1/order/{placed.json['id']}").json["order"]["state"] == "ORDER_STATE_PENDING_NEW"
+    assert executions(socket) == []
+    world.advance("6s")
+    assert executions(socket) == [("REJECTED", STOPGAP)]
+    assert client.get(f"/v1/order/{placed.json['id']}").json["order"]["state"] == "ORDER_STATE_REJECTED"
+    assert client.get("/v1/orders/open").json == {"orders": []}
+
+
+@pytest.mark.spec("S7.2-7")
+@pytest.mark.parametrize("span", ["1s", "5s"])
+def test_up_to_five_seconds_an_order_is_only_late(world: Connection, instrument: Instrument, span: str) -> None:
+    client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
+    slow(world, span)
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    assert [row["id"] for row in client.get("/v1/orders/open").json["orders"]] == [placed]
+    world.advance(span)
+    assert executions(socket) == [("NEW", "")]
+    assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_NEW"
+
+
+@pytest.mark.spec("S7.2-7")
+def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(world: Connection, instrument: Instrument) -> None:
+    client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    executions(socket)
+    slow(world, "8s")
+    change = {"marketSlug": instrument.symbol, "price": {"value": "0.30", "currency": "USD"}, "quantity": 1}
+    assert client.post(f"/v1/order/{placed}/modify", json=change).status == 200
+    assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_PENDING_REPLACE"
+    world.advance("8s")
+    row = client.get(f"/v1/order/{placed}").json["order"]
+    assert (row["state"], float(row["price"]["value"])) == ("ORDER_STATE_NEW", 0.2)
+    assert client.post(f"/v1/order/{placed}/cancel", json={"marketSlug": instrument.symbol}).status == 200
+    assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_PENDING_CANCEL"
+    world.advance("8s")
+    assert executions(socket)[-1][0] == "CANCELED"
+    assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_CANCELED"
+
+
+@pytest.mark.spec("S7.2-7")
+def test_a_cancel_before_the_acknowledgement_is_taken_and_waits_behind_the_order(world: Connection, instrument: Instrument) -> None:
+    client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
+    slow(world, "3s")
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    world.advance("1s")
+    slow(world, "0s")  # the cancel would be quicker, and still does not overtake
+    assert client.post(f"/v1/order/{placed}/cancel", json={"marketSlug": instrument.symbol}).status == 200
+    world.advance("2s")
+    assert [kind for kind, _ in executions(socket)] == ["NEW", "CANCELED"]
+
+
+def test_firms_wait_too_but_are_not_stopped(world: Connection, instrument: Instrument) -> None:
+    stream = rpc_trader(world).stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest(symbols=[instrument.symbol]))
+    stream.take()
+    slow(world, "7s")
+    client = trader(world)
+    placed = client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1, clordId="late")).json["orderId"]
+    assert client.get("/v1/trading/orders/open").json["orders"][0]["state"] == "ORDER_STATE_PENDING_NEW"
+    assert client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1, clordId="late")).status == 409
+    world.advance("7s")
+    kinds = [execution.type for message in stream.take() if message.update for execution in message.update.executions]
+    assert kinds == [wire.ExecutionType.EXECUTION_TYPE_NEW]
+    assert client.get(f"/v1/report/orders/{placed}").json["order"]["state"] == "ORDER_STATE_NEW"
+
+
+def test_the_engine_can_be_late_for_one_market_only(world: Connection, instrument: Instrument) -> None:
+    world.simulation.control("fault.add", "", {"match": {"plane": "engine", "operation": "place", "symbol": instrument.symbol}, "act": {"delay": "6s"}})
+    client = world.retail(key(world.simulation))
+    late = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    world.advance("6s")
+    assert client.get(f"/v1/order/{late}").json["order"]["state"] == "ORDER_STATE_REJECTED"
+
+
+def test_what_waits_survives_a_snapshot_and_is_in_no_book(world: Connection, instrument: Instrument) -> None:
+    slow(world, "4s")
+    client = trader(world)
+    placed = client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 5)).json["orderId"]
+    sim = world.simulation
+    sim.snapshot("waiting")
+    assert client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"] == []
+    world.advance("4s")
+    after = client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"]
+    assert len(after) == 1
+    sim.restore("waiting")
+    assert client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"] == []
+    assert client.get(f"/v1/report/orders/{placed}").json["order"]["state"] == "ORDER_STATE_PENDING_NEW"
+    world.advance("4s")
+    assert client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"] == after
