@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+import urllib.request
 from typing import Any
 
 from benchmarks.credentials import token
@@ -12,6 +14,8 @@ from benchmarks.http import SCENARIO, SYMBOL
 from benchmarks.serving import floor, served
 
 CALLS = 1_500
+# Market data of every instrument is sent again each virtual minute: this many minutes make some ten thousand frames.
+MINUTES = 40
 
 
 def figures(rounds: int) -> list[Figure]:
@@ -38,7 +42,54 @@ async def _figures(rounds: int) -> list[Figure]:
                     for _ in range(rounds):
                         figures[0].append(await _calls(unary, asked, metadata))
                         figures[1].append(await _calls(other, asked, metadata))
-    return [Figure("gRPC unary GetOrderBook", "/s", *figures, "bare grpc.aio", "0.85")]
+        unary_row = Figure("gRPC unary GetOrderBook", "/s", *figures, "bare grpc.aio", "0.85")
+        return [unary_row, await _stream(ready, metadata, rounds)]
+
+
+async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
+    """Frames a second of one market data stream, from the moment the clock is told to move: books read, encoded and journalled on the way."""
+    import grpc
+
+    from sim.api.transcode import protobuf_encoder
+    from sim.messages import exchange_v1 as wire
+
+    everything = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(wire.CreateMarketDataSubscriptionRequest())
+    figures: tuple[list[float], list[float]] = ([], [])
+    async with grpc.aio.insecure_channel(ready["grpc"]) as channel:
+        call = channel.unary_stream("/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription")(everything, metadata=metadata)
+        frame = await call.read()
+        snapshot = (await asyncio.to_thread(_control, ready, "GET", "/streams"))["streams"][0]["sent"]
+        await _read(call, snapshot - 1)
+        await _advance(ready)
+        frames = (await asyncio.to_thread(_control, ready, "GET", "/streams"))["streams"][0]["sent"] - snapshot
+        await _read(call, frames)
+        with floor("grpc", frame) as port:
+            async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as bare:
+                for _ in range(rounds):
+                    start = time.perf_counter()
+                    await asyncio.gather(_advance(ready), _read(call, frames))
+                    figures[0].append(frames / (time.perf_counter() - start))
+                    other = bare.unary_stream("/floor.Floor/Stream")(everything)
+                    start = time.perf_counter()
+                    await _read(other, frames)
+                    figures[1].append(frames / (time.perf_counter() - start))
+                    other.cancel()
+    return Figure("gRPC server stream, market data of all", "/s", *figures, "bare grpc.aio", "0.80", f"{frames} frames of about {len(frame)} bytes")
+
+
+async def _read(call: Any, count: int) -> None:
+    for _ in range(count):
+        await call.read()
+
+
+async def _advance(ready: dict[str, Any]) -> None:
+    await asyncio.to_thread(_control, ready, "POST", "/clock/advance", {"by": f"{MINUTES}m"})
+
+
+def _control(ready: dict[str, Any], verb: str, path: str, body: object = None) -> Any:
+    content = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(f"{ready['control']}/_sim/v1{path}", content, method=verb)) as answer:
+        return json.load(answer)
 
 
 async def _calls(method: Any, message: bytes, metadata: Any) -> float:
