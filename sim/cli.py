@@ -194,10 +194,10 @@ def _serve(given: argparse.Namespace) -> int:
     start = _instant(given.start)
 
     def build(settings: Settings) -> Simulation:
-        from sim.shell.journal_file import open_journal
+        from sim.shell.journal_file import open_journal, spooled_journal
         from sim.simulation import Simulation
 
-        journal = open_journal(given.journal) if given.journal is not None else None
+        journal = open_journal(given.journal) if given.journal is not None else spooled_journal()
         return Simulation(scenario, seed=given.seed, start=start, journal=journal, settings=settings)
 
     return _listen(given, given.clock or scenario.clock.mode or "paced", build, given.journal)

@@ -84,7 +84,7 @@ class Journal:
         self.seq = 0
         self._places = array("q")
         self._chain: Chain = sha256()
-        self._write(encode_header(header))
+        self._write(encode_header(header) + b"\n")
         self.restart(header.seed)
 
     @property
@@ -99,8 +99,9 @@ class Journal:
         self._chain = sha256(f"{self.header.scenario_digest}\n{seed}\n{self.header.start}\n".encode())
 
     def _write(self, line: bytes) -> None:
-        self._file.write(line + b"\n")
-        self._end += len(line) + 1
+        """Add a line, its newline included."""
+        self._file.write(line)
+        self._end += len(line)
 
     def append(self, at: int, sealed: bytes, out: bytes, aside: bytes, after: int) -> None:
         """Add the next record: instant before it, JSON of the sealed input and of the outcome, instant after it."""
@@ -110,13 +111,13 @@ class Journal:
         if self.shadow:
             return
         tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
-        line = b'%b%b,"digest":"%b"}' % (body, tail, self._chain.hexdigest()[:16].encode())
-        self._places.extend((self._end, len(line), after))
+        line = b'%b%b,"digest":"%b"}\n' % (body, tail, self._chain.hexdigest()[:16].encode())
+        self._places.extend((self._end, len(line) - 1, after))
         self._write(line)
 
     def mark(self, mark: str, argument: str) -> None:
         """Note a jump."""
-        self._write(json.encode(Line(mark=mark, argument=argument)))
+        self._write(json.encode(Line(mark=mark, argument=argument)) + b"\n")
 
     def checkpoint(self) -> Checkpoint:
         """What `resume` needs to continue from here."""
