@@ -17,6 +17,7 @@ from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_orderfunding_v1 as funding
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Http, RpcError, connect
+from tests import journeys
 from tests.journeys import firm, in_state, order, poor_firm, quiet, rpc_trader, trader
 
 
@@ -384,3 +385,32 @@ def test_funded_orders_exist_until_the_sixth_of_august(start: str, code: int) ->
     with pytest.raises(RpcError) as malformed:
         rpc.call("OrderFundingService.CreateVendorOrder", funding.CreateVendorOrderRequest())
     assert malformed.value.code == 3
+
+
+# ---- incentives and sports on this host
+
+
+def test_incentives_are_the_retail_apis_seen_from_this_host(world: Connection) -> None:
+    public = world.simulation.rest("exchange", "GET", "/v1/incentives", "page_size=5", {}, b"").reply
+    assert public is not None and public.status == 200
+    retail = world.retail(journeys.key(world.simulation)).get("/v1/incentives", params={"page_size": 5}).json
+    mine = trader(world).get("/v1/incentives", params={"pageSize": 5}).json
+    assert mine["programs"] == retail["programs"]
+    assert mine["programs"][0]["timePeriods"][0]["programId"]
+    found = rpc_trader(world).call("IncentivesAPI.GetIncentives", wire.GetIncentivesRequest(page_size=5))
+    assert [program.market_slug for program in found.programs] == [program["marketSlug"] for program in mine["programs"]]
+    assert trader(world).get("/v1/incentives/earnings").json == {"rewards": []}
+    assert world.exchange(poor_firm(world.simulation)).get("/v1/incentives/earnings").status == 403
+
+
+def test_sports_and_teams_agree_with_the_gateway(world: Connection) -> None:
+    client = world.exchange(firm(world.simulation))
+    sports = client.get("/v1/refdata/sports").json["sports"]
+    leagues = world.gateway.get("/v2/leagues").json["leagues"]
+    assert [sport["sport"] for sport in sports][: len(leagues)] == [league["slug"] for league in leagues]
+    teams = client.get("/v1/refdata/sports/teams", params={"filters.league": "nfl", "limit": 3, "orderBy": "name"}).json["teams"]
+    assert len(teams) == 3 and teams == sorted(teams, key=lambda team: team["name"])
+    ref = teams[0]["providerRefs"][0]
+    found = client.get("/v1/refdata/sports/teams/provider", params={"teamIds": ref["providerTeamId"]}).json["teams"]
+    assert found[ref["providerTeamId"]]["name"] == teams[0]["name"]
+    assert client.get("/v1/refdata/sports/teams", params={"orderBy": "nonsense"}).status == 400

@@ -9,6 +9,7 @@ from sim.api.handles import AnyHandler, collect
 
 MODULES = (
     "exchange_accounts",
+    "exchange_incentives",
     "exchange_kyc",
     "exchange_ledgers",
     "exchange_market_data",
@@ -18,6 +19,7 @@ MODULES = (
     "exchange_refdata",
     "exchange_reports",
     "exchange_settlement",
+    "exchange_sports",
     "exchange_trade_stats",
     "gateway_events",
     "gateway_health",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
@@ -29,6 +30,11 @@ _STATUSES = ("active", "closed", "pending")
 @handles("RetailIncentivesAPI.ListIncentives")
 def list_incentives(exchange: Exchange, caller: Caller, request: wire.ListIncentivesRequest) -> wire.ListIncentivesResponse:
     """Programs grouped by market, past ones too, newest first unless asked otherwise. A page counts markets."""
+    return programs(exchange, request)
+
+
+def programs(exchange: Exchange, request: wire.ListIncentivesRequest) -> wire.ListIncentivesResponse:
+    """One page of programs, as a request asks for it."""
     order = request.order_by or "created_at"
     if order not in _KEYS:
         raise InvalidRequest(f"order_by must be one of {', '.join(_KEYS)}", remedy="leave it out for created_at")
@@ -37,31 +43,34 @@ def list_incentives(exchange: Exchange, caller: Caller, request: wire.ListIncent
     unknown = [status for status in request.statuses if status not in _STATUSES]
     if unknown:
         raise InvalidRequest(f"unknown status {unknown[0][:40]!r}", remedy="active, closed or pending")
-    programs = [program for symbol, periods in exchange.incentives.programs().items() if (program := _program(exchange, symbol, periods, request))]
-    programs.sort(key=_KEYS[order], reverse=request.order_direction != "asc")
-    shown, token = page_of(programs, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    found = [program for symbol, periods in exchange.incentives.programs().items() if (program := _program(exchange, symbol, periods, request))]
+    found.sort(key=_KEYS[order], reverse=request.order_direction != "asc")
+    shown, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListIncentivesResponse(programs=list(shown), next_page_token=token)
 
 
 @handles("RetailIncentivesAPI.ListEarnings")
 def list_earnings(exchange: Exchange, caller: Caller, request: wire.ListEarningsRequest) -> wire.ListEarningsResponse:
     """What the caller earned, one entry for each market and Eastern date, newest first. Both dates are included."""
+    return wire.ListEarningsResponse(rewards=earned(exchange, (account_of(caller),), request))
+
+
+def earned(exchange: Exchange, accounts: Iterable[str], request: wire.ListEarningsRequest) -> list[wire.UserReward]:
+    """What some accounts earned together, as a request asks for it."""
     first, last = _date(request.start_date, "start_date"), _date(request.end_date, "end_date")
     if first and last and first > last:
         raise InvalidRequest("start_date lies after end_date")
     sums: dict[tuple[str, str, str, str], int] = {}
-    for reward in exchange.incentives.rewards(account_of(caller)):
+    for reward in (reward for account in accounts for reward in exchange.incentives.rewards(account)):
         if _earned(reward, first, last, request):
             key = reward.date, reward.symbol, reward.program_type, reward.status
             sums[key] = sums.get(key, 0) + reward.amount
     entries = sorted(sums.items(), key=lambda entry: entry[0][1:])
     entries.sort(key=lambda entry: entry[0][0], reverse=True)
-    return wire.ListEarningsResponse(
-        rewards=[
-            wire.UserReward(reward=dollars(amount), program_type=kind, market_slug=symbol, date=day, status=status)
-            for (day, symbol, kind, status), amount in entries
-        ]
-    )
+    return [
+        wire.UserReward(reward=dollars(amount), program_type=kind, market_slug=symbol, date=day, status=status)
+        for (day, symbol, kind, status), amount in entries
+    ]
 
 
 def _earned(reward: Reward, first: str, last: str, request: wire.ListEarningsRequest) -> bool:
