@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from sortedcontainers import SortedDict
 
-from benchmarks.figures import Figure, table
+from benchmarks.figures import Figure
 from sim.core.book import Book, Level
 from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.context import Context
@@ -282,6 +282,9 @@ def reference() -> tuple[str, Callable[[list[Op]], int]]:
     return "lightmatchingengine", run
 
 
+NAIVE_OPERATIONS = 1_000
+
+
 def rate(run: Callable[[list[Op]], int], ops: list[Op]) -> float:
     """Operations per second of one run."""
     gc.collect()
@@ -309,15 +312,11 @@ def figures(rounds: int) -> list[Figure]:
         goals = {"book": "4", "command": "1.5"} if label == "deep" and name != "sorted" else {}
         for kind, work in (("book", "book and fills"), ("sorted", "the same on SortedDict"), ("command", "whole command")):
             found.append(Figure(f"{label} flow: {work}", "op/s", ours[kind], floor, f"op/s {name}", goals.get(kind, "")))
+        found.append(_beside_naive(label, ops[:NAIVE_OPERATIONS], rounds))
     return found
 
 
-def main() -> None:
-    """Print the table, and how long the oracle takes."""
-    print(table(figures(3)))
-    for label, ops in flows().items():
-        print(f"{label} flow: naive matcher {rate(run_naive, ops[:1_000]):,.0f} op/s over the first thousand operations")
-
-
-if __name__ == "__main__":
-    main()
+def _beside_naive(label: str, ops: list[Op], rounds: int) -> Figure:
+    """The book beside the obviously correct matcher, which sorts everything again for every order: on the beginning of a flow, because it is quadratic."""
+    pairs = [(rate(run_ladder, ops), rate(run_naive, ops)) for _ in range(rounds)]
+    return Figure(f"{label} flow, its beginning: book and fills", "op/s", [ours for ours, _ in pairs], [naive for _, naive in pairs], "op/s naive matcher")

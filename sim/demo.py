@@ -237,7 +237,7 @@ async def _onboard(teller: Teller, partner: Partner, receiver: Receiver) -> str:
     must(started["status"]["decision"] == "ACCEPT" and started["participantId"] == "", f"not the empty participantId window: {started}")
     await teller.say("partner", "starts verification of Ada Moreno", 'ACCEPT / CLOSED, participantId ""')
     moved = await teller.control("POST", "/clock/advance", {"by": "30m"})
-    await teller.say("tester", "moves the clock 30 minutes", f"{len(moved['fired'])} timers fired", good=None)
+    await teller.say("tester", "moves the clock 30 minutes", ", ".join(one["timer"] for one in moved["fired"]), good=None)
     must(receiver.events[-1]["type"] == "kyc.approved", f"no approval: {receiver.events}")
     partner.participant = receiver.events[-1]["participant_id"]
     await teller.say("exchange", "posts kyc.approved", "signature verified", partner.participant)

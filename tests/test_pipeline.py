@@ -106,6 +106,6 @@ def test_unknown_fields_are_ignored_and_reported(world: Connection) -> None:
 
 
 def test_what_is_in_the_contract_and_not_built_says_so(world: Connection) -> None:
-    answer = world.exchange(firm(world.simulation)).get("/v1/refdata/sports")
+    answer = world.exchange(firm(world.simulation)).get("/v1/funding/sources")
     assert answer.status == 501
-    assert "RefDataSportsAPI.GetSports" in answer.json["message"]
+    assert "FundingAPI.ListFundingSources" in answer.json["message"]
