@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from zlib import crc32
 
-from msgspec import DecodeError, Raw, json, structs
+from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
 
 from sim.api.traffic import recorded_input
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line
+from sim.settings import Settings
 
 if TYPE_CHECKING:
-    from sim.settings import Settings
     from sim.simulation import Simulation
 
 SAME, DIVERGED, UNREADABLE = 0, 3, 2
@@ -47,6 +47,10 @@ def simulation_of(header: Header, settings: Settings | None = None) -> Simulatio
         raise NotAJournal(f"line 1 holds a scenario this version cannot read: {error}") from error
     if scenario.digest != header.scenario_digest:
         raise Divergence(1, "scenario", header.scenario_digest, scenario.digest)
+    try:
+        settings = convert({**to_builtins(settings or Settings()), **header.settings}, Settings)
+    except ValidationError as error:
+        raise NotAJournal(f"line 1 holds settings this version cannot read: {error}") from error
     return Simulation(scenario, seed=header.seed, start=header.start, settings=settings)
 
 

@@ -1,11 +1,11 @@
-"""How a simulation is run, as opposed to what happens in it: nothing here changes what the exchange decides from the same inputs.
+"""How a simulation is run, as opposed to what happens in it. The few settings that change what comes out (`LASTING`) stand in the journal.
 
 The scenario says what the world is; settings say what the process around it does: which clocks it trusts, what it adds to answers, whom it may call.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -47,3 +47,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_body: int = MEBIBYTE
     stream_buffer: int = 64 * MEBIBYTE
     docs_url: str = ""
+
+    def lasting(self) -> dict[str, Any]:
+        """Those that change what comes out, where they are not the usual ones: a journal's header keeps them, and a replay takes them from there."""
+        usual = Settings()
+        return {name: getattr(self, name) for name in LASTING if getattr(self, name) != getattr(usual, name)}
+
+
+# Settings that change answers or what is accepted. All others are about sockets, clocks of clients, or what surrounds an answer.
+LASTING = ("vendor_prefix", "max_body", "webhook_hosts")

@@ -118,6 +118,7 @@ class Simulation:
             scenario=Raw(self.scenario.source()),
             scenario_digest=self.scenario.digest,
             libraries=_library_versions(),
+            settings=self.settings.lasting(),
         )
 
     def _begin(self) -> None:

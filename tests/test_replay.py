@@ -13,6 +13,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.replay import diff, replay
+from sim.settings import Settings
 from sim.testing.client import connect
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 
@@ -178,3 +179,18 @@ def test_named_snapshots_can_be_restored_in_any_order(quickstart: Simulation) ->
     for name in ("two", "three", "one"):
         quickstart.restore(name)
         assert quickstart.digest == digests[name]
+
+
+def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> None:
+    """A replay needs no flags: the vendor-prefixed names and the body limit come from the header."""
+    path = tmp_path / "run.ndjson"
+    with path.open("w+b", buffering=0) as file:
+        sim = Simulation(load_scenario("quickstart"), journal=file, settings=Settings(vendor_prefix=True, max_body=3_000))
+        world = connect(sim)
+        slug = quiet(sim).symbol
+        shown = world.gateway.get(f"/v1/market/slug/{slug}").json["market"]
+        assert trader(world).post("/v1/trading/orders", json=order(quiet(sim), "buy", 60, 10, clordId="x" * 3_000)).status == 413
+    plain = connect(Simulation(load_scenario("quickstart"))).gateway.get(f"/v1/market/slug/{slug}").json["market"]
+    assert set(shown) != set(plain)
+    out = io.StringIO()
+    assert replay(str(path), None, out) == 0, out.getvalue()

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from hashlib import sha256
 from io import BytesIO
-from typing import BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 from zlib import crc32
 
 from msgspec import DecodeError, Raw, Struct, json, structs
@@ -23,7 +23,7 @@ FORMAT = 1
 class Header(Struct, kw_only=True):
     """First line of a journal. `scenario` is the fully resolved scenario, so a journal needs no other file to be replayed.
 
-    `check` is the CRC-32 of the line with an empty `check`.
+    `settings` are the settings of the process that change what comes out. `check` is the CRC-32 of the line with an empty `check`.
     """
 
     journal: int = FORMAT
@@ -33,6 +33,7 @@ class Header(Struct, kw_only=True):
     scenario: Raw
     scenario_digest: str
     libraries: dict[str, str]
+    settings: dict[str, Any] = {}
     check: str = ""
 
 
