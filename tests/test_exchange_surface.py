@@ -414,3 +414,34 @@ def test_sports_and_teams_agree_with_the_gateway(world: Connection) -> None:
     found = client.get("/v1/refdata/sports/teams/provider", params={"teamIds": ref["providerTeamId"]}).json["teams"]
     assert found[ref["providerTeamId"]]["name"] == teams[0]["name"]
     assert client.get("/v1/refdata/sports/teams", params={"orderBy": "nonsense"}).status == 400
+
+
+def test_referral_codes_are_made_listed_counted_checked_and_survive_a_rewind(world: Connection) -> None:
+    client = world.exchange(firm(world.simulation))
+    path = "/v1/kyc/referral-codes"
+    for code, category in (("ADA-1", "friends"), ("ADA-2", None), ("BOB-1", "friends")):
+        made = client.post(path, json={"user_id": code[:3], "referral_code": code} | ({"category": category} if category else {}))
+        assert (made.status, made.json) == (200, {})
+    assert client.post(path, json={"user_id": "x", "referral_code": "ADA-1"}).status == 409
+    assert "user_id" in client.post(path, json={"user_id": " ", "referral_code": "NEW"}).json["message"]
+    assert client.post("/v1/kyc/start", json=PERSON | {"referral_code": "ADA-2"}).status == 200
+
+    first = client.get(path, params={"limit": "2"}).json
+    rest = client.get(path, params={"limit": "2", "cursor": first["nextCursor"]}).json
+    assert (first["eof"], rest["eof"], "nextCursor" in rest) == (False, True, False)
+    rows = first["referralCodes"] + rest["referralCodes"]
+    assert [(row["referralCode"], row["usedCount"]) for row in rows] == [("ADA-1", "0"), ("ADA-2", "1"), ("BOB-1", "0")]
+    chosen = client.get(path, params={"user_id": "ADA", "category": "friends"}).json["referralCodes"]
+    assert [row["referralCode"] for row in chosen] == ["ADA-1"]
+    assert client.get(path, params={"limit": "-1"}).status == 400
+    assert client.get(path, params={"cursor": "nonsense"}).status == 400
+
+    checked = client.get(f"{path}/BOB-1").json
+    assert (checked["isValid"], checked["userId"]) == (True, "BOB")
+    assert client.get(f"{path}/NEW").json["isValid"] is False
+    world.simulation.snapshot("before")
+    client.post(path, json={"user_id": "EVE", "referral_code": "EVE-1"})
+    world.simulation.restore("before")
+    assert client.get(f"{path}/EVE-1").json["isValid"] is False
+    assert client.get(f"{path}/ADA-1").json["isValid"] is True
+    assert world.exchange(poor_firm(world.simulation)).get(f"{path}/ADA-1").status == 403

@@ -17,6 +17,7 @@ MODULES = (
     "exchange_partners",
     "exchange_positions",
     "exchange_refdata",
+    "exchange_referrals",
     "exchange_reports",
     "exchange_settlement",
     "exchange_sports",

@@ -26,6 +26,7 @@ from sim.core.outcomes import outcome_of
 from sim.core.partners import Partners, PartnersState
 from sim.core.quantities import Cash
 from sim.core.rate_limits import RateLimits, RateLimitsState
+from sim.core.referrals import Referrals, ReferralsState
 from sim.core.trading import Trading, TradingState
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
 from sim.core.webhooks import Webhooks, WebhooksState
@@ -62,6 +63,7 @@ class State(Struct):
     firms: FirmsState
     credentials: CredentialsState
     kyc: KycState
+    referrals: ReferralsState
     webhooks: WebhooksState
     rate_limits: RateLimitsState
     maintenance: MaintenanceState
@@ -87,6 +89,7 @@ class Exchange:
         self.firms = Firms(ctx)
         self.credentials = Credentials(ctx, self.firms, environment)
         self.kyc = Kyc(ctx, self._enroll)
+        self.referrals = Referrals()
         self.webhooks = Webhooks(ctx, hosts=webhook_hosts, tamper=self._tamper)
         self.rate_limits = RateLimits(ctx)
         self.maintenance = Maintenance(ctx, self)
@@ -217,6 +220,7 @@ class Exchange:
             firms=self.firms.save(),
             credentials=self.credentials.save(),
             kyc=self.kyc.save(),
+            referrals=self.referrals.save(),
             webhooks=self.webhooks.save(),
             rate_limits=self.rate_limits.save(),
             maintenance=self.maintenance.save(),
@@ -242,6 +246,7 @@ class Exchange:
         self.firms.load(state.firms)
         self.credentials.load(state.credentials)
         self.kyc.load(state.kyc)
+        self.referrals.load(state.referrals)
         self.webhooks.load(state.webhooks)
         self.rate_limits.load(state.rate_limits)
         self.maintenance.load(state.maintenance)

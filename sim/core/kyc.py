@@ -6,6 +6,7 @@ decides the rest: provisioning after an approval, and a manual review's business
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -137,6 +138,10 @@ class Kyc:
             provisioned_account=case.provisioned_account,
             docv=case.docv,
         )
+
+    def referred(self, firm: str) -> Counter[str]:
+        """How many of a firm's verifications named each referral code."""
+        return Counter(case.application.referral_code for case in self._state.cases.values() if case.firm == firm)
 
     # ---- what compliance does, by hand
 
