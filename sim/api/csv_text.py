@@ -22,13 +22,15 @@ _Read = Callable[[Any], str]
 
 
 def csv_chunks(cls: type[Message], rows: Iterable[Message]) -> Iterator[bytes]:
-    """CSV of rows of one message type, the header in front of the first of them; nothing when there is no row."""
+    """CSV of rows of one message type, the header in front of the first of them, or alone when there is no row."""
     columns = _columns(cls)
     waiting = iter(rows)
     header = _line([name for name, _ in columns])
     while chunk := [_line([read(row) for _, read in columns]) for row in islice(waiting, CHUNK_ROWS)]:
         yield (header + "".join(chunk)).encode()
         header = ""
+    if header:
+        yield header.encode()
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -117,5 +117,5 @@ def download_trades(exchange: Exchange, caller: Caller, request: wire.DownloadTr
     """Trades of a window as CSV, newest first."""
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchTradesRequest(start_time=request.start_time, end_time=request.end_time)
-    rows = [trade_message(trade, caller.accounts) for trade in trades_found(exchange, accounts, search, [])]
+    rows = (trade_message(trade, caller.accounts) for trade in trades_found(exchange, accounts, search, []))
     return (wire.DownloadTradesResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Trade, rows))

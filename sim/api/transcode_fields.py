@@ -40,7 +40,7 @@ class BadField(BadInput):
         """The same complaint seen from the field that holds this one."""
         if not self.path:
             return BadField(parent, self.reason)
-        return BadField(f"{parent}{self.path}" if self.path[0] == "[" else f"{parent}.{self.path}", self.reason)
+        return BadField(f"{parent}{self.path}" if self.path.startswith("[") else f"{parent}.{self.path}", self.reason)
 
 
 class BadBody(BadInput):

@@ -136,7 +136,7 @@ class _Readers:
 def _move(unknown: list[str], start: int, parent: str) -> None:
     for index in range(start, len(unknown)):
         name = unknown[index]
-        unknown[index] = parent + name if name[0] == "[" else f"{parent}.{name}"
+        unknown[index] = parent + name if name.startswith("[") else f"{parent}.{name}"
 
 
 def _list(field: Field, element: Convert) -> Convert:

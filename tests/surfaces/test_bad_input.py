@@ -111,6 +111,23 @@ def test_a_value_of_the_wrong_type_is_refused_and_the_field_is_named(world: Conn
     assert kept(world) == before
 
 
+ODD_KEYS = ["", "[", "[0]", ".", "a.b", "__class__", "\u0000", "ü" * 50]
+
+
+@pytest.mark.parametrize("route", WITH_BODY, ids=named)
+def test_fields_nobody_knows_are_ignored_wherever_they_stand(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+    """Public clients send some (design §3); however they are called, they never make a call fail inside."""
+    plane, operation, binding = route
+    client, path = caller(world, plane), path_of(world, binding)
+    unknown: dict[str, Any] = {name: {name: [1, None, {name: 1}]} for name in ODD_KEYS}
+    inside = {
+        field.json_name: [unknown] if field.repeated else unknown for field in fields_of(operation.request) if field.kind == "message" and not field.key_kind
+    }
+    for body in (unknown, inside, {**unknown, **inside}):
+        answer = client.request(binding[0], path, body=json.dumps(body).encode())
+        assert answer.status < 500, (body, answer.body[:200])
+
+
 @pytest.mark.parametrize("route", [route for route in ROUTES if not route[2][2]], ids=named)
 def test_a_query_of_the_wrong_type_is_refused_or_ignored_never_a_failure(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
     plane, operation, binding = route
