@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sim.testing.client import Connection, Response
-from tests.journeys import firm, order, poor_firm, quiet, trader
+from tests.journeys import firm, key, order, poor_firm, quiet, trader
 
 Prepare = Callable[[Connection], None]
 
@@ -109,3 +109,9 @@ def test_what_is_in_the_contract_and_not_built_says_so(world: Connection) -> Non
     answer = world.exchange(firm(world.simulation)).get("/v1/funding/sources")
     assert answer.status == 501
     assert "FundingAPI.ListFundingSources" in answer.json["message"]
+
+
+@pytest.mark.parametrize("path", ["/v1/ws/markets", "/v1/ws/private"])
+def test_a_web_socket_asked_for_without_an_upgrade_is_a_bad_request(world: Connection, path: str) -> None:
+    answer = world.retail(key(world.simulation)).get(path)
+    assert (answer.status, answer.json["message"]) == (400, "this path is a WebSocket")

@@ -306,6 +306,8 @@ class Pipeline:
 
     def _handle(self, operation: Operation, caller: Caller, request: Any) -> Any:
         handler = self._handlers.get(operation.name)
+        if handler is None and operation.content == "web_socket":
+            raise refusals.InvalidRequest("this path is a WebSocket", rule="S16", remedy="connect with Upgrade: websocket")
         if handler is None:
             raise refusals.NotBuilt(operation.name)
         return handler.function(self._exchange, caller, request)
