@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
+import re
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import pytest
 from polymarket_us import AsyncPolymarketUS, NotFoundError, PolymarketUS, RateLimitError
 from polymarket_us.errors import AuthenticationError, BadRequestError
+from polymarket_us.resource import APIResource, AsyncAPIResource
+from polymarket_us.websocket import MarketsWebSocket, PrivateWebSocket
+from sdk_types import check
 
 MARKET = "aec-test-sdk"
 GTC = "TIME_IN_FORCE_GOOD_TILL_CANCEL"
@@ -27,8 +33,10 @@ class Client:
 
     def __call__(self, method: str, *given: Any) -> Any:
         resource, name = method.split(".")
-        answer = getattr(getattr(self._client, resource), name)(*given)
-        return self._runner.run(answer) if self._runner else answer
+        function = getattr(getattr(self._client, resource), name)
+        answer = self._runner.run(function(*given)) if self._runner else function(*given)
+        check(answer, get_type_hints(function)["return"])
+        return answer
 
     def close(self) -> None:
         if self._runner is None:
@@ -186,3 +194,17 @@ def test_a_wrong_secret_is_not_let_in(exchange: Any) -> None:
     with pytest.raises(AuthenticationError):
         client.account.balances()
     client.close()
+
+
+def test_every_public_method_is_called_in_these_tests() -> None:
+    client, asynchronous = PolymarketUS(), AsyncPolymarketUS()
+    called = set(re.findall(r'"([a-z]+\.[a-z_]+)"', Path(__file__).read_text()))
+    for kind, one in ((APIResource, client), (AsyncAPIResource, asynchronous)):
+        resources = {name: value for name, value in vars(one).items() if isinstance(value, kind)}
+        methods = {f"{name}.{method}" for name, value in resources.items() for method, _ in inspect.getmembers(value, inspect.ismethod) if method[0] != "_"}
+        assert len(methods) > 25
+        assert methods <= called
+    sockets = Path(__file__).with_name("test_official_sdk_sockets.py").read_text()
+    for socket in (PrivateWebSocket, MarketsWebSocket):
+        names = {name for name, _ in inspect.getmembers(socket, inspect.isfunction) if name[0] != "_"} | {"is_connected"}
+        assert {name for name in names if f".{name}" not in sockets} == set()
