@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from sim.core import orders as core
 from sim.core.book import Book
+from sim.core.collateral import EventOutcome
 from sim.core.events import CancelRejected, CashMoved, PositionChanged
 from sim.core.instruments import Instrument, Segment
 from sim.core.positions import Position
@@ -251,7 +252,12 @@ def instrument_message(instrument: Instrument, state: InstrumentState) -> wire.I
         settlement_price_scale=instrument.price_scale,
         metadata=instrument.metadata,
         event_attributes=wire.EventAttributes(
-            question=instrument.description, payout_value="1.00", event_id=instrument.event, time_specifier=_day(instrument.expiration)
+            question=instrument.description,
+            payout_value="1.00",
+            event_id=instrument.event,
+            strike_value=instrument.metadata.get("outcome_strike", ""),
+            time_specifier=_day(instrument.expiration),
+            event_outcome=instrument.related.kind if instrument.related is not None else EventOutcome.INDEPENDENT,
         ),
         create_time=instrument.created or None,
         update_time=instrument.created or None,

@@ -305,6 +305,12 @@ REQUIRE_REFERENCE_PRICE = Assumption(
     reason="The best opposite price is reference enough for a market-to-limit order; true refuses it where nothing has traded or settled",
     source="rule M11",
 )
+COLLATERAL_RETURN = Assumption(
+    name="collateral_return.enabled",
+    default=False,
+    reason="Margin of related shorts is given back only to accounts that have the switch; true gives it to every account opened from then on",
+    source="rule P8",
+)
 SETTLEMENT_AUTO_EXPIRE = Assumption(
     name="settlement.auto_expire",
     default=False,

@@ -10,6 +10,7 @@ from itertools import islice
 
 from msgspec import Struct, field
 
+from sim.core.collateral import Related
 from sim.core.outcomes import Settles
 from sim.core.quantities import CASH_SCALE, Notional, Price, Qty, decimal_text, is_decimal_scale
 from sim.core.refusals import NotFound
@@ -35,8 +36,8 @@ class Instrument(Struct, frozen=True, kw_only=True):
     """Terms of one two-sided YES/NO contract paying one dollar.
 
     `tick`, `price_low`, `price_high` are prices (divide by `price_scale`); `min_qty` is a quantity (divide by `qty_scale`).
-    `event` groups the instruments of one event; `fee_class` selects a row of the fee schedule; `opening_state` is the state at the scenario's start,
-    None to derive it from the dates and the schedule.
+    `event` groups the instruments of one event, `related` those whose outcomes hang together; `fee_class` selects a row of the fee schedule;
+    `opening_state` is the state at the scenario's start, None to derive it from the dates and the schedule.
     """
 
     symbol: str
@@ -66,6 +67,7 @@ class Instrument(Struct, frozen=True, kw_only=True):
     series: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
     settles: Settles | None = None
+    related: Related | None = None
 
     @property
     def notional_scale(self) -> int:

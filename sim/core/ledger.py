@@ -25,11 +25,15 @@ TRADING, CLEARING, HOUSE = "trading", "clearing", "house"
 
 
 class Account(Struct):
-    """One account. `kind`: trading accounts trade, clearing accounts only hold cash (rule P26), house accounts are the contra side."""
+    """One account. `kind`: trading accounts trade, clearing accounts only hold cash (rule P26), house accounts are the contra side.
+
+    `collateral_return`: related shorts post less margin (rule P8).
+    """
 
     name: str
     kind: str = TRADING
     balance: Cash = 0
+    collateral_return: bool = False
 
 
 class LedgerState(Struct):
@@ -61,11 +65,11 @@ class Ledger:
     def __iter__(self) -> Iterator[Account]:
         return iter(self._accounts.values())
 
-    def open(self, name: str, kind: str = TRADING) -> Account:
+    def open(self, name: str, kind: str = TRADING, *, collateral_return: bool = False) -> Account:
         """Open an account with nothing in it."""
         if name in self._accounts:
             raise AlreadyExists(f"account {name[:80]} exists")
-        account = self._accounts[name] = Account(name, kind)
+        account = self._accounts[name] = Account(name, kind, collateral_return=collateral_return)
         return account
 
     def get(self, account: str) -> Account | None:

@@ -1,13 +1,16 @@
-"""Collateral: what an account may still spend, and what its open orders could cost (rules P1-P7).
+"""Collateral: what an account may still spend, and what its open orders could cost (rules P1-P8).
 
 An order reserves what its opening part would cost: price per contract for a bid, one dollar less price for an offer. Reservations count per
 instrument, the dearer side of it, and never add up over instruments. All of it follows from balances, positions and open orders, so nothing is saved.
+
+An account with collateral return posts less for related shorts. What one group of them gives back counts as buying power everywhere but in that group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from sim.core.collateral import Holding, Related, returned
 from sim.core.instruments import Instrument
 from sim.core.ledger import Account, Ledger
 from sim.core.orders import Order
@@ -81,15 +84,31 @@ class Exposure:
 
 
 class _Book:
-    """Risk book of one account. `bound` is never below the gross reservation of any of its instruments, so a richer account needs no look."""
+    """Risk book of one account. `bound` is never below the gross reservation of any of its instruments, so a richer account needs no look.
 
-    __slots__ = ("account", "bound", "exposures", "margin")
+    `margin` is what its shorts call for, `returns` what each group of related instruments gives back of it, `groups` the instruments it ever held there.
+    """
+
+    __slots__ = ("account", "bound", "exposures", "groups", "margin", "returns")
 
     def __init__(self, account: Account) -> None:
         self.account = account
         self.margin: Cash = 0
         self.bound: Cash = 0
         self.exposures: dict[str, Exposure] = {}
+        self.returns: dict[str, Cash] = {}
+        self.groups: dict[str, dict[str, Instrument]] = {}
+
+    def power(self) -> Cash:
+        """Balance less margin; open orders are not taken off (rules P2, P3)."""
+        power = self.account.balance - self.margin
+        return power + sum(self.returns.values()) if self.returns else power
+
+    def power_for(self, instrument: Instrument) -> Cash:
+        """What may be spent on opening in an instrument: freed cash must not grow the event that freed it (rule P8)."""
+        if self.returns and instrument.related is not None:
+            return self.power() - self.returns.get(instrument.related.group, 0)
+        return self.power()
 
 
 class Risk:
@@ -103,14 +122,13 @@ class Risk:
         self._books: dict[str, _Book] = {}
 
     def margin_requirement(self, account: str) -> Cash:
-        """One dollar for every short contract (rule P2)."""
+        """One dollar for every short contract, less collateral returns (rules P2, P8)."""
         book = self._books.get(account)
-        return book.margin if book is not None else 0
+        return book.margin - sum(book.returns.values()) if book is not None else 0
 
     def buying_power(self, account: str) -> Cash:
         """Balance less margin; open orders are not taken off (rules P2, P3)."""
-        book = self._book(account)
-        return book.account.balance - book.margin
+        return self._book(account).power()
 
     def open_orders(self, account: str) -> Cash:
         """Largest reservation of a single instrument: what a withdrawal must leave (rule P6)."""
@@ -133,21 +151,44 @@ class Risk:
         """
         book = self._book(order.account)
         exposure = book.exposures.get(order.symbol)
-        power = book.account.balance - book.margin
+        power = book.power_for(instrument)
         unit = unit_cost(order, instrument)
         most = 2 * unit * order.leaves_qty
         if exposure is not None:
             most += exposure.bids.cost + exposure.offers.cost
-        if most * instrument.cash_per_notional + CENT <= power:
+        if most * instrument.cash_per_notional + CENT <= power and not book.returns:
             return
         needed, opening = self._needed(order, instrument, unit)
         needed += fee(order, instrument) * opening // order.leaves_qty
+        if book.returns:
+            if not opening:
+                power = book.power()
+            needed += self._unhedging(book, order, instrument, order.leaves_qty - opening)
         if needed > power:
             raise OrderRefused(
                 f"{cash_text(power)} USD available, requested {cash_text(needed)}",
                 rule="P4",
                 remedy="deposit, cancel orders in this instrument, or ask for less",
             )
+
+    def _unhedging(self, book: _Book, order: Order, instrument: Instrument, closing: Qty) -> Cash:
+        """What closing a hedge costs: buying power falls by the return that is lost, less what the closing fill brings in (rule P8)."""
+        related = instrument.related
+        if related is None or not closing or related.group not in book.returns:
+            return 0
+        signed = closing if order.side is BUY else -closing
+        released = closing * (DOLLAR // instrument.qty_scale) if order.side is BUY else 0
+        lost = book.returns[related.group] - self._returned(book, related, {instrument.symbol: signed})
+        return max(0, lost - released + signed * order.price * instrument.cash_per_notional)
+
+    def _returned(self, book: _Book, related: Related, moves: dict[str, Qty]) -> Cash:
+        """What a group gives back, once positions have moved so far."""
+        holdings = []
+        for symbol, instrument in book.groups.get(related.group, {}).items():
+            net = self._positions.net(book.account.name, symbol) + moves.get(symbol, 0)
+            if net and instrument.related is not None:
+                holdings.append(Holding(instrument.related.rank, net * (DOLLAR // instrument.qty_scale)))
+        return returned(related.kind, holdings)
 
     def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
         """Exact worst case with the order in it, and how much of the order would open."""
@@ -180,26 +221,41 @@ class Risk:
         if before < 0 or after < 0:
             short = (-after if after < 0 else 0) - (-before if before < 0 else 0)
             self._book(account).margin += short * (DOLLAR // instrument.qty_scale)
+        if instrument.related is not None:
+            self._follow(self._book(account), instrument, instrument.related)
+
+    def _follow(self, book: _Book, instrument: Instrument, related: Related) -> None:
+        """A position in a group has moved: so does what the group gives back."""
+        if not book.account.collateral_return:
+            return
+        book.groups.setdefault(related.group, {})[instrument.symbol] = instrument
+        given = self._returned(book, related, {})
+        if given:
+            book.returns[related.group] = given
+        else:
+            book.returns.pop(related.group, None)
 
     def unfunded(self, account: str, but: str) -> list[Exposure]:
         """Instruments, other than one, whose open orders the account can no longer pay for (rule P5), by symbol."""
         book = self._book(account)
-        power = book.account.balance - book.margin
-        if power >= book.bound:
+        power = book.power()
+        if power >= book.bound and not book.returns:
             return []
         book.exposures = {symbol: exposure for symbol, exposure in book.exposures.items() if exposure.bids.qty or exposure.offers.qty}
         book.bound = max((exposure.gross() for exposure in book.exposures.values()), default=0)
         return [
             exposure
             for symbol, exposure in sorted(book.exposures.items())
-            if symbol != but and exposure.gross() > power and exposure.worst(self._positions.net(account, symbol)) > power
+            if symbol != but
+            and exposure.gross() > (power := book.power_for(exposure.instrument))
+            and exposure.worst(self._positions.net(account, symbol)) > power
         ]
 
     def overspent(self, account: str, exposure: Exposure, side: Side) -> bool:
         """Whether a side of an instrument is dearer than the account can pay."""
         net = self._positions.net(account, exposure.instrument.symbol)
         cost = exposure.side(side).opening(-net if side is BUY else net)
-        return cost * exposure.instrument.cash_per_notional > self.buying_power(account)
+        return cost * exposure.instrument.cash_per_notional > self._book(account).power_for(exposure.instrument)
 
     def reservations(self) -> Iterator[tuple[str, str, Cash]]:
         """(account, symbol, cash) of everything reserved, sorted."""

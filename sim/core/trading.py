@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sim.core.assumptions import DAY_ROLL_EXPIRES, SETTLEMENT_AUTO_EXPIRE
+from sim.core.assumptions import COLLATERAL_RETURN, DAY_ROLL_EXPIRES, SETTLEMENT_AUTO_EXPIRE
 from sim.core.auction import Auction, crossing
 from sim.core.book import Book
 from sim.core.books import Books
@@ -287,9 +287,11 @@ class Trading:
 
     # ---- accounts and cash
 
-    def open_account(self, account: str, *, kind: str = TRADING) -> Account:
-        """Open an account: "trading", "clearing" or "house"."""
-        return self.ledger.open(account, kind)
+    def open_account(self, account: str, *, kind: str = TRADING, collateral_return: bool | None = None) -> Account:
+        """Open an account: "trading", "clearing" or "house"; with collateral return as asked, or as `collateral_return.enabled` says (rule P8)."""
+        if collateral_return is None:
+            collateral_return = kind == TRADING and self.ctx.assumptions.flag(COLLATERAL_RETURN)
+        return self.ledger.open(account, kind, collateral_return=collateral_return)
 
     def move_cash(
         self,
@@ -310,7 +312,7 @@ class Trading:
         return self.risk.buying_power(account)
 
     def margin_requirement(self, account: str) -> Cash:
-        """One dollar for every short contract (rule P2)."""
+        """One dollar for every short contract, less collateral returns (rules P2, P8)."""
         return self.risk.margin_requirement(account)
 
     def open_orders_reserve(self, account: str) -> Cash:

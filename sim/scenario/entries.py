@@ -11,6 +11,7 @@ from typing import Annotated
 
 from msgspec import Struct, field
 
+from sim.core.collateral import EventOutcome
 from sim.core.firms import SANDBOX
 from sim.core.vocabulary import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import Instant, Span
@@ -18,6 +19,7 @@ from sim.scenario.shapes import BOOLEAN, COUNT, DECIMAL, INSTANT, MOMENT, ORDINA
 
 STATES = members(InstrumentState, "INSTRUMENT_STATE_")
 ENVIRONMENT = Words({name: name for name in (SANDBOX, "development", "pre-production", "production")})
+OUTCOMES = Words({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")
 SIDES = Words({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
 ORDER_TYPES = Words(
     {
@@ -118,6 +120,7 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
     line: Annotated[str | None, DECIMAL, "line of a spread or total"] = None
     long: Annotated[str | None, Words({"home": "home", "away": "away"}), "which team of the event its long side is; home when left out"] = None
     player: Annotated[str | None, "player of a prop"] = None
+    event_outcome: Annotated[EventOutcome | None, OUTCOMES, "how outcomes of its event and type hang together; independent when left out"] = None
     pick: Annotated[str | None, "what exactly it asks for, where the type alone does not say: home, away, none, draw, 2-0"] = None
     metadata: Annotated[dict[str, str], "instrument metadata, added to what the dates call for"] = field(default_factory=dict)
 
@@ -151,6 +154,7 @@ class AccountEntry(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, "firms/<clearing firm>/accounts/<account>"]
     balance: Annotated[str | None, DECIMAL, "opening dollars"] = None
+    collateral_return: Annotated[bool | None, BOOLEAN, "less margin for related shorts; as collateral_return.enabled says when left out"] = None
 
 
 class ApiKeyEntry(Struct, frozen=True, kw_only=True):

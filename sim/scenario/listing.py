@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from msgspec.structs import replace
 
+from sim.core.collateral import EventOutcome, Related
 from sim.core.instruments import Instrument, Segment
 from sim.core.outcomes import Settles
 from sim.core.quantities import NotADecimal, decimal_text, scaled
@@ -15,6 +17,7 @@ from sim.scenario.entries import InstrumentEntry
 
 TRADED_FOR = 30 * DAY
 KEPT_FOR = 7 * DAY
+RANK_SCALE = 1_000_000
 _PRICE_SCALES = (100, 1_000, 10_000, 100_000)
 
 Faults = list[tuple[str, str]]  # key of the entry, what is wrong with it
@@ -118,6 +121,13 @@ def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> di
     return {"created": entry.created if entry.created is not None else min(start, now), "start": start, "expiration": expiration, "termination": termination}
 
 
+def related_to(event: str, kind: str, outcome: EventOutcome, line: str | None = None) -> Related | None:
+    """Place among the outcomes of one event and kind of market; the line is the rank on a ladder."""
+    if outcome is EventOutcome.INDEPENDENT:
+        return None
+    return Related(f"{event}/{kind}", outcome, int(Fraction(line) * RANK_SCALE) if line else 0)
+
+
 def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
     given = {
         "description": entry.description,
@@ -137,6 +147,9 @@ def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
     settles = known.settles if known else None
     if entry.sports_market_type is not None or (settles is not None and said):
         terms["settles"] = replace(settles, **said) if settles is not None else Settles(**said)
+    if entry.event_outcome is not None:
+        event, market_type = terms.get("event", known.event if known else entry.symbol), terms.get("market_type", known.market_type if known else "")
+        terms["related"] = related_to(event, entry.sports_market_type or market_type, entry.event_outcome, entry.line)
     if known is None:
         terms.setdefault("product_id", entry.symbol.split("-")[0])
         terms.setdefault("description", entry.question or entry.symbol)

@@ -42,11 +42,12 @@ OPENING_BALANCE = "10000"
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """An account with its opening cash. `clearing`: a firm's own, which is no participant's."""
+    """An account with its opening cash. `clearing`: a firm's own, which is no participant's. `collateral_return`: None for what the assumption says."""
 
     name: str
     opening_balance: Cash
     clearing: bool = False
+    collateral_return: bool | None = None
 
 
 class Parties(Struct, frozen=True, kw_only=True):
@@ -99,11 +100,13 @@ def _uuid(digits: str) -> str:
 def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_keys: Iterable[ApiKeyEntry], environment: str = SANDBOX) -> Parties:
     """Everybody the entries name. An account that only a user or a key names comes into being too."""
     balances = {entry.name: entry.balance for entry in accounts}
+    returns = {entry.name: entry.collateral_return for entry in accounts}
     opened: dict[str, Account] = {}
 
     def open_account(name: str, balance: str, *, clearing: bool = False) -> None:
         if name not in opened:
-            opened[name] = Account(name=name, opening_balance=scaled(balances.get(name) or balance, CASH_SCALE), clearing=clearing)
+            cash = scaled(balances.get(name) or balance, CASH_SCALE)
+            opened[name] = Account(name=name, opening_balance=cash, clearing=clearing, collateral_return=returns.get(name))
 
     made, key_files = [], {}
     for entry in firms:

@@ -66,7 +66,8 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
         for name, count in key.limits.items():
             exchange.rate_limits.raise_limit(key.key_id, name, count)
     for account in parties.accounts:
-        exchange.trading.open_account(account.name, kind="clearing" if account.clearing else "trading")
+        kind = "clearing" if account.clearing else "trading"
+        exchange.trading.open_account(account.name, kind=kind, collateral_return=account.collateral_return)
         if account.opening_balance:
             exchange.trading.move_cash(account.name, account.opening_balance, LedgerEntryType.DEPOSIT, "opening balance")
 

@@ -12,11 +12,13 @@ from zlib import crc32
 
 from msgspec import structs
 
+from sim.core.collateral import EventOutcome
 from sim.core.instruments import Instrument
 from sim.core.outcomes import Settles
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.messages.gateway_v1 import Event, Team
+from sim.scenario.listing import related_to
 from sim.scenario.markets import Facts, Side, eastern_day, market_of, with_metadata
 from sim.scenario.reference import Reference
 
@@ -31,6 +33,15 @@ CENT_TERMS = ((100, 1, 1, 1), (100, 1, 100, 1))
 _HOME_FIRST = frozenset(("epl", "efl-cup", "lal", "sea", "bun", "ucl", "mls", "lib", "fwc", "atp", "wta", "lol", "cs2"))
 _PLAYER_PROPS = ("points", "assists", "rebounds", "threes", "steals", "blocks", "double_double", "triple_double")
 _PROP_LINES = {"points": "22.5", "assists": "6.5", "rebounds": "8.5", "threes": "2.5", "steals": "1.5", "blocks": "1.5"}
+
+
+_OUTCOMES = {
+    "drawable_outcome": EventOutcome.MUTUALLY_EXCLUSIVE,
+    "soccer_game_first_half_first_team_to_score": EventOutcome.MUTUALLY_EXCLUSIVE,
+    "soccer_game_second_half_first_team_to_score": EventOutcome.MUTUALLY_EXCLUSIVE,
+    "totals": EventOutcome.DIRECTIONAL,
+    "basketball_team_full_game_total": EventOutcome.DIRECTIONAL,
+}
 
 
 class Slot(NamedTuple):
@@ -263,6 +274,7 @@ def add_game(row: dict[str, Any], reference: Reference, now: Instant, shift: Spa
                 player=slot.subject,
                 pick=slot.pick,
             ),
+            related=related_to(event.slug, slot.sports_type, _OUTCOMES.get(slot.sports_type, EventOutcome.INDEPENDENT), slot.line),
         )
         instrument = with_metadata(on_terms(instrument, cents=slot.cents), facts, event)
         reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from sim.core.collateral import EventOutcome, Related
 from sim.core.instruments import Instrument
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.messages.gateway_v1 import Event
@@ -81,8 +82,9 @@ def _add(
     tournament: str,
 ) -> list[Instrument]:
     created, end = parse_instant(row["created"]) + 12 * HOUR + shift, parse_instant(row["end"]) + shift
+    kind = EventOutcome.DIRECTIONAL if row.get("ladder") else EventOutcome.MUTUALLY_EXCLUSIVE
     found = []
-    for outcome in outcomes:
+    for rank, outcome in enumerate(outcomes):
         symbol = f"{row['product']}-{row['slug']}-{outcome.tail}"
         question = f"{row['title']}: {outcome.long.name}?"
         facts = Facts(
@@ -107,6 +109,7 @@ def _add(
             category=event.category,
             subcategory=event.subcategory,
             series=event.series_slug,
+            related=Related(f"{event.slug}/{market_type}", kind, rank),
         )
         instrument = with_metadata(on_terms(instrument), facts, event)
         reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
