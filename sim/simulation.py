@@ -153,8 +153,9 @@ class Simulation:
         return self.journal.digest
 
     def next_due(self) -> Instant | None:
-        """When the next thing happens by itself, or None."""
-        return self.exchange.ctx.timers.next_due()
+        """When the next thing happens by itself, or None; never in the past, for what waited for the end of maintenance is due now."""
+        due = self.exchange.ctx.timers.next_due()
+        return None if due is None else max(due, self.now)
 
     # ---- inputs
 
@@ -257,6 +258,9 @@ class Simulation:
         ctx = self.exchange.ctx
         while (timer := ctx.timers.pop_due(to)) is not None:
             ctx.now = max(ctx.now, timer.due)
+            if self.exchange.postpones(timer):
+                ctx.timers.park(timer)
+                continue
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
             if not (self.exchange.fire(timer) or self.hub.fire(timer, outcome.effects) or self.script.fire(timer, outcome)):
                 raise AssertionError(f"nobody owns the timer {timer.kind}")

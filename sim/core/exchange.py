@@ -27,7 +27,7 @@ from sim.core.partners import Partners, PartnersState
 from sim.core.quantities import Cash
 from sim.core.rate_limits import RateLimits, RateLimitsState
 from sim.core.referrals import Referrals, ReferralsState
-from sim.core.trading import Trading, TradingState
+from sim.core.trading import POSTPONABLE, Trading, TradingState
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
 from sim.core.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
@@ -53,7 +53,7 @@ class State(Struct):
     """Everything about an exchange that changes, as one value. Terms of instruments that were there from the start are not in it."""
 
     now: Instant
-    timers: tuple[int, list[Timer]]
+    timers: tuple[int, list[Timer], list[Timer]]
     entropy: dict[str, int]
     ids: dict[str, int]
     assumptions: dict[str, bool | int | str]
@@ -175,6 +175,10 @@ class Exchange:
         return self.faults.pick("webhook", kind, (firm,))
 
     # ---- time and events
+
+    def postpones(self, timer: Timer) -> bool:
+        """Whether a timer must wait for the end of maintenance (rule W7)."""
+        return self.maintenance.active and timer.kind in POSTPONABLE
 
     def fire(self, timer: Timer) -> bool:
         """Hand a timer to its component; False when none of them owns its kind."""

@@ -1,6 +1,7 @@
-"""Maintenance windows (§8, rules W1-W3): the weekly one, whose hours have changed over time, and one-off ones.
+"""Maintenance windows (§8, rules W1-W3, W7, W9): the weekly one, whose hours have changed over time, and one-off ones.
 
 Timers open and close them; nothing asks "is it time yet". What the exchange does about a window is the crew's business: this file only says when.
+Timers of the trading engine that fall inside are parked, and surface in the order of their instants once the window is over (rule W7).
 """
 
 from __future__ import annotations
@@ -73,11 +74,6 @@ class Maintenance:
         self._crew = crew
         self.active = False
         self._state = MaintenanceState()
-
-    @property
-    def ends_at(self) -> Instant | None:
-        """When the last of the open windows ends; None outside maintenance. Lifecycle timers due before wait until then (rule W7)."""
-        return max((self._state.windows[name].ends for name in self._state.open), default=None)
 
     def start(self) -> None:
         """Schedule the weekly window: the one now is inside of, or the next."""
@@ -152,6 +148,9 @@ class Maintenance:
             self._begin(timer.subject)
         elif timer.kind == "maintenance.end":
             self._end(timer.subject)
+        elif timer.kind == "maintenance.reopen":
+            if not self._state.prepared:
+                self._crew.end()
         else:
             return False
         return True
@@ -173,11 +172,16 @@ class Maintenance:
         prepared = name in state.prepared
         state.prepared = [other for other in state.prepared if other != name]
         state.open = [other for other in state.open if other != name]
+        waited = 0
         if self.active and not state.open:
             self.active = False
+            waited = self._ctx.timers.unpark()
             self._ctx.emit(MaintenanceChanged(False, self._ctx.now))
         if prepared and not state.prepared:
-            self._crew.end()
+            if waited:  # what should have closed meanwhile closes first, and does not open
+                self._ctx.timers.schedule(self._ctx.now, "maintenance.reopen")
+            else:
+                self._crew.end()
         if name == "weekly":
             self._schedule(self._weekly(self._ctx.now))
 

@@ -41,6 +41,7 @@ from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
 
 DAY_ROLL = Dated(True, ("2026-09-13", False))
+POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SETTLEMENT_TIMER})  # what waits for the end of maintenance (rule W7)
 
 
 class TradingState(Struct):

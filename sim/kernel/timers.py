@@ -2,7 +2,8 @@
 
 A timer names what to do (`kind`) and to whom (`subject`); it holds no code, so a queue can be saved, compared and printed. Whoever owns the
 queue dispatches on the kind. Cancelling is O(1): the entry stays in the heap and is skipped when it surfaces; the heap is rebuilt once more
-than half of it is dead, so memory follows the live timers.
+than half of it is dead, so memory follows the live timers. A timer may be parked: it stays live and can be cancelled, but does not surface until all parked
+ones are put back.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ class Timer(NamedTuple):
 class TimerQueue:
     """Timers ordered by (due, seq)."""
 
-    __slots__ = ("_dead", "_heap", "_live", "_next_seq")
+    __slots__ = ("_dead", "_heap", "_live", "_next_seq", "_parked")
 
     def __init__(self) -> None:
         self._heap: list[Timer] = []
         self._live: set[int] = set()
         self._dead = 0
         self._next_seq = 1
+        self._parked: list[Timer] = []
 
     def __len__(self) -> int:
         return len(self._live)
@@ -49,7 +51,7 @@ class TimerQueue:
         if seq not in self._live:
             return False
         self._live.discard(seq)
-        self._dead += 1
+        self._dead += 1  # a parked one is no ballast, but counting it costs at most an early rebuild
         if self._dead > 64 and self._dead * 2 > len(self._heap):
             self._heap = [timer for timer in self._heap if timer.seq in self._live]
             heapify(self._heap)
@@ -73,17 +75,31 @@ class TimerQueue:
         self._live.discard(timer.seq)
         return timer
 
+    def park(self, timer: Timer) -> None:
+        """Set a popped timer aside, under its seq, until `unpark`."""
+        self._live.add(timer.seq)
+        self._parked.append(timer)
+
+    def unpark(self) -> int:
+        """Put parked timers back; long due, they are the next to surface, in order of their due instants. Returns how many there were."""
+        back = [timer for timer in self._parked if timer.seq in self._live]
+        for timer in back:
+            heappush(self._heap, timer)
+        self._parked = []
+        return len(back)
+
     def pending(self) -> list[Timer]:
-        """Live timers in firing order."""
+        """Live timers in firing order, without parked ones."""
         return sorted(timer for timer in self._heap if timer.seq in self._live)
 
-    def save(self) -> tuple[int, list[Timer]]:
-        """State as plain data: the next seq and the live timers."""
-        return self._next_seq, self.pending()
+    def save(self) -> tuple[int, list[Timer], list[Timer]]:
+        """State as plain data: the next seq, the live timers, the parked ones."""
+        return self._next_seq, self.pending(), [timer for timer in self._parked if timer.seq in self._live]
 
-    def load(self, state: tuple[int, list[Timer]]) -> None:
+    def load(self, state: tuple[int, list[Timer], list[Timer]]) -> None:
         """Replace the queue by a saved one."""
         self._next_seq = state[0]
         self._heap = [Timer(*timer) for timer in state[1]]  # sorted, therefore a heap
-        self._live = {timer.seq for timer in self._heap}
+        self._parked = [Timer(*timer) for timer in state[2]]
+        self._live = {timer.seq for timer in [*self._heap, *self._parked]}
         self._dead = 0

@@ -1,0 +1,199 @@
+"""Maintenance windows as clients live through them (rules W2-W9; W1 is in tests/test_limits_and_calendar.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.core.quantities import DOLLAR
+from sim.kernel.instants import parse_instant
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError, connect
+from tests.journeys import firm, key, order, rpc_trader, trader
+
+WINDOW = """
+name: window
+extends: quickstart
+clock: {start: 2026-07-09T01:50:00-04:00}
+world:
+  events: [{slug: the-game, title: A against B}]
+  instruments:
+    - {symbol: always, tick_size: "0.01"}
+    - {symbol: decided, tick_size: "0.01", event: the-game, sports_market_type: basketball_team_full_game_winner, long: home}
+    - {symbol: held, tick_size: "0.01", state: HALTED}
+    - {symbol: closes, tick_size: "0.01", schedule: [{start: "20:00", length: 7h}]}
+    - {symbol: opens, tick_size: "0.01", schedule: [{start: "03:10", length: 7h}]}
+    - {symbol: expires, tick_size: "0.01", expiration: 2026-07-09T03:30:00-04:00, termination: 2026-07-09T05:00:00-04:00}
+    - {symbol: auctions, tick_size: "0.01", schedule: [{start: "00:00", length: 24h, state: PREOPEN}]}
+"""
+SYMBOLS = ["always", "held", "closes", "opens", "expires", "auctions"]
+
+
+@pytest.fixture
+def world() -> Connection:
+    return connect(Simulation(load_scenario(WINDOW)))
+
+
+def enter(world: Connection, symbol: str, side: str = "buy", cents: int = 40, user: int = 0, **fields: object) -> Any:
+    return trader(world, user).post("/v1/trading/orders", json=order(world.simulation.exchange.instruments.require(symbol), side, cents, 5, **fields))
+
+
+def states(world: Connection, *symbols: str) -> Any:
+    """A stream of instrument states, what there was at its beginning taken."""
+    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
+    stream = world.rpc(firm(world.simulation)).stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
+    stream.take()
+    return stream
+
+
+def told(stream: Any) -> list[tuple[str, str]]:
+    return [(found.symbol, wire.InstrumentState(found.state).name.split("_", 2)[2]) for message in stream.take() for found in message.instruments]
+
+
+def following(world: Connection, since: str = "") -> Any:
+    """A drop copy, from now on or from an instant."""
+    request = wire.CreateDropCopySubscriptionRequest(resume_time=parse_instant(since) if since else None)
+    return rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription", request)
+
+
+def executions(stream: Any) -> list[tuple[str, str, str]]:
+    return [
+        (found.order.symbol, wire.ExecutionType(found.type).name.split("_", 2)[2], wire.UnsolicitedCxlReason(found.unsolicited_cancel_reason).name)
+        for message in stream.take()
+        for found in message.executions
+    ]
+
+
+@pytest.mark.spec("S8-8")
+def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_and_open_again_with_empty_books(world: Connection) -> None:
+    for tif in ("DAY", "GOOD_TILL_CANCEL"):
+        assert enter(world, "always", timeInForce=f"TIME_IN_FORCE_{tif}").status == 200
+    stream = states(world, "always", "held")
+    world.advance_to("2026-07-09T01:58:59-04:00")
+    assert len(trader(world).get("/v1/trading/orders/open").json["orders"]) == 2
+    world.advance_to("2026-07-09T01:59:00-04:00")
+    assert trader(world).get("/v1/trading/orders/open").json["orders"] == []
+    assert told(stream) == [("always", "SUSPENDED")]
+    refused = enter(world, "always")
+    assert (refused.status, refused.json["message"]) == (422, "Book is SUSPENDED")
+
+    world.advance_to("2026-07-09T02:00:00-04:00")
+    world.advance_to("2026-07-09T06:00:00-04:00")
+    found = world.exchange(firm(world.simulation)).get("/v1/orderbook/always").json
+    assert (found["state"], found.get("bids", [])) == ("INSTRUMENT_STATE_OPEN", [])
+    assert world.simulation.exchange.trading.state("held").name == "HALTED"
+
+
+def test_w3_the_cancels_come_before_the_disconnect_and_again_in_the_replay_after(world: Connection) -> None:
+    enter(world, "always")
+    stream = following(world)
+    world.advance_to("2026-07-09T02:00:00-04:00")
+    canceled = ("always", "CANCELED", "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION")
+    assert canceled in executions(stream)
+    assert stream.end is not None
+    world.advance_to("2026-07-09T06:00:00-04:00")
+    assert canceled in executions(following(world, "2026-07-09T01:59:00-04:00"))
+
+
+def test_w4_every_retail_and_exchange_call_is_refused_in_its_planes_shape_without_retry_after(world: Connection) -> None:
+    world.advance_to("2026-07-09T02:00:00-04:00")
+    exchange, retail = trader(world).get("/v1/whoami"), world.retail(key(world.simulation)).get("/v1/orders/open")
+    assert (exchange.status, exchange.json) == (503, {"code": 14, "message": "service unavailable", "details": []})
+    assert (retail.status, retail.json) == (503, {"status": 503, "message": "Service Unavailable"})
+    assert "retry-after" not in exchange.headers and "retry-after" not in retail.headers
+
+
+def test_w5_streams_end_with_14_at_the_beginning_and_new_ones_are_refused_with_14(world: Connection) -> None:
+    stream = following(world)
+    world.advance_to("2026-07-09T01:59:59-04:00")
+    assert stream.end is None
+    world.advance_to("2026-07-09T02:00:00-04:00")
+    assert stream.end[0] == 14
+    refused = rpc_trader(world).raw("/exchange.v1.AccountsAPI/GetWhoAmI", b"")
+    assert refused.code == 14
+    with pytest.raises(RpcError) as again:
+        following(world)
+    assert again.value.code == 14
+
+
+def test_w6_reference_data_tokens_and_webhooks_go_on_and_kyc_is_refused(world: Connection) -> None:
+    world.advance_to("2026-07-09T03:00:00-04:00")
+    assert world.gateway.get("/v1/markets").status == 200
+    assert world.token(firm(world.simulation)).status == 200
+    assert world.exchange(firm(world.simulation)).post("/v1/kyc/start", json={}).status == 503
+
+
+def test_w7_edges_that_fall_inside_happen_at_the_end_in_the_order_of_their_instants(world: Connection) -> None:
+    world.advance_to("2026-07-09T01:59:30-04:00")
+    began = {symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS}
+    assert began == dict.fromkeys(SYMBOLS, "SUSPENDED") | {"held": "HALTED", "opens": "PENDING", "auctions": "PREOPEN"}
+    world.advance_to("2026-07-09T05:59:59-04:00")
+    assert {symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS} == began
+    fired = world.simulation.advance_to(parse_instant("2026-07-09T06:00:00-04:00")).fired
+    assert [row.subject for row in fired if row.subject in ("weekly", *SYMBOLS)] == ["weekly", "closes", "opens", "expires"]
+    assert {symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS} == {
+        "always": "OPEN",
+        "held": "HALTED",
+        "closes": "CLOSED",  # and has not been open in between
+        "opens": "OPEN",
+        "expires": "TERMINATED",
+        "auctions": "PREOPEN",
+    }
+
+
+def test_w7_what_waits_survives_a_snapshot_and_waits_on_where_windows_touch(world: Connection) -> None:
+    world.advance_to("2026-07-09T05:00:00-04:00")
+    world.simulation.snapshot("inside")
+    for _ in range(2):
+        world.advance_to("2026-07-09T05:59:59-04:00")
+        pause = world.simulation.control("maintenance.add", "", {"length": "1h"}).value  # windows that touch are one to those who wait
+        world.advance_to("2026-07-09T06:00:00-04:00")
+        assert world.simulation.exchange.trading.state("closes").name == "SUSPENDED"
+        world.simulation.control("maintenance.cancel", pause["name"], {})
+        world.advance("0s")
+        assert [world.simulation.exchange.trading.state(symbol).name for symbol in ("closes", "always")] == ["CLOSED", "OPEN"]
+        world.simulation.restore("inside")
+
+
+def test_w7_an_order_good_till_a_moment_inside_expires_at_the_end(world: Connection) -> None:
+    world.advance_to("2026-07-09T01:59:10-04:00")  # after the cancels, where a book in an auction still takes orders
+    placed = enter(world, "auctions", timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME", goodTillTime="2026-07-09T04:00:00-04:00")
+    assert placed.status == 200, placed
+    world.advance_to("2026-07-09T06:00:00-04:00")
+    (expired,) = [
+        row
+        for row in trader(world).post("/v1/report/executions/search", json={"symbol": "auctions"}).json["executions"]
+        if row["type"] == "EXECUTION_TYPE_EXPIRED"
+    ]
+    assert expired["transactTime"] == "2026-07-09T10:00:00Z"
+
+
+def test_w7_a_settlement_due_inside_pays_at_the_end(world: Connection) -> None:
+    enter(world, "decided")
+    enter(world, "decided", "sell", user=1)
+    world.simulation.control("assumption.set", "settlement.delay_after_close", {"value": "30m"})
+    world.simulation.control("event.update", "the-game", {"periods": {"Q1": [1, 0], "Q2": [1, 0], "Q3": [1, 0], "Q4": [1, 0]}, "ended": True})
+    account = firm(world.simulation).users[0].account
+    held = world.simulation.exchange.trading.ledger.balance(account)
+    world.advance_to("2026-07-09T05:59:59-04:00")
+    assert world.simulation.exchange.trading.ledger.balance(account) == held
+    world.advance_to("2026-07-09T06:00:00-04:00")
+    assert world.simulation.exchange.trading.ledger.balance(account) == held + 5 * DOLLAR
+
+
+@pytest.mark.parametrize(("at", "status"), [("2026-07-09T01:59:59-04:00", 200), ("2026-07-09T02:00:00-04:00", 503), ("2026-07-09T06:00:00-04:00", 200)])
+def test_w8_the_exchanges_health_is_503_inside_the_window(world: Connection, at: str, status: int) -> None:
+    world.advance_to(at)
+    assert world.exchange(firm(world.simulation)).get("/v1/health").status == status
+
+
+def test_w9_an_unannounced_pause_has_no_notice_and_no_lead(world: Connection) -> None:
+    enter(world, "always")
+    stream = following(world)
+    world.absorb(world.simulation.control("maintenance.add", "", {"length": "5m"}))
+    world.advance("0s")
+    assert ("always", "CANCELED", "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION") in executions(stream)
+    assert stream.end[0] == 14
+    assert trader(world).get("/v1/whoami").status == 503
