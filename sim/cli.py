@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sim.commands import search
+
 if TYPE_CHECKING:
     from sim.scenario.document import ScenarioError
     from sim.scenario.model import Scenario
@@ -68,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--resume", action="store_true", help="skip the runs that stand in --results")
     command.add_argument("--keep", default="", metavar="DIR", help="keep the journals of runs that fail")
     command.set_defaults(run=_run)
+    search.add(commands, PRESETS)
     command = commands.add_parser("check", help="validate scenario files; errors as file:line:column: message")
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.set_defaults(run=_check)
@@ -154,10 +157,11 @@ def _scenario(name: str, params: Mapping[str, str] | None = None) -> Scenario | 
         return None
 
 
-def _params(given: Sequence[str]) -> dict[str, str]:
-    if any("=" not in text for text in given):
-        raise SystemExit(_usage("--param is name=value"))
-    return dict(text.split("=", 1) for text in given)
+def _params(given: list[str]) -> dict[str, str]:
+    try:
+        return search.params_of(given)
+    except ValueError as error:
+        raise SystemExit(_usage(str(error))) from None
 
 
 def _wrong(error: ScenarioError) -> int:
@@ -257,9 +261,10 @@ def _run(given: argparse.Namespace) -> int:
     from sim.scenario.campaign import Wanted, run_all
     from sim.scenario.document import ScenarioError
 
-    first, dots, last = given.seeds.partition("..")
-    if given.seeds and not (first.isdecimal() and (not dots or last.isdecimal())):
-        return _usage(f"--seeds is a number or a range such as 1..20, not {given.seeds!r}")
+    try:
+        seeds = search.seeds_of(given.seeds)
+    except ValueError as error:
+        return _usage(str(error))
     if given.resume and not given.results:
         return _usage("--resume needs --results FILE, which holds what is done")
     params = _params(given.param)
@@ -267,7 +272,7 @@ def _run(given: argparse.Namespace) -> int:
         return USAGE
     wanted = Wanted(
         scenarios=given.scenarios,
-        seeds=range(int(first), int(last or first) + 1) if given.seeds else None,
+        seeds=seeds,
         jobs=given.jobs,
         params=params,
         preset=given.preset,

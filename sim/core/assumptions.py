@@ -57,6 +57,16 @@ class Assumption(Struct, frozen=True, kw_only=True):
             return f"an integer from {self.least}"
         return "one of " + ", ".join(self.options) if self.options else "text"
 
+    def alternatives(self) -> list[str]:
+        """Other values than the default that are worth trying, as they are written: every word; of a number or a span, a smaller and a larger one."""
+        if isinstance(self.default, bool):
+            return ["false" if self.default else "true"]
+        if isinstance(self.default, str):
+            return [word for word in self.options if word != self.default]
+        larger = self.default * 2 if self.default > 0 else seconds(10) if self.span else 10
+        tried = (max(self.least, self.default // 2), larger)
+        return [str(self.show(value)) for value in tried if value != self.default]
+
     def show(self, value: Value) -> Value:
         """Value as people write it."""
         return format_span(value) if self.span and isinstance(value, int) else value

@@ -14,16 +14,18 @@ from msgspec.structs import replace
 
 from sim.scenario.load import load_scenario, scenario_variants
 from sim.scenario.report import Report, junit, run_scenario
+from sim.scenario.variation import Change, changed, shown
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One run. `seed` None: the scenario's own."""
+    """One run. `seed` None: the scenario's own. `changes` is what it is given besides what it says."""
 
     scenario: str
     seed: int | None = None
     params: tuple[tuple[str, str], ...] = ()
     preset: str = ""
     keep: str = ""
+    changes: tuple[Change, ...] = ()
 
 
 class Result(Struct, frozen=True):
@@ -45,6 +47,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     resume: bool = False
     junit: str = ""
     keep: str = ""
+    variations: Sequence[tuple[Change, ...]] = ((),)
 
 
 _result = json.Decoder(Result).decode
@@ -55,48 +58,54 @@ def run_one(job: Job) -> Report:
     scenario = load_scenario(job.scenario, dict(job.params))
     if job.preset:
         scenario = replace(scenario, preset=job.preset)
-    return run_scenario(scenario, job.seed, keep=Path(job.keep) if job.keep else None)
+    return run_scenario(changed(scenario, job.changes), job.seed, keep=Path(job.keep) if job.keep else None, changes=shown(job.changes))
 
 
 def planned(wanted: Wanted) -> list[Job]:
-    """Every run, in order: scenario by scenario, each combination of its matrix that agrees with the given parameters, each seed."""
+    """Every run, in order: scenario by scenario, each combination of its matrix that agrees with the given parameters, each variation, each seed."""
     return [
-        Job(scenario=name, seed=seed, params=tuple({**variant, **wanted.params}.items()), preset=wanted.preset, keep=wanted.keep)
+        Job(scenario=name, seed=seed, params=tuple({**variant, **wanted.params}.items()), preset=wanted.preset, keep=wanted.keep, changes=changes)
         for name in wanted.scenarios
         for variant in scenario_variants(name)
         if all(variant.get(key, value) == value for key, value in wanted.params.items()) or not variant
+        for changes in wanted.variations
         for seed in (wanted.seeds if wanted.seeds is not None else (None,))
     ]
 
 
 def run_all(wanted: Wanted, out: TextIO, progress: TextIO) -> bool:
     """Run everything and print the reports; whether all expectations held."""
-    jobs = planned(wanted)
-    done = _finished(wanted) if wanted.resume else {}
     reports: list[Report] = []
-    failed = 0
-    with _Results(wanted) as results:
-        for number, (job, report) in enumerate(_reports(jobs, done, wanted.jobs), start=1):
-            if job not in done:
-                results.add(job, report)
-            failed += not report.ok
-            _say(progress, "")
-            for line in report.lines():
-                print(line, file=out, flush=True)
-            _say(progress, f"{number} of {len(jobs)} runs, {failed} failed")
-            if wanted.junit:
-                reports.append(report)
+    passed = failed = 0
+    total = len(planned(wanted))
+    for report in finished(wanted):
+        passed, failed = passed + report.ok, failed + (not report.ok)
+        _say(progress, "")
+        for line in report.lines():
+            print(line, file=out, flush=True)
+        _say(progress, f"{passed + failed} of {total} runs, {failed} failed")
+        if wanted.junit:
+            reports.append(report)
     _say(progress, "")
     if wanted.junit:
         Path(wanted.junit).write_bytes(junit(reports))
-    print(f"{len(jobs) - failed} passed, {failed} failed", file=out)
+    print(f"{passed} passed, {failed} failed", file=out)
     return not failed
 
 
-def _reports(jobs: list[Job], done: dict[Job, Report], processes: int) -> Iterator[tuple[Job, Report]]:
-    fresh = _run([job for job in jobs if job not in done], processes)
-    for job in jobs:
-        yield job, done[job] if job in done else next(fresh)
+def finished(wanted: Wanted) -> Iterator[Report]:
+    """Reports of all planned runs, in their order; each new one is added to the results file as it comes."""
+    jobs = planned(wanted)
+    done = _done(wanted) if wanted.resume else {}
+    fresh = _run([job for job in jobs if job not in done], wanted.jobs)
+    with _Results(wanted) as results:
+        for job in jobs:
+            if job in done:
+                yield done[job]
+                continue
+            report = next(fresh)
+            results.add(job, report)
+            yield report
 
 
 def _run(jobs: list[Job], processes: int) -> Iterator[Report]:
@@ -114,7 +123,7 @@ def _whole_lines(path: str) -> list[bytes]:
     return [line for line in file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")] if file.is_file() else []
 
 
-def _finished(wanted: Wanted) -> dict[Job, Report]:
+def _done(wanted: Wanted) -> dict[Job, Report]:
     return {found.job: found.report for line in _whole_lines(wanted.results) for found in (_result(line),)}
 
 

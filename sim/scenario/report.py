@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.api.traffic import Outcome, Post
+from sim.core.invariants import broken
 from sim.kernel.instants import Instant, format_instant
 from sim.scenario.script import StepResult
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """A finished run: the verdict, what failed, and what proves it. `params` are the values of the matrix it ran with."""
+    """A finished run: the verdict, what failed, and what proves it. `params` are the values of the matrix it ran with, `changes` what else it was given.
+
+    `broken` are the invariants that did not hold, as they were first found, or the mistake of ours that ended the run.
+    """
 
     scenario: str
     seed: int
@@ -31,26 +35,39 @@ class Report(Struct, frozen=True, kw_only=True):
     results: list[StepResult]
     params: dict[str, str] = field(default_factory=dict)
     journal: str = ""
+    changes: str = ""
+    broken: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether every expectation held."""
-        return not any(result.failures for result in self.results)
+        """Whether every expectation and every invariant held."""
+        return not self.broken and not any(result.failures for result in self.results)
+
+    @property
+    def first_failure(self) -> str:
+        """What failed first, in one line; empty when nothing did."""
+        return next(iter(self.failures()), "")
+
+    def failures(self) -> Iterator[str]:
+        """What failed, a line each: broken invariants, then steps in their order."""
+        yield from (f"broken: {found}" for found in self.broken)
+        for result in self.results:
+            for failure in result.failures:
+                yield f"{result.name} at {format_instant(result.at)}: {failure}"
 
     @property
     def title(self) -> str:
-        """Name with the values of the matrix: `retries[tif=IOC,side=buy]`."""
+        """Name with the values of the matrix, and what else was changed: `retries[tif=IOC,side=buy] with engine.latency=6s`."""
         values = ",".join(f"{name}={value}" for name, value in self.params.items())
-        return f"{self.scenario}[{values}]" if values else self.scenario
+        return (f"{self.scenario}[{values}]" if values else self.scenario) + (f" with {self.changes}" if self.changes else "")
 
     def lines(self) -> Iterator[str]:
         """The report for a person: one line, and one more for each failure."""
         checked = len(self.results)
         verdict = "passed" if self.ok else "FAILED"
         yield f"{verdict}  {self.title}  seed {self.seed}  {checked} steps  until {format_instant(self.ended)}  digest {self.digest}"
-        for result in self.results:
-            for failure in result.failures:
-                yield f"  {result.name} at {format_instant(result.at)}: {failure}"
+        for failure in self.failures():
+            yield f"  {failure}"
         if self.journal:
             yield f"  sim replay {self.journal}"
 
@@ -59,9 +76,9 @@ def junit(reports: Iterable[Report]) -> bytes:
     """JUnit XML: a suite per run, a case per step. Times are virtual seconds since the step before."""
     root = ElementTree.Element("testsuites")
     for report in reports:
-        failed = sum(1 for result in report.results if result.failures)
+        failed = sum(1 for result in report.results if result.failures) + len(report.broken)
         suite = ElementTree.SubElement(
-            root, "testsuite", name=f"{report.title} seed {report.seed}", tests=str(len(report.results)), failures=str(failed), errors="0"
+            root, "testsuite", name=f"{report.title} seed {report.seed}", tests=str(len(report.results) + len(report.broken)), failures=str(failed), errors="0"
         )
         properties = ElementTree.SubElement(suite, "properties")
         for name, value in (("seed", str(report.seed)), ("digest", report.digest), *report.params.items()):
@@ -74,28 +91,54 @@ def junit(reports: Iterable[Report]) -> bytes:
             before = max(before, result.at)
             if result.failures:
                 ElementTree.SubElement(case, "failure", message=result.failures[0]).text = "\n".join(result.failures)
+        for found in report.broken:
+            case = ElementTree.SubElement(suite, "testcase", classname=report.title, name=found.partition(":")[0], time="0")
+            ElementTree.SubElement(case, "failure", message=found).text = found
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
-def run_scenario(scenario: Scenario, seed: int | None = None, simulation: Simulation | None = None, keep: Path | None = None) -> Report:
-    """Run a scenario headless to its last step. Webhook receivers are played by one that answers 200. `keep` is the folder for journals of runs that fail."""
+def run_scenario(scenario: Scenario, seed: int | None = None, simulation: Simulation | None = None, keep: Path | None = None, changes: str = "") -> Report:
+    """Run a scenario headless to its last step; after every input the invariants are looked at. Webhook receivers are played by one that answers 200.
+
+    `keep` is the folder for journals of runs that fail, `changes` what the scenario was given besides what it says, for the report.
+    """
     from sim.simulation import Simulation
 
     written = BytesIO()
     sim = simulation or Simulation(scenario, seed=seed, journal=written)
-    while not sim.script.done and (due := sim.next_due()) is not None:
-        _answer(sim, sim.advance_to(due))
+    found = tuple(_run(sim))
     report = Report(
-        scenario=scenario.name, seed=sim.seed, digest=sim.digest, ended=sim.now, inputs=sim.seq, results=sim.script.results, params=_chosen(scenario)
+        scenario=scenario.name,
+        seed=sim.seed,
+        digest=sim.digest,
+        ended=sim.now,
+        inputs=sim.seq,
+        results=sim.script.results,
+        params=_chosen(scenario),
+        changes=changes,
+        broken=found,
     )
     if keep is None or report.ok:
         return report
-    values = "".join(f"-{value}" for value in report.params.values())
+    values = "".join(f"-{value}" for value in (*report.params.values(), *changes.split()))
     path = keep / f"{report.scenario}{values}-{report.seed}.ndjson".replace("/", "_")
     keep.mkdir(parents=True, exist_ok=True)
     path.write_bytes(written.getvalue())
     return replace(report, journal=str(path))
+
+
+def _run(sim: Simulation) -> Iterator[str]:
+    """Let every step happen; what broke on the way: the first moment at which invariants do not hold, and a mistake of ours, which ends the run."""
+    sound = True
+    try:
+        while not sim.script.done and (due := sim.next_due()) is not None:
+            _answer(sim, sim.advance_to(due))
+            if sound and (wrong := broken(sim.exchange.trading)):
+                sound = False
+                yield from (f"{one} (after input {sim.seq}, {format_instant(sim.now)})" for one in wrong)
+    except Exception as mistake:
+        yield f"mistake: {type(mistake).__name__}: {mistake} (in input {sim.seq + 1}, {format_instant(sim.now)})"
 
 
 def _chosen(scenario: Scenario) -> dict[str, str]:

@@ -166,6 +166,8 @@ class Script:
             reply = self._do(step, outcome)
         except Refusal as refusal:
             wrong.append(f"refused: {refusal.message}" + (f" ({refusal.remedy})" if refusal.remedy else ""))
+        if reply is not None and reply.failure is not None:
+            wrong.append(f"a mistake of the simulator: {reply.failure!r}")
         if step.save:
             wrong += self._caller.keep(step.save, reply, self._state.values)
         if step.expect is not None:

@@ -8,6 +8,7 @@ from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.context import Context
 from sim.core.events import Event, Executed
 from sim.core.instruments import Instrument, Instruments
+from sim.core.invariants import broken
 from sim.core.orders import Execution, Order
 from sim.core.quantities import DOLLAR, Cash
 from sim.core.trading import Trading
@@ -102,16 +103,5 @@ class Market:
         return self.trading.change_state(symbol, state)
 
     def check(self) -> None:
-        """What must hold at any time: cash sums to zero, positions net to zero, reservations are not negative, live orders add up, open books do not cross."""
-        trading = self.trading
-        assert trading.ledger.total() == 0
-        nets: dict[str, int] = {}
-        for position in trading.positions.all():
-            nets[position.symbol] = nets.get(position.symbol, 0) + position.net
-        assert not any(nets.values()), nets
-        assert all(cash >= 0 for _, _, cash in trading.risk.reservations())
-        for order in trading.orders.open():
-            assert order.leaves_qty + order.cum_qty == order.qty
-            assert sum(order.filled_at.values()) == order.cum_qty
-        for book in trading.books:
-            assert trading.state(book.symbol) is not InstrumentState.OPEN or not book.crossed or any(order.strict_limit for order in book.working())
+        """What must hold at any time (`core/invariants.py`)."""
+        assert broken(self.trading) == []

@@ -1,0 +1,85 @@
+"""`sim sweep`, and what else looks for trouble over many runs: arguments in, exit codes out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+FAILED, USAGE = 1, 2
+
+
+def add(commands: Any, presets: tuple[str, ...]) -> None:
+    """Add the parsers of this group."""
+    command = commands.add_parser(
+        "sweep",
+        help="scenarios over many seeds and under other assumptions, quirks, presets: one table",
+        description="Runs scenarios over seeds, and under each alternative of what the specification leaves open. Invariants of money, positions, orders and "
+        "books are looked at after every input. Without --seeds and --over: over assumptions and quirks.",
+        epilog="examples:\n  sim sweep my.yaml --seeds 1..1000\n  sim sweep my.yaml --over assumptions --only 'webhook.*'\n"
+        "  sim sweep my.yaml --seeds 1..50 --over presets --json sweep.json --keep runs/failed",
+    )
+    command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
+    command.add_argument("--seeds", default="", metavar="A..B", help="every seed of the range (default: the scenario's own)")
+    command.add_argument("--over", action="append", default=[], choices=("assumptions", "quirks", "presets"), help="and each alternative of these; repeatable")
+    command.add_argument("--only", default="*", metavar="NAME", help="with --over: names that match, such as 'webhook.*'")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter; of a matrix only what agrees with it runs")
+    command.add_argument("--preset", choices=presets, default="", help="all quirks and faults at once, in every run")
+    command.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at once (default: the machine's processors)")
+    command.add_argument("--json", default="", metavar="FILE", help="write table and failures as JSON; the same sweep writes the same bytes")
+    command.add_argument("--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes")
+    command.add_argument("--resume", action="store_true", help="skip the runs that stand in --results")
+    command.add_argument("--keep", default="", metavar="DIR", help="keep the journals of runs that fail")
+    command.set_defaults(run=_sweep)
+
+
+def _sweep(given: argparse.Namespace) -> int:
+    from sim.scenario.campaign import Wanted
+    from sim.scenario.document import ScenarioError
+    from sim.search.sweep import sweep, variations
+
+    try:
+        seeds = seeds_of(given.seeds)
+        if given.resume and not given.results:
+            raise ValueError("--resume needs --results FILE, which holds what is done")
+        kinds = given.over or (() if given.seeds else ("assumptions", "quirks"))
+        wanted = Wanted(
+            scenarios=given.scenarios,
+            seeds=seeds,
+            jobs=given.jobs,
+            params=params_of(given.param),
+            preset=given.preset,
+            results=given.results,
+            resume=given.resume,
+            keep=given.keep,
+            variations=variations(given.scenarios, kinds, given.only),
+        )
+        if given.over and len(wanted.variations) == 1:
+            raise ValueError(f"nothing of {' and '.join(given.over)} is called {given.only!r}: `sim catalogue` lists the names")
+        return 0 if sweep(wanted, sys.stdout, sys.stderr, given.json) else FAILED
+    except ScenarioError as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+    except ValueError as error:
+        print(f"sim: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)
+    return USAGE
+
+
+def seeds_of(text: str) -> range | None:
+    """Seeds of "1..20" or "7"; None for "". ValueError otherwise."""
+    if not text:
+        return None
+    first, dots, last = text.partition("..")
+    if not (first.isdecimal() and (not dots or last.isdecimal())) or (last and int(last) < int(first)):
+        raise ValueError(f"--seeds is a number or a range such as 1..20, not {text!r}")
+    return range(int(first), int(last or first) + 1)
+
+
+def params_of(given: list[str]) -> dict[str, str]:
+    """Parameters of `name=value` texts. ValueError otherwise."""
+    if any("=" not in text for text in given):
+        raise ValueError("--param is name=value")
+    return dict(text.split("=", 1) for text in given)

@@ -1,0 +1,97 @@
+"""What must hold at any moment, whatever clients, faults and time do: money, contracts, orders and books add up. Looking changes nothing.
+
+`broken` goes through accounts, positions and open orders once, so it may be asked after every input of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from sim.core.ledger import HOUSE_CLEARING
+from sim.core.quantities import DOLLAR, Qty
+from sim.core.trading import Trading
+from sim.core.vocabulary import BUY, SELL, InstrumentState, Side
+
+
+class Broken(NamedTuple):
+    """An invariant that does not hold: its name, and the numbers that contradict it."""
+
+    invariant: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.invariant}: {self.found}"
+
+
+def _money(trading: Trading) -> Iterator[str]:
+    if total := trading.ledger.total():
+        yield f"all balances sum to {total}, not to zero"
+    if held := trading.ledger.balance(HOUSE_CLEARING):
+        yield f"the clearing house holds {held}"
+    for account in trading.ledger:
+        rows = trading.ledger.entries(account.name)
+        if rows and rows[-1].after != account.balance:
+            yield f"{account.name} has {account.balance}, its last ledger row says {rows[-1].after}"
+
+
+def _positions(trading: Trading) -> Iterator[str]:
+    nets: dict[str, Qty] = {}
+    longs: dict[str, Qty] = {}
+    margins: dict[str, int] = {}
+    for position in trading.positions.all():
+        nets[position.symbol] = nets.get(position.symbol, 0) + position.net
+        if position.net > 0:
+            longs[position.symbol] = longs.get(position.symbol, 0) + position.net
+        short = max(-position.net, 0) * (DOLLAR // trading.instruments.require(position.symbol).qty_scale)
+        margins[position.account] = margins.get(position.account, 0) + short
+    for symbol, net in nets.items():
+        if net:
+            yield f"positions in {symbol} net to {net}, not to zero"
+        if longs.get(symbol, 0) != trading.positions.open_interest.get(symbol, 0):
+            yield f"open interest of {symbol} is {trading.positions.open_interest.get(symbol, 0)}, its longs are {longs.get(symbol, 0)}"
+    for account, margin in margins.items():
+        if margin != trading.margin_requirement(account):
+            yield f"margin of {account} is {trading.margin_requirement(account)}, its shorts need {margin}"
+
+
+def _orders(trading: Trading) -> Iterator[str]:
+    working: dict[tuple[str, str, Side], Qty] = {}
+    for order in trading.orders.open():
+        if order.leaves_qty + order.cum_qty != order.qty:
+            yield f"order {order.id}: {order.leaves_qty} leaves and {order.cum_qty} filled of {order.qty}"
+        if sum(order.filled_at.values()) != order.cum_qty:
+            yield f"order {order.id}: fills by price are {order.filled_at}, filled {order.cum_qty}"
+        if not order.received:
+            key = (order.account, order.symbol, order.side)
+            working[key] = working.get(key, 0) + order.leaves_qty
+    for (account, symbol, side), qty in working.items():
+        if trading.risk.working(account, symbol, side) != qty:
+            yield f"{account} reserves for {trading.risk.working(account, symbol, side)} on the {side.name} side of {symbol}, {qty} work"
+    for account, symbol, cash in trading.risk.reservations():
+        if cash < 0:
+            yield f"{account} reserves {cash} in {symbol}"
+
+
+def _books(trading: Trading) -> Iterator[str]:
+    for book in trading.books:
+        if book.crossed and trading.state(book.symbol) is InstrumentState.OPEN and not any(order.strict_limit for order in book.working()):
+            yield f"{book.symbol} is open and crossed: bid {book.bids.best}, offer {book.offers.best}"
+        for side in (BUY, SELL):
+            for level in book.own(side).walk():
+                qty = sum(order.leaves_qty for order in level.orders())
+                if qty != level.qty:
+                    yield f"level {level.price} of {book.symbol} shows {level.qty}, its orders are {qty}"
+
+
+INVARIANTS: dict[str, tuple[str, Callable[[Trading], Iterator[str]]]] = {
+    "money": ("cash sums to zero, the clearing house holds nothing, every balance is what its last ledger row says", _money),
+    "positions": ("contracts of an instrument net to zero, open interest is its longs, margin is one dollar a short contract", _positions),
+    "orders": ("filled plus leaves is the order's size, what an account reserves for is what works", _orders),
+    "books": ("an open book is not crossed, a level shows what its orders leave", _books),
+}
+
+
+def broken(trading: Trading) -> list[Broken]:
+    """Every invariant that does not hold now, in the order of the catalogue; empty when all is well."""
+    return [Broken(name, found) for name, (_, look) in INVARIANTS.items() for found in look(trading)]

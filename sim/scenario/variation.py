@@ -1,0 +1,65 @@
+"""A scenario changed for one run: another value of an assumption, other odds of a quirk, a preset. Searches are made of such changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sim.core import assumptions, quirks
+from sim.core.presets import PRESETS
+
+if TYPE_CHECKING:
+    from sim.scenario.model import Scenario
+
+KINDS = ("assumptions", "quirks", "presets")
+
+
+class Change(Struct, frozen=True):
+    """One thing a run does differently. `kind` is one of KINDS; a preset has no value."""
+
+    kind: str
+    name: str
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value}" if self.value else self.name
+
+
+def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[Change]:
+    """Every other value of everything of a kind whose name matches `only`: what the scenario itself says is no alternative to it."""
+    if kind == "presets":
+        yield from (Change(kind, name) for name in PRESETS if name != scenario.preset and fnmatchcase(name, only))
+    elif kind == "quirks":
+        for quirk in quirks.catalogue().values():
+            now = scenario.quirks.get(quirk.name, str(quirk.default))
+            yield from (Change(kind, quirk.name, odds) for odds in ("always", "never") if odds != now and fnmatchcase(quirk.name, only))
+    else:
+        for found in assumptions.catalogue().values():
+            now = scenario.assumptions.get(found.name, _text(found.show(found.default)))
+            values = dict.fromkeys((*found.alternatives(), _text(found.show(found.default))))
+            yield from (Change(kind, found.name, value) for value in values if value != now and fnmatchcase(found.name, only))
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def changed(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
+    """A scenario with changes made, in order."""
+    for change in changes:
+        if change.kind == "presets":
+            scenario = replace(scenario, preset=change.name)
+        elif change.kind == "quirks":
+            scenario = replace(scenario, quirks={**scenario.quirks, change.name: change.value})
+        else:
+            scenario = replace(scenario, assumptions={**scenario.assumptions, change.name: change.value})
+    return scenario
+
+
+def shown(changes: Sequence[Change]) -> str:
+    """Changes as people write them: `engine.latency=6s hostile`."""
+    return " ".join(map(str, changes))

@@ -1,0 +1,125 @@
+"""`sim sweep`: many seeds and other readings of what is not documented, in one table; what breaks is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sim.core.assumptions import catalogue
+from sim.core.fills import Fills
+
+LEANING = """
+name: leaning
+extends: quickstart
+world: {instruments: [{symbol: lean, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {name: bid, order: {as: maker, symbol: lean, side: buy, price: "0.45", qty: "10"}}
+  - name: deep
+    call: {plane: exchange, get: /v1/orderbook/lean, query: {depth: "50"}, as: firms/atlas}
+    expect: {status: 200}
+"""
+TRADE = """
+name: trade
+extends: quickstart
+matrix: {price: ["0.60", "0.50"]}
+world: {instruments: [{symbol: t, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {name: bid, order: {as: maker, symbol: t, side: buy, price: "${price}", qty: "10"}}
+  - {at: +1s, name: sale, order: {as: taker, symbol: t, side: sell, price: "${price}", qty: "10"}, expect: {order: {state: FILLED}}}
+"""
+
+
+def test_seeds_are_gathered_in_one_row_and_the_document_is_the_same_whatever_the_processes(sim, tmp_path):
+    documents = []
+    for jobs in (1, 2):
+        code, out, _ = sim("sweep", "price-time-priority", "--seeds", "3..8", "--jobs", jobs, "--json", tmp_path / f"{jobs}.json")
+        assert code == 0
+        assert "6 runs, 6 passed, 0 failed" in out and "invariants held after every input" in out
+        documents.append((tmp_path / f"{jobs}.json").read_bytes())
+    assert documents[0] == documents[1]
+    (row,) = json.loads(documents[0])["rows"]
+    assert (row["scenario"], row["change"], row["runs"], row["outcomes"], len(row["digests"])) == ("price-time-priority", "as it is", 6, 6, 6)
+
+
+def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, file, tmp_path):
+    path = file("leaning.yaml", LEANING)
+    code, out, _ = sim("sweep", path, "--over", "assumptions", "--only", "book.*", "--jobs", 1, "--json", tmp_path / "found.json", "--keep", tmp_path / "kept")
+    assert code == 1
+    assert "these pass as they are and fail under: book.depth_above_maximum=refuse" in out
+    assert "1 alternatives changed nothing that an expectation sees" in out
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert [(row["change"], row["failed"]) for row in found["rows"]] == [
+        ("as it is", 0), ("book.depth_above_maximum=refuse", 1), ("book.pending_and_terminated=empty", 0)
+    ]  # fmt: skip
+    (failure,) = found["failures"]
+    assert failure["lines"][0].startswith("deep at 2026-09-08T18:00:00Z: status is 400, not 200")
+    assert Path(failure["journal"]).is_file()
+    assert sim("replay", failure["journal"])[0] == 0
+
+
+def test_without_more_words_every_assumption_and_quirk_is_tried(sim, file, tmp_path):
+    found = tmp_path / "all.json"
+    assert sim("sweep", file("leaning.yaml", LEANING), "--json", found)[0] == 1
+    changes = {row["change"] for row in json.loads(found.read_text())["rows"]}
+    assert changes >= {f"{one.name}={value}" for one in catalogue().values() for value in one.alternatives()}
+    assert "session_revocation=never" in changes
+
+
+def test_what_a_scenario_itself_sets_is_left_alone_and_the_default_is_tried_instead(sim, file, tmp_path):
+    found = tmp_path / "set.json"
+    path = file("set.yaml", LEANING.replace("steps:", "assumptions: {book.depth_above_maximum: refuse}\nsteps:"))
+    assert sim("sweep", path, "--over", "assumptions", "--only", "book.d*", "--jobs", 1, "--json", found)[0] == 1
+    assert [(row["change"], row["failed"]) for row in json.loads(found.read_text())["rows"]] == [("as it is", 1), ("book.depth_above_maximum=clamp", 0)]
+
+
+@pytest.mark.usefixtures("leaking_money")
+def test_money_from_nowhere_is_a_broken_invariant_though_every_expectation_holds(sim, file):
+    code, out, _ = sim("sweep", file("trade.yaml", TRADE), "--seeds", "1..2", "--jobs", 1)
+    assert code == 1
+    assert "4 runs, 2 passed, 2 failed, 2 of them broke an invariant" in out
+    assert "trade[price=0.60] seed 1: broken: money: all balances sum to 100000000, not to zero" in out
+    assert "trade[price=0.50] seed" not in out
+    code, out, _ = sim("run", file("trade.yaml", TRADE), "--junit", file("junit.xml", ""))
+    assert code == 1
+    assert "FAILED  trade[price=0.60]" in out
+
+
+def test_a_mistake_of_the_simulator_ends_its_run_only(sim, file, monkeypatch):
+    def mistaken(*args, **kwargs):
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setattr(Fills, "_settle_sides", mistaken)
+    code, out, _ = sim("sweep", file("trade.yaml", TRADE), "--jobs", 1, "--seeds", 1)
+    assert code == 1
+    assert "broken: mistake: ZeroDivisionError: on purpose (in input 2" in out
+    assert "2 runs, 0 passed, 2 failed" in out
+
+
+def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
+    results, first, again = tmp_path / "results.ndjson", tmp_path / "first.json", tmp_path / "again.json"
+    command = ["sweep", "price-time-priority", "--seeds", "1..4", "--jobs", 1, "--results", results]
+    assert sim(*command, "--json", first)[0] == 0
+    lines = results.read_bytes().splitlines(keepends=True)
+    results.write_bytes(b"".join(lines[:2]) + lines[2][:30])
+    assert sim(*command, "--resume", "--json", again)[0] == 0
+    assert first.read_bytes() == again.read_bytes()
+    assert results.read_bytes().splitlines(keepends=True) == lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["no-such-scenario"], "no scenario is called that"),
+        (["quickstart", "--seeds", "9..3"], "1..20"),
+        (["quickstart", "--over", "quirks", "--only", "nothing"], "nothing of quirks is called 'nothing'"),
+        (["quickstart", "--resume"], "--results"),
+        (["quickstart", "--param", "x"], "name=value"),
+        (["quickstart", "--seeds", "1", "--json", "/no/such/folder/x.json"], "/no/such/folder"),
+    ],
+)
+def test_what_cannot_be_swept_is_exit_2_and_says_why(sim, arguments, says):
+    code, _, err = sim("sweep", *arguments, "--jobs", 1)
+    assert code == 2
+    assert says in err
