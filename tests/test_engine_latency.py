@@ -44,6 +44,7 @@ def executions(socket: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.spec("S7.2-7")
 def test_a_retail_order_that_waited_more_than_five_seconds_is_rejected_by_execution(world: Connection, instrument: Instrument) -> None:
+    """M36, M37."""
     client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
     slow(world, "6s")
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
@@ -59,6 +60,7 @@ def test_a_retail_order_that_waited_more_than_five_seconds_is_rejected_by_execut
 @pytest.mark.spec("S7.2-7")
 @pytest.mark.parametrize("span", ["1s", "5s"])
 def test_up_to_five_seconds_an_order_is_only_late(world: Connection, instrument: Instrument, span: str) -> None:
+    """M36, M37."""
     client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
     slow(world, span)
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
@@ -70,6 +72,7 @@ def test_up_to_five_seconds_an_order_is_only_late(world: Connection, instrument:
 
 @pytest.mark.spec("S7.2-7")
 def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(world: Connection, instrument: Instrument) -> None:
+    """M36, M37."""
     client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
     executions(socket)
@@ -89,6 +92,7 @@ def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(world: Connect
 
 @pytest.mark.spec("S7.2-7")
 def test_a_cancel_before_the_acknowledgement_is_taken_and_waits_behind_the_order(world: Connection, instrument: Instrument) -> None:
+    """M35."""
     client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
     slow(world, "3s")
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]

@@ -129,6 +129,7 @@ def test_trade_statistics_split_the_window_into_equal_bars_of_text_numbers(world
 
 @pytest.mark.spec("S4.3-13", "S2.6-1", "S2.6-3")
 def test_instruments_are_listed_with_scales_that_differ_inside_one_product(world: Connection) -> None:
+    """M3."""
     client = world.exchange(firm(world.simulation))
     symbols = client.post("/v1/refdata/symbols", json={}).json["symbols"]
     assert symbols == [instrument.symbol for instrument in world.simulation.exchange.instruments]
@@ -238,6 +239,7 @@ def test_a_trade_search_by_symbol_is_fast_and_pages_by_offset(world: Connection)
 
 @pytest.mark.spec("S4.3-14", "S7.2-4")
 def test_a_balance_is_told_and_that_of_a_clearing_account_is_not(world: Connection) -> None:
+    """P26."""
     mine = trader(world)
     found = mine.post("/v1/positions/balance", json={"name": account(world), "currency": "USD"}).json
     assert float(found["balance"]) > 0 and found["buyingPower"] == found["balance"]
@@ -268,6 +270,7 @@ def test_both_ledgers_tell_the_same_story_in_pages_and_as_csv(world: Connection)
 @pytest.mark.spec("S4.3-20")
 @pytest.mark.parametrize("kind", ["NETTING", "GIVE_UP", "INTEREST", "SETTLEMENT_FEE"])
 def test_an_internal_entry_type_is_aborted_over_rest_and_grpc(world: Connection, kind: str) -> None:
+    """P18."""
     client = world.exchange(firm(world.simulation))
     refused = client.get("/v1/funding/balance-ledger", params={"account": account(world), "entryTypes": f"LEDGER_ENTRY_TYPE_{kind}"})
     assert (refused.status, refused.json["code"]) == (409, 10)
@@ -279,6 +282,7 @@ def test_an_internal_entry_type_is_aborted_over_rest_and_grpc(world: Connection,
 
 @pytest.mark.spec("S4.3-15", "S8-6", "S7.2-3")
 def test_a_transfer_has_two_decimals_one_effect_a_key_and_a_known_account(world: Connection) -> None:
+    """P25."""
     rpc = world.rpc(firm(world.simulation))
 
     def move(amount: str, key: str = "k", to: str = "") -> cash.CashMovement:
@@ -297,6 +301,7 @@ def test_a_transfer_has_two_decimals_one_effect_a_key_and_a_known_account(world:
 
 @pytest.mark.spec("S4.3-15", "S2.7-3")
 def test_a_partner_order_honours_its_idempotency_key(world: Connection) -> None:
+    """M25."""
     instrument = quiet(world.simulation)
     enter(trader(world, 1), instrument, "sell", 50, 1)
     request = funding.CreateVendorOrderRequest(
@@ -369,6 +374,7 @@ def test_a_webhook_that_does_not_acknowledge_is_not_registered(world: Connection
 
 @pytest.mark.spec("S4.3-22")
 def test_verification_is_unknown_over_grpc(world: Connection) -> None:
+    """K7."""
     reply = world.rpc(firm(world.simulation)).raw("/exchange.kyc.v1.KYCAPI/GetKYCStatus", b"")
     assert reply.code == 12
 

@@ -81,6 +81,7 @@ world:
 
 @pytest.mark.spec("S7.2-1", "S8-1", "S7.1-8")
 def test_the_retail_api_answers_twenty_calls_a_second_per_key(world: Connection) -> None:
+    """R1, R5."""
     client = world.retail(key(world.simulation))
     count, refused = until_refused(lambda: client.get("/v1/orders/open"), 25)
     assert count == 20
@@ -167,6 +168,7 @@ ERAS = [
 @pytest.mark.spec("S1-3", "S8-8")
 @pytest.mark.parametrize(("start", "begins", "ends"), ERAS)
 def test_the_weekly_window_of_each_era_stops_retail_and_exchange_and_nothing_else(start: str, begins: str, ends: str) -> None:
+    """W1."""
     world = at(start)
     retail, exchange = world.retail(key(world.simulation)), world.exchange(firm(world.simulation))
 
@@ -218,6 +220,7 @@ maintenance: [{begins: 2026-09-08T20:00:00-04:00, length: 30m}]
 
 @pytest.mark.spec("S8-7")
 def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_trades_stay() -> None:
+    """R10."""
     world = at("2026-07-08T14:00:00-04:00")
     instrument = quiet(world.simulation)
     placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 5)).json["orderId"]
@@ -291,6 +294,7 @@ def test_what_a_release_announces_is_what_the_interface_does() -> None:
 
 
 def test_a_rate_limited_rpc_says_so_with_code_8(world: Connection) -> None:
+    """R5."""
     client = rpc_trader(world)
     with pytest.raises(RpcError) as refused:
         for _ in range(10):

@@ -88,6 +88,7 @@ def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Connect
 
 @pytest.mark.spec("S2.10-6")
 def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: Connection) -> None:
+    """L29."""
     rows = {row["symbol"]: row for row in instrument_rows(world)}
     kinds = ("soccer_game_to_advance", "esports_map_winner", "esports_game_winner", "tennis_set")
     seen: dict[str, set[bool]] = {kind: set() for kind in kinds}
@@ -223,6 +224,7 @@ FACTS = [
 
 @pytest.mark.parametrize(("facts", "asked", "pays"), FACTS)
 def test_a_market_pays_what_the_facts_of_its_game_say(facts: dict[str, Any], asked: dict[str, str], pays: float | None) -> None:
+    """L29."""
     assert paid(facts, **asked) == pays
 
 

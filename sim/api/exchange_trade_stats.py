@@ -8,8 +8,9 @@ from sim.api.callers import Caller
 from sim.api.exchange_messages import trade_stats_message
 from sim.api.handles import handles
 from sim.api.report_filters import TRADE_COLUMNS, conditions_of
+from sim.api.retention import MARKET_DATA_KEPT, purged_before
 from sim.api.where_clause import predicate, values_of
-from sim.core.assumptions import STATS_BARS, STATS_REQUIRE_PARTICIPANT
+from sim.core.assumptions import STATS_BARS, STATS_KEPT, STATS_REQUIRE_PARTICIPANT
 from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
 from sim.core.quirks import CLEARED_FIELDS_LAG
@@ -43,7 +44,8 @@ def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeSt
     between, test = exchange.trading.tape.between, predicate(conditions, TRADE_COLUMNS)
     bars = max(0, request.bars - 1) if assumptions.text(STATS_BARS) == "edges" else request.bars
     lag = exchange.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
-    whole, parts, starts, ends = trade_stats(filter(test, between(instrument.symbol, start, end)), start, end, bars, lag)
+    since = purged_before(exchange, MARKET_DATA_KEPT) if assumptions.text(STATS_KEPT) == "market_data" else start
+    whole, parts, starts, ends = trade_stats(filter(test, between(instrument.symbol, max(start, since), end)), start, end, bars, lag)
     closing = end if request.end_trade_date is None else end - 1
     for trade in filter(test, between(instrument.symbol, end, closing + 1)):
         if trade.state is not TradeState.BUSTED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim.api.retail_numbers import book_price, fixed, notional_amount, two_figures
+from sim.core.assumptions import RETAIL_CLOSED_NAME
 from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
 from sim.core.quantities import Price, Qty
@@ -13,9 +14,12 @@ from sim.messages import retail_v1 as wire
 _METHODS = {method.name: method.value for method in wire.SettlementPriceCalculationMethod}
 
 
-def market_state(state: InstrumentState) -> int:
-    """State of a market; retail has no name for PENDING, which never shows a book, so it reads as not open."""
-    return wire.MarketState.MARKET_STATE_CLOSED if state is InstrumentState.PENDING else int(state)
+def market_state(exchange: Exchange, symbol: str) -> int:
+    """State of a market. Retail has no name for PENDING, which never shows a book, so it reads as closed; nor for CLOSED, so that is chosen (rule L15)."""
+    state = exchange.trading.state(symbol)
+    if state is InstrumentState.PENDING or state is InstrumentState.CLOSED:
+        return wire.MarketState[exchange.ctx.assumptions.text(RETAIL_CLOSED_NAME)]
+    return int(state)
 
 
 def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
@@ -30,7 +34,7 @@ def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
         market_slug=symbol,
         bids=[_level(instrument, price, qty) for price, qty, _ in bids],
         offers=[_level(instrument, price, qty) for price, qty, _ in offers],
-        state=market_state(trading.state(symbol)),
+        state=market_state(exchange, symbol),
         stats=stats_message(instrument, stats),
         transact_time=exchange.now,
         last_price_sample=_sample(instrument, stats),
@@ -63,7 +67,7 @@ def lite_message(exchange: Exchange, symbol: str) -> wire.MarketLite:
         ask_depth=len(offers),
         bid_shares=two_figures(sum(qty for _, qty, _ in bids), qty_scale),
         ask_shares=two_figures(sum(qty for _, qty, _ in offers), qty_scale),
-        state=market_state(trading.state(symbol)),
+        state=market_state(exchange, symbol),
         last_price_sample=_sample(instrument, stats),
     )
 

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from sim.api.acting import visible_accounts
 from sim.api.exchange_messages import position_message
 from sim.api.stream_feed import Desk, Feed, Stream, Topics
-from sim.api.stream_replay import ReplayFeed
+from sim.api.stream_replay import ReplayFeed, ReplayStream
 from sim.api.stream_rules import BATCH
 from sim.api.stream_wire import encoded, nesting, part
+from sim.core.assumptions import POSITION_CHANGE_SNAPSHOT
 from sim.core.events import Event, PositionChanged
 from sim.core.lifecycle import GONE_STATES
 from sim.core.positions import Position, Positions
@@ -62,6 +63,16 @@ class PositionChangeFeed(ReplayFeed[Standing]):
         if not self.followed:
             self._length = len(self._history)
         super().begin(stream)
+        mine = cast(ReplayStream, stream)
+        if mine.after is None and self.desk.exchange.ctx.assumptions.flag(POSITION_CHANGE_SNAPSHOT):
+            self.send_rows(mine, self._held(mine.firm))
+
+    def _held(self, firm: str) -> Iterator[tuple[Place, Standing]]:
+        """Positions of a firm that are not flat, as they stand."""
+        last = {(row.row.account, row.row.symbol): row for _, row in self.rows_after(firm, Place(0, 0))}
+        for _, standing in sorted(last.items()):
+            if standing.position.net:
+                yield self.place(), standing
 
     def flush(self) -> None:
         if self._changed:

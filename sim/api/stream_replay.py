@@ -98,12 +98,13 @@ class ReplayFeed(Feed, Generic[R]):
         mine = cast(ReplayStream, stream)
         self._topics.join(mine.firm, mine)
         if mine.after is not None:
-            self._replay(mine, mine.after)
+            self.send_rows(mine, self.rows_after(mine.firm, mine.after), mine.after)
 
-    def _replay(self, stream: ReplayStream, place: Place) -> None:
-        """Send old rows in batches, each with the token of its own end: who breaks off in the middle goes on from there."""
+    def send_rows(self, stream: ReplayStream, rows: Iterator[tuple[Place, R]], place: Place | None = None) -> None:
+        """Send old rows in batches, each with the token of its own end: who breaks off in the middle goes on from there. They begin after a place."""
+        place = place or self.place()
         batch: list[bytes] = []
-        for after, row in self.rows_after(stream.firm, place):
+        for after, row in rows:
             if stream.symbols and self.symbol_of(row) not in stream.symbols:
                 continue
             if len(batch) == BATCH:

@@ -23,7 +23,7 @@ from sim.api.stream_retail_markets import MarketsSocketFeed
 from sim.api.stream_retail_private import PrivateSocketFeed
 from sim.api.stream_rules import STREAMS_PER_FIRM_MAX
 from sim.api.traffic import Effect
-from sim.core.assumptions import REVOCATION_SCOPE
+from sim.core.assumptions import MAINTENANCE_STREAM_END, REVOCATION_SCOPE
 from sim.core.events import Event, MaintenanceChanged
 from sim.core.exchange import Exchange
 from sim.core.quirks import SESSION_REVOCATION
@@ -148,7 +148,8 @@ class Hub:
             elif isinstance(event, MaintenanceChanged) and event.active:
                 # What happened before arrives before the end (rules W3, W5).
                 self._flush()
-                self._end_all(Code.UNAVAILABLE, "service unavailable")
+                gently = self._exchange.ctx.assumptions.text(MAINTENANCE_STREAM_END) == "ok"
+                self._end_all(*((Code.OK, "") if gently else (Code.UNAVAILABLE, "service unavailable")))
         self._flush()
         return self._take()
 

@@ -315,6 +315,20 @@ REQUIRE_REFERENCE_PRICE = Assumption(
     reason="The best opposite price is reference enough for a market-to-limit order; true refuses it where nothing has traded or settled",
     source="rule M11",
 )
+AUCTION_TIEBREAK = Assumption(
+    name="auction.tiebreak",
+    default="reference",
+    options=("reference", "lowest", "highest"),
+    reason="Where volume and surplus leave several auction prices, the nearest to the reference price is taken; or the lowest, or the highest",
+    source="rule L17, U1",
+)
+TAKER_REBATES = Assumption(
+    name="fees.taker_rebates",
+    default=True,
+    reason="At the Eastern midnight that ends a Sunday 10, 25 or 50 % of the week's taker fees are paid back to accounts that traded 250,000, 1 or 10 million "
+    "dollars in the calendar month before; false pays none",
+    source="rule P16",
+)
 COLLATERAL_RETURN = Assumption(
     name="collateral_return.enabled",
     default=False,
@@ -399,6 +413,19 @@ RETAIL_DEBOUNCE = Assumption(
     reason="Updates that a WebSocket client allows to be merged are sent so long after the first of them; the period is unpublished",
     source="rule S16",
 )
+POSITION_CHANGE_SNAPSHOT = Assumption(
+    name="stream.position_change_snapshot",
+    default=False,
+    reason="A position change stream opened without a resume field starts with what happens next; true sends the positions held first",
+    source="§6.2, conflict C2",
+)
+MAINTENANCE_STREAM_END = Assumption(
+    name="maintenance.stream_end",
+    default="unavailable",
+    options=("unavailable", "ok"),
+    reason="Streams end with UNAVAILABLE when maintenance begins; `ok` closes them as if all was said",
+    source="rule W5, U24",
+)
 RESUME_TOKEN_TTL = Assumption(
     name="stream.resume_token_ttl",
     default=hours(24 * 7),
@@ -414,7 +441,35 @@ REVOCATION_SCOPE = Assumption(
     source="rule S6, U14",
 )
 
+RETAIL_CLOSED_NAME = Assumption(
+    name="retail.closed_state_name",
+    default="MARKET_STATE_CLOSED",
+    options=("MARKET_STATE_CLOSED", "MARKET_STATE_SUSPENDED", "MARKET_STATE_EXPIRED"),
+    reason="A closed market is MARKET_STATE_CLOSED on the retail API, though its published enumeration lacks the name: clients need a safe unknown branch (§9)",
+    source="rule L15",
+)
+RETAIL_POSITIONS_PAGING = Assumption(
+    name="retail.positions_paging",
+    default=True,
+    reason="Retail positions come in pages of a hundred with nextCursor and eof; false answers all of them at once, as before paging was enabled",
+    source="rule R14",
+)
+
 # ---- reports
+STATS_KEPT = Assumption(
+    name="retention.trade_stats",
+    default="trades",
+    options=("trades", "market_data"),
+    reason="Trade statistics are sums over trades, which are kept; `market_data` counts them as market data, which is kept for 45 days (§8)",
+    source="§8, rule R10",
+)
+WIPE_DATES = Assumption(
+    name="retention.wipe_dates",
+    default="none",
+    options=("none", "announced"),
+    reason="Executions are kept for their days (§8); `announced` also wipes all of them in the windows of 2026-08-27, 09-01 and 09-02, as was once announced",
+    source="rule R10",
+)
 STATS_REQUIRE_PARTICIPANT = Assumption(
     name="report.stats_requires_participant",
     default=False,

@@ -26,12 +26,12 @@ class Crossing(NamedTuple):
     qty: Qty
 
 
-def crossing(book: Book, reference: Price | None) -> Crossing | None:
-    """The auction price and its volume, or None when the book does not cross (rule L17).
+def crossing(book: Book, reference: Price | None, tiebreak: str = "reference") -> Crossing | None:
+    """The auction price and its volume, or None when the book does not cross (rule L17). `tiebreak`: value of `auction.tiebreak`.
 
     Candidates are the ticks from best offer to best bid. Most volume wins; then the smaller surplus; then, where every candidate left has its surplus
     on one side, the highest for buyers and the lowest for sellers; then the nearest to the reference (without one, the middle of
-    the candidates); then the lower.
+    the candidates) or as `tiebreak` says; then the lower.
     """
     if not book.crossed:
         return None
@@ -49,6 +49,8 @@ def crossing(book: Book, reference: Price | None) -> Crossing | None:
         chosen = left[-1]
     elif all(surplus[index] < 0 for index in left):
         chosen = left[0]
+    elif tiebreak != "reference":
+        chosen = left[0] if tiebreak == "lowest" else left[-1]
     else:
         doubled = 2 * reference if reference is not None else low + high
         chosen = min(left, key=lambda index: (abs(2 * ticks[index] - doubled), index))
@@ -78,23 +80,23 @@ class Auction:
         self._matching = matching
         self._fills = fills
 
-    def uncross(self, book: Book, reference: Price | None) -> Price | None:
+    def uncross(self, book: Book, reference: Price | None, tiebreak: str) -> Price | None:
         """Trade everything that crosses at one price, by price then time on each side. Returns the price, None when nothing traded.
 
         Strict limits stand aside, for they may not trade at a better price (rule M22).
         """
         aside = self._set_aside(book)
-        found = self._agree(book, reference)
+        found = self._agree(book, reference, tiebreak)
         if found is not None:
             self._trade(book, found)
         for order in aside:
             self._matching.rest(book, order)
         return found.price if found is not None else None
 
-    def _agree(self, book: Book, reference: Price | None) -> Crossing | None:
+    def _agree(self, book: Book, reference: Price | None, tiebreak: str) -> Crossing | None:
         """The crossing, once self-match prevention is content. Each cancel may change the price, so it is looked for again until no conflict is left."""
         while True:
-            found = crossing(book, reference)
+            found = crossing(book, reference, tiebreak)
             if found is None:
                 return None
             conflict = self._conflict(book, found)

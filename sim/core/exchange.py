@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from sim.core.assets import Asset, Assets
+from sim.core.clearing import CLEARING_TIMER
 from sim.core.context import Context
 from sim.core.credentials import Credentials, CredentialsState, Environment
 from sim.core.events import Event, KycDecided
@@ -26,6 +27,7 @@ from sim.core.outcomes import outcome_of
 from sim.core.partners import Partners, PartnersState
 from sim.core.quantities import Cash
 from sim.core.rate_limits import RateLimits, RateLimitsState
+from sim.core.rebates import Rebates, RebatesState
 from sim.core.referrals import Referrals, ReferralsState
 from sim.core.trading import POSTPONABLE, Trading, TradingState
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
@@ -71,6 +73,7 @@ class State(Struct):
     assets: list[Asset]
     games: dict[str, Game]
     incentives: IncentivesState
+    rebates: RebatesState
     partners: PartnersState
     suspended: list[str]
 
@@ -97,6 +100,7 @@ class Exchange:
         self.assets = Assets(ctx)
         self.games = Games(ctx)
         self.incentives = Incentives(ctx, self._reward)
+        self.rebates = Rebates(ctx, self.instruments, self.trading.tape, self.incentives.grant)
         self.partners = Partners(ctx, self.firms, self.trading)
         self.reference: Reference
         self.published = 0
@@ -182,8 +186,12 @@ class Exchange:
 
     def fire(self, timer: Timer) -> bool:
         """Hand a timer to its component; False when none of them owns its kind."""
+        if self.trading.fire(timer):
+            if timer.kind == CLEARING_TIMER:
+                self.rebates.wait()
+            return True
         return (
-            self.trading.fire(timer)
+            self.rebates.fire(timer)
             or self.kyc.fire(timer)
             or self.webhooks.fire(timer)
             or self.maintenance.fire(timer)
@@ -232,6 +240,7 @@ class Exchange:
             assets=self.assets.save(),
             games=self.games.save(),
             incentives=self.incentives.save(),
+            rebates=self.rebates.save(),
             partners=self.partners.save(),
             suspended=self._suspended,
         )
@@ -258,6 +267,7 @@ class Exchange:
         self.assets.load(state.assets)
         self.games.load(state.games)
         self.incentives.load(state.incentives)
+        self.rebates.load(state.rebates)
         self.partners.load(state.partners)
         self._suspended = list(state.suspended)
         self.take_events()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sim.core.assumptions import COLLATERAL_RETURN, DAY_ROLL_EXPIRES, SETTLEMENT_AUTO_EXPIRE
-from sim.core.auction import Auction, crossing
+from sim.core.auction import Auction
 from sim.core.book import Book
 from sim.core.books import Books
 from sim.core.clearing import CLEARING_TIMER, Clearing
@@ -384,8 +384,7 @@ class Trading:
             found.settlement_set_time = settled.set_at
         book = self.books.touched(symbol)
         if book is not None and state in AUCTION_STATES:
-            expected = crossing(book, self._transitions.reference(symbol))
-            found.indicative_open_px = expected.price if expected is not None else None
+            found.indicative_open_px = self._transitions.indicative(symbol, book)
         return found
 
     def trade_stats(self, symbol: str, start: Instant, end: Instant, bars: int) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:

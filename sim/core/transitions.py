@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim.core.assumptions import COLLAPSE_TO_EXPIRED, UNRESOLVED_SETTLES_AT
-from sim.core.auction import Auction
+from sim.core.assumptions import AUCTION_TIEBREAK, COLLAPSE_TO_EXPIRED, UNRESOLVED_SETTLES_AT
+from sim.core.auction import Auction, crossing
+from sim.core.book import Book
 from sim.core.books import Books
 from sim.core.context import Context
 from sim.core.events import StateChanged
@@ -126,9 +127,14 @@ class Transitions:
     def _uncross(self, symbol: str) -> None:
         book = self._books.touched(symbol)
         if book is not None and book.crossed:
-            self._auction.uncross(book, self.reference(symbol))
+            self._auction.uncross(book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK))
 
-    def reference(self, symbol: str) -> Price | None:
+    def indicative(self, symbol: str, book: Book) -> Price | None:
+        """At what price an auction that ended now would trade."""
+        expected = crossing(book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK))
+        return expected.price if expected is not None else None
+
+    def _reference(self, symbol: str) -> Price | None:
         """Reference price of an auction: the last trade, else the settlement (rule L17)."""
         last = self._statistics.last_price(symbol)
         if last is None:

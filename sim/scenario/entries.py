@@ -154,6 +154,7 @@ class AccountEntry(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, "firms/<clearing firm>/accounts/<account>"]
     balance: Annotated[str | None, DECIMAL, "opening dollars"] = None
+    prior_volume: Annotated[str | None, DECIMAL, "dollars traded in the calendar month before the scenario begins; decides rebates of taker fees"] = None
     collateral_return: Annotated[bool | None, BOOLEAN, "less margin for related shorts; as collateral_return.enabled says when left out"] = None
 
 

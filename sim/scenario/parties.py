@@ -42,12 +42,16 @@ OPENING_BALANCE = "10000"
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """An account with its opening cash. `clearing`: a firm's own, which is no participant's. `collateral_return`: None for what the assumption says."""
+    """An account with its opening cash. `clearing`: a firm's own, which is no participant's. `collateral_return`: None for what the assumption says.
+
+    `prior_volume`: what it traded in the month before.
+    """
 
     name: str
     opening_balance: Cash
     clearing: bool = False
     collateral_return: bool | None = None
+    prior_volume: Cash = 0
 
 
 class Parties(Struct, frozen=True, kw_only=True):
@@ -99,14 +103,19 @@ def _uuid(digits: str) -> str:
 
 def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_keys: Iterable[ApiKeyEntry], environment: str = SANDBOX) -> Parties:
     """Everybody the entries name. An account that only a user or a key names comes into being too."""
-    balances = {entry.name: entry.balance for entry in accounts}
-    returns = {entry.name: entry.collateral_return for entry in accounts}
+    entries = {entry.name: entry for entry in accounts}
     opened: dict[str, Account] = {}
 
     def open_account(name: str, balance: str, *, clearing: bool = False) -> None:
         if name not in opened:
-            cash = scaled(balances.get(name) or balance, CASH_SCALE)
-            opened[name] = Account(name=name, opening_balance=cash, clearing=clearing, collateral_return=returns.get(name))
+            entry = entries.get(name) or AccountEntry(name=name)
+            opened[name] = Account(
+                name=name,
+                opening_balance=scaled(entry.balance or balance, CASH_SCALE),
+                clearing=clearing,
+                collateral_return=entry.collateral_return,
+                prior_volume=scaled(entry.prior_volume or "0", CASH_SCALE),
+            )
 
     made, key_files = [], {}
     for entry in firms:
@@ -134,7 +143,7 @@ def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_key
         )
         if secret:
             secrets[key_entry.key_id] = secret
-    for name in (*balances, *(key.account for key in keys)):
+    for name in (*entries, *(key.account for key in keys)):
         open_account(name, OPENING_BALANCE)
     return Parties(firms=tuple(made), accounts=tuple(opened.values()), api_keys=tuple(keys), key_files=key_files, secrets=secrets)
 

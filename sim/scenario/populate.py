@@ -68,6 +68,8 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
     for account in parties.accounts:
         kind = "clearing" if account.clearing else "trading"
         exchange.trading.open_account(account.name, kind=kind, collateral_return=account.collateral_return)
+        if account.prior_volume:
+            exchange.rebates.note(account.name, account.prior_volume)
         if account.opening_balance:
             exchange.trading.move_cash(account.name, account.opening_balance, LedgerEntryType.DEPOSIT, "opening balance")
 

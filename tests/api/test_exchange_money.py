@@ -67,6 +67,7 @@ def test_a_balance_counts_shorts_as_margin_and_open_orders_apart() -> None:
 
 @pytest.mark.parametrize("name", [POOL, "", "firms/nobody/accounts/x"])
 def test_a_clearing_account_or_one_that_does_not_exist_is_no_valid_account(name: str) -> None:
+    """P26."""
     exchange = small_exchange()
     with pytest.raises(InvalidRequest):
         balance(exchange, name)
@@ -154,12 +155,14 @@ def test_position_entries_say_what_changed_and_what_was_right_after() -> None:
 
 @pytest.mark.parametrize("number", sorted(SUPPRESSED))
 def test_asking_for_an_internal_entry_type_is_aborted(number: LedgerEntryType) -> None:
+    """P18."""
     exchange = small_exchange()
     with pytest.raises(EntryTypeSuppressed):
         cash(exchange, entry_types=[LedgerEntryType.DEPOSIT, number])
 
 
 def test_internal_entries_are_never_shown() -> None:
+    """P18."""
     assert len(SUPPRESSED) == 12
     exchange = small_exchange()
     exchange.trading.move_cash(ANN_ACCOUNT, DOLLAR, LedgerEntryType.INTEREST, "Interest")
@@ -167,6 +170,7 @@ def test_internal_entries_are_never_shown() -> None:
 
 
 def test_history_begins_at_the_floor_whatever_start_is_asked_for() -> None:
+    """P24."""
     exchange = small_exchange()
     exchange.ctx.now = parse_instant("2026-04-30T23:59:59Z")
     trade(exchange, 10, 50)
@@ -178,6 +182,7 @@ def test_history_begins_at_the_floor_whatever_start_is_asked_for() -> None:
 
 
 def test_ledgers_belong_to_the_firm_of_the_account_and_its_pool() -> None:
+    """P24."""
     exchange = small_exchange()
     assert cash(exchange, BOB_ACCOUNT) and cash(exchange, POOL)
     for read in (cash, moves):
@@ -193,6 +198,7 @@ def test_ledgers_belong_to_the_firm_of_the_account_and_its_pool() -> None:
 
 
 def test_ledger_pages_follow_each_other_without_a_gap() -> None:
+    """P24."""
     exchange = small_exchange()
     for _ in range(25):
         advance(exchange, exchange.now + seconds(1))
@@ -212,6 +218,7 @@ def test_ledger_pages_follow_each_other_without_a_gap() -> None:
 
 
 def test_the_csv_has_a_header_and_the_same_rows() -> None:
+    """R12."""
     exchange = small_exchange()
     trade(exchange, 50, 52)
     chunks = download_balance_ledger(exchange, caller(exchange, None), wire.DownloadBalanceLedgerRequest(account=ANN_ACCOUNT))
@@ -226,6 +233,7 @@ def test_the_csv_has_a_header_and_the_same_rows() -> None:
 
 
 def test_a_csv_without_rows_has_its_header() -> None:
+    """R12."""
     exchange = small_exchange()
     request = wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT)
     (chunk,) = download_position_ledger(exchange, caller(exchange, None), request)

@@ -88,6 +88,7 @@ def test_a_malformed_order_is_an_invalid_request_that_names_the_field(field: str
 
 
 def test_a_malformed_entry_refuses_the_whole_list_and_a_business_reject_only_itself() -> None:
+    """M38."""
     exchange = small_exchange()
     good, bad = limit(Side.BUY, 40, 1), limit(Side.BUY, 40, 0)
     with pytest.raises(InvalidRequest, match=r"requests\[1\]\.order_qty"):
@@ -105,6 +106,7 @@ def test_a_malformed_entry_refuses_the_whole_list_and_a_business_reject_only_its
 
 @pytest.mark.parametrize("length", [0, 21])
 def test_a_list_holds_one_to_twenty_entries(length: int) -> None:
+    """M38."""
     exchange = small_exchange()
     with pytest.raises(InvalidRequest, match="1 to 20"):
         insert_order_list(exchange, caller(exchange), wire.InsertOrderListRequest(requests=[limit(Side.BUY, 40, 1)] * length))
@@ -127,6 +129,7 @@ def test_a_cancel_finds_its_order_by_either_id_and_only_among_the_participants_o
 
 
 def test_a_list_of_cancels_skips_what_cannot_be_canceled() -> None:
+    """M38."""
     exchange = small_exchange()
     order_id = insert_order(exchange, caller(exchange), limit(Side.BUY, 40, 1)).order_id
     entries = [wire.CancelOrderRequest(order_id="NOSUCHORDER1"), wire.CancelOrderRequest(order_id=order_id), wire.CancelOrderRequest(order_id=order_id)]

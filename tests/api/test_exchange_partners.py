@@ -47,6 +47,7 @@ def balances(exchange: Exchange) -> tuple[int, int]:
 
 
 def test_a_deposit_takes_from_the_pool_what_it_gives_the_participant_and_both_ledgers_show_it() -> None:
+    """P25."""
     exchange = small_exchange()
     found = move(exchange)
     assert (found.status, found.amount, found.source_account_id, found.destination_account_id) == (CONFIRMED, "12.50", POOL, ANN_ACCOUNT)
@@ -75,6 +76,7 @@ def test_vendor_fees_are_collected_once_a_day() -> None:
 
 
 def test_lack_of_funds_is_a_rejected_movement_and_open_orders_hold_funds_back() -> None:
+    """P25."""
     exchange = small_exchange()
     assert move(exchange, "k1", amount="5000.01").status == REJECTED
     assert move(exchange, "k2", reason=WITHDRAWAL, amount="1000.01").rejection_reason == "insufficient funds"
@@ -85,6 +87,7 @@ def test_lack_of_funds_is_a_rejected_movement_and_open_orders_hold_funds_back() 
 
 
 def test_one_key_has_one_effect_and_another_body_is_refused() -> None:
+    """P25."""
     exchange = small_exchange()
     first = move(exchange)
     assert move(exchange) == first
@@ -97,6 +100,7 @@ def test_one_key_has_one_effect_and_another_body_is_refused() -> None:
 
 
 def test_an_account_without_a_relationship_is_not_found_and_leaves_the_key_unused() -> None:
+    """P25."""
     exchange = small_exchange()
     for account in (EVE_ACCOUNT, POOL, "firms/nobody/accounts/x"):
         with pytest.raises(NotFound):
@@ -208,6 +212,7 @@ def test_a_rejection_by_the_exchange_is_an_answer() -> None:
     ],
 )
 def test_any_other_kind_of_partner_order_is_refused_by_the_name_of_the_field(field: str, value: object) -> None:
+    """M25."""
     exchange = small_exchange()
     with pytest.raises(InvalidRequest, match=field):
         vendor(exchange, **{field: value})

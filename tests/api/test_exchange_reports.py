@@ -86,23 +86,27 @@ def trades(exchange: Exchange, **asked: object) -> list[wire.Trade]:
     ],
 )
 def test_orders_that_meet_every_filter_come_newest_first(exchange: Exchange, asked: dict[str, object], expected: list[str]) -> None:
+    """R7."""
     assert orders(exchange, **asked) == expected
 
 
 @pytest.mark.parametrize("column", ["update_time", "create_time"])
 @pytest.mark.parametrize("search", [orders, executions, trades])
 def test_a_field_filter_outside_its_list_is_not_allowed(exchange: Exchange, search, column: str) -> None:
+    """R9."""
     with pytest.raises(InvalidRequest, match="field not allowed"):
         search(exchange, field_filter=[wire.FieldFilter(field=column, operator=5, string_value="2026-09-08T00:00:00Z")])
 
 
 def test_searches_cover_accounts_of_the_firm_only(exchange: Exchange) -> None:
+    """R8."""
     for search in (orders, executions, trades):
         with pytest.raises(PermissionDenied):
             search(exchange, accounts=[EVE_ACCOUNT])
 
 
 def test_offset_pages_repeat_a_row_when_one_is_added_during_the_sweep(exchange: Exchange) -> None:
+    """R7."""
     first = search_orders(exchange, caller(exchange), wire.SearchOrdersRequest(page_size=2))
     insert_order(exchange, caller(exchange), limit(Side.BUY, 20, 1, clord_id="new"))
     second = search_orders(exchange, caller(exchange), wire.SearchOrdersRequest(page_size=2, page_token=first.next_page_token))
@@ -148,6 +152,7 @@ def test_executions_come_oldest_first_unless_asked_otherwise(exchange: Exchange)
 
 
 def test_executions_vanish_at_the_first_window_after_a_week_and_orders_after_ninety_days(exchange: Exchange) -> None:
+    """R10."""
     (fill,) = executions(exchange, clord_id="first", types=[ExecutionType.FILL])
     advance(exchange, THURSDAY_WINDOW + days(7) - 1)
     assert executions(exchange)
@@ -161,6 +166,7 @@ def test_executions_vanish_at_the_first_window_after_a_week_and_orders_after_nin
 
 
 def test_nothing_was_purged_before_the_middle_of_july() -> None:
+    """R10."""
     exchange = small_exchange()
     exchange.ctx.now = parse_instant("2026-06-20T12:00:00Z")
     insert_order(exchange, caller(exchange), limit(Side.BUY, 40, 1))
@@ -193,6 +199,7 @@ def test_trades_are_found_by_either_side_state_and_id(exchange: Exchange) -> Non
 
 
 def test_an_unfiltered_search_dies_at_the_edge_two_times_in_three_and_a_narrow_one_is_fast(exchange: Exchange) -> None:
+    """R6."""
     exchange.ctx.quirks.change("unfiltered_search_times_out", "always")
     with pytest.raises(EdgeTimeout) as refused:
         trades(exchange)
@@ -215,6 +222,7 @@ def test_an_unfiltered_search_dies_at_the_edge_two_times_in_three_and_a_narrow_o
 
 
 def test_downloads_are_csv_with_one_line_for_each_row(exchange: Exchange) -> None:
+    """R12."""
     me = caller(exchange)
     text = "".join(chunk.filechunk for chunk in download_orders(exchange, me, wire.DownloadOrdersRequest()))
     assert [row["clord_id"] for row in csv.DictReader(io.StringIO(text))] == orders(exchange)

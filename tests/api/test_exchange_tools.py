@@ -49,6 +49,7 @@ def test_a_token_names_its_offset_with_or_without_padding(offset: int) -> None:
 
 @pytest.mark.parametrize("token", ["x", "%%%", "é", *(b64encode(raw).decode() for raw in (b'{"offset":-1}', b'{"offset":1.5}', b'{"o":1}', b"[]", b"\xff"))])
 def test_what_no_page_ever_carried_is_no_token(token: str) -> None:
+    """R7."""
     with pytest.raises(InvalidRequest, match="page_token"):
         offset_of(token)
 
@@ -118,6 +119,7 @@ COLUMNS: dict[str, Column[Row]] = {
     ],
 )
 def test_a_clause_holds_or_not_or_cannot_be_read(clause: str, holds: bool | None) -> None:
+    """R9."""
     if holds is None:
         with pytest.raises(InvalidRequest):
             predicate(parse_clause(clause), COLUMNS)

@@ -71,6 +71,7 @@ def test_every_bucket_is_dense_ascending_and_at_most_3600_long(prices: Connectio
     [("1S", 7, 0), ("5S", 17, 10), ("15S", 10, 10), ("1M", 61, 60), ("1M", 60, 60), ("1H", 1, 0), ("1H", 3600, 3600)],
 )
 def test_a_past_end_is_aligned_up(prices: Connection, bucket: str, ago: int, effective: int) -> None:
+    """R13."""
     at = now(prices)  # a whole hour
     assert series(prices, bucket=bucket, start=at - 7200, end=at - ago)["to"] == at - effective
 
@@ -78,6 +79,7 @@ def test_a_past_end_is_aligned_up(prices: Connection, bucket: str, ago: int, eff
 @pytest.mark.spec("S4.1-3")
 @pytest.mark.parametrize("later", [None, 0, 1, 10**9])
 def test_no_end_or_a_future_one_means_now_with_the_running_bucket(prices: Connection, later: int | None) -> None:
+    """R13."""
     prices.advance("90s")
     end = later if not later else now(prices) + later
     found = series(prices, start=now(prices) - 300, end=end)

@@ -239,6 +239,7 @@ def test_cancel_all_narrows_by_slug_and_names_what_it_asked_for(retail: RetailWo
 
 @pytest.mark.spec("S4.2-13")
 def test_batches_create_modify_and_cancel_up_to_twenty(retail: RetailWorld) -> None:
+    """M38."""
     def entry(price: str) -> dict[str, object]:
         return {"marketSlug": WHOLE, "intent": BUY_YES, "type": "ORDER_TYPE_LIMIT", "price": usd(price), "quantity": 1, "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
 

@@ -44,6 +44,7 @@ def test_working_orders_on_the_closing_side_are_not_available(retail: RetailWorl
 
 
 def test_positions_come_in_pages(retail: RetailWorld) -> None:
+    """R14."""
     trade(retail, 1, symbol=FINE)
     trade(retail, 1, symbol=WHOLE)
     first = retail.ann.get("/v1/portfolio/positions", params={"limit": 1}).json
@@ -82,6 +83,7 @@ def test_a_settlement_is_an_activity_and_expires_the_position(retail: RetailWorl
 
 @pytest.mark.spec("S0-4")
 def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: RetailWorld) -> None:
+    """R15."""
     trade(retail, 1, symbol=FINE)
     retail.world.advance("1m")
     trade(retail, 1, symbol=WHOLE)
@@ -122,6 +124,7 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(retail: Ret
 @pytest.mark.spec("S2.8-5")
 @pytest.mark.parametrize(("program", "kind"), [("liquidityProgram", "LIQUIDITY_PROGRAM"), (REBATE, "TAKER_FEE_REBATE")])
 def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(retail: RetailWorld, program: str, kind: str) -> None:
+    """P16."""
     account = retail.keys[0].account
     retail.sim.exchange.incentives.grant(Reward(account=account, symbol=FINE, date="2026-09-08", amount=5 * DOLLAR, program_type=program))
     params = {"types": f"ACTIVITY_TYPE_{kind}"}

@@ -50,6 +50,7 @@ def test_drop_copy_begins_without_a_snapshot_and_reports_every_execution_of_the_
 
 @pytest.mark.spec("S6.2-1")
 def test_every_message_carries_a_token_of_576_bytes_that_moves_on(world: Connection, instrument: Instrument) -> None:
+    """S2, S4."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
     place(world, instrument, "buy", 31)
@@ -61,6 +62,7 @@ def test_every_message_carries_a_token_of_576_bytes_that_moves_on(world: Connect
 
 @pytest.mark.spec("S6.2-1", "S6.2-6")
 def test_a_token_resumes_strictly_after_its_message_and_goes_on_live(world: Connection, instrument: Instrument) -> None:
+    """S2."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
     token = token_of(stream)
@@ -118,6 +120,7 @@ def test_symbols_filter_the_replay_and_what_follows(world: Connection, instrumen
 
 
 def test_a_token_and_a_time_together_are_refused(world: Connection, instrument: Instrument) -> None:
+    """S3."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
     with pytest.raises(RpcError) as refused:
@@ -126,6 +129,7 @@ def test_a_token_and_a_time_together_are_refused(world: Connection, instrument: 
 
 
 def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(world: Connection, instrument: Instrument) -> None:
+    """S3, S4."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
     token = token_of(stream)
@@ -146,6 +150,7 @@ def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(wo
 
 
 def test_a_token_older_than_executions_are_kept_is_refused(world: Connection, instrument: Instrument) -> None:
+    """S3."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
     token = token_of(stream)

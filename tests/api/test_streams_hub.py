@@ -42,6 +42,7 @@ def instrument(world: Connection) -> Instrument:
 
 @pytest.mark.spec("S8-4")
 def test_the_21st_stream_of_a_firm_is_refused_and_the_twenty_stay(world: Connection, instrument: Instrument) -> None:
+    """S7."""
     streams = [books(world, instrument.symbol) for _ in range(10)] + [instruments(world) for _ in range(10)]
     with pytest.raises(RpcError) as refused:
         books(world, instrument.symbol)
@@ -74,6 +75,7 @@ def test_taking_over_a_session_needs_no_free_place_in_the_pool(world: Connection
 @pytest.mark.spec("S6.2-7", "S7.2-6")
 @pytest.mark.parametrize("kind", [orders, drop_copy, trades, position_changes])
 def test_a_second_stream_of_one_identity_ends_the_first(world: Connection, kind: object) -> None:
+    """S6."""
     assert callable(kind)
     first: Stream = kind(world)
     second: Stream = kind(world)
@@ -121,6 +123,7 @@ def test_an_ended_stream_does_not_come_back_when_its_successor_ends(world: Conne
 
 
 def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(world: Connection, instrument: Instrument) -> None:
+    """S5."""
     account = firm(world.simulation).users[0].account
     ledger = rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", wire.CreateBalanceLedgerSubscriptionRequest(account=account))
     positions = rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest())
@@ -167,6 +170,7 @@ def test_without_streams_nothing_ticks(world: Connection, instrument: Instrument
 
 @pytest.mark.spec("S8-5")
 def test_the_edge_ends_a_stream_on_which_nothing_was_sent_for_ten_minutes(world: Connection, instrument: Instrument) -> None:
+    """S13."""
     world.simulation.control("assumption.set", "stream.heartbeat", {"value": "0s"})
     quiet, busy = orders(world), books(world)
     for _ in range(3):
@@ -180,6 +184,7 @@ def test_the_edge_ends_a_stream_on_which_nothing_was_sent_for_ten_minutes(world:
 
 @pytest.mark.parametrize(("scope", "lost"), [("rpc", False), ("identity", True)])
 def test_which_subscriptions_take_a_session_is_an_assumption(world: Connection, instrument: Instrument, scope: str, lost: bool) -> None:
+    """S6."""
     world.simulation.control("assumption.set", "stream.revocation_scope", {"value": scope})
     first = orders(world)
     position_changes(world)
@@ -189,6 +194,7 @@ def test_which_subscriptions_take_a_session_is_an_assumption(world: Connection, 
 @pytest.mark.spec("S6.2-6")
 @pytest.mark.parametrize(("odds", "times"), [("always", 2), ("never", 1)])
 def test_delivery_at_least_once_is_a_quirk(world: Connection, instrument: Instrument, odds: str, times: int) -> None:
+    """S1."""
     stream = orders(world)
     stream.take()
     world.simulation.control("quirk.set", "stream_duplicates", {"value": odds})

@@ -42,6 +42,7 @@ def force(world: Connection, symbol: str, state: str) -> None:
 
 @pytest.mark.spec("S4.4-5", "S6.2-6", "S6.2-5")
 def test_a_snapshot_of_each_symbol_comes_first_and_the_whole_book_on_each_change(world: Connection, instrument: Instrument) -> None:
+    """S9."""
     place(world, instrument, "buy", 30, 2)
     stream = books(world, instrument.symbol)
     (snapshot,) = updates(stream)
@@ -64,6 +65,7 @@ def test_a_trade_shows_in_the_statistics_with_its_quantity(world: Connection, in
 
 
 def test_depth_defaults_to_ten_levels_and_can_be_asked_for(world: Connection, instrument: Instrument) -> None:
+    """S8."""
     for price in range(10, 23):
         place(world, instrument, "buy", price)
     usual, deep, shallow = (books(world, instrument.symbol, depth=depth) for depth in (0, 12, 1))
@@ -92,6 +94,7 @@ def test_an_empty_list_means_every_instrument_and_brings_the_scales(world: Conne
 
 
 def test_more_than_a_thousand_symbols_are_refused(world: Connection) -> None:
+    """S8."""
     with pytest.raises(RpcError) as refused:
         books(world, *(f"s{number}" for number in range(1001)))
     assert (refused.value.code, refused.value.message) == (3, "at most 1000 symbols per subscription")
@@ -104,6 +107,7 @@ def test_an_unknown_symbol_is_refused(world: Connection) -> None:
 
 
 def test_a_snapshot_only_stream_ends_ok(world: Connection, instrument: Instrument) -> None:
+    """S11."""
     stream = books(world, instrument.symbol, snapshot_only=True)
     assert len(updates(stream)) == 1
     assert stream.end == (0, "")
@@ -129,6 +133,7 @@ def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: 
 
 
 def test_a_quiet_book_is_sent_again_every_minute(world: Connection, instrument: Instrument) -> None:
+    """S9."""
     place(world, instrument, "buy", 30)
     stream = books(world, instrument.symbol)
     (snapshot,) = updates(stream)
@@ -168,6 +173,7 @@ def test_nothing_comes_before_the_first_subscribe(talker: Stream) -> None:
 
 @pytest.mark.spec("S4.4-6")
 def test_subscribing_is_acknowledged_with_scales_and_then_answered_with_snapshots(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+    """S10."""
     ack, first, second = talk(talker, subscribe=wire.SubscribeCommand(symbols=list(pair)))
     assert ack.subscription_ack.symbols_added == list(pair)
     assert ack.subscription_ack.active_symbols == list(pair)
@@ -189,6 +195,7 @@ def test_unsubscribing_is_acknowledged_and_silences_the_symbol(world: Connection
 
 
 def test_mistakes_are_answered_by_name_and_change_nothing(talker: Stream, pair: tuple[str, str]) -> None:
+    """S10."""
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     for command, code, symbols in (
         ({"subscribe": wire.SubscribeCommand(symbols=[pair[1], "nothing"])}, "INVALID_SYMBOL", ["nothing"]),
@@ -203,6 +210,7 @@ def test_mistakes_are_answered_by_name_and_change_nothing(talker: Stream, pair: 
 
 @pytest.mark.spec("S4.4-6", "S9-5")
 def test_keepalive_changes_nothing_and_gets_no_answer(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+    """S10."""
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     assert talk(talker, keepalive=wire.KeepAliveCommand()) == []
     place(world, world.simulation.exchange.instruments.require(pair[0]), "buy", 20)
@@ -257,6 +265,7 @@ def test_a_snapshot_only_stream_ends_after_the_first_snapshots(talker: Stream, p
 
 @pytest.mark.spec("S8-5", "S9-5")
 def test_an_hour_without_a_client_frame_ends_the_stream_and_keepalive_prevents_it(world: Connection, pair: tuple[str, str]) -> None:
+    """S13."""
     kept, quiet_one = (rpc_trader(world).stream(BIDIRECTIONAL) for _ in range(2))
     for stream in (kept, quiet_one):
         talk(stream, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))

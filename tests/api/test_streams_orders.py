@@ -100,6 +100,7 @@ def test_symbols_filter_the_snapshot_and_what_follows(world: Connection, instrum
 
 @pytest.mark.spec("S0-5")
 def test_a_list_of_symbols_has_no_cap(world: Connection, instrument: Instrument) -> None:
+    """S8."""
     stream = orders(world, symbols=[instrument.symbol, *(f"none-{number}" for number in range(2000))])
     stream.take()
     place(world, instrument, "buy", 30)

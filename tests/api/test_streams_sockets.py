@@ -89,6 +89,7 @@ def test_a_frame_put_together_from_parts_is_what_the_contract_writes(world: Conn
 
 
 def test_both_request_styles_are_understood_and_answered_alike(world: Connection, instrument: Instrument) -> None:
+    """S17."""
     numbers, names = socket(world, MARKETS), socket(world, MARKETS)
     snake = ask(numbers, {"subscribe": {"request_id": "a", "subscription_type": 2, "market_slugs": [instrument.symbol], "responses_debounced": False}})
     assert snake == subscribe(names, "a", "MARKET_DATA_LITE", [instrument.symbol])
@@ -144,6 +145,7 @@ def test_a_lone_surrogate_in_a_request_id_ends_nothing(markets: Stream) -> None:
 
 
 def test_ten_subscriptions_are_allowed_and_the_eleventh_is_refused(world: Connection, private: Stream) -> None:
+    """S16."""
     exchange = world.simulation.exchange
     for number, found in enumerate(list(exchange.instruments)[:10]):
         assert subscribe(private, f"r{number}", "ORDER", [found.symbol]) == []
@@ -163,6 +165,7 @@ def test_a_market_may_be_subscribed_once_per_type_and_a_repeat_rejects_the_whole
 
 
 def test_a_hundred_slugs_are_allowed_and_more_are_refused(markets: Stream) -> None:
+    """S16."""
     (answer,) = subscribe(markets, "r", "MARKET_DATA", [f"m{number}" for number in range(101)])
     assert answer["error"] == "at most 100 market slugs per subscription"
 
@@ -197,6 +200,7 @@ def test_terminated_markets_say_so_once(world: Connection, markets: Stream) -> N
 
 @pytest.mark.spec("S4.2-18", "S9-3")
 def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is_open() -> None:
+    """S18."""
     world = connect(Simulation(load_scenario("quickstart"), start=parse_instant("2026-07-02T20:00:00Z")))
     stream = socket(world, MARKETS)
     slug = next(iter(world.simulation.exchange.instruments)).symbol
@@ -218,6 +222,7 @@ def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is
 
 @pytest.mark.spec("S4.2-14", "S6.2-8")
 def test_orders_are_silent_at_first_and_then_told_execution_by_execution(world: Connection, private: Stream, instrument: Instrument) -> None:
+    """S16."""
     buy(world, instrument, 30)
     assert subscribe(private, "o", "ORDER") == []
     placed = buy(world, instrument, 40, 2)

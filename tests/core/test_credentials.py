@@ -77,6 +77,7 @@ def test_a_token_works_until_its_180_seconds_have_passed() -> None:
 
 @pytest.mark.parametrize("problem", sorted(set(PROBLEMS) - {"reused"}))
 def test_every_problem_of_an_assertion_has_its_oauth_error(problem: str) -> None:
+    """E3."""
     _, credentials = make()
     with pytest.raises(OAuthRefusal) as refused:
         credentials.issue(changed(problem=problem))
@@ -105,6 +106,7 @@ def test_wrong_fields_are_refused(fields: dict[str, object], error: str, http: i
 
 
 def test_a_jti_works_once_also_after_a_save_and_load() -> None:
+    """E3."""
     _, credentials = make()
     credentials.issue(GOOD)
     restored = make()[1]

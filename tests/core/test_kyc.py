@@ -86,6 +86,7 @@ def test_an_approved_start_has_no_participant_until_it_is_provisioned(bench: Ben
 
 @given(seed=st.integers(0, 2**32))
 def test_provisioning_takes_half_a_second_to_26_minutes(seed: int) -> None:
+    """K3."""
     bench = Bench(ctx=Context(seed=seed, now=START))
     bench.kyc.start(FIRM, PERSON)
     due = bench.ctx.timers.next_due()
@@ -117,6 +118,7 @@ CASES = [
 
 @pytest.mark.parametrize(("fields", "stage"), CASES)
 def test_public_sandbox_triggers_choose_the_first_stage(bench: Bench, fields: dict[str, object], stage: Stage) -> None:
+    """K5."""
     assert bench.kyc.start(FIRM, person(**fields)).stage is stage
 
 
@@ -139,6 +141,7 @@ DOCUMENT_ENDS = [("1985-09-02", Stage.TRADABLE), ("1985-09-05", Stage.REJECTED),
 
 @pytest.mark.parametrize(("birth", "end"), DOCUMENT_ENDS)
 def test_a_document_is_owed_then_uploaded_then_decides(bench: Bench, birth: str, end: Stage) -> None:
+    """K4."""
     case = bench.kyc.start(FIRM, person(date_of_birth=birth, docv_eligible=True))
     assert bench.shown() == ("REVIEW", "ON_HOLD", "docv_required")
     assert case.docv is not None
@@ -162,6 +165,7 @@ def test_a_document_can_only_be_uploaded_while_it_is_owed(bench: Bench) -> None:
 
 
 def test_manual_review_takes_one_or_two_business_days(bench: Bench) -> None:
+    """K4."""
     friday = parse_instant("2026-09-11T23:30:00-04:00")
     bench.advance(friday)
     for number in range(12):
@@ -201,6 +205,7 @@ def test_a_resubmit_starts_anew_with_corrected_fields(bench: Bench) -> None:
 
 
 def test_a_pending_start_repeated_shows_the_present_state_and_draws_nothing(bench: Bench) -> None:
+    """K1."""
     first = bench.kyc.start(FIRM, person(first_name="Paulina", last_name="Gizela"))
     drawn = bench.ctx.entropy.save()
     assert bench.kyc.start(FIRM, PERSON) is first
@@ -208,6 +213,7 @@ def test_a_pending_start_repeated_shows_the_present_state_and_draws_nothing(benc
 
 
 def test_an_approved_person_cannot_start_again(bench: Bench) -> None:
+    """K1."""
     bench.kyc.start(FIRM, PERSON)
     with pytest.raises(AlreadyExists):
         bench.kyc.start(FIRM, PERSON)
@@ -219,6 +225,7 @@ def test_an_approved_person_cannot_start_again(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("firm", "fields"), [(FIRM, {"external_id": "user-2", "last_name": "Byron"}), ("firms/Other", {})])
 def test_one_ssn_belongs_to_one_account_platform_wide(bench: Bench, firm: str, fields: dict[str, object]) -> None:
+    """K6."""
     bench.kyc.start(FIRM, PERSON)
     with pytest.raises(SsnTaken):
         bench.kyc.start(firm, person(**fields))
@@ -263,6 +270,7 @@ BAD_FIELDS = [
 
 @pytest.mark.parametrize(("name", "value"), BAD_FIELDS)
 def test_a_bad_field_is_named(bench: Bench, name: str, value: str) -> None:
+    """K2."""
     with pytest.raises(InvalidRequest) as refused:
         bench.kyc.start(FIRM, person(**{name.replace(".", "_"): value}))
     assert refused.value.message.startswith(f"{name}: ")

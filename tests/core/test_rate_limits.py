@@ -50,6 +50,7 @@ BURSTS = [("retail", 20), ("public", 20), ("incentives", 5), ("search_reports", 
 
 @pytest.mark.parametrize(("name", "burst"), BURSTS)
 def test_a_bucket_holds_its_period_at_once_and_refills_steadily(name: str, burst: int) -> None:
+    """R2."""
     ctx, limits = make()
     assert allowed(limits, (name,), burst + 5) == burst
     ctx.now += LIMITS[name].period // burst
@@ -59,6 +60,7 @@ def test_a_bucket_holds_its_period_at_once_and_refills_steadily(name: str, burst
 
 
 def test_ledger_downloads_come_one_in_twelve_seconds() -> None:
+    """R2."""
     ctx, limits = make()
     assert allowed(limits, ("ledger_download",), 3) == 1
     ctx.now += seconds(12) - 1
@@ -78,6 +80,7 @@ def test_the_exchange_averages_100_a_second_over_a_minute() -> None:
 
 @given(gaps=st.lists(st.integers(0, 3 * NS_PER_S), min_size=1, max_size=80))
 def test_the_sliding_window_never_passes_more_than_its_count_in_sixty_seconds(gaps: list[int]) -> None:
+    """R2."""
     ctx, limits = make()
     limits.raise_limit("firms/Acme", "exchange_rest", 10)
     passed: list[Instant] = []
@@ -97,6 +100,7 @@ def test_the_sliding_window_never_passes_more_than_its_count_in_sixty_seconds(ga
 
 @given(tries=st.integers(1, 40), name=st.sampled_from(["exchange_rest", "retail", "search_reports", "ledger_download"]))
 def test_after_retry_after_a_call_passes(tries: int, name: str) -> None:
+    """R4."""
     ctx, limits = make()
     limits.raise_limit("firms/Acme", "exchange_rest", 10)
     for _ in range(tries):
@@ -109,6 +113,7 @@ def test_after_retry_after_a_call_passes(tries: int, name: str) -> None:
 
 
 def test_a_refused_call_costs_nothing_on_either_rung() -> None:
+    """R3."""
     _, limits = make()
     names = ("exchange_rest", "list_symbols")
     assert allowed(limits, names, 100) == 6
@@ -118,6 +123,7 @@ def test_a_refused_call_costs_nothing_on_either_rung() -> None:
 
 
 def test_the_global_rung_is_checked_first() -> None:
+    """R3."""
     _, limits = make()
     limits.raise_limit("firms/Acme", "exchange_rest", 6)
     allowed(limits, ("list_symbols", "exchange_rest"), 6)
@@ -140,6 +146,7 @@ def test_subjects_do_not_share() -> None:
 
 
 def test_the_text_names_method_rung_and_wait_and_the_header_is_rounded_up() -> None:
+    """R4, R5."""
     ctx, limits = make()
     allowed(limits, ("search_reports",), 12, "SearchTrades")
     ctx.now += 850 * NS_PER_MS
@@ -189,6 +196,7 @@ def test_grpc_and_the_token_endpoint_have_endpoint_limits_only() -> None:
 
 
 def test_limits_beyond_the_specification_are_off_until_asked_for() -> None:
+    """R1."""
     ctx, limits = make()
     assert allowed(limits, ("book",), 50) == 50
     ctx.assumptions.change("limits.extra", True)

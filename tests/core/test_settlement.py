@@ -38,7 +38,7 @@ def last_cash(market: Market, account: str) -> tuple[str, int]:
     [(100, 100 * DOLLAR, 4000, -4000), (50, 50 * DOLLAR, -1000, 1000), (0, 0, -6000, 6000)],
 )
 def test_longs_are_paid_and_shorts_pay(price: int, long_cash: int, long_realized: int, short_realized: int) -> None:
-    """P22."""
+    """P1, P22."""
     market = traded()
     before = {account: market.trading.ledger.balance(account) for account in ("long", "short")}
     rows = len(market.trading.ledger.entries("long"))

@@ -78,6 +78,7 @@ def bench() -> Bench:
 
 
 def test_a_registration_counts_once_its_test_delivery_was_acknowledged(bench: Bench) -> None:
+    """K8."""
     pending = bench.webhooks.register(FIRM, URL, SECRET)
     assert bench.webhooks.registration(FIRM) is None
     (attempt,) = bench.take()
@@ -93,6 +94,7 @@ def test_a_registration_counts_once_its_test_delivery_was_acknowledged(bench: Be
 
 @pytest.mark.parametrize(("status", "error", "says"), [(500, "", "HTTP 500"), (302, "", "HTTP 302"), (0, "refused", "refused")])
 def test_a_failed_test_delivery_saves_nothing_and_keeps_what_was_there(bench: Bench, status: int, error: str, says: str) -> None:
+    """K8."""
     bench.registered()
     pending = bench.webhooks.register(FIRM, URL + "/other")
     (attempt,) = bench.take()
@@ -177,6 +179,7 @@ DECIDED = KycDecided(FIRM, "user-1", True, f"{FIRM}/users/1", "firms/C/accounts/
 
 
 def test_the_specified_shape_is_flat_snake_case_without_reasons() -> None:
+    """K9."""
     assert decided_payload("e1", DECIDED, "spec") == {"event_id": "e1", "type": "kyc.approved", "external_id": "user-1", "participant_id": f"{FIRM}/users/1"}
     rejected = KycDecided(FIRM, "user-1", False, "", "", START)
     assert decided_payload("e1", rejected, "spec") == {"event_id": "e1", "type": "kyc.rejected", "external_id": "user-1"}
@@ -193,6 +196,7 @@ def test_the_documented_shape_nests_and_both_is_their_union() -> None:
 
 
 def test_an_independent_implementation_accepts_the_signature() -> None:
+    """K10."""
     body = b'{"event_id":"e1"}'
     key = secret_key(SECRET)
     now = int(datetime.now(UTC).timestamp())
@@ -220,6 +224,7 @@ def test_without_a_webhook_nothing_is_sent(bench: Bench) -> None:
 
 
 def test_retries_keep_event_id_and_body_and_back_off_with_jitter(bench: Bench) -> None:
+    """K11."""
     bench.registered()
     bench.ctx.assumptions.change("webhook.breaker_threshold", 100)
     bench.decided()
@@ -243,6 +248,7 @@ def test_a_success_ends_the_delivery(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("status", "honoured"), [(408, True), (429, True), (503, False)])
 def test_retry_after_is_honoured_on_408_and_429_only(bench: Bench, status: int, honoured: bool) -> None:
+    """K11."""
     bench.registered().decided()
     bench.answer(status, retry_after=seconds(77))
     due = bench.ctx.timers.next_due()
@@ -267,6 +273,7 @@ def test_a_retry_goes_to_whatever_is_registered_by_then(bench: Bench) -> None:
 
 
 def test_duplicates_carry_the_same_event_id(bench: Bench) -> None:
+    """K13."""
     bench.registered()
     bench.ctx.quirks.change("webhook_duplicates", "always")
     bench.decided()
@@ -308,6 +315,7 @@ def trip(bench: Bench) -> None:
 
 
 def test_five_failures_in_a_row_open_the_breaker_and_events_are_lost(bench: Bench) -> None:
+    """K12."""
     trip(bench.registered())
     bench.decided("user-lost")
     assert bench.take() == []
@@ -334,6 +342,7 @@ def test_after_the_cooldown_one_probe_decides_and_success_releases_the_rest(benc
 
 
 def test_the_cooldown_doubles_at_each_reopening_up_to_an_hour(bench: Bench) -> None:
+    """K12."""
     trip(bench.registered())
     bench.ctx.assumptions.change("webhook.attempts", 1000)
     opened = []

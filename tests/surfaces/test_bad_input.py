@@ -258,6 +258,7 @@ def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(world: C
 @pytest.mark.spec("S7.1-4", "S7.1-5")
 @pytest.mark.parametrize("plane", ["gateway", "retail", "exchange", "auth"])
 def test_unknown_paths_and_wrong_methods_are_told_apart(world: Connection, plane: Plane) -> None:
+    """E1."""
     client = caller(world, plane)
     for path in ("/", "/v1", "/v1/nothing", "//", "/v9/markets", "/v1/../v1/markets", "/favicon.ico"):
         check_refusal(plane, client.get(path), 404)

@@ -1,0 +1,92 @@
+"""Rules of money that are not tested elsewhere: weekly rebates of taker fees, and what ledger entries are called."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.core.quantities import CENT, DOLLAR, divide_half_even
+from sim.testing.client import Connection, connect
+from tests.journeys import firm, key, order, quiet, retail_order, trader
+
+TAKER = "firms/retail/accounts/5c1e90d2"
+
+
+def busy(volume: str = "", more: str = "") -> Connection:
+    """The quickstart with a retail account that traded so many dollars in August."""
+    entry = f', prior_volume: "{volume}"' if volume else ""
+    return connect(Simulation(load_scenario(f'name: busy\nextends: quickstart\n{more}world: {{accounts: [{{name: {TAKER}, balance: "100000"{entry}}}]}}\n')))
+
+
+def pay_fees(world: Connection) -> int:
+    """Buy from a resting order; the fee in cash units."""
+    instrument = quiet(world.simulation, tick=1)
+    client = world.retail(key(world.simulation))
+    assert key(world.simulation).account == TAKER
+    trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 50, 1000))
+    before = world.simulation.exchange.trading.ledger.balance(TAKER)
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 50, 1000))
+    assert placed.status == 200, placed
+    return before - world.simulation.exchange.trading.ledger.balance(TAKER) - 500 * DOLLAR
+
+
+def rebates(world: Connection) -> list[str]:
+    """Rebates among the activities of the account."""
+    rows = world.retail(key(world.simulation)).get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"}).json["activities"]
+    return [row["accountBalanceChange"]["amount"]["value"] for row in rows]
+
+
+TIERS = [("", 0), ("249999.99", 0), ("250000", 10), ("1000000", 25), ("9999999", 25), ("10000000", 50)]
+
+
+@pytest.mark.spec("S2.8-5")
+@pytest.mark.parametrize(("volume", "percent"), TIERS)
+def test_p16_taker_fees_are_paid_back_weekly_by_the_volume_of_the_month_before(volume: str, percent: int) -> None:
+    world = busy(volume)
+    fee = pay_fees(world)
+    assert fee == 15 * DOLLAR  # 0.06 x 1000 x 0.25
+    world.advance_to("2026-09-13T23:59:59-04:00")
+    assert rebates(world) == []
+    before = world.simulation.exchange.trading.ledger.balance(TAKER)
+    world.advance_to("2026-09-14T00:00:00-04:00")
+    wanted = divide_half_even(fee * percent, 100 * CENT) * CENT
+    assert rebates(world) == ([f"{wanted / DOLLAR:.2f}"] if wanted else [])
+    assert world.simulation.exchange.trading.ledger.balance(TAKER) == before + wanted
+    world.advance_to("2026-09-28T00:00:00-04:00")
+    assert len(rebates(world)) == bool(wanted)  # nobody is paid twice, and a week without trades pays nothing
+    assert world.simulation.exchange.trading.ledger.total() == 0
+
+
+def test_p16_the_volume_of_a_month_counts_in_the_next_and_no_longer() -> None:
+    world = busy("250000")
+    for week in ("2026-09-28", "2026-10-12", "2026-10-26"):
+        pay_fees(world)
+        world.advance_to(f"{week}T00:00:00-04:00")
+    # On the volume of August: the week of September 7, and the one that began on September 28 under a new coefficient. 2,000 contracts are no tier in October.
+    assert rebates(world) == ["1.74", "1.50"]
+
+
+def test_p16_rebates_can_be_switched_off_and_survive_a_snapshot() -> None:
+    world = busy("250000", "assumptions: {fees.taker_rebates: false}\n")
+    pay_fees(world)
+    world.advance_to("2026-09-14T00:00:00-04:00")
+    assert rebates(world) == []
+
+    world = busy("250000")
+    pay_fees(world)
+    world.advance("1h")
+    world.simulation.snapshot("owed")
+    for _ in range(2):
+        world.advance_to("2026-09-14T00:00:00-04:00")
+        world.forget_tokens()
+        assert rebates(world) == ["1.50"]
+        world.simulation.restore("owed")
+
+
+@pytest.mark.spec("S4.3-17")
+@pytest.mark.parametrize("name", ["DEPOSIT", "LEDGER_ENTRY_TYPE_DEPOSIT", "LEDGER_ENTRY_TYPE_BALANCE_DEPOSIT"])
+def test_p19_entry_types_are_bare_in_rest_answers_and_taken_with_either_prefix(world: Connection, name: str) -> None:
+    account = firm(world.simulation).users[0].account
+    found = trader(world).get("/v1/funding/balance-ledger", params={"account": account, "entryTypes": name})
+    assert found.status == 200, found
+    assert {row["entryType"] for row in found.json["entries"]} == {"DEPOSIT"}
