@@ -56,7 +56,11 @@ def simulation_of(header: Header, settings: Settings | None = None) -> Simulatio
 
 def run(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> int:
     """Feed recorded lines to a simulation and compare; returns how many inputs agreed. Raises Divergence at the first that does not."""
-    count = 0
+    return sum(1 for _, line in replaying(simulation, lines, until) if not line.mark)
+
+
+def replaying(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> Iterator[tuple[int, Line]]:
+    """`run` line by line: yields each (line number, line) once the simulation has done it."""
     for number, raw in lines:
         try:
             line = read_line(raw)
@@ -64,12 +68,11 @@ def run(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Insta
             raise Divergence(number, "form", raw[:200].decode(errors="replace"), f"no journal record: {error}") from error
         if line.mark:
             _jump(simulation, line)
-            continue
-        if until is not None and line.at > until:
-            break
-        _repeat(simulation, number, raw, line)
-        count += 1
-    return count
+        elif until is not None and line.at > until:
+            return
+        else:
+            _repeat(simulation, number, raw, line)
+        yield number, line
 
 
 def _repeat(simulation: Simulation, number: int, raw: bytes, line: Line) -> None:
@@ -87,12 +90,13 @@ def _repeat(simulation: Simulation, number: int, raw: bytes, line: Line) -> None
         again = read_line(made)
         for part in ("at", "input", "out", "aside", "digest"):
             recorded, replayed = getattr(line, part), getattr(again, part)
-            if _plain(recorded) != _plain(replayed):
-                raise Divergence(number, part, _plain(recorded), _plain(replayed))
+            if plain(recorded) != plain(replayed):
+                raise Divergence(number, part, plain(recorded), plain(replayed))
         raise Divergence(number, "form", raw.decode(errors="replace"), made.decode())
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
+    """A part of a line as text, to be compared or shown."""
     return bytes(value).decode(errors="replace") if isinstance(value, Raw) else str(value)
 
 
@@ -118,14 +122,19 @@ def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings |
         print(f"{path}:1:1: {error}", file=out)
         return UNREADABLE
     except Divergence as found:
-        print(f"{path}:{found.number}: {found.part} differs from the replay", file=out)
-        print(f"  recorded: {_around(found.recorded, found.replayed)}", file=out)
-        print(f"  replayed: {_around(found.replayed, found.recorded)}", file=out)
+        say_divergence(path, found, out)
         return DIVERGED
     print(f"{path}: {count} inputs replayed, every line as recorded", file=out)
     print(f"  scenario {header.name}, seed {header.seed}, until {format_instant(simulation.now)}", file=out)
     print(f"  digest {simulation.digest}", file=out)
     return simulation
+
+
+def say_divergence(path: str, found: Divergence, out: TextIO) -> None:
+    """Where a replay differs, with both sides."""
+    print(f"{path}:{found.number}: {found.part} differs from the replay", file=out)
+    print(f"  recorded: {_around(found.recorded, found.replayed)}", file=out)
+    print(f"  replayed: {_around(found.replayed, found.recorded)}", file=out)
 
 
 def replay(path: str, until: Instant | None, out: TextIO) -> int:
@@ -167,7 +176,7 @@ def _compare(
             return 1
         line_a, line_b = read_line(a[1]), read_line(b[1])
         for part in ("mark", "argument", "seq", "at", "input", "out", "digest"):
-            one, other = _plain(getattr(line_a, part)), _plain(getattr(line_b, part))
+            one, other = plain(getattr(line_a, part)), plain(getattr(line_b, part))
             if one != other:
                 print(f"line {a[0]}, {part}:\n  {first}: {_around(one, other)}\n  {second}: {_around(other, one)}", file=out)
                 return 1

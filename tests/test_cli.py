@@ -55,7 +55,10 @@ def journal(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("command", ["serve", "demo", "run", "sweep", "check", "replay", "diff", "timeline", "catalogue", "schema", "openapi", "keys"])
+COMMANDS = ["serve", "demo", "run", "sweep", "bisect", "check", "replay", "diff", "timeline", "catalogue", "schema", "openapi", "keys"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(capsys, command):
     code, out, _ = sim(capsys, command, "--help")
     assert code == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 FAILED, USAGE = 1, 2
@@ -32,6 +33,20 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument("--resume", action="store_true", help="skip the runs that stand in --results")
     command.add_argument("--keep", default="", metavar="DIR", help="keep the journals of runs that fail")
     command.set_defaults(run=_sweep)
+    command = commands.add_parser(
+        "bisect",
+        help="the input after which something stopped being true, or at which two journals part",
+        description="Replays a journal and finds the first input after which an expectation, or else an invariant of the exchange, no longer holds. "
+        "With two journals: where they part, and how their states differ after it.",
+        epilog="examples:\n  sim bisect run.ndjson\n  sim bisect run.ndjson --expect '{balance: {account: maker, cash: \"100000\"}}'\n"
+        "  sim bisect run.ndjson --expect '{order: {clord_id: bid-3, state: FILLED}}' --becomes true\n  sim bisect yesterday.ndjson today.ndjson\n\n"
+        "exit 0: it holds all the time, or the journals are the same; 1: found; 2: cannot be read; 3: the journal no longer replays",
+    )
+    command.add_argument("journals", nargs="+", metavar="JOURNAL", help="one to look into, or two to compare")
+    command.add_argument("--expect", default="", metavar="YAML", help="what should hold, as in a step's `expect`; default: the invariants")
+    command.add_argument("--becomes", choices=("false", "true"), default="false", help="look for where it turns false (default) or true")
+    command.add_argument("--every", type=int, default=0, metavar="N", help="look after every N-th line first (default: about 5000 looks in all)")
+    command.set_defaults(run=_bisect)
 
 
 def _sweep(given: argparse.Namespace) -> int:
@@ -65,6 +80,35 @@ def _sweep(given: argparse.Namespace) -> int:
         print(f"sim: {error}", file=sys.stderr)
     except OSError as error:
         print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)
+    return USAGE
+
+
+def _bisect(given: argparse.Namespace) -> int:
+    from msgspec import DecodeError
+
+    from sim.kernel.journal import NotAJournal
+    from sim.replay import DIVERGED, Divergence, say_divergence
+    from sim.scenario.document import ScenarioError
+    from sim.search.bisect import bisect, expecting, sound
+    from sim.search.parting import compare
+
+    paths = [Path(name) for name in given.journals]
+    if len(paths) > 2 or (len(paths) == 2 and given.expect):
+        print("sim: one journal with a question, or two to compare", file=sys.stderr)
+        return USAGE
+    try:
+        if len(paths) == 2:
+            return 0 if compare(paths[0], paths[1], sys.stdout) else FAILED
+        ask, what = (expecting(given.expect), given.expect) if given.expect else (sound, "the invariants")
+        return 0 if bisect(paths[0], ask, what, sys.stdout, to=given.becomes == "true", every=max(0, given.every)) else FAILED
+    except ScenarioError as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+    except Divergence as found:
+        say_divergence(given.journals[0], found, sys.stderr)
+        return DIVERGED
+    except (OSError, NotAJournal, DecodeError) as error:
+        print(f"{error.filename if isinstance(error, OSError) else paths[0]}:1:1: {error}", file=sys.stderr)
     return USAGE
 
 

@@ -51,8 +51,9 @@ def _positions(trading: Trading) -> Iterator[str]:
         if longs.get(symbol, 0) != trading.positions.open_interest.get(symbol, 0):
             yield f"open interest of {symbol} is {trading.positions.open_interest.get(symbol, 0)}, its longs are {longs.get(symbol, 0)}"
     for account, margin in margins.items():
-        if margin != trading.margin_requirement(account):
-            yield f"margin of {account} is {trading.margin_requirement(account)}, its shorts need {margin}"
+        posted, returns = trading.margin_requirement(account), trading.ledger.require(account).collateral_return
+        if not (0 <= posted <= margin if returns else posted == margin):
+            yield f"margin of {account} is {posted}, its shorts need {margin}"
 
 
 def _orders(trading: Trading) -> Iterator[str]:
@@ -86,7 +87,10 @@ def _books(trading: Trading) -> Iterator[str]:
 
 INVARIANTS: dict[str, tuple[str, Callable[[Trading], Iterator[str]]]] = {
     "money": ("cash sums to zero, the clearing house holds nothing, every balance is what its last ledger row says", _money),
-    "positions": ("contracts of an instrument net to zero, open interest is its longs, margin is one dollar a short contract", _positions),
+    "positions": (
+        "contracts of an instrument net to zero, open interest is its longs, margin is a dollar a short contract, or less with collateral return",
+        _positions,
+    ),
     "orders": ("filled plus leaves is the order's size, what an account reserves for is what works", _orders),
     "books": ("an open book is not crossed, a level shows what its orders leave", _books),
 }

@@ -1,0 +1,142 @@
+"""`sim bisect`: the input after which something stopped being true, and where two runs part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.shell.journal_file import open_journal
+from sim.testing.client import connect
+
+WORLD = """
+name: bisected
+extends: quickstart
+world: {instruments: [{symbol: b, tick_size: "0.01", state: OPEN}]}
+"""
+
+
+def order(who: str, side: str, price: str, **rest: str) -> dict[str, object]:
+    return {"as": who, "symbol": "b", "side": side, "price": price, "qty": "10", **rest}
+
+
+@pytest.fixture
+def journal(tmp_path):
+    """A client's session: six reads, a bid (input 7), a minute, its fill (input 9), six reads, a minute."""
+
+    def write(name: str, price: str = "0.60", *, back: bool = False) -> Path:
+        path = tmp_path / name
+        with open_journal(path) as file:
+            sim = Simulation(load_scenario(WORLD), journal=file)
+            world = connect(sim)
+            for _ in range(6):
+                world.gateway.get("/v2/leagues")
+            sim.control("order.place", "", order("maker", "buy", price, clord_id="bid"))
+            sim.advance_to(sim.now + 60_000_000_000)
+            sim.control("order.place", "", order("taker", "sell", price))
+            for _ in range(6):
+                world.gateway.get("/v2/leagues")
+            if back:
+                sim.rewind(seq=7)
+            sim.advance_to(sim.now + 60_000_000_000)
+        return path
+
+    return write
+
+
+FILLED = "{order: {clord_id: bid, state: FILLED}}"
+NEW = "{order: {clord_id: bid, state: NEW}}"
+
+
+@pytest.mark.parametrize("every", [0, 2, 7])
+def test_the_input_is_found_whatever_the_stride(sim, journal, every):
+    code, out, _ = sim("bisect", journal("a.ndjson"), "--expect", NEW, "--every", every)
+    assert code == 1
+    assert "true up to line 9, false after line 10, input 9" in out
+    assert "order.place" in out and "fill: buy 10 b @ 0.6" in out
+    assert "now: order bid is FILLED, not NEW" in out
+    assert "--until 2026-09-08T18:01:00Z --serve" in out
+
+
+def test_it_finds_where_something_becomes_true(sim, journal):
+    code, out, _ = sim("bisect", journal("a.ndjson"), "--expect", FILLED, "--becomes", "true", "--every", 3)
+    assert code == 0
+    assert "false up to line 9, true after line 10, input 9" in out
+    assert "before: order bid is NEW, not FILLED" in out
+
+
+def test_a_rewind_may_be_what_turned_it(sim, journal):
+    code, out, _ = sim("bisect", journal("back.ndjson", back=True), "--expect", FILLED)
+    assert code == 1
+    assert "true up to line 16, false after line 17, input 7" in out
+    assert "rewind" in out
+
+
+def test_what_never_turns_is_said_plainly(sim, journal):
+    path = journal("a.ndjson")
+    assert "true wherever it was looked at" in sim("bisect", path)[1]
+    code, out, _ = sim("bisect", path, "--expect", FILLED)
+    assert code == 0 and "false at the start, true at the end" in out and "--becomes true" in out
+    assert "between two looks was not seen" in sim("bisect", path, "--expect", NEW, "--every", 100)[1]
+    code, out, _ = sim("bisect", path, "--expect", "{order: {clord_id: other, state: FILLED}}")
+    assert code == 1 and "false wherever it was looked at" in out and "no order was placed as 'other'" in out
+    code, out, _ = sim("bisect", path, "--expect", "{instrument: {symbol: nothing, state: OPEN}}")
+    assert code == 1 and "nothing" in out
+
+
+@pytest.mark.usefixtures("leaking_money")
+def test_the_input_that_breaks_an_invariant_is_found_without_a_question(sim, journal):
+    code, out, _ = sim("bisect", journal("a.ndjson"))
+    assert code == 1
+    assert "the invariants: true up to line 9, false after line 10, input 9" in out
+    assert "now: money: all balances sum to" in out
+
+
+def test_two_runs_part_at_the_first_input_that_differs_and_their_states_are_compared(sim, journal):
+    first, second = journal("a.ndjson"), journal("b.ndjson", "0.50")
+    assert sim("bisect", first, journal("again.ndjson"))[:2] == (0, "the runs are the same, line by line\n")
+    code, out, _ = sim("bisect", first, second)
+    assert code == 1
+    assert "the first 6 lines are the same; then different things were asked of them" in out
+    assert f"{second}, line 8:" in out
+    assert ": price 0.6 → 0.5" in out
+    code, out, _ = sim("bisect", first, journal("back.ndjson", back=True))
+    assert code == 1 and "the first 15 lines are the same; then one of them jumps in time" in out
+
+
+def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, tmp_path):
+    paths = []
+    for depth in ("clamp", "refuse"):
+        paths.append(tmp_path / f"{depth}.ndjson")
+        with open_journal(paths[-1]) as file:
+            world = connect(Simulation(load_scenario(f"{WORLD}assumptions: {{book.depth_above_maximum: {depth}}}\n"), journal=file))
+            world.exchange(world.simulation.exchange.firms.require("firms/atlas")).get("/v1/orderbook/b", params={"depth": 50})
+    code, out, _ = sim("bisect", *paths)
+    assert code == 1
+    assert "they begin with different scenario_digest" in out
+    assert "the same was asked, and different things came of it" in out
+    assert "200" in out and "400" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["no-such-journal"], "no-such-journal:1:1"),
+        ([__file__], "line 1 is no journal header"),
+        (["a", "b", "c"], "one journal with a question, or two"),
+        (["a", "b", "--expect", "{}"], "one journal with a question, or two"),
+    ],
+)
+def test_what_cannot_be_searched_is_exit_2_and_says_why(sim, arguments, says):
+    code, _, err = sim("bisect", *arguments)
+    assert code == 2 and says in err
+
+
+def test_a_question_with_a_slip_is_answered_with_what_was_meant_and_a_touched_journal_with_its_line(sim, journal):
+    path = journal("a.ndjson")
+    code, _, err = sim("bisect", path, "--expect", "{order: {clord_i: bid}}")
+    assert code == 2 and "did you mean 'clord_id'?" in err
+    path.write_bytes(path.read_bytes().replace(b"/v2/leagues", b"/v2/league5", 1))
+    code, _, err = sim("bisect", path)
+    assert code == 3 and f"{path}:2: " in err
