@@ -57,7 +57,7 @@ class Answer(web.StreamResponse):
         if transport is None:
             raise ConnectionResetError("the client is gone")
         transport.write(self.encode(head_only=request.method == "HEAD", old=request.version == HttpVersion10))
-        if len(self.content) > _DRAIN_ABOVE:
+        if len(self.content) > _DRAIN_ABOVE or request.protocol.writing_paused:
             await request.writer.drain()
         return None
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import logging
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 from aiohttp import web
 from msgspec import json
 
 from sim.kernel.instants import Instant
 from sim.shell.http_answer import Answer
+from sim.shell.http_connection import Connection, Handler, Immediate
 
 log = logging.getLogger("sim.shell")
 
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
-
-class _Protocol(web.RequestHandler):
-    """One connection."""
+class _Connection(Connection):
+    """A connection that answers errors our way."""
 
     __slots__ = ()
 
@@ -37,13 +36,15 @@ class _Protocol(web.RequestHandler):
 class HttpServer(web.Server):
     """Low-level server of one listener: no router and no middleware between the parser and the handler."""
 
-    def __init__(self, handler: Handler, now: Callable[[], Instant]) -> None:
-        super().__init__(handler, handler_cancellation=True, access_log=None)
+    def __init__(self, handler: Handler, now: Callable[[], Instant], *, immediate: Immediate | None = None, max_body: int = 0) -> None:
+        super().__init__(handler, handler_cancellation=True)
         self.now = now
+        self._immediate = immediate
+        self._max_body = max_body
 
     def __call__(self) -> web.RequestHandler:
         """A protocol for a new connection."""
-        return _Protocol(self, loop=self._loop, **self._kwargs)
+        return _Connection(self, self._loop, self._immediate, self._max_body)
 
 
 def error_answer(status: int, code: int, message: str, *, now: Instant, close: bool = False, why: Mapping[str, str] | None = None) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -14,7 +15,10 @@ from sim.shell.http_answer import SERVER, Answer, Gone, header_text, http_date
 from sim.shell.http_server import HttpServer, error_answer, read_body, reset
 
 if TYPE_CHECKING:
+    from aiohttp.http import RawRequestMessage
+
     from sim.shell.host import Host
+    from sim.shell.http_connection import Handler
 
 # A slow body takes about this long in real time; the virtual clock has no part in how bytes trickle.
 _SLOW_PIECES = 8
@@ -27,7 +31,8 @@ _DOCV_BASE = DOCV_BASE.encode()
 
 def rest_server(host: Host, plane: Plane) -> HttpServer:
     """Server of the listener of a plane ("gateway", "retail", "exchange", "auth"). The retail one upgrades WebSockets."""
-    return HttpServer(RestListener(host, plane), lambda: host.simulation.now)
+    listener = RestListener(host, plane)
+    return HttpServer(listener, lambda: host.simulation.now, immediate=listener.immediate, max_body=host.settings.max_body)
 
 
 class RestListener:
@@ -39,43 +44,58 @@ class RestListener:
         self._max_body = host.settings.max_body
         self._opaque = host.settings.opaque
 
+    def immediate(self, message: RawRequestMessage, body: bytes, peer: str) -> Answer | Handler:
+        """The answer to a whole request; or, where it takes time, who waits for it."""
+        reply = self._reply(message.method, message.path, message.headers, body, peer)
+        if reply.awaits or reply.disturb or reply.chunks is not None or self._host.holds(reply):
+            return lambda request: self.render(request, reply)
+        return self._answer(reply, message.path, message.headers, self._host.elides(reply))
+
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
         host = self._host
-        path, _, query = _target(request).partition("?")
         if self._plane == "retail" and request.headers.get("Upgrade", "").lower() == "websocket":
             from sim.shell.websocket import serve_web_socket
 
-            return await serve_web_socket(host, request, path, self)
+            return await serve_web_socket(host, request, _target(request.raw_path).partition("?")[0], self)
         try:
             body, oversize = await read_body(request, self._max_body)
         except (web.RequestPayloadError, ValueError):
             return error_answer(400, 3, "bad request", now=host.simulation.now, close=True)
-        reply = host.rest(self._plane, request.method, path, query, request.headers, body, request.remote or "", oversize)
-        if reply.awaits:
-            reply = await host.awaited(reply)
-        if path.startswith(_KYC):
-            reply.body = reply.body.replace(_DOCV_BASE, f"{host.settings.docs_url}/docv".encode())
+        reply = self._reply(request.method, request.raw_path, request.headers, body, request.remote or "", oversize)
         return await self.render(request, reply)
 
+    def _reply(self, verb: str, target: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0) -> Reply:
+        path, _, query = _target(target).partition("?")
+        return self._host.rest(self._plane, verb, path, query, headers, body, peer, oversize)
+
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
-        """HTTP answer of a reply, once it may leave."""
+        """HTTP answer of a reply, once it is complete and may leave."""
         host = self._host
+        if reply.awaits:
+            reply = await host.awaited(reply)
         elided = host.elides(reply)
         if host.holds(reply):
             await host.ready(reply)
-        headers = self._headers(request, reply, elided)
         if reply.chunks is not None and not reply.disturb:
-            return await self._stream(request, reply, headers)
-        body = reply.body if reply.chunks is None else b"".join(reply.chunks)
-        answer = Answer(reply.status, body, content_type=reply.content_type, now=host.simulation.now, headers=headers)
+            return await self._stream(request, reply, self._headers(request.headers, reply, elided))
+        if reply.chunks is not None:
+            reply.body = b"".join(reply.chunks)
+        answer = self._answer(reply, request.raw_path, request.headers, elided)
         return await _disturbed(request, answer, reply.disturb) if reply.disturb else answer
 
-    def _headers(self, request: web.BaseRequest, reply: Reply, elided: str) -> list[tuple[str, str]]:
+    def _answer(self, reply: Reply, target: str, asked: Mapping[str, str], elided: str) -> Answer:
+        host = self._host
+        body = reply.body
+        if _KYC in target:
+            body = body.replace(_DOCV_BASE, f"{host.settings.docs_url}/docv".encode())
+        return Answer(reply.status, body, content_type=reply.content_type, now=host.simulation.now, headers=self._headers(asked, reply, elided))
+
+    def _headers(self, asked: Mapping[str, str], reply: Reply, elided: str) -> list[tuple[str, str]]:
         headers = [(name, value) for name, value in reply.headers if not (self._opaque and name.lower().startswith("x-sim-"))]
         if reply.request_id:
             headers.append(("x-request-id", reply.request_id))
-        correlation = request.headers.get("poly-correlation-id")
+        correlation = asked.get("poly-correlation-id")
         if correlation:
             headers.append(("poly-correlation-id", correlation))
         if elided and not self._opaque:
@@ -94,9 +114,8 @@ class RestListener:
         return response
 
 
-def _target(request: web.BaseRequest) -> str:
+def _target(target: str) -> str:
     """Request target as it was sent, without scheme and host where a client sent them (absolute form)."""
-    target = request.raw_path
     if target.startswith("/"):
         return target
     _, found, rest = target.partition("://")
