@@ -14,6 +14,7 @@ from sim.api.traffic import recorded_input
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line
 from sim.settings import Settings
+from sim.travel import sever
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -109,6 +110,8 @@ def _jump(simulation: Simulation, line: Line) -> None:
         simulation.snapshot(line.argument)
     elif line.mark == "restore":
         simulation.restore(line.argument)
+    elif line.mark == "fork":
+        sever(simulation, "the fork begins without them")
 
 
 def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings | None = None) -> Simulation | int:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from msgspec import Raw, Struct, json, msgpack
+from msgspec import Raw, Struct, json
 
-from sim import catalogues, views
+from sim import catalogues, travel, views
 from sim.api import sealing
 from sim.api.contract import Plane, load_contract
 from sim.api.exchange_kyc import webhook_registration
@@ -38,27 +39,23 @@ from sim.api.traffic import (
     StreamHungUp,
     StreamOpened,
     WebhookAnswered,
-    recorded_input,
     without_nonce,
 )
 from sim.core.credentials import Environment
 from sim.core.events import Event, Traded
-from sim.core.exchange import Exchange, State
-from sim.core.refusals import Code, Conflict, NotFound, Refusal
+from sim.core.exchange import Exchange
+from sim.core.refusals import Conflict, NotFound, Refusal
 from sim.kernel.instants import Instant, Span, format_instant
-from sim.kernel.journal import Header, Journal, read_line
+from sim.kernel.journal import Header, Journal
 from sim.scenario.actions import act
 from sim.scenario.populate import populate
-from sim.scenario.script import Script, ScriptState
+from sim.scenario.script import Script
 from sim.scenario.world import World, build_world
 from sim.settings import Settings
-from sim.snapshots import Moment, Snapshots
+from sim.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
-
-
-_read_state = msgpack.Decoder(tuple[State, ScriptState]).decode
 
 
 class _Out(Struct, omit_defaults=True):
@@ -106,7 +103,7 @@ class Simulation:
         self.vault: dict[str, bytes] = {}
         self.journal = Journal(self._header(), journal)
         self._encode = json.Encoder().encode
-        self._begin()
+        self.begin()
 
     # ---- construction
 
@@ -121,21 +118,25 @@ class Simulation:
             settings=self.settings.lasting(),
         )
 
-    def _begin(self) -> None:
-        """The world as the scenario has it at its start."""
+    def begin(self) -> None:
+        """Become the world as the scenario has it at its start."""
         self.world: World = build_world(self.scenario, self.start)
+        self.assemble(RequestLog())
+        populate(self.exchange, self.world, self.scenario)
+        self.exchange.flush()
+        self.exchange.take_events()
+        self.branch, self.branches = "main", 0
+        self.snapshots = Snapshots(travel.moment_of(self))
+
+    def assemble(self, log: RequestLog) -> None:
+        """A bare exchange with everything around it."""
         environment = Environment.called(self.scenario.environment)
         self.exchange = Exchange(seed=self.seed, now=self.start, environment=environment, webhook_hosts=self.settings.webhook_hosts)
         self.exchange.credentials.addresses = self.settings.api_addresses
-        populate(self.exchange, self.world, self.scenario)
-        self.log = RequestLog()
+        self.log = log
         self.hub = Hub(self.exchange, self.contract)
-        self.pipeline = Pipeline(self.exchange, self.contract, handlers(), self.log, self.settings)
+        self.pipeline = Pipeline(self.exchange, self.contract, handlers(), log, self.settings)
         self.script = Script(self)
-        self.exchange.flush()
-        self.exchange.take_events()
-        self.branch, self._branches = "main", 0
-        self.snapshots = Snapshots(self._moment())
 
     @property
     def now(self) -> Instant:
@@ -232,7 +233,7 @@ class Simulation:
         sealed, aside = without_nonce(given)
         self.journal.append(at, self._encode(sealed), self._encode(self._out(outcome, events)), aside, ctx.now)
         if self.snapshots.due(self.journal.seq) and not self.journal.shadow:
-            self.snapshots.keep(self._moment())
+            self.snapshots.keep(travel.moment_of(self))
         return outcome
 
     def _dispatch(self, given: Input, outcome: Outcome) -> None:
@@ -333,88 +334,33 @@ class Simulation:
                 out.posts.append(f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}")
         return out
 
-    # ---- time travel
-
-    def _moment(self) -> Moment:
-        return Moment(self.now, self.journal.checkpoint(), msgpack.encode((self.exchange.save(), self.script.save())))
-
-    def _return_to(self, moment: Moment) -> None:
-        exchange_state, script_state = _read_state(moment.state)
-        self.exchange.load(exchange_state)
-        self.script.load(script_state)
-        self.log.truncate(moment.checkpoint.seq)
-
-    def _end_streams(self, why: str) -> list[Effect]:
-        return self.hub.close_all(Code.UNAVAILABLE, why)
+    # ---- time travel (`travel.py`); whoever travels ends every stream with UNAVAILABLE
 
     def snapshot(self, name: str) -> None:
         """Remember this moment under a name."""
-        self.snapshots.named[name] = self._moment()
-        self.journal.mark("snapshot", name)
+        travel.snapshot(self, name)
 
     def restore(self, name: str) -> list[Effect]:
-        """Go to a named moment, back or forward; streams end with UNAVAILABLE."""
-        found = self.snapshots.named.get(name)
-        if found is None:
-            raise Conflict(f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one")
-        effects = self._end_streams("a snapshot was restored")
-        self._return_to(found)
-        self.journal.resume(found.checkpoint)
-        self.journal.mark("restore", name)
-        return effects
+        """Go to a named moment, back or forward. Conflict when there is none of this name."""
+        return travel.restore(self, name)
 
     def reset(self, seed: int | None = None) -> list[Effect]:
-        """Back to the scenario's start, with the same seed unless one is given. Tokens, limits, sessions start afresh; streams end."""
-        effects = self._end_streams("the simulation was reset")
-        again = seed is None or seed == self.seed
-        self.seed = self.seed if seed is None else seed
-        self.journal.mark("reset", str(self.seed))
-        self.journal.restart(self.seed)
-        if again:
-            self._return_to(self.snapshots.start)
-            self.branch, self._branches = "main", 0
-            self.snapshots = Snapshots(self.snapshots.start)
-        else:
-            self._begin()
-        return effects
+        """Back to the scenario's start, with the same seed unless one is given. Tokens, limits, sessions start afresh."""
+        return travel.reset(self, seed)
 
     def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> tuple[str, list[Effect]]:
         """Go back to right after an input, or to an instant with every input at it. Returns the new branch's name and what ends."""
-        target = self._rewind_target(to, seq)
-        effects = self._end_streams("the simulation was rewound")
-        moment = self.snapshots.nearest(target, self.journal)
-        inputs = [recorded_input(read_line(line)) for line in self.journal.lines(moment.checkpoint.seq, target)]
-        places = self.journal.past(target)
-        self._return_to(moment)
-        self.journal.resume(moment.checkpoint)
-        self._rerun(inputs)
-        self.journal.resume(self.journal.checkpoint()._replace(places=places))
-        self._branches += 1
-        self.branch = f"branch-{self._branches}"
-        self.journal.mark("rewind", str(target))
-        effects += self._end_streams("the simulation was rewound")
-        if to is not None and self.now < to:
-            self.handle(Advanced(to))
+        effects = travel.rewind(self, to, seq)
         return self.branch, effects
 
-    def _rerun(self, inputs: list[Input]) -> None:
-        self.journal.shadow = True
-        try:
-            for given in inputs:
-                self.handle(given)
-        finally:
-            self.journal.shadow = False
+    def fork(self, *, journal: BinaryIO | None = None, settings: Settings | None = None) -> Simulation:
+        """An independent simulation in the same state: same seed, instant, digest, request log, snapshots; tokens issued so far hold in it too.
 
-    def _rewind_target(self, to: Instant | None, seq: int | None) -> int:
-        if seq is not None:
-            if not 0 <= seq <= self.seq:
-                raise Conflict(f"this branch has inputs 0..{self.seq}")
-            return seq
-        if to is None:
-            raise Conflict('say where to: {"to": instant} or {"seq": n}')
-        if not self.start <= to <= self.now:
-            raise Conflict(f"this branch runs from {format_instant(self.start)} to {format_instant(self.now)}")
-        return self.journal.seq_at(to)
+        The same inputs lead both to the same digest. It begins without the streams that are open here: those are connections to somebody. With a file its
+        journal is written there from the start of the run, so that it replays alone; without, what lies before the fork is read from this simulation's.
+        `settings` may differ in what the journal's header does not keep, such as addresses.
+        """
+        return travel.fork(self, journal, settings)
 
     # ---- reading
 
@@ -476,6 +422,7 @@ def _journal_form(event: Event) -> object:
     return event
 
 
+@cache
 def _library_versions() -> dict[str, str]:
     from importlib.metadata import version
 

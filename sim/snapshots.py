@@ -6,21 +6,26 @@ replay away from a snapshot before it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
 
 from sim.kernel.instants import Instant
 from sim.kernel.journal import Checkpoint, Journal
+
+if TYPE_CHECKING:
+    from sim.scenario.reference import Reference
 
 KEPT = 16
 FIRST_DISTANCE = 1_000
 
 
 class Moment(NamedTuple):
-    """State right after an input. `checkpoint` lets the journal continue from here."""
+    """State right after an input. `checkpoint` lets the journal continue from here. `reference` is what the gateway shows; it is never changed in place."""
 
     at: Instant
     checkpoint: Checkpoint
     state: bytes
+    reference: Reference
 
 
 class Snapshots:
@@ -32,6 +37,12 @@ class Snapshots:
         self.named: dict[str, Moment] = {}
         self._distance = FIRST_DISTANCE
         self._next = FIRST_DISTANCE
+
+    def fork(self) -> Snapshots:
+        """The same moments, for somebody who goes another way from here."""
+        made = copy(self)
+        made._shelf, made.named = list(self._shelf), dict(self.named)
+        return made
 
     def due(self, seq: int) -> bool:
         """Whether a moment should be kept now."""

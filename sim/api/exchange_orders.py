@@ -83,8 +83,8 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
         good_till=request.good_till_time,
         smp_id=request.self_match_prevention_id,
         smp=_member(SelfMatchPrevention, request.self_match_prevention_instruction, "self_match_prevention_instruction"),
-        order_capacity=_member(wire.OrderCapacity, request.order_capacity, "order_capacity"),
-        manual_indicator=_member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator"),
+        order_capacity=int(_member(wire.OrderCapacity, request.order_capacity, "order_capacity")),
+        manual_indicator=int(_member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")),
         client_account_id=request.client_account_id,
         client_participant_id=request.client_participant_id,
     )

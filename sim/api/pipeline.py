@@ -6,6 +6,7 @@ A stage decides from the sealed input, the exchange and virtual now alone. Which
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
@@ -72,8 +73,7 @@ class Pipeline:
         self._log = log
         self._vendor_prefix = settings.vendor_prefix
         self._max_body = settings.max_body
-        planes: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
-        self._routers: dict[str, Router] = {plane: Router(contract.routes(plane)) for plane in planes}
+        self._routers = _routers(contract)
         self._stage = ""
         self._struck: FaultAction | None = None
 
@@ -351,6 +351,13 @@ class Pipeline:
             shown, address = ("retail" if isinstance(call, StreamOpened) and call.web_socket else "grpc"), call.method
         who = (caller.names or (caller.peer,))[0] if caller is not None else call.credential.key
         self._log.add(Entry(int(ctx.trace_id, 16), ctx.now, shown, name, who, reply.status, reply.code, address, tuple(ignored), why, fault))
+
+
+@cache
+def _routers(contract: Contract) -> dict[str, Router]:
+    """Routers by plane. They hold nothing of a simulation, so all share them."""
+    planes: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
+    return {plane: Router(contract.routes(plane)) for plane in planes}
 
 
 def _refusal_of(problem: Exception) -> Refusal:

@@ -85,6 +85,12 @@ class RequestLog:
             found[key] = found.get(key, 0) + 1
         return dict(sorted(found.items()))
 
+    def fork(self) -> RequestLog:
+        """A log of its own that begins with the same calls."""
+        made = RequestLog()
+        made._entries = self._entries.copy()
+        return made
+
     def truncate(self, seq: int) -> None:
         """Forget calls after an input (a rewind)."""
         while self._entries and self._entries[-1].seq > seq:

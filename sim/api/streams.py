@@ -119,6 +119,13 @@ class Hub:
         self._end_all(code, message)
         return self._take()
 
+    def silence(self) -> None:
+        """Forget the timers of streams: after a journey there is nobody whom they could concern."""
+        timers = self._exchange.ctx.timers
+        for timer in timers.pending():
+            if timer.kind.startswith("stream."):
+                timers.cancel(timer.seq)
+
     def describe(self) -> list[dict[str, Any]]:
         """Open streams, oldest first. `firm` is the key's id and `participant` the account for callers of the retail API that have none."""
         return [

@@ -135,6 +135,11 @@ class Instruments:
         """Those listed so far are the world as it begins; the ones after it are part of the state that is saved."""
         self._base = len(self._by_symbol)
 
+    def begin_as(self, other: Instruments) -> None:
+        """Have the beginning of another's; terms never change, so they are shared."""
+        self._by_symbol = dict(islice(other._by_symbol.items(), other._base))
+        self._base = other._base
+
     def added(self) -> list[Instrument]:
         """Those listed since the beginning, in order."""
         return list(islice(self._by_symbol.values(), self._base, None))

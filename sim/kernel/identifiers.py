@@ -9,6 +9,7 @@ by creation is not promised.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from hashlib import blake2b
 
 from sim.kernel.entropy import Entropy
@@ -60,12 +61,18 @@ class Sequence:
 
     def _ordered(self) -> list[str]:
         if not self._heads:
-            self._heads = sorted(_PAIRS, key=lambda pair: blake2b(pair.encode(), digest_size=8, key=self._key).digest())
+            self._heads = _order(self._key)
         return self._heads
 
     def _begin(self, run: int) -> None:
         self._ordered()
         self._run, self._tail = run, _ten_digits(_scramble(run, self._keys))
+
+
+@lru_cache(maxsize=64)
+def _order(key: bytes) -> list[str]:
+    """The pairs in the order of a key. Worlds of one seed share it."""
+    return sorted(_PAIRS, key=lambda pair: blake2b(pair.encode(), digest_size=8, key=key).digest())
 
 
 class Identifiers:

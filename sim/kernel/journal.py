@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from copy import copy
 from hashlib import sha256
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -18,6 +19,7 @@ from zlib import crc32
 from msgspec import DecodeError, Raw, Struct, json, structs
 
 FORMAT = 1
+_PIECE = 1 << 20
 
 
 class Header(Struct, kw_only=True):
@@ -38,7 +40,7 @@ class Header(Struct, kw_only=True):
 
 
 class Line(Struct, kw_only=True, omit_defaults=True):
-    """A line as read back: a record, or a mark of a jump (reset, rewind, snapshot, restore) that a replay has to make too.
+    """A line as read back: a record, or a mark of a jump (reset, rewind, snapshot, restore, fork) that a replay has to make too.
 
     `check` is the CRC-32 of `aside`, which the digest does not cover.
     """
@@ -81,7 +83,8 @@ class Journal:
         self.header = header
         self.shadow = False  # while a rewind re-runs inputs: their lines are in the file already
         self._file: BinaryIO = file if file is not None else BytesIO()
-        self._end = 0
+        self._past: Journal | None = None  # of a fork: whose file holds the bytes before `_start`
+        self._start = self._end = 0
         self.seq = 0
         self._places = array("q")
         self._chain: Chain = sha256()
@@ -147,10 +150,30 @@ class Journal:
         """Lines of the inputs `start`+1 … `end` of the present branch, without newlines."""
         places = self._places[3 * start : None if end is None else 3 * end]
         for index in range(0, len(places), 3):
-            self._file.seek(places[index])
-            line = self._file.read(places[index + 1])
-            self._file.seek(self._end)
-            yield line
+            yield self._read(places[index], places[index + 1])
+
+    def fork(self, file: BinaryIO | None = None) -> Journal:
+        """A journal that goes on from here by itself. With a file everything so far is copied there, byte for byte; without, it is read from this one's."""
+        made = copy(self)
+        made._places = self._places[:]
+        made._chain = self._chain.copy()
+        if file is None:
+            made._file, made._past, made._start = BytesIO(), self, self._end
+        else:
+            made._file, made._past, made._start = file, None, 0
+            for offset in range(0, self._end, _PIECE):
+                file.write(self._read(offset, min(_PIECE, self._end - offset)))
+        return made
+
+    def _read(self, offset: int, size: int) -> bytes:
+        """Bytes of the file; a fork's begins in the file of its origin, which only grows."""
+        if self._past is not None and offset < self._start:
+            found = self._past._read(offset, min(size, self._start - offset))
+            return found if len(found) == size else found + self._read(self._start, size - len(found))
+        self._file.seek(offset - self._start)
+        found = self._file.read(size)
+        self._file.seek(self._end - self._start)
+        return found
 
 
 def encode_header(header: Header) -> bytes:

@@ -63,6 +63,7 @@ def create_instrument(sim: Simulation, entry: InstrumentEntry) -> Answer:
     except ListingError as error:
         raise InvalidRequest(str(error), rule="control") from error
     instrument = sim.world.add(instrument, entry, sim.now)
+    sim.exchange.reference = sim.world.reference
     sim.exchange.trading.list_instrument(instrument)
     return shown_instrument(sim.exchange, instrument)
 

@@ -60,7 +60,11 @@ class World:
         self.orders = orders
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
-        """Put an instrument made by hand on the gateway too; the instrument with its metadata."""
+        """Put an instrument made by hand on the gateway too; the instrument with its metadata.
+
+        The reference data before it stay as they are, for snapshots and forks that hold them.
+        """
+        self.reference = self.reference.fork()
         return add_by_hand(self.reference, instrument, entry, now)
 
 

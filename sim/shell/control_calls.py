@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.core.assumptions import unknown_name
-from sim.core.refusals import InvalidRequest, NotFound
+from sim.core.refusals import Conflict, InvalidRequest, NotFound
 from sim.kernel.instants import Instant, Span, format_instant, parse_instant, parse_span
-from sim.shell.clock_driver import parse_clock_mode
+from sim.shell.clock_driver import ClockMode, parse_clock_mode
 from sim.shell.host import Host
+
+if TYPE_CHECKING:
+    from sim.scenario.model import Scenario
+    from sim.shell.worlds import Worlds
 
 
 class Call(NamedTuple):
@@ -76,12 +80,15 @@ async def advance_clock(host: Host, call: Call) -> object:
 
 
 async def set_clock(host: Host, call: Call) -> object:
+    host.driver.change(_clock_mode(call.body.get("mode")))
+    return await read_clock(host, call)
+
+
+def _clock_mode(given: object) -> ClockMode:
     try:
-        mode = parse_clock_mode(_text("mode", call.body.get("mode")))
+        return parse_clock_mode(_text("mode", given))
     except ValueError as problem:
         raise InvalidRequest(str(problem)) from None
-    host.driver.change(mode)
-    return await read_clock(host, call)
 
 
 # ---- time travel
@@ -109,6 +116,52 @@ async def take_snapshot(host: Host, call: Call) -> object:
 async def restore_snapshot(host: Host, call: Call) -> object:
     await host.restore(call.path["name"])
     return {"name": call.path["name"], "now": format_instant(host.simulation.now), "seq": host.simulation.seq}
+
+
+# ---- worlds
+
+
+def _worlds(host: Host) -> Worlds:
+    if host.worlds is None:
+        raise Conflict("this exchange is served alone", remedy="`sim serve` and the pytest fixture serve many worlds")
+    return host.worlds
+
+
+async def list_worlds(host: Host, call: Call) -> object:
+    return {"worlds": _worlds(host).all()}
+
+
+async def begin_world(host: Host, call: Call) -> object:
+    worlds, given = _worlds(host), call.body
+    scenario, seed, clock = host.simulation.scenario, given.get("seed"), given.get("clock")
+    if "scenario" in given:
+        scenario = _bundled(_text("scenario", given["scenario"]))
+    mode = None if clock is None else _clock_mode(clock)
+    name = await worlds.begin(host, scenario, None if seed is None else _integer("seed", seed), _text("name", given.get("name", "")), mode)
+    return worlds.facts(name)
+
+
+async def fork_world(host: Host, call: Call) -> object:
+    worlds = _worlds(host)
+    return worlds.facts(await worlds.fork(host, _text("name", call.body.get("name", ""))))
+
+
+async def end_world(host: Host, call: Call) -> object:
+    worlds, name = _worlds(host), call.path["name"]
+    worlds.facts(name)
+    if worlds.name_of(host) == name:
+        raise Conflict("a world cannot end itself", remedy="ask the control plane of another world, main's for example")
+    await worlds.end(name)
+    return {}
+
+
+def _bundled(name: str) -> Scenario:
+    from sim.resources import bundled_scenarios
+    from sim.scenario.load import load_scenario
+
+    if name not in bundled_scenarios():
+        raise InvalidRequest(unknown_name("scenario", name, bundled_scenarios()), remedy="a bundled scenario; without one, the scenario of this world")
+    return load_scenario(name)
 
 
 # ---- reading
@@ -240,6 +293,10 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/rewind", "back to an instant or to right after an input, on a new branch", rewind, ("to", "seq")),
     Route("POST", "/snapshots/{name}", "remember this moment under a name", take_snapshot),
     Route("POST", "/snapshots/{name}/restore", "go to a remembered moment", restore_snapshot),
+    Route("POST", "/fork", "another world that begins as this one is now; answers its ready file", fork_world, ("name",)),
+    Route("GET", "/worlds", "every world of this process", list_worlds),
+    Route("POST", "/worlds", "another world at a scenario's start; answers its ready file", begin_world, ("name", "scenario", "seed", "clock")),
+    Route("DELETE", "/worlds/{name}", "stop serving a world", end_world),
     Route("GET", "/journal", "inputs and what came of them, one JSON object a line", read_journal, query=("since",)),
     Route("GET", "/digest", "digest of everything so far", read_digest),
     Route("GET", "/requests", "what clients sent and were told", read_requests, query=("operation", "status", "caller", "since")),

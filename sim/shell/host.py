@@ -21,6 +21,7 @@ from sim.shell.clock_driver import MANUAL, ClockDriver, ClockMode
 from sim.shell.webhook_sender import Answered, WebhookSender
 
 if TYPE_CHECKING:
+    from sim.shell.worlds import Worlds
     from sim.simulation import Simulation
 
 log = logging.getLogger("sim.shell")
@@ -37,7 +38,7 @@ STARTED_OVER = Close(0, UNAVAILABLE, "the simulation was moved to another moment
 
 
 class Host:
-    """A simulation with a clock driver, streams and a webhook sender around it. Belongs to one event loop."""
+    """A simulation with a clock driver, streams and a webhook sender around it. Belongs to one event loop. `worlds` are those of the process, this one too."""
 
     def __init__(self, simulation: Simulation, clock: ClockMode = MANUAL) -> None:
         self.simulation = simulation
@@ -51,6 +52,7 @@ class Host:
         self.webhooks = WebhookSender(
             self.settings, now=lambda: self.simulation.now, secret_for=lambda key: self.simulation.secret_for(key), answered=self._webhook_answered
         )
+        self.worlds: Worlds | None = None
         self.driver = ClockDriver(self, clock)
         self.driver.rearm()
 

@@ -20,6 +20,7 @@ from sim.shell.listeners import Bound, bind, is_loopback
 from sim.shell.loops import new_event_loop
 from sim.shell.ready import greeting, ready_facts, write_ready_file
 from sim.shell.service import Service, addresses_of
+from sim.shell.worlds import Worlds
 
 if TYPE_CHECKING:
     from sim.settings import Settings
@@ -66,6 +67,8 @@ def _identity(wanted: Wanted, bound: Bound) -> Identity | None:
 async def _serve(wanted: Wanted, bound: Bound, simulation: Simulation, identity: Identity | None) -> int:
     token = wanted.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
     service = await Service.start(Host(simulation, wanted.clock), bound, identity=identity, control_token=token)
+    worlds = Worlds(wanted.journal, identity, token)
+    worlds.adopt(service)
     facts = ready_facts(simulation, service.addresses, str(wanted.journal) if wanted.journal else None)
     if wanted.ready_file is not None:
         write_ready_file(wanted.ready_file, facts | ({"control_token": token} if token else {}))
@@ -73,6 +76,7 @@ async def _serve(wanted: Wanted, bound: Bound, simulation: Simulation, identity:
     if token:
         print(f"control plane token: {token}", flush=True)
     code = await _interrupted()
+    await worlds.end_all()
     await service.stop()
     print(f"seed {simulation.seed}, {simulation.seq} inputs, digest {simulation.digest}", flush=True)
     if wanted.journal is not None:

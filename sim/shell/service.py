@@ -58,8 +58,8 @@ class Service:
         self._servers = servers
 
     @classmethod
-    async def start(cls, host: Host, bound: Bound, *, identity: Identity | None = None, control_token: str = "") -> Service:
-        """Accept connections on every surface. Raises CouldNotListen when gRPC's port is taken."""
+    async def start(cls, host: Host, bound: Bound, *, identity: Identity | None = None, control_token: str = "", first: bool = True) -> Service:
+        """Accept connections on every surface. Raises CouldNotListen when gRPC's port is taken. `first`: the process has no other world yet."""
         from sim.shell.rpc import RpcListener
 
         rpc = RpcListener(host, bound.host, bound.grpc_port, (identity.private_key, identity.certificate_chain) if identity else None)
@@ -71,10 +71,11 @@ class Service:
         context = identity.context if identity else None
         servers = [(await loop.create_server(handler, sock=bound.sockets[name], ssl=context), handler) for name, handler in handlers.items()]
         await rpc.start()
-        # The world is built and stays: the collector need not look at it again, and cycles are rare enough to look for them seldom.
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(20_000, 20, 50)
+        if first:
+            # The world is built and stays: the collector need not look at it again, and cycles are rare enough to look for them seldom.
+            gc.collect()
+            gc.freeze()
+            gc.set_threshold(20_000, 20, 50)
         return cls(host, rpc, servers, addresses)
 
     async def stop(self) -> None:

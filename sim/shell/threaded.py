@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
+from sim.core.refusals import NotFound
 from sim.shell.clock_driver import MANUAL, ClockMode
 from sim.shell.host import Host
 from sim.shell.listeners import Bound, bind
 from sim.shell.loops import new_event_loop
 from sim.shell.service import Addresses, Service, addresses_of
+from sim.shell.worlds import Worlds
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
@@ -29,6 +32,7 @@ class Running:
 
     def __init__(self, simulation: Simulation, clock: ClockMode, bound: Bound) -> None:
         self.simulation = simulation
+        self.worlds = Worlds()
         self._clock = clock
         self._bound = bound
         self._loop = new_event_loop()
@@ -58,6 +62,10 @@ class Running:
     def host(self) -> Host:
         """The host; use it inside `run` and `call` only."""
         return self.service.host
+
+    def fork(self, journal: Path) -> Forked:
+        """A world that begins as this one is now, served from the same thread."""
+        return Forked(self, self.run(self.worlds.fork(self.host, journal=journal)))
 
     def call(self, function: Callable[[], T]) -> T:
         """Run a function in the service's thread and return what it returns."""
@@ -93,9 +101,36 @@ class Running:
         self._stopping = asyncio.Event()
         host = Host(self.simulation, self._clock)
         self._service = await Service.start(host, self._bound)
+        self.worlds.adopt(self._service)
         self._started.set()
         await self._stopping.wait()
+        await self.worlds.end_all()
         await self._service.stop()
+
+
+class Forked:
+    """A world in the thread of another. To be used like `Running`; stopping it leaves the others alone."""
+
+    def __init__(self, thread: Running, name: str) -> None:
+        self._thread = thread
+        self.worlds = thread.worlds
+        self.call, self.run = thread.call, thread.run
+        self.name = name
+        self.service = self.worlds.service(name)
+        self.host = self.service.host
+        self.simulation = self.host.simulation
+        self.addresses = self.service.addresses
+
+    def fork(self, journal: Path) -> Forked:
+        """A world that begins as this one is now."""
+        return Forked(self._thread, self.run(self.worlds.fork(self.host, journal=journal)))
+
+    def stop(self) -> None:
+        """Stop serving this world; nothing to do when the first one has ended and all with it."""
+        try:
+            self.run(self.worlds.end(self.name))
+        except (NotFound, RuntimeError):
+            return
 
 
 def serve_in_thread(

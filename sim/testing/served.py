@@ -9,8 +9,8 @@ from functools import cached_property
 from http.client import HTTPConnection
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, BinaryIO
+from urllib.parse import quote, urlsplit
 
 from msgspec import json
 
@@ -20,7 +20,7 @@ from sim.testing.wall_clock import open_grpc_channels, warn_of_patched_time
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
-    from sim.shell.threaded import Running
+    from sim.shell.threaded import Forked, Running
 
 Moment = str | datetime
 Length = str | timedelta
@@ -169,10 +169,14 @@ class ServedExchange:
         from sim.shell.journal_file import open_journal
         from sim.shell.threaded import serve_in_thread
 
+        self._file: BinaryIO | None = open_journal(journal)
+        self._hold(serve_in_thread(scenario, seed=seed, journal=self._file), journal)
+
+    def _hold(self, running: Running | Forked, journal: Path) -> None:
+        self.running = running
         self.journal = journal
-        self._file = open_journal(journal)
-        self.running: Running = serve_in_thread(scenario, seed=seed, journal=self._file)
-        at = self.running.addresses
+        self._forks: list[ServedExchange] = []
+        at = running.addresses
         self.gateway, self.retail, self.exchange, self.auth, self.grpc, self.docs = at.gateway, at.retail, at.exchange, at.auth, at.grpc, at.docs
         self.control = Control(at.control)
         self.clock = Clock(self)
@@ -253,6 +257,33 @@ class ServedExchange:
         """Back to the scenario's start. Tokens issued before are refused, streams end."""
         self.running.run(self.running.host.reset(seed))
 
+    # ---- other times, other worlds
+
+    def snapshot(self, name: str) -> None:
+        """Remember this moment under a name."""
+        self.control("POST", f"/snapshots/{quote(name, safe='')}")
+
+    def restore(self, name: str) -> None:
+        """Go to a remembered moment, back or forward. Streams end."""
+        self.running.run(self.running.host.restore(name))
+
+    def rewind(self, *, to: Moment | None = None, seq: int | None = None) -> str:
+        """Go back to an instant, or to right after an input, on a new branch; its name. Streams end."""
+        running = self.running
+        return running.run(running.host.rewind(to=None if to is None else _instant_of(to), seq=seq))
+
+    def fork(self) -> ServedExchange:
+        """Another exchange that begins as this one is now, on ports of its own; what happens in one leaves the other alone.
+
+        Credentials and tokens hold in both. It begins without the streams that are open here. It ends with this one at the latest.
+        """
+        journal = self.journal.with_name(f"{self.journal.stem}-fork-{len(self._forks) + 1}{self.journal.suffix}")
+        made = object.__new__(ServedExchange)
+        made._file = None  # its world closes it
+        made._hold(self.running.fork(journal), journal)
+        self._forks.append(made)
+        return made
+
     @contextmanager
     def freeze(self) -> Iterator[None]:
         """While it lasts, this process's wall clock (by freezegun) shows virtual now and follows it.
@@ -279,10 +310,13 @@ class ServedExchange:
             freezer.stop()
 
     def close(self) -> None:
-        """Stop serving. The journal stays."""
+        """Stop serving, forks too. The journals stay."""
+        for fork in self._forks:
+            fork.close()
         self.running.stop()
         self.webhooks.close()
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     def _instant(self) -> Instant:
         return self.running.call(lambda: self.running.simulation.now)

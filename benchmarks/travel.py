@@ -1,0 +1,55 @@
+"""What time travel costs: fork, reset, snapshot and rewind of the quickstart, and a rewind into a journal of 100,000 inputs. Less is better."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.figures import Figure
+from sim import Simulation, load_scenario
+from sim.shell.journal_file import spooled_journal
+from sim.testing.client import connect
+
+MS, S = 1e3, 1.0
+LONG = 100_000
+
+
+def figures(rounds: int) -> list[Figure]:
+    """Milliseconds and seconds of each journey, beside what making the same world afresh takes."""
+    scenario = load_scenario("quickstart")
+    sim = Simulation(scenario)
+    connect(sim).advance("5m")
+
+    def took(do: Callable[[], object], unit: float = MS) -> float:
+        start = time.perf_counter()
+        do()
+        return (time.perf_counter() - start) * unit
+
+    fresh = [took(lambda: Simulation(scenario)) for _ in range(rounds)]
+    found = [
+        Figure("fork of the quickstart", "ms", [took(sim.fork) for _ in range(rounds)], fresh, "ms made afresh", "5 ms"),
+        Figure("snapshot of the quickstart", "ms", [took(lambda: sim.snapshot("here")) for _ in range(rounds)], fresh, "ms made afresh"),
+        Figure("reset of the quickstart", "ms", [took(sim.reset) for _ in range(rounds)], fresh, "ms made afresh"),
+    ]
+    long, live = _long_run()
+    targets = [LONG - 1 - number * LONG // (rounds + 1) for number in range(rounds)]
+    rewinds = [took(lambda target=target: long.rewind(seq=target), S) for target in targets]
+    note = f"{LONG} orders by REST, rewound to {rounds} places"
+    return [*found, Figure("rewind in a long journal", "s", rewinds, [live] * rounds, "s to replay it all", "2 s", note)]
+
+
+def _long_run() -> tuple[Simulation, float]:
+    """A simulation after many inputs, and the seconds they took."""
+    sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal())
+    world = connect(sim)
+    firm = next(found for found in sim.exchange.firms.all() if found.client_id)
+    headers = world.bearer(firm, firm.users[0].name)
+    start = time.perf_counter()
+    for number in range(LONG):
+        body = (
+            b'{"type":"ORDER_TYPE_LIMIT","side":"SIDE_%b","symbol":"bench-orders","orderQty":"1","price":"%d","timeInForce":"TIME_IN_FORCE_GOOD_TILL_CANCEL"}'
+            % (b"BUY" if number % 2 else b"SELL", 30 + number * 7 % 40)
+        )
+        sim.rest("exchange", "POST", "/v1/trading/orders", "", headers, body)
+    return sim, time.perf_counter() - start

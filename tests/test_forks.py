@@ -1,0 +1,222 @@
+"""Forks: the same inputs lead a fork and its origin to the same digest, and what happens in one leaves the other alone."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.api.traffic import Input, recorded_input
+from sim.core.refusals import Refusal
+from sim.kernel.journal import read_line
+from sim.replay import replay
+from sim.settings import Settings
+from sim.testing.client import Connection, RpcError, connect
+from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+
+FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
+
+
+def _control(world: Connection, action: str, subject: str, body: dict[str, object]) -> None:
+    with suppress(Refusal):  # journalled like any other input
+        world.absorb(world.simulation.control(action, subject, body))
+
+
+def _kyc(world: Connection, number: int) -> None:
+    person = {"external_id": f"p{number}", "ssn": f"90011{number:04d}", "first_name": "A", "last_name": "B", "date_of_birth": "1990-01-01"}
+    world.exchange(firm(world.simulation)).post("/v1/kyc/start", json=person)
+
+
+def _listed(number: int) -> dict[str, object]:
+    return {"symbol": f"by-hand-{number % 3}", "tick_size": "0.01", "state": "OPEN"}
+
+
+# What partners, other people and testers do; each takes a connection and a number that varies it.
+DEEDS: tuple[Callable[[Connection, int], object], ...] = (
+    lambda w, n: trader(w, n % 2).post("/v1/trading/orders", json=order(quiet(w.simulation), "buy" if n % 2 else "sell", 40 + n % 20, 1 + n % 5)),
+    lambda w, n: trader(w, n % 2).post("/v1/trading/orders", json=order(quiet(w.simulation), "sell", 30, 2, timeInForce="TIME_IN_FORCE_DAY", clordId=f"c{n}")),
+    lambda w, n: w.retail(key(w.simulation, n % 2)).post("/v1/orders", json=retail_order(quiet(w.simulation), "BUY_LONG", 35 + n % 30, 1 + n % 4)),
+    lambda w, n: w.retail(key(w.simulation)).post("/v1/orders/open/cancel", json={}),
+    lambda w, n: w.gateway.get(("/v2/leagues", "/v1/markets", "/v9/nothing")[n % 3]),
+    lambda w, n: rpc_trader(w).stream("DropCopyAPI.CreateDropCopySubscription").close() if n % 7 == 0 else None,
+    lambda w, n: w.advance(("1s", "90s", "1h", "1d")[n % 4]),
+    lambda w, n: _control(w, "instrument.state", quiet(w.simulation).symbol, {"state": ("HALTED", "SUSPENDED", "SCHEDULE")[n % 3]}),
+    lambda w, n: _control(w, "instrument.create", "", _listed(n)),
+    lambda w, n: _control(w, "instrument.settle", f"by-hand-{n % 3}", {"price": "1"}),
+    lambda w, n: _control(w, "fault.add", "", {"match": {"plane": "gateway", "probability": "1/3"}, "act": {"status": 503}, "times": 2}),
+    lambda w, n: _control(w, "quirk.set", "camel_case_query_ignored", {"value": "1/2"}),
+    lambda w, n: _control(w, "price.tick", "crypto:btc", {"price": f"{60_000 + n}.5"}),
+    lambda w, n: _control(w, "preset.set", "", {"name": ("hostile", "ideal")[n % 2]}),
+    _kyc,
+)
+
+
+def _do(world: Connection, number: int) -> None:
+    try:
+        DEEDS[number % len(DEEDS)](world, number // len(DEEDS))
+    except (LookupError, RpcError):
+        world.forget_tokens()  # nothing open is quiet any more, or a fault kept the token from us
+
+
+def _since(sim: Simulation, seq: int) -> list[Input]:
+    return [recorded_input(read_line(line)) for line in sim.journal.lines(seq)]
+
+
+@settings(max_examples=20)
+@given(before=st.lists(st.integers(0, 300), max_size=8), after=st.lists(st.integers(0, 300), min_size=1, max_size=8))
+def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(before: list[int], after: list[int]) -> None:
+    origin = Simulation(load_scenario("quickstart"))
+    world = connect(origin)
+    for number in before:
+        _do(world, number)
+    fork = origin.fork()
+    at, digest = origin.seq, origin.digest
+    assert (fork.seq, fork.digest, fork.now) == (at, digest, origin.now)
+    for number in after:
+        _do(world, number)
+    for given_again in _since(origin, at):
+        fork.handle(given_again)
+    assert list(fork.journal.lines(0)) == list(origin.journal.lines(0))
+    assert fork.digest == origin.digest
+    for view in ("accounts", "orders", "books", "instruments", "limits", "timers", "faults", "verifications"):
+        assert fork.state(view) == origin.state(view)
+    assert fork.requests() == origin.requests()
+    fork.rewind(seq=at)  # to before it was a fork
+    assert fork.digest == digest
+
+
+@settings(max_examples=8)
+@given(numbers=st.lists(st.integers(0, 300), min_size=1, max_size=8))
+def test_what_happens_in_a_fork_leaves_its_origin_alone(numbers: list[int]) -> None:
+    origin = Simulation(load_scenario("quickstart"))
+    _do(connect(origin), 0)
+    untouched = Simulation(load_scenario("quickstart"))
+    _do(connect(untouched), 0)
+    fork = connect(origin.fork())
+    for number in numbers:
+        _do(fork, number)
+    fork.simulation.reset()
+    world, other = connect(origin), connect(untouched)
+    for number in (8, 8 + 15, 4, 0, 2 * 15 + 6):
+        _do(world, number)
+        _do(other, number)
+    assert origin.digest == untouched.digest
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_bundled_scenario_goes_on_in_a_fork_as_it_would_have(name: str) -> None:
+    origin = Simulation(load_scenario(name))
+    world = connect(origin)
+    forks: list[tuple[int, Simulation]] = []
+    while (not origin.script.done or len(forks) < 3) and (due := origin.next_due()) is not None:
+        if not origin.streams():
+            forks.append((origin.seq, origin.fork()))
+        world.absorb(origin.advance_to(due))
+    assert forks
+    for at, fork in forks[:: max(1, len(forks) // 4)]:
+        for given_again in _since(origin, at):
+            fork.handle(given_again)
+        assert fork.digest == origin.digest
+        assert fork.script.results == origin.script.results
+
+
+def test_a_fork_begins_without_the_streams_of_its_origin_and_agrees_again_once_they_are_gone() -> None:
+    origin = Simulation(load_scenario("quickstart"))
+    world = connect(origin)
+    stream = rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
+    fork = origin.fork()
+    assert len(origin.streams()) == 1
+    assert fork.streams() == []
+    at = origin.seq
+    stream.close()
+    world.advance("5m")
+    for given_again in _since(origin, at):
+        fork.handle(given_again)
+    assert fork.digest == origin.digest
+
+
+def test_the_journal_of_a_fork_replays_although_streams_of_its_origin_were_open(tmp_path: Path) -> None:
+    origin = Simulation(load_scenario("quickstart"))
+    world = connect(origin)
+    rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
+    world.advance("70s")
+    with (tmp_path / "fork").open("w+b", buffering=0) as file:
+        fork = origin.fork(journal=file)
+        connect(fork).advance("1h")
+        out = io.StringIO()
+        assert replay(str(tmp_path / "fork"), None, out) == 0, out.getvalue()
+        assert fork.digest in out.getvalue()
+
+
+def test_a_fork_with_a_file_replays_alone_and_one_without_reads_its_origins(tmp_path: Path) -> None:
+    origin = Simulation(load_scenario("quickstart"), journal=(tmp_path / "origin").open("w+b", buffering=0))
+    world = connect(origin)
+    for number in (0, 1, 6, 4):
+        _do(world, number)
+    origin.rewind(seq=3)
+    world.forget_tokens()
+    _do(world, 2)
+    with (tmp_path / "fork").open("w+b", buffering=0) as file:
+        fork = origin.fork(journal=file)
+        grandchild = fork.fork()
+        for sim in (fork, grandchild, origin):
+            _do(connect(sim), 8)
+            _do(connect(sim), 21)
+        assert fork.digest == grandchild.digest == origin.digest
+        assert list(fork.journal.lines(0)) == list(grandchild.journal.lines(0)) == list(origin.journal.lines(0))
+        grandchild.rewind(seq=1)
+        fork.rewind(seq=fork.seq)
+    for name in ("origin", "fork"):
+        out = io.StringIO()
+        assert replay(str(tmp_path / name), None, out) == 0, out.getvalue()
+        assert origin.digest in out.getvalue()
+
+
+def test_snapshots_taken_before_a_fork_can_be_restored_in_it() -> None:
+    origin = Simulation(load_scenario("quickstart"))
+    world = connect(origin)
+    origin.snapshot("empty")
+    digest = origin.digest
+    _do(world, 0)
+    origin.rewind(seq=0)
+    _do(world, 4)
+    fork = origin.fork()
+    fork.snapshot("later")
+    origin.restore("empty")
+    fork.restore("empty")
+    assert fork.digest == origin.digest == digest
+    fork.restore("later")
+    with pytest.raises(Refusal, match="no snapshot is called 'later'"):
+        origin.restore("later")
+
+
+def test_an_instrument_made_by_hand_is_gone_after_a_rewind_and_the_next_one_is_numbered_as_if_it_had_never_been() -> None:
+    def market(sim: Simulation, name: str) -> object:
+        sim.control("instrument.create", "", {"symbol": name, "tick_size": "0.01", "state": "OPEN"})
+        return connect(sim).gateway.get(f"/v1/market/slug/{name}").json["market"]
+
+    sim = Simulation(load_scenario("quickstart"))
+    market(sim, "first")
+    sim.rewind(seq=0)
+    assert connect(sim).gateway.get("/v1/market/slug/first").status == 404
+    again = Simulation(load_scenario("quickstart"))
+    connect(again).gateway.get("/v1/market/slug/first")
+    assert market(sim, "second") == market(again, "second")
+    assert sim.digest == again.digest
+
+
+def test_tokens_hold_in_a_fork_and_a_fork_keeps_what_its_journal_says_of_settings() -> None:
+    origin = Simulation(load_scenario("quickstart"))
+    headers = connect(origin).bearer(firm(origin))
+    fork = origin.fork(settings=Settings(token_url="http://127.0.0.1:1/oauth/token"))
+    for sim in (origin, fork):
+        reply = sim.rest("exchange", "GET", "/v1/whoami", "", headers, b"").reply
+        assert reply is not None and reply.status == 200
+    with pytest.raises(ValueError, match="journal's header"):
+        origin.fork(settings=Settings(max_body=10))
