@@ -31,6 +31,10 @@ def steps(exchange):
             "POST /rewind": [("/rewind", {"seq": 1})],
             "POST /snapshots/{name}": [("/snapshots/here", {})],
             "POST /snapshots/{name}/restore": [("/snapshots/here/restore", {})],
+            "POST /fork": [("/fork", {"name": "other"})],
+            "GET /worlds": [("/worlds", None)],
+            "POST /worlds": [("/worlds", {"scenario": "quickstart", "seed": 3})],
+            "DELETE /worlds/{name}": [("/worlds/other", None)],
             "GET /journal": [("/journal?since=0", None)],
             "GET /digest": [("/digest", None)],
             "GET /requests": [("/requests?operation=StartKYCVerification&status=200&since=0", None)],
@@ -88,6 +92,8 @@ def test_every_call_does_what_it_says(exchange, steps):
     assert answers["POST /kyc/c-2/document"]["sub_status"] == "pending"
     assert answers["POST /instruments/made/settle"] == {"symbol": "made", "price": "1", "paid": 0}
     assert answers["POST /orders"]["state"] == "ORDER_STATE_NEW"
+    assert [world["world"] for world in answers["GET /worlds"]["worlds"]] == ["main", "other"]
+    assert answers["POST /worlds"]["seed"] == 3
     assert answers["POST /rewind"]["branch"] == "branch-1"
     assert [row["external_id"] for row in answers["GET /state/verifications"]["verifications"]] == ["c-1", "c-2"]
     assert all(answers[f"GET /state/{what}"][what] is not None for what in VIEWS)
