@@ -91,6 +91,14 @@ def _accounts(sim: Simulation) -> Rows:
     return found
 
 
+def _funding(sim: Simulation) -> Rows:
+    """Transactions through funding sources; what moved at once is in nobody's way."""
+    from sim.scenario.actions import shown_funding
+
+    exchange = sim.exchange
+    return [shown_funding(found) for found in exchange.funding.of([account.name for account in exchange.trading.ledger]) if found.source]
+
+
 def _sessions(sim: Simulation) -> Rows:
     return sim.streams()
 
@@ -134,6 +142,7 @@ VIEWS: dict[str, Callable[[Simulation], Rows]] = {
     "books": _books,
     "breakers": _breakers,
     "faults": _faults,
+    "funding": _funding,
     "instruments": _instruments,
     "limits": _limits,
     "maintenance": _maintenance,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sim.api.handlers import handlers
 from sim.testing.client import Connection, Response
 from tests.journeys import firm, key, order, poor_firm, quiet, trader
 
@@ -105,10 +106,11 @@ def test_unknown_fields_are_ignored_and_reported(world: Connection) -> None:
     assert world.simulation.requests(operation="InsertOrder")[-1]["ignored"] == ["favouriteColour"]
 
 
-def test_what_is_in_the_contract_and_not_built_says_so(world: Connection) -> None:
-    answer = world.exchange(firm(world.simulation)).get("/v1/funding/sources")
+def test_what_is_in_the_contract_and_not_built_says_so(world: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(handlers(), "HealthAPI.HealthCheck")
+    answer = world.exchange(firm(world.simulation)).get("/v1/health")
     assert answer.status == 501
-    assert "FundingAPI.ListFundingSources" in answer.json["message"]
+    assert "HealthAPI.HealthCheck" in answer.json["message"]
 
 
 @pytest.mark.parametrize("path", ["/v1/ws/markets", "/v1/ws/private"])

@@ -9,6 +9,8 @@ from sim.api.handles import AnyHandler, collect
 
 MODULES = (
     "exchange_accounts",
+    "exchange_funding",
+    "exchange_funding_transactions",
     "exchange_incentives",
     "exchange_kyc",
     "exchange_ledgers",

@@ -88,11 +88,14 @@ def openapi_document(contract: Contract, plane: Plane, now: Instant, *, vendor_p
 
 
 def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Route]]:
-    """(path, variable's name in it → field path, route). Paths that differ only in their variables' names are one path to OpenAPI."""
+    """(path, variable's name in it → field path, route). Paths that differ only in their variables' names are one path to OpenAPI.
+
+    A field path is written without its dot ("account.id" as account_id): tools read a dot as an attribute, or make a name of it that no language has.
+    """
     first: dict[str, str] = {}
     for route in routes:
         template = _VARIABLE.sub(r"{\1}", route.template)
-        shown = first.setdefault(_VARIABLE.sub("{}", template), template)
+        shown = first.setdefault(_VARIABLE.sub("{}", template), _VARIABLE.sub(lambda found: f"{{{found[1].replace('.', '_')}}}", template))
         yield shown, dict(zip(_VARIABLE.findall(shown), _VARIABLE.findall(template), strict=True)), route
 
 

@@ -13,6 +13,7 @@ from sim.api.contract import Contract
 from sim.api.stream_disturbance import LATE_TIMER, REVOKED, Disturbance
 from sim.api.stream_drop_copy import DropCopyFeed, TradeCaptureFeed
 from sim.api.stream_feed import Desk, Feed, Outbox, Stream
+from sim.api.stream_funding import FundingFeed
 from sim.api.stream_heartbeats import HEARTBEAT_TIMER, Heartbeats
 from sim.api.stream_instruments import InstrumentFeed
 from sim.api.stream_ledger import LedgerFeed
@@ -45,6 +46,7 @@ FEEDS: dict[str, type[Feed]] = {
     "DropCopyAPI.CreateInstrumentStateChangeSubscription": InstrumentFeed,
     "PositionAPI.CreatePositionSubscription": PositionFeed,
     "FundingAPI.CreateBalanceLedgerSubscription": LedgerFeed,
+    "FundingAPI.CreateFundingTransactionSubscription": FundingFeed,
     "RetailStreamsAPI.PrivateStream": PrivateSocketFeed,
     "RetailStreamsAPI.MarketsStream": MarketsSocketFeed,
 }

@@ -127,6 +127,50 @@ BUYING_POWER_NET = Assumption(
     source="U10",
 )
 
+# ---- funding
+FUNDING_STEP = Assumption(
+    name="funding.step",
+    default=seconds(30),
+    span=True,
+    reason="How long a transaction through a funding source stays in each state on its way to COMPLETED or CANCELLED",
+    source="wire 1.10 (not shown)",
+)
+FUNDING_POLL = Assumption(
+    name="funding.stream_poll",
+    default=seconds(15),
+    span=True,
+    least=seconds(1),
+    reason="The transaction stream looks for changes this often, as documented, and sends nothing when there are none",
+    source="wire 1.10",
+)
+FUNDING_TRANSFERS = Assumption(
+    name="funding.transfers_shown_as",
+    default="transfer",
+    options=("transfer", "direction"),
+    reason="Each leg of a partner's transfer is a TRANSFER; `direction` shows DEPOSIT and WITHDRAWAL, as the balance ledger does",
+    source="wire 1.10 (not shown)",
+)
+FUNDING_UPDATE = Assumption(
+    name="funding.update",
+    default="merge",
+    options=("merge", "replace"),
+    reason="UpdateFundingAccount has no field mask: fields that are empty stay as they were; `replace` clears name, sources, destination and aliases",
+    source="wire 1.10 (not shown)",
+)
+FUNDING_PARTICIPANT_TYPE = Assumption(
+    name="funding.participant_account_type",
+    default="HOLDING",
+    options=("HOLDING", "CLEARING"),
+    reason="A firm's pool is a CLEARING funding account; what a participant's account is called is not shown",
+    source="wire 1.10 (not shown)",
+)
+FUNDING_REQUIREMENTS = Assumption(
+    name="funding.requirements",
+    default=True,
+    reason="An account whose buying power is below zero requires a deposit of what is missing; false requires nothing ever",
+    source="wire 1.10 (not shown)",
+)
+
 # ---- surfaces
 DEPTH_ABOVE_MAXIMUM = Assumption(
     name="book.depth_above_maximum",

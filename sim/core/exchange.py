@@ -18,6 +18,8 @@ from sim.core.events import Event, KycDecided
 from sim.core.fault_spec import FaultAction
 from sim.core.faults import Faults, FaultsState
 from sim.core.firms import Firms, FirmsState
+from sim.core.funding import Funding, FundingLog
+from sim.core.funding_records import FundingType
 from sim.core.games import Game, Games
 from sim.core.incentives import Incentives, IncentivesState
 from sim.core.instruments import Instrument, Instruments
@@ -74,6 +76,7 @@ class State(Struct):
     games: dict[str, Game]
     incentives: IncentivesState
     rebates: RebatesState
+    funding: FundingLog
     partners: PartnersState
     suspended: list[str]
 
@@ -101,7 +104,8 @@ class Exchange:
         self.games = Games(ctx)
         self.incentives = Incentives(ctx, self._reward)
         self.rebates = Rebates(ctx, self.instruments, self.trading.tape, self.incentives.grant)
-        self.partners = Partners(ctx, self.firms, self.trading)
+        self.funding = Funding(ctx, self.trading)
+        self.partners = Partners(ctx, self.firms, self.trading, self.funding)
         self.reference: Reference
         self.published = 0
         self._told = 0
@@ -167,7 +171,7 @@ class Exchange:
 
     def _reward(self, account: str, amount: Cash, description: str, symbol: str, reference: str) -> None:
         """A program pays an account (rule P16)."""
-        self.trading.move_cash(account, amount, LedgerEntryType.MANUAL_ADJUSTMENT, description, symbol=symbol, reference=reference)
+        self.funding.move(account, amount, FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT, description, symbol=symbol, reference=reference)
 
     def _engine_delay(self, kind: str, names: tuple[str, ...], symbol: str) -> Span:
         if not self.faults.armed:
@@ -196,6 +200,7 @@ class Exchange:
             or self.webhooks.fire(timer)
             or self.maintenance.fire(timer)
             or self.incentives.fire(timer)
+            or self.funding.fire(timer)
         )
 
     def flush(self) -> None:
@@ -241,6 +246,7 @@ class Exchange:
             games=self.games.save(),
             incentives=self.incentives.save(),
             rebates=self.rebates.save(),
+            funding=self.funding.save(),
             partners=self.partners.save(),
             suspended=self._suspended,
         )
@@ -268,6 +274,7 @@ class Exchange:
         self.games.load(state.games)
         self.incentives.load(state.incentives)
         self.rebates.load(state.rebates)
+        self.funding.load(state.funding)
         self.partners.load(state.partners)
         self._suspended = list(state.suspended)
         self.take_events()

@@ -13,6 +13,7 @@ from enum import IntEnum
 from msgspec import Struct, convert, field
 
 from sim.core.context import Context
+from sim.core.funding_records import FundingSource
 from sim.core.refusals import PermissionDenied
 
 SANDBOX = "sandbox"
@@ -54,6 +55,7 @@ class Firm(Struct, kw_only=True):
     clearing_account: str = ""
     environment: str = SANDBOX
     limits: dict[str, int] = field(default_factory=dict)
+    funding_sources: tuple[FundingSource, ...] = ()
 
     @property
     def id(self) -> str:
@@ -110,6 +112,10 @@ class Firms:
         """The firm that acts for an account's holder."""
         found = self._holders.get(account)
         return found[0] if found else None
+
+    def owner_of(self, account: str) -> Firm | None:
+        """The firm whose participant's account, or whose own, this is."""
+        return self.firm_of(account) or next((firm for firm in self._state.firms if account and firm.clearing_account == account), None)
 
     def api_key(self, key_id: str) -> ApiKey | None:
         """The retail key of an id."""

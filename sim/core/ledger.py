@@ -16,6 +16,7 @@ from sim.core.events import CashMoved
 from sim.core.quantities import Cash
 from sim.core.refusals import AlreadyExists, NotFound
 from sim.core.vocabulary import LedgerEntryType
+from sim.kernel.instants import Instant
 
 HOUSE_FUNDING = "house/funding"
 HOUSE_CLEARING = "house/clearing"
@@ -34,6 +35,7 @@ class Account(Struct):
     kind: str = TRADING
     balance: Cash = 0
     collateral_return: bool = False
+    opened: Instant = 0
 
 
 class LedgerState(Struct):
@@ -69,7 +71,7 @@ class Ledger:
         """Open an account with nothing in it."""
         if name in self._accounts:
             raise AlreadyExists(f"account {name[:80]} exists")
-        account = self._accounts[name] = Account(name, kind, collateral_return=collateral_return)
+        account = self._accounts[name] = Account(name, kind, collateral_return=collateral_return, opened=self._ctx.now)
         return account
 
     def get(self, account: str) -> Account | None:

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.context import Context
 from sim.core.firms import Firm, Firms
+from sim.core.funding import Funding
+from sim.core.funding_records import FundingType
 from sim.core.ledger import CLEARING
 from sim.core.orders import Order
 from sim.core.quantities import Cash, Price, Qty
@@ -79,10 +81,11 @@ class PartnersState(Struct):
 class Partners:
     """Transfers and partner orders of all firms."""
 
-    def __init__(self, ctx: Context, firms: Firms, trading: Trading) -> None:
+    def __init__(self, ctx: Context, firms: Firms, trading: Trading, funding: Funding) -> None:
         self._ctx = ctx
         self._firms = firms
         self._trading = trading
+        self._funding = funding
         self._state = PartnersState()
 
     # ---- transfers
@@ -135,10 +138,7 @@ class Partners:
 
     def _post(self, movement: Movement) -> None:
         """Both legs, as a withdrawal here and a deposit there; over the house account they cancel out."""
-        move = self._trading.move_cash
-        described = f"Transfer {movement.reason.name}"
-        move(movement.source, -movement.amount, LedgerEntryType.WITHDRAWAL, described, reference=movement.transfer_id)
-        move(movement.destination, movement.amount, LedgerEntryType.DEPOSIT, described, reference=movement.transfer_id)
+        self._transfer(movement.source, movement.destination, movement.amount, f"Transfer {movement.reason.name}", movement.transfer_id)
         if movement.reason is TransferReason.VENDOR_FEES:
             self._state.fee_dates[movement.source] = self._today()
 
@@ -219,9 +219,12 @@ class Partners:
     def _pay(self, source: str, destination: str, amount: Cash) -> None:
         """A withdrawal here and a deposit there; nothing is written for nothing."""
         if amount > 0:
-            reference = self._ctx.ids.uuid("transfer")
-            self._trading.move_cash(source, -amount, LedgerEntryType.WITHDRAWAL, "Order funding", reference=reference)
-            self._trading.move_cash(destination, amount, LedgerEntryType.DEPOSIT, "Order funding", reference=reference)
+            self._transfer(source, destination, amount, "Order funding", self._ctx.ids.uuid("transfer"))
+
+    def _transfer(self, source: str, destination: str, amount: Cash, description: str, reference: str) -> None:
+        move = self._funding.move
+        move(source, -amount, FundingType.TRANSFER, LedgerEntryType.WITHDRAWAL, description, reference=reference)
+        move(destination, amount, FundingType.TRANSFER, LedgerEntryType.DEPOSIT, description, reference=reference)
 
     def _check_account(self, firm: Firm, account: str) -> None:
         """NotFound without a relationship to the account's holder; Conflict while it is not active."""

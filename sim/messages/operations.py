@@ -351,7 +351,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "read:funding",
         "participant": "optional",
         "beyond": True,
-        "summary": "List funding sources.",
+        "summary": "List funding sources. A firm has one bank account unless the scenario says otherwise. Account numbers are masked, and the banks are made up.",
     },
     {
         "service": "FundingAPI",
@@ -366,7 +366,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "read:funding",
         "participant": "optional",
         "beyond": True,
-        "summary": "List funding accounts.",
+        "summary": "List funding accounts. Ids are account names: the firm's pool first, then its participants' accounts. With x-participant-id, that participant's alone.",
     },
     {
         "service": "FundingAPI",
@@ -381,7 +381,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "write:funding",
         "participant": "optional",
         "beyond": True,
-        "summary": "Change a funding account.",
+        "summary": "Change a funding account. Name, associated sources, destination and aliases can be changed; fields left empty stay as they are. The id in the path is percent-encoded, because account names hold slashes.",
     },
     {
         "service": "FundingAPI",
@@ -396,7 +396,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "read:funding",
         "participant": "optional",
         "beyond": True,
-        "summary": "List funding transactions.",
+        "summary": "List funding transactions. Deposits, withdrawals, transfers of partners and rewards, by the time of their last change.",
     },
     {
         "service": "FundingAPI",
@@ -426,7 +426,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "read:funding",
         "participant": "optional",
         "beyond": True,
-        "summary": "List what funding transactions still need.",
+        "summary": "List transactions that have to be made. A deposit for every account whose buying power is below zero.",
     },
     {
         "service": "FundingAPI",

@@ -14,12 +14,14 @@ from msgspec import Struct, json, to_builtins
 from sim.api.traffic import Outcome
 from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.exchange import Exchange
+from sim.core.funding import sources_of
+from sim.core.funding_records import FundingSource, FundingState, FundingTransaction, FundingType
 from sim.core.games import Goal
 from sim.core.instruments import Instrument
 from sim.core.kyc import KycCase
 from sim.core.presets import PRESETS
 from sim.core.presets import apply as apply_preset
-from sim.core.quantities import CASH_SCALE, CENT, NotADecimal, cash_text, decimal_text, scaled
+from sim.core.quantities import CASH_SCALE, CENT, Cash, NotADecimal, cash_text, decimal_text, scaled
 from sim.core.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound
 from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, OrderType, Side
 from sim.kernel.instants import format_instant, parse_span
@@ -28,7 +30,7 @@ from sim.scenario.entries import InstrumentEntry, MaintenanceEntry, OrderEntry
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.shapes import record
-from sim.scenario.steps import CancelStep, EventStep, FaultEntry, FundStep, KycStep, PriceStep, SettleStep, StateStep
+from sim.scenario.steps import CancelStep, EventStep, FaultEntry, FundingStep, FundStep, KycStep, PriceStep, SettleStep, StateStep
 
 if TYPE_CHECKING:
     from sim.scenario.parties import Parties
@@ -157,17 +159,59 @@ def cancel_orders(sim: Simulation, step: CancelStep) -> Answer:
 
 
 def fund(sim: Simulation, step: FundStep) -> Answer:
-    """Pay dollars into an account, or out of it with a minus sign; at most two decimals (§8)."""
+    """Pay dollars into an account, or out of it with a minus sign; at most two decimals (§8). Through a funding source it takes its course."""
     account = sim.account_named(step.account)
-    amount = _scaled(step.amount, CASH_SCALE, "amount")
+    amount = _cents(step.amount)
+    funding, trading = sim.exchange.funding, sim.exchange.trading
+    if step.source:
+        made = funding.begin(account, amount, _source(sim.exchange, account, step.source), step.course)
+    elif amount < 0 and trading.buying_power(account) < -amount:
+        raise Conflict(f"{account} has only {cash_text(trading.buying_power(account))} to pay out", rule="P6")
+    elif amount >= 0:
+        made = funding.move(account, amount, FundingType.DEPOSIT, LedgerEntryType.DEPOSIT, "by hand")
+    else:
+        made = funding.move(account, amount, FundingType.WITHDRAWAL, LedgerEntryType.WITHDRAWAL, "by hand")
+    return {**shown_funding(made), "balance": cash_text(trading.ledger.balance(account))}
+
+
+def shown_funding(found: FundingTransaction) -> Answer:
+    """A funding transaction as the control plane shows it; a withdrawal has a minus sign."""
+    return {
+        "transaction": found.id,
+        "account": found.account,
+        "amount": cash_text(found.amount if found.credit else -found.amount),
+        "state": found.state.name,
+        "review": found.review.name,
+        "source": found.source,
+    }
+
+
+def decide_funding(sim: Simulation, step: FundingStep) -> Answer:
+    """Complete, cancel or refund a transaction through a source."""
+    funding = sim.exchange.funding
+    if step.state is FundingState.REFUNDED:
+        found = funding.refund(step.transaction, None if step.amount is None else _cents(step.amount))
+    elif step.amount is not None:
+        raise InvalidRequest("amount belongs to a refund", rule="control")
+    else:
+        found = funding.decide(step.transaction, step.state)
+    return {**shown_funding(found), "balance": cash_text(sim.exchange.trading.ledger.balance(found.account))}
+
+
+def _source(exchange: Exchange, account: str, name: str) -> FundingSource:
+    firm = exchange.firms.owner_of(account)
+    sources = {source.id: source for source in sources_of(firm)} if firm else {}
+    if name not in sources:
+        known = ", ".join(sources) or "none: it belongs to no firm"
+        raise NotFound(f"{account} has no funding source {name!r}", rule="control", remedy=f"its sources: {known}")
+    return sources[name]
+
+
+def _cents(text: str) -> Cash:
+    amount = _scaled(text, CASH_SCALE, "amount")
     if amount % CENT:
         raise InvalidRequest("transfers have at most 2 decimal places", rule="S8-6")
-    trading = sim.exchange.trading
-    if amount < 0 and trading.buying_power(account) < -amount:
-        raise Conflict(f"{account} has only {cash_text(trading.buying_power(account))} to pay out", rule="P6")
-    kind = LedgerEntryType.DEPOSIT if amount >= 0 else LedgerEntryType.WITHDRAWAL
-    trading.move_cash(account, amount, kind, "by hand")
-    return {"account": account, "balance": cash_text(trading.ledger.balance(account))}
+    return amount
 
 
 def tick(sim: Simulation, step: PriceStep) -> Answer:
@@ -316,6 +360,7 @@ ACTIONS: dict[str, Action] = {
     "price.tick": lambda sim, subject, body, outcome: tick(sim, entry_of(PriceStep, body, asset=subject)),
     "event.update": lambda sim, subject, body, outcome: update_event(sim, entry_of(EventStep, body, slug=subject)),
     "account.fund": lambda sim, subject, body, outcome: fund(sim, entry_of(FundStep, body, account=subject)),
+    "funding.decide": lambda sim, subject, body, outcome: decide_funding(sim, entry_of(FundingStep, body, transaction=subject)),
     "kyc.decide": lambda sim, subject, body, outcome: decide_verification(sim, entry_of(KycStep, body, external_id=subject)),
     "kyc.document": lambda sim, subject, body, outcome: decide_verification(
         sim, entry_of(KycStep, {"document" if key == "result" else key: value for key, value in body.items()}, external_id=subject)

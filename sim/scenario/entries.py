@@ -13,10 +13,19 @@ from msgspec import Struct, field
 
 from sim.core.collateral import EventOutcome
 from sim.core.firms import SANDBOX
+from sim.core.funding_records import SourceType
 from sim.core.vocabulary import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import Instant, Span
 from sim.scenario.shapes import BOOLEAN, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, Text, Words, members
 
+SOURCE_TYPES = Words(
+    {
+        "bank": SourceType.BANK_ACCOUNT,
+        "aeropay": SourceType.AEROPAY_BANK_ACCOUNT,
+        "card": SourceType.CHECKOUT_CARD,
+        "apple_pay": SourceType.APPLE_PAY,
+    }
+)
 STATES = members(InstrumentState, "INSTRUMENT_STATE_")
 ENVIRONMENT = Words({name: name for name in (SANDBOX, "development", "pre-production", "production")})
 OUTCOMES = Words({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")
@@ -134,6 +143,15 @@ class UserEntry(Struct, frozen=True, kw_only=True):
     balance: Annotated[str, DECIMAL, "opening dollars of that account, when it is new"] = "10000"
 
 
+class FundingSourceEntry(Struct, frozen=True, kw_only=True):
+    """Where a firm's money comes from or goes to."""
+
+    id: str
+    type: Annotated[SourceType, SOURCE_TYPES] = SourceType.BANK_ACCOUNT
+    disabled: Annotated[bool, BOOLEAN] = False
+    max_deposit: Annotated[str | None, POSITIVE, "most dollars of one deposit; unbounded when left out"] = None
+
+
 class FirmEntry(Struct, frozen=True, kw_only=True):
     """A partner firm with its credentials and participants."""
 
@@ -147,6 +165,7 @@ class FirmEntry(Struct, frozen=True, kw_only=True):
     users: Annotated[tuple[UserEntry, ...], "participants, by name"] = ()
     limits: Annotated[dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"] = field(default_factory=dict)
     environment: Annotated[str, ENVIRONMENT, "environment its credentials are of; the scenario's when left out"] = ""
+    funding_sources: Annotated[tuple[FundingSourceEntry, ...], "one bank account when left out"] = ()
 
 
 class AccountEntry(Struct, frozen=True, kw_only=True):

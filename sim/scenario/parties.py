@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from sim import resources
 from sim.core.firms import SANDBOX, ApiKey, Firm, User
+from sim.core.funding_records import FundingSource
 from sim.core.quantities import CASH_SCALE, Cash, scaled
 from sim.scenario.entries import AccountEntry, ApiKeyEntry, FirmEntry
 
@@ -169,6 +170,10 @@ def _firm(entry: FirmEntry, environment: str) -> Firm:
         clearing_account=f"{clearing_firm}/accounts/clearing",
         environment=entry.environment or environment,
         limits=dict(entry.limits),
+        funding_sources=tuple(
+            FundingSource(id=source.id, type=source.type, disabled=source.disabled, max_deposit=scaled(source.max_deposit or "0", CASH_SCALE))
+            for source in entry.funding_sources
+        ),
     )
 
 

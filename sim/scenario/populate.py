@@ -9,6 +9,7 @@ from msgspec import structs
 from sim.core import presets
 from sim.core.commands import PlaceOrder
 from sim.core.exchange import Exchange
+from sim.core.funding_records import FundingType
 from sim.core.quantities import scaled, scaled_down
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import Channel, LedgerEntryType, Side, TimeInForce
@@ -71,7 +72,7 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
         if account.prior_volume:
             exchange.rebates.note(account.name, account.prior_volume)
         if account.opening_balance:
-            exchange.trading.move_cash(account.name, account.opening_balance, LedgerEntryType.DEPOSIT, "opening balance")
+            exchange.funding.move(account.name, account.opening_balance, FundingType.DEPOSIT, LedgerEntryType.DEPOSIT, "opening balance")
 
 
 def quote(exchange: Exchange, world: World, book: BookEntry) -> None:

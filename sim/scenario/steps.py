@@ -8,6 +8,7 @@ from msgspec import UNSET, Struct, field
 from msgspec.structs import force_setattr
 
 from sim.core.fault_spec import FaultSpec
+from sim.core.funding_records import Course, FundingState
 from sim.core.kyc_outcomes import DECISIONS
 from sim.core.presets import PRESETS
 from sim.core.vocabulary import InstrumentState, OrderState
@@ -41,6 +42,8 @@ ORDER_STATES = members(OrderState, "ORDER_STATE_")
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 
 DECISION_WORDS = Words({word: word for word in DECISIONS})
+FUNDING_DECISIONS = Words({"completed": FundingState.COMPLETED, "cancelled": FundingState.CANCELLED, "refunded": FundingState.REFUNDED})
+COURSES = members(Course, "")
 SIDE_OF_GAME = Words({"home": "home", "away": "away"})
 PRESET = Words({name: name for name in PRESETS})
 PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
@@ -132,6 +135,16 @@ class FundStep(Struct, frozen=True, kw_only=True):
 
     account: Annotated[str, "account, or maker, taker, noise"]
     amount: Annotated[str, DECIMAL, "dollars, at most two decimals"]
+    source: Annotated[str, "funding source of the account's firm it goes through, state by state; at once when left out"] = ""
+    course: Annotated[Course, COURSES, "with a source: how it ends by itself; hold waits for a decision"] = Course.COMPLETE
+
+
+class FundingStep(Struct, frozen=True, kw_only=True):
+    """A decision on a funding transaction by hand, or its refund; all that is left of it without an amount."""
+
+    transaction: str
+    state: Annotated[FundingState, FUNDING_DECISIONS]
+    amount: Annotated[str | None, POSITIVE, "dollars to refund, at most two decimals"] = None
 
 
 class KycStep(Struct, frozen=True, kw_only=True):

@@ -21,6 +21,9 @@ def steps(exchange):
     partner.start(external_id="c-2", ssn="223456789", date_of_birth="1985-09-02", docv_eligible=True)
     partner.call("GET", "/v1/nothing")
     refused = exchange.requests(status=404)[-1]["explain"]
+    firm = exchange.firms[0]
+    source = {"source": f"{firm['firm'].removeprefix('firms/')}-bank", "course": "hold"}
+    held = exchange.control("POST", f"/accounts/{firm['accounts'][0]}/fund", {"amount": "7", **source})["transaction"]
 
     def make(verb: str, template: str) -> list[tuple[str, Any]]:
         return {
@@ -54,6 +57,7 @@ def steps(exchange):
             "POST /prices/{asset}": [("/prices/crypto:btc", {"price": "63000.5"})],
             "POST /events/{id}": [(f"/events/{event}", {"home_score": 1, "away_score": 0, "period": "Q1", "live": True})],
             "POST /accounts/{account*}/fund": [(f"/accounts/{exchange.firms[0]['accounts'][0]}/fund", {"amount": "5.00"})],
+            "POST /funding/{id}": [(f"/funding/{held}", {"state": "completed"}), (f"/funding/{held}", {"state": "refunded", "amount": "2.50"})],
             "POST /kyc/{id}/decision": [("/kyc/c-1/decision", {"decision": "approve"})],
             "POST /kyc/{id}/document": [("/kyc/c-2/document", {"result": "uploaded"})],
             "GET /webhooks/deliveries": [("/webhooks/deliveries", None)],
@@ -69,7 +73,7 @@ def steps(exchange):
     return make
 
 
-VIEWS = ("accounts", "books", "breakers", "faults", "instruments", "limits", "maintenance", "orders", "sessions", "timers", "verifications")
+VIEWS = ("accounts", "books", "breakers", "faults", "funding", "instruments", "limits", "maintenance", "orders", "sessions", "timers", "verifications")
 
 
 def _event(exchange) -> str:
@@ -91,6 +95,7 @@ def test_every_call_does_what_it_says(exchange, steps):
     assert answers["POST /kyc/c-1/decision"]["decision"] == "ACCEPT"
     assert answers["POST /kyc/c-2/document"]["sub_status"] == "pending"
     assert answers["POST /instruments/made/settle"] == {"symbol": "made", "price": "1", "paid": 0}
+    assert [(row["amount"], row["state"], row["review"]) for row in answers["GET /state/funding"]["funding"]] == [("7.00", "PARTIALLY_REFUNDED", "APPROVED")]
     assert answers["POST /orders"]["state"] == "ORDER_STATE_NEW"
     assert [world["world"] for world in answers["GET /worlds"]["worlds"]] == ["main", "other"]
     assert answers["POST /worlds"]["seed"] == 3

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from sim.api.contract import Operation
 from sim.api.transcode import Field, dialect_at, fields_of, json_encoder, protobuf_decoder, protobuf_encoder
+from sim.core.funding import sources_of
 from sim.kernel.instants import format_instant, minutes
 from sim.messages import Message, find, find_message
 from sim.testing.client import Connection
@@ -63,6 +64,8 @@ class Pair:
             "page_token": ["", "nonsense", base64.b64encode(b'{"offset":1}').decode(), base64.b64encode(b'{"offset":-1}').decode()],
             "where_clause": ["", f"symbol = '{instrument.symbol}'", "price > 50 AND state IN ('NEW')", "symbol = ", "update_time = 'x'"],
             "currency": ["USD", "", "EUR"],
+            "transaction": [*(row.id for row in sim.exchange.funding.of(accounts)), "nope", ""],
+            "source": [sources_of(found)[0].id, "nope", ""],
         }
 
     def compare(self) -> None:
@@ -98,6 +101,13 @@ def _pool(name: str, known: dict[str, list[Any]]) -> list[Any] | None:
         ("name", "account"),
         ("names", "account"),
         ("user", "user"),
+        ("account_id", "account"),
+        ("account_ids", "account"),
+        ("transaction_id", "transaction"),
+        ("transaction_ids", "transaction"),
+        ("funding_source", "source"),
+        ("funding_sources", "source"),
+        ("funding_source_ids", "source"),
     ):
         if name == end or name.endswith(f"_{end}"):
             return known[pool]
@@ -106,6 +116,8 @@ def _pool(name: str, known: dict[str, list[Any]]) -> list[Any] | None:
 
 def _element(field: Field, known: dict[str, list[Any]], depth: int) -> st.SearchStrategy[Any]:
     pool = _pool(field.name, known) if field.kind == "string" else None
+    if field.name == "id" and field.kind == "string":
+        pool = known["account"]
     if pool is not None:
         return st.sampled_from(pool)
     if field.kind == "message":
