@@ -47,6 +47,26 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument("--becomes", choices=("false", "true"), default="false", help="look for where it turns false (default) or true")
     command.add_argument("--every", type=int, default=0, metavar="N", help="look after every N-th line first (default: about 5000 looks in all)")
     command.set_defaults(run=_bisect)
+    command = commands.add_parser(
+        "shrink",
+        help="the smallest scenario file that still fails in the same way",
+        description="Leaves out steps, faults, settings, keys and times as long as the same step fails with the same words, or the same invariant breaks. "
+        "A journal of a client's session is written as a scenario first.",
+        epilog="examples:\n  sim shrink failing.yaml --out small.yaml\n  sim shrink my.yaml --seeds 1..1000 --unless faults\n"
+        "  sim shrink run.ndjson --expect '{open_orders: {as: maker, count: 1}}'\n\n"
+        "exit 0: written; 2: it does not fail, or cannot be read",
+    )
+    command.add_argument("what", metavar="SCENARIO|JOURNAL", help="a scenario that fails, or a journal after which --expect does not hold")
+    command.add_argument("--seeds", default="", metavar="A..B", help="the first of these seeds that fails (default: the scenario's own)")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter")
+    command.add_argument("--preset", choices=presets, default="", help="all quirks and faults at once, instead of the scenario's preset")
+    command.add_argument("--expect", default="", metavar="YAML", help="of a journal: what should hold at its end; default: the invariants")
+    command.add_argument("--unless", default="", metavar="WHAT", help="what it fails because of, and must go on to: faults, quirks, assumptions, preset, "
+    "seed=N, a step, or nothing (default: found out)")
+    command.add_argument("--any", action="store_true", help="any failure of the failing step will do, not only one of the same words")
+    command.add_argument("--trials", type=int, default=3000, metavar="N", help="runs to spend at most (default 3000)")
+    command.add_argument("--out", type=Path, metavar="FILE", help="where the scenario goes (default: NAME-small.yaml here)")
+    command.set_defaults(run=_shrink)
 
 
 def _sweep(given: argparse.Namespace) -> int:
@@ -109,6 +129,39 @@ def _bisect(given: argparse.Namespace) -> int:
         return DIVERGED
     except (OSError, NotAJournal, DecodeError) as error:
         print(f"{error.filename if isinstance(error, OSError) else paths[0]}:1:1: {error}", file=sys.stderr)
+    return USAGE
+
+
+def _shrink(given: argparse.Namespace) -> int:
+    from sim.kernel.journal import NotAJournal
+    from sim.replay import DIVERGED, Divergence, say_divergence
+    from sim.scenario.document import ScenarioError
+    from sim.search.shrinking import Asked, shrink
+
+    try:
+        asked = Asked(
+            what=given.what,
+            seeds=seeds_of(given.seeds),
+            params=params_of(given.param),
+            preset=given.preset,
+            expect=given.expect,
+            unless=given.unless,
+            loose=given.any,
+            trials=given.trials,
+            out=given.out,
+        )
+        shrink(asked, sys.stdout, sys.stderr)
+        return 0
+    except ScenarioError as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+    except Divergence as found:
+        say_divergence(given.what, found, sys.stderr)
+        return DIVERGED
+    except (ValueError, NotAJournal) as error:
+        print(f"sim: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)
     return USAGE
 
 

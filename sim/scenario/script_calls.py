@@ -54,7 +54,7 @@ class Caller:
         if step.plane == "grpc":
             operation = self._sim.contract.by_name(step.rpc)
             reply = self._sim.pipeline.rpc(RpcCall(operation.full_methods[0], _message(operation.request, step.json), participant, credential, "script"))
-            return reply if reply.code else replace(reply, body=_as_json(operation.response, reply.body))
+            return reply if reply.code else replace(reply, body=as_json(operation.response, reply.body))
         query = "&".join(f"{name}={quote_plus(text)}" for name, value in step.query.items() for text in ((value,) if isinstance(value, str) else value))
         path, _, given = step.path.partition("?")
         call = RestCall(
@@ -87,7 +87,7 @@ class Caller:
         self._sim.open_stream(opened, began)
         if began.reply is not None:
             return began.reply
-        self.streams.begin(step.name, began.stream, json.decode if operation is None else lambda frame: json.decode(_as_json(operation.response, frame)))
+        self.streams.begin(step.name, began.stream, json.decode if operation is None else lambda frame: json.decode(as_json(operation.response, frame)))
         outcome.effects += began.effects
         for frame in step.send:
             message = json.encode(frame) if operation is None else _message(operation.request, frame)
@@ -117,7 +117,7 @@ def _message(kind: type[Message], content: Any) -> bytes:
     return protobuf_encoder(kind)(json_decoder(kind)(json.encode(content) if content is not UNSET else b"{}"))
 
 
-def _as_json(kind: type[Message], message: bytes) -> bytes:
+def as_json(kind: type[Message], message: bytes) -> bytes:
     """JSON of a protobuf message, so that expectations read the same on both protocols."""
     from sim.api.transcode import dialect_at, json_encoder, protobuf_decoder
 

@@ -110,7 +110,7 @@ def _summary(wanted: Wanted, rows: list[Row], failures: list[Report]) -> Iterato
     if len(failures) > SHOWN_FAILURES:
         yield f"… and {len(failures) - SHOWN_FAILURES} more; --json FILE has all of them"
     if not wanted.keep:
-        yield "next: --keep DIR leaves the journals of failed runs, to look into with `sim timeline` and `sim replay --serve`"
+        yield "next: --keep DIR leaves the journals of failed runs: `sim timeline` shows one, `sim shrink` makes the smallest scenario of it that still fails"
 
 
 def _document(rows: list[Row], failures: list[Report]) -> bytes:

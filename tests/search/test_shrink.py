@@ -1,0 +1,196 @@
+"""`sim shrink`: the smallest scenario that still fails in the same way, and for the same reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.scenario.report import run_scenario
+from sim.search.delta import minimal, pruned
+from sim.shell.journal_file import open_journal
+from sim.testing.client import connect
+
+# A DAY bid expires at a close among forty things that have nothing to do with it.
+BUSY = """
+name: busy
+extends: quickstart
+seed: 11
+matrix: {tif: [gtc, day]}
+world:
+  instruments:
+    - {symbol: x, tick_size: "0.01", state: OPEN}
+    - {symbol: y, tick_size: "0.01", state: OPEN}
+quirks: {stream_duplicates: always, webhook_duplicates: "1/3"}
+assumptions: {clearing.delay: 10s}
+faults:
+  - {match: {operation: InsertOrder, nth: 7}, act: {status: 503}}
+steps:
+  - repeat: 3
+    pause: 3s
+    steps:
+      - {name: "y-${n}", order: {as: maker, symbol: y, side: buy, price: "0.${n}", qty: "5"}}
+      - {call: {plane: gateway, get: /v2/leagues}, expect: {status: 200}}
+  - {name: bid, order: {as: maker, symbol: x, side: buy, price: "0.41", qty: "30", tif: "${tif}"}, expect: {order: {state: NEW}}}
+  - {at: +10m, name: close, state: {symbol: x, state: CLOSED}}
+  - {at: +1m, state: {symbol: x, state: OPEN}}
+  - at: +1m
+    name: sale
+    order: {as: taker, symbol: x, side: sell, price: "0.40", qty: "20", tif: ioc}
+    expect: {order: {state: FILLED}, open_orders: {as: maker, symbol: y, count: 3}}
+  - {call: {plane: gateway, get: /v2/leagues}}
+"""
+STRUCK = """
+name: struck
+extends: quickstart
+world: {instruments: [{symbol: x, tick_size: "0.01", state: OPEN}]}
+faults:
+  - {match: {plane: gateway}, act: {delay: 2s}}
+  - {match: {operation: InsertOrder, nth: 2}, act: {status: 503, retry_after: 3s}}
+steps:
+  - call: &order
+      plane: exchange
+      post: /v1/trading/orders
+      as: firms/atlas/users/mara-voss
+      json: {type: ORDER_TYPE_LIMIT, side: SIDE_BUY, symbol: x, orderQty: "5", price: "44"}
+  - {at: +5s, call: {plane: gateway, get: /v2/leagues}}
+  - {name: second, call: *order, expect: {status: 200}}
+"""
+SESSION = """
+name: session
+extends: quickstart
+world: {instruments: [{symbol: s, tick_size: "0.01", state: OPEN}]}
+"""
+
+
+def steps_of(path: Path) -> list[str]:
+    return [line.strip() for line in path.read_text().partition("steps:\n")[2].splitlines()]
+
+
+def test_what_matters_is_left_and_why_it_fails_is_kept(sim, file, tmp_path):
+    out = tmp_path / "small.yaml"
+    code, said, _ = sim("shrink", file("busy.yaml", BUSY), "--out", out)
+    assert code == 0
+    assert steps_of(out) == [
+        '- {order: {symbol: x, side: buy, price: "0.41", qty: "1", tif: day}}',
+        "- {state: {symbol: x, state: CLOSED}}",
+        "- {state: {symbol: x, state: OPEN}}",
+        '- {name: sale, order: {symbol: x, side: sell, price: "0.40", qty: "1", tif: ioc}, expect: {order: [{state: FILLED}]}}',
+    ]
+    for gone in ("faults", "quirks", "assumptions", "symbol: y", "seed:"):
+        assert gone not in out.read_text().partition("name:")[2]
+    assert "step 10 is kept: without it this step does not fail" in said
+    assert "it still fails because of step 10" in out.read_text()
+    code, said, _ = sim("run", out)
+    assert code == 1 and "order sale is EXPIRED, not FILLED" in said
+
+
+def test_asked_for_the_failure_alone_it_may_fail_for_another_reason(sim, file, tmp_path):
+    out = tmp_path / "small.yaml"
+    assert sim("shrink", file("busy.yaml", BUSY), "--out", out, "--unless", "nothing")[0] == 0
+    assert len(steps_of(out)) == 1
+
+
+def test_a_fault_that_is_to_blame_is_found_and_kept(sim, file, tmp_path):
+    out = tmp_path / "small.yaml"
+    code, said, _ = sim("shrink", file("struck.yaml", STRUCK), "--out", out)
+    assert code == 0 and "faults is kept" in said
+    scenario = load_scenario(str(out))
+    (fault,) = scenario.faults
+    assert (fault.act.status, fault.act.retry_after, fault.match.operation) == (503, "", "")
+    assert len(scenario.steps) == 1  # the first call that a fault without conditions strikes
+    assert run_scenario(scenario).first_failure.startswith("step 1 at 2026-09-08T18:00:00Z: status is 503, not 200")
+
+
+def test_the_first_seed_that_fails_is_taken(sim, file, tmp_path):
+    text = STRUCK.replace("nth: 2}", 'probability: "1/3"}')
+    path, out = file("luck.yaml", text), tmp_path / "small.yaml"
+    failing = [seed for seed in range(1, 20) if not run_scenario(load_scenario(str(path)), seed).ok]
+    assert 0 < len(failing) < 19
+    assert sim("shrink", path, "--seeds", "1..19", "--out", out, "--unless", "nothing")[0] == 0
+    assert f"seed {failing[0]}:" in out.read_text()
+
+
+@pytest.mark.usefixtures("leaking_money")
+def test_a_broken_invariant_is_shrunk_to_the_trade_that_breaks_it(sim, file, tmp_path):
+    out = tmp_path / "small.yaml"
+    text = BUSY.replace('price: "0.41", qty: "30"', 'price: "0.60", qty: "30"').replace('price: "0.40", qty: "20"', 'price: "0.60", qty: "10"')
+    assert sim("shrink", file("leak.yaml", text), "--param", "tif=gtc", "--out", out)[0] == 0
+    assert [step.partition(":")[0].strip("- {") for step in steps_of(out)] in (["order", "order"], ["name", "order"], ["order", "name"])
+    code, said, _ = sim("run", out)
+    assert code == 1 and "broken: money" in said
+
+
+def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need(sim, tmp_path):
+    journal, out = tmp_path / "session.ndjson", tmp_path / "small.yaml"
+    with open_journal(journal) as kept:
+        simulation = Simulation(load_scenario(SESSION), journal=kept)
+        world = connect(simulation)
+        firm = simulation.exchange.firms.require("firms/atlas")
+        partner = world.exchange(firm, "firms/atlas/users/mara-voss")
+        placed = []
+        for price in ("41", "42", "43"):
+            answer = partner.post(
+                "/v1/trading/orders", json={"type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": "s", "orderQty": "5", "price": price}
+            )
+            placed.append(answer.json["orderId"])
+            world.advance("10s")
+            world.gateway.get("/v2/leagues")
+        simulation.control("fault.add", "", {"match": {"plane": "gateway"}, "act": {"delay": "1s"}})
+        assert partner.post("/v1/trading/orders/cancel", json={"orderId": placed[1], "symbol": "s"}).status == 200
+    code, said, _ = sim("shrink", journal, "--expect", "{open_orders: {as: firms/atlas/users/mara-voss, symbol: s, count: 3}}", "--out", out)
+    assert code == 0
+    assert "left out: 1 token request" in said
+    text = out.read_text()
+    assert "2 orders are open, not 3" in text
+    assert "save: {id1: orderId}" in text and 'orderId: "${id1}"' in text
+    assert len(steps_of(out)) == 5  # three orders, the cancel, what was expected
+    assert placed[1] not in text
+
+
+def test_the_same_failure_is_shrunk_to_the_same_scenario_also_from_the_journal_of_its_run(sim, file, tmp_path):
+    sim("run", file("struck.yaml", STRUCK), "--seeds", 5, "--keep", tmp_path / "kept")
+    (journal,) = (tmp_path / "kept").glob("*.ndjson")
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    assert sim("shrink", journal, "--out", first)[0] == 0
+    assert sim("shrink", file("struck.yaml", STRUCK), "--seeds", 5, "--out", second)[0] == 0
+    assert load_scenario(str(first)).plain() == load_scenario(str(second)).plain()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["price-time-priority"], "1 runs and none failed"),
+        (["no-such"], "no scenario is called that"),
+        (["busy.yaml", "--unless", "close of business"], "fails without close of business too, or there is no such thing"),
+        (["busy.yaml", "--seeds", "x"], "--seeds is a number"),
+    ],
+)
+def test_what_cannot_be_shrunk_is_exit_2_and_says_why(sim, file, monkeypatch, tmp_path, arguments, says):
+    file("busy.yaml", BUSY)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = sim("shrink", *arguments)
+    assert code == 2 and says in err
+    assert list(tmp_path.glob("*-small.yaml")) == []
+
+
+def test_the_trials_can_be_bounded(sim, file, tmp_path):
+    code, said, _ = sim("shrink", file("busy.yaml", BUSY), "--out", tmp_path / "small.yaml", "--trials", 10)
+    assert code == 0 and "stopped after 10 trials" in said
+    assert sim("run", tmp_path / "small.yaml")[0] == 1
+
+
+@given(st.lists(st.integers(0, 99), unique=True, max_size=40), st.data())
+def test_a_minimal_list_holds_and_none_of_it_can_go(items, data):
+    needed = data.draw(st.lists(st.sampled_from(items), unique=True, max_size=6)) if items else []
+    found = minimal(items, lambda kept: set(needed) <= set(kept))
+    assert found == [item for item in items if item in needed]
+
+
+def test_a_pruned_document_keeps_only_what_is_asked_for():
+    value = {"a": [1, {"b": "x", "c": 2}, 3], "qty": "40", "d": {"e": []}}
+    kept = pruned(value, lambda other: any(isinstance(one, dict) and one.get("c") == 2 for one in other.get("a", ())), lambda path, value: ())
+    assert kept == {"a": [{"c": 2}]}
