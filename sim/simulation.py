@@ -48,6 +48,7 @@ from sim.core.refusals import Conflict, NotFound, Refusal
 from sim.kernel.instants import Instant, Span, format_instant
 from sim.kernel.journal import Header, Journal
 from sim.scenario.actions import act
+from sim.scenario.participants import Participants
 from sim.scenario.populate import populate
 from sim.scenario.script import Script
 from sim.scenario.world import World, build_world
@@ -85,6 +86,7 @@ class Simulation:
     hub: Hub
     pipeline: Pipeline
     script: Script
+    participants: Participants
 
     def __init__(
         self,
@@ -123,6 +125,8 @@ class Simulation:
         self.world: World = build_world(self.scenario, self.start)
         self.assemble(RequestLog())
         populate(self.exchange, self.world, self.scenario)
+        self.participants = Participants(self)
+        self.participants.begin()
         self.exchange.flush()
         self.exchange.take_events()
         self.branch, self.branches = "main", 0
@@ -263,7 +267,12 @@ class Simulation:
                 ctx.timers.park(timer)
                 continue
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
-            if not (self.exchange.fire(timer) or self.hub.fire(timer, outcome.effects) or self.script.fire(timer, outcome)):
+            if not (
+                self.exchange.fire(timer)
+                or self.participants.fire(timer)
+                or self.hub.fire(timer, outcome.effects)
+                or self.script.fire(timer, outcome)
+            ):
                 raise AssertionError(f"nobody owns the timer {timer.kind}")
             self.publish(outcome)
         ctx.now = max(ctx.now, to)
@@ -294,6 +303,8 @@ class Simulation:
         while unsent := exchange.ctx.events[exchange.published :]:
             exchange.published = len(exchange.ctx.events)
             outcome.effects += self.hub.publish(unsent)
+            if self.participants.attentive:
+                self.participants.hear(unsent)
             if self.script.waits:
                 self.script.hear(unsent, outcome)
                 exchange.flush()

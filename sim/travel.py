@@ -16,6 +16,7 @@ from sim.core.exchange import State
 from sim.core.refusals import Code, Conflict
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import read_line
+from sim.scenario.participants import ParticipantsState
 from sim.scenario.script import ScriptState
 from sim.settings import Settings
 from sim.snapshots import Moment, Snapshots
@@ -23,21 +24,22 @@ from sim.snapshots import Moment, Snapshots
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_read_state = msgpack.Decoder(tuple[State, ScriptState]).decode
+_read_state = msgpack.Decoder(tuple[State, ScriptState, ParticipantsState]).decode
 
 
 def moment_of(sim: Simulation) -> Moment:
     """The simulation as it is now."""
-    state = msgpack.encode((sim.exchange.save(), sim.script.save()))
+    state = msgpack.encode((sim.exchange.save(), sim.script.save(), sim.participants.save()))
     return Moment(sim.now, sim.journal.checkpoint(), state, sim.world.reference)
 
 
 def return_to(sim: Simulation, moment: Moment) -> None:
     """Become what was saved; the journal is the caller's."""
-    exchange_state, script_state = _read_state(moment.state)
+    exchange_state, script_state, participants_state = _read_state(moment.state)
     sim.world.reference = sim.exchange.reference = moment.reference
     sim.exchange.load(exchange_state)
     sim.script.load(script_state)
+    sim.participants.load(participants_state)
     sim.log.truncate(moment.checkpoint.seq)
     sim.hub.silence()
 
@@ -107,6 +109,7 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
     made.world = copy(sim.world)
     made.assemble(sim.log.fork())
     made.exchange.instruments.begin_as(sim.exchange.instruments)
+    made.participants = sim.participants.fork(made)
     made.snapshots = sim.snapshots.fork()
     return_to(made, moment_of(sim))
     made.journal.mark("fork", sim.branch)

@@ -34,16 +34,21 @@ class Ohlc(NamedTuple):
 class IndexProcess:
     """Ticks every `every` seconds (a divisor of 60, at most 15) of an endless day-aligned series from `first_day` on.
 
-    `volatility` is the typical relative move in an hour, in millionths. Everything follows from the key; what is remembered here can be forgotten.
+    `volatility` is the typical relative move in an hour, in millionths. Everything follows from the key; what is remembered here can be forgotten, and at most
+    `nodes_kept` spans and `minutes_kept` minutes of ticks are.
     """
 
-    __slots__ = ("_days", "_every", "_first_day", "_key", "_minutes", "_nodes", "_volatility")
+    __slots__ = ("_days", "_every", "_first_day", "_key", "_minutes", "_minutes_kept", "_nodes", "_nodes_kept", "_volatility")
 
-    def __init__(self, key: bytes, *, first_day: int, every: int, volatility: int) -> None:
+    def __init__(
+        self, key: bytes, *, first_day: int, every: int, volatility: int, nodes_kept: int = _NODES_KEPT, minutes_kept: int = _MINUTES_KEPT
+    ) -> None:
         self._key = key
         self._first_day = first_day
         self._every = every
         self._volatility = volatility
+        self._nodes_kept = nodes_kept
+        self._minutes_kept = minutes_kept
         self._days: list[Ohlc] = []
         self._nodes: dict[tuple[int, int], Ohlc] = {}
         self._minutes: dict[int, list[tuple[int, int]]] = {}
@@ -54,7 +59,7 @@ class IndexProcess:
             return self._day((start - self._first_day) // DAY)
         known = self._nodes.get((width, start))
         if known is None:
-            if len(self._nodes) > _NODES_KEPT:
+            if len(self._nodes) > self._nodes_kept:
                 self._nodes.clear()
             whole = next(level for level in _LEVELS if PART.get(level) == width)
             for part, ohlc in self.split(whole, start // whole * whole):
@@ -89,7 +94,7 @@ class IndexProcess:
         """The ticks of the minute that begins at unix second `minute`, as (second, price)."""
         known = self._minutes.get(minute)
         if known is None:
-            if len(self._minutes) > _MINUTES_KEPT:
+            if len(self._minutes) > self._minutes_kept:
                 self._minutes.clear()
             known = self._minutes[minute] = self._tick(minute)
         return known

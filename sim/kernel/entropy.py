@@ -12,6 +12,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _BITS = 64
+_LN_2 = 45_426  # of 65,536
 
 
 class Stream:
@@ -59,6 +60,19 @@ class Stream:
             found = start + self.below(start)
             if found <= high:
                 return found
+
+    def exponential(self, mean: int) -> int:
+        """Exponentially distributed integer of this mean, from 1 on: the wait for the next of independent arrivals. No floats, so the same everywhere."""
+        word = self.bits() | 1
+        size = word.bit_length()
+        mantissa = word << (_BITS - size) >> (_BITS - 32)  # 32 bits, the highest set
+        logarithm = size - 1
+        for _ in range(16):  # a binary digit of the logarithm of the mantissa for each squaring
+            square = mantissa * mantissa
+            carry = square >> 63
+            logarithm = logarithm << 1 | carry
+            mantissa = square >> (31 + carry)
+        return max(1, mean * ((_BITS << 16) - logarithm) * _LN_2 >> 32)
 
 
 class Entropy:

@@ -32,8 +32,9 @@ from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
+from sim.scenario.participants_check import participant_problems
 from sim.scenario.shapes import nearest, record
-from sim.scenario.world import build_world
+from sim.scenario.world import World, build_world
 
 EXTENDS_MAX = 8
 
@@ -47,6 +48,10 @@ _KEYS = {
     "events": "slug",
     "incentives": "symbol",
     "books": "symbol",
+    "fair_prices": "symbol",
+    "makers": "name",
+    "takers": "name",
+    "noise": "name",
 }
 
 
@@ -182,8 +187,9 @@ def _file_of(node: Node) -> str:
 def _check(scenario: Scenario, node: Node) -> None:
     """Names that must exist and terms that must be sound, at the positions of the file itself."""
     problems = [*_names(scenario, node), *_terms(scenario, node)]
-    if not problems and scenario.steps:
-        problems = list(_symbols(scenario, node))
+    if not problems and (scenario.steps or scenario.participants.traders or scenario.participants.fair_prices):
+        world = build_world(scenario)
+        problems = [*participant_problems(scenario, node, world), *_symbols(world, node)]
     if problems:
         raise ScenarioError(problems)
 
@@ -237,9 +243,8 @@ def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
                 yield problem(item.items[key].at if key in item.items else item.at, message)
 
 
-def _symbols(scenario: Scenario, node: Node) -> Iterator[Problem]:
+def _symbols(world: World, node: Node) -> Iterator[Problem]:
     """Steps that name an instrument or a participant nobody knows."""
-    world = build_world(scenario)
     known = {terms.symbol for terms in world.instruments}
     for step in _items(node, "steps"):
         for part in step.items.values() if isinstance(step, Mapping) else ():

@@ -27,6 +27,7 @@ from sim.scenario.entries import (
     MaintenanceEntry,
     OrderEntry,
 )
+from sim.scenario.participants_format import ParticipantsSection
 from sim.scenario.shapes import BOOLEAN, CHANCE, INSTANT, INTEGER, STRING, Several, Text, Words, record
 from sim.scenario.steps import PRESET, FaultEntry, Step
 
@@ -90,6 +91,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     matrix: Annotated[dict[str, tuple[str, ...]], "values by name; `sim run` runs every combination"] = field(default_factory=dict)
     clock: Annotated[Clock, "virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
+    participants: Annotated[ParticipantsSection, "who trades by himself: market makers, takers, noise"] = ParticipantsSection()
     environment: Annotated[str, ENVIRONMENT, "which environment this is; each has credentials of its own"] = SANDBOX
     preset: Annotated[str, PRESET, "a mood of all quirks and faults, which those given here come on top of"] = ""
     quirks: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"] = field(default_factory=dict)

@@ -18,7 +18,9 @@ from sim import resources
 from sim.core.firms import SANDBOX, ApiKey, Firm, User
 from sim.core.funding_records import FundingSource
 from sim.core.quantities import CASH_SCALE, Cash, scaled
-from sim.scenario.entries import AccountEntry, ApiKeyEntry, FirmEntry
+from sim.core.refusals import NotFound
+from sim.scenario.entries import AccountEntry, ApiKeyEntry, FirmEntry, UserEntry
+from sim.scenario.participants_format import Trader
 
 ALL_SCOPES = (
     "read:accounts",
@@ -37,7 +39,6 @@ ALL_SCOPES = (
     "write:orders",
 )
 SANDBOX_FIRM = "firms/sandbox"
-SCRIPTED = ("maker", "taker", "noise")
 CLEARING_BALANCE = "1000000"
 OPENING_BALANCE = "10000"
 
@@ -68,9 +69,16 @@ class Parties(Struct, frozen=True, kw_only=True):
     secrets: dict[str, str]
 
     def user(self, name: str) -> User | None:
-        """A user by resource name, or a scripted one by its last part."""
-        wanted = f"{SANDBOX_FIRM}/users/{name}" if name in SCRIPTED else name
+        """A user by resource name, or a scripted participant by its last part."""
+        wanted = scripted_user(name)
         return next((user for firm in self.firms for user in firm.users if user.name == wanted), None)
+
+    def require_user(self, name: str) -> User:
+        """The user; NotFound when there is none."""
+        found = self.user(name)
+        if found is None:
+            raise NotFound(f"nobody is called {name}", rule="scenario", remedy="maker, taker, noise, or firms/<firm>/users/<user>")
+        return found
 
     def account(self, name: str) -> Account | None:
         """An account by resource name, or that of a user."""
@@ -83,6 +91,23 @@ class Parties(Struct, frozen=True, kw_only=True):
         if any(caller == firm.name for firm in self.firms) or any(caller == key.key_id for key in self.api_keys):
             return True
         return self.account(caller) is not None
+
+
+def scripted_user(name: str) -> str:
+    """Resource name of a user that may be called by its last part alone, as scripted participants are."""
+    return name if "/" in name else f"{SANDBOX_FIRM}/users/{name}"
+
+
+def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[FirmEntry]:
+    """The firms with a user for each scripted participant that trades as itself."""
+    found = []
+    for firm in firms:
+        if firm.name == SANDBOX_FIRM:
+            known = {user.name.rpartition("/")[2] for user in firm.users}
+            new = [UserEntry(name=one.name, display_name=one.name, balance=one.balance) for one in traders if not one.as_ and one.name not in known]
+            firm = replace(firm, users=(*firm.users, *new))
+        found.append(firm)
+    return found
 
 
 def credentials_of(environment: str, firms: Iterable[FirmEntry], api_keys: Iterable[ApiKeyEntry]) -> tuple[list[FirmEntry], list[ApiKeyEntry]]:

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from sim.core import fault_spec
-from sim.scenario import entries, model, steps
+from sim.scenario import entries, model, participants_format, steps
 from sim.scenario.model import Scenario
 from sim.scenario.shapes import record
 
@@ -16,7 +16,7 @@ _PREFIX = "#/$defs/"
 
 def scenario_schema() -> dict[str, Any]:
     """Schema of a whole file, draft 2020-12, with a definition for every kind of entry it refers to."""
-    named = {name: value for module in (model, entries, steps, fault_spec) for name, value in vars(module).items()}
+    named = {name: value for module in (model, entries, participants_format, steps, fault_spec) for name, value in vars(module).items()}
     kinds = {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, Struct)}
     root = record(Scenario).definition()
     definitions: dict[str, Any] = {}

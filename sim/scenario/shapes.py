@@ -98,6 +98,12 @@ def _positive_decimal(text: str) -> str:
     return text
 
 
+def _amount(text: str) -> str:
+    if scaled(text, 10**18) < 0:
+        raise NotADecimal(f"{text} is below zero")
+    return text
+
+
 def _integer(text: str) -> int:
     if not re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
         raise ValueError(f"not an integer: {text[:40]!r}")
@@ -149,6 +155,7 @@ _INSTANT_SCHEMA: Schema = {"type": "string", "examples": ["2026-09-08T14:00:00-0
 STRING = Text()
 DECIMAL = Text("decimal text", _decimal, schema=_DECIMAL_SCHEMA)
 POSITIVE = Text("a decimal above zero", _positive_decimal, schema=_DECIMAL_SCHEMA)
+AMOUNT = Text("a decimal from zero", _amount, schema=_DECIMAL_SCHEMA)
 INTEGER = Text("an integer", _integer, schema=_INTEGER_SCHEMA)
 COUNT = Text("a count", _count, schema=_INTEGER_SCHEMA | {"minimum": 0})
 ORDINAL = Text("a number from 1", _at_least_one, schema=_INTEGER_SCHEMA | {"minimum": 1})
@@ -156,12 +163,15 @@ BOOLEAN = Text("true or false", _boolean, schema={"type": "boolean"})
 INSTANT = Text("an instant such as 2026-09-08T14:00:00-04:00", parse_instant, format_instant, _INSTANT_SCHEMA)
 SPAN = Text('a duration such as "60s"', _span, format_span, _SPAN_SCHEMA)
 CHANCE = Text("a chance", _chance, schema={"type": ["string", "boolean", "number"], "examples": ["always", "never", "2/3", "0.25"]})
-MOMENT = Text(
-    'an instant, or "+30s" after the step before',
-    _moment,
-    lambda value: value if isinstance(value, str) else format_instant(value),
-    {"type": "string", "examples": ["+30s", "2026-09-08T14:00:30-04:00"]},
-)
+_MOMENT_SCHEMA: Schema = {"type": "string", "examples": ["+30s", "2026-09-08T14:00:30-04:00"]}
+
+
+def _written_moment(value: Instant | str) -> str:
+    return value if isinstance(value, str) else format_instant(value)
+
+
+MOMENT = Text('an instant, or "+30s" after the step before', _moment, _written_moment, _MOMENT_SCHEMA)
+SINCE_START = Text('an instant, or "+30s" after the start', _moment, _written_moment, _MOMENT_SCHEMA)
 
 
 class Words(Shape):

@@ -22,7 +22,7 @@ from sim.scenario.document import tree_of
 from sim.scenario.entries import AccountEntry, ApiKeyEntry, AssetEntry, BookEntry, FirmEntry, IncentiveEntry, InstrumentEntry, OrderEntry
 from sim.scenario.listing import list_instrument
 from sim.scenario.markets import Facts, Side, market_of, with_metadata
-from sim.scenario.parties import Parties, credentials_of, gather
+from sim.scenario.parties import Parties, credentials_of, gather, with_traders
 from sim.scenario.reference import Reference, fixture
 from sim.scenario.shapes import record
 from sim.scenario.slate import add_game, mid_of
@@ -223,7 +223,7 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     periods, rewards = _incentives(section)
     return World(
         parties=gather(
-            _by(lambda entry: entry.name, firms, section.firms),
+            with_traders(_by(lambda entry: entry.name, firms, section.firms), scenario.participants.traders),
             _by(lambda entry: entry.name, accounts, section.accounts),
             _by(lambda entry: entry.key_id, keys, section.api_keys),
             scenario.environment,

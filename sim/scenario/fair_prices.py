@@ -1,0 +1,116 @@
+"""What instruments are worth to scripted participants, at any instant, without a timer and without walking through the time before.
+
+A fair price is a base (its start, a path, or what an asset's index says) moved by a seeded walk of its odds, so it stays between 0 and 1 and drifts nowhere.
+The walk is the ratio of two index processes of equal law, keyed by the symbol: who asks, and how often, changes nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+
+from sim.core.assets import PRICE_SCALE
+from sim.core.exchange import Exchange
+from sim.core.index_process import DAY, MINUTE, IndexProcess
+from sim.core.quantities import scaled
+from sim.kernel.instants import NS_PER_S, Instant, parse_span
+from sim.scenario.participants_format import FairEntry, PathPoint
+
+UNIT = 10**12  # one dollar of a fair price
+HIGHEST_VOLATILITY = UNIT // 20
+_USUAL_VOLATILITY = "0.01"
+# At even odds a dollar of the price is four of the odds, and each of two processes moves by the root of a half: 4 * 0.7071, in the process's millionths.
+_VOLATILITY_OF_EACH = 2_828_427
+
+
+class FairPrice:
+    """The fair price of one instrument, in UNITs of a dollar."""
+
+    __slots__ = ("_asset", "_base", "_exchange", "_path", "_start_second", "_strike", "_walk", "_width")
+
+    def __init__(self, exchange: Exchange, entry: FairEntry, start: Instant, base: int) -> None:
+        """`base` is its price at the start, where neither a path nor an asset says otherwise."""
+        self._exchange = exchange
+        self._base = base
+        self._path = path_of(entry.path, start)
+        self._asset = entry.asset
+        self._strike, self._width = scaled(entry.strike, PRICE_SCALE), scaled(entry.width, PRICE_SCALE)
+        self._start_second = start // NS_PER_S
+        usual = "0" if entry.path or entry.asset else _USUAL_VOLATILITY
+        volatility = scaled(usual if entry.volatility is None else entry.volatility, UNIT) * _VOLATILITY_OF_EACH // UNIT
+        self._walk: tuple[IndexProcess, IndexProcess, int, int] | None = None
+        if volatility:
+            up, down = (self._process(f"fair.{entry.symbol}.{side}", volatility) for side in ("up", "down"))
+            self._walk = (up, down, _tick(up, self._start_second), _tick(down, self._start_second))
+
+    def _process(self, name: str, volatility: int) -> IndexProcess:
+        day = self._start_second // DAY * DAY
+        return IndexProcess(self._exchange.ctx.entropy.key(name), first_day=day, every=1, volatility=volatility, nodes_kept=120, minutes_kept=2)
+
+    def at(self, now: Instant) -> int:
+        """The price at an instant, the start or later."""
+        base = self._bare(now)
+        if self._walk is None:
+            return base
+        second = max(now // NS_PER_S, self._start_second)
+        up, down, up_first, down_first = self._walk
+        odds = base * _tick(up, second) * down_first
+        against = (UNIT - base) * _tick(down, second) * up_first
+        return UNIT * odds // (odds + against)
+
+    def _bare(self, now: Instant) -> int:
+        if self._asset:
+            price = self._exchange.assets.price(self._asset)
+            return self._base if price is None else _within(UNIT // 2 + UNIT * (price - self._strike) // self._width)
+        return along(self._path, now) if self._path else self._base
+
+
+def path_of(points: tuple[PathPoint, ...], start: Instant) -> list[tuple[Instant, int]]:
+    """(instant, price) of a path's points."""
+    return [(start + parse_span(point.at) if isinstance(point.at, str) else point.at, _within(scaled(point.price, UNIT))) for point in points]
+
+
+def along(path: list[tuple[Instant, int]], now: Instant) -> int:
+    """The price on the straight line between the points around an instant; outside the path that of its nearest end."""
+    index = bisect_right(path, now, key=lambda point: point[0])
+    if not index or index == len(path):
+        return path[0 if not index else -1][1]
+    (before, low), (after, high) = path[index - 1], path[index]
+    return low + (high - low) * (now - before) // (after - before)
+
+
+def _within(price: int) -> int:
+    return min(max(price, UNIT // 1000), UNIT - UNIT // 1000)
+
+
+def _tick(process: IndexProcess, second: int) -> int:
+    """Value of a process at a second."""
+    return process.ticks(second // MINUTE * MINUTE)[second % MINUTE][1]
+
+
+class FairPrices:
+    """Fair prices by symbol, as the entries say, or of defaults. `first` is what instruments are worth at the start, looked up when they are first named."""
+
+    __slots__ = ("_entries", "_exchange", "_prices", "_start", "first")
+
+    def __init__(self, exchange: Exchange, entries: tuple[FairEntry, ...], start: Instant, first: Mapping[str, int] | None = None) -> None:
+        self.first = dict(first or {})
+        self._exchange = exchange
+        self._start = start
+        self._entries = {entry.symbol: entry for entry in entries}
+        self._prices: dict[str, FairPrice] = {}
+
+    def of(self, symbol: str) -> FairPrice:
+        """The fair price of an instrument."""
+        found = self._prices.get(symbol)
+        if found is None:
+            entry = self._entries.get(symbol) or FairEntry(symbol=symbol)
+            base = self.first.get(symbol)
+            if base is None:
+                base = self.first[symbol] = _within(scaled(entry.start, UNIT) if entry.start else self._seen(symbol))
+            found = self._prices[symbol] = FairPrice(self._exchange, entry, self._start, base)
+        return found
+
+    def _seen(self, symbol: str) -> int:
+        scale = self._exchange.instruments.require(symbol).price_scale
+        return self._exchange.trading.fair_price(symbol) * UNIT // scale
