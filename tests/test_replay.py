@@ -120,9 +120,12 @@ def test_a_journal_holds_no_secret_in_clear(tmp_path: Path) -> None:
         token = world.token(partner).json["access_token"]
         person = {"external_id": "a", "ssn": "900112233", "first_name": "A"}
         world.exchange(partner).post("/v1/kyc/start", json=person)
+        world.exchange(partner).post("/v1/kyc/prefill", json={"user_id": "a", "phone_number": "14155551212", "date_of_birth": "1985-03-30"})
+        assert world.exchange(partner).post("/v1/kyc/prefill/otp", json={"external_id": "a", "otp": "48151623"}).status == 200
         world.exchange(partner).post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:1/", "signing_secret": "whsec_" + "c2VjcmV0" * 4})
     raw = path.read_bytes()
-    for secret in (token, "900112233", "c2VjcmV0c2VjcmV0", *sim.world.parties.secrets.values()):
+    assert replay(str(path), None, io.StringIO()) == 0
+    for secret in (token, "900112233", "48151623", "c2VjcmV0c2VjcmV0", *sim.world.parties.secrets.values()):
         assert secret.encode() not in raw
     for file_name in sim.world.parties.key_files.values():
         assert file_name.read_bytes().splitlines()[1] not in raw

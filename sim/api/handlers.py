@@ -13,6 +13,7 @@ MODULES = (
     "exchange_funding_transactions",
     "exchange_incentives",
     "exchange_kyc",
+    "exchange_kyc_prefill",
     "exchange_ledgers",
     "exchange_market_data",
     "exchange_orders",

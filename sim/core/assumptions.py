@@ -248,6 +248,20 @@ KYC_DOCV_SUB_STATUS = Assumption(
     source="rule C5",
 )
 
+KYC_PREFILL_MATCH = Assumption(
+    name="kyc.prefill_match",
+    default="sandbox",
+    options=("sandbox", "always", "never"),
+    reason="Prefill knows the one phone and birthday the documents call a match; nobody else is known, which the right code tells as no_match",
+    source="wire 2.7 (not shown)",
+)
+KYC_PREFILL_ATTEMPTS = Assumption(
+    name="kyc.prefill_attempts", default=3, least=1, reason="Wrong codes before a new one has to be sent", source="wire 2.7 (not shown)"
+)
+KYC_PREFILL_CODE_LIFE = Assumption(
+    name="kyc.prefill_code_life", default=minutes(10), span=True, reason="How long a one-time code is good", source="wire 2.7 (not shown)"
+)
+
 # ---- webhooks
 WEBHOOK_SHAPE = Assumption(
     name="webhook.shape",

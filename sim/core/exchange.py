@@ -27,6 +27,7 @@ from sim.core.kyc import Kyc, KycState
 from sim.core.maintenance import Maintenance, MaintenanceState
 from sim.core.outcomes import outcome_of
 from sim.core.partners import Partners, PartnersState
+from sim.core.prefill import Prefills, PrefillState
 from sim.core.quantities import Cash
 from sim.core.rate_limits import RateLimits, RateLimitsState
 from sim.core.rebates import Rebates, RebatesState
@@ -67,6 +68,7 @@ class State(Struct):
     firms: FirmsState
     credentials: CredentialsState
     kyc: KycState
+    prefills: PrefillState
     referrals: ReferralsState
     webhooks: WebhooksState
     rate_limits: RateLimitsState
@@ -95,6 +97,7 @@ class Exchange:
         self.firms = Firms(ctx)
         self.credentials = Credentials(ctx, self.firms, environment)
         self.kyc = Kyc(ctx, self._enroll)
+        self.prefills = Prefills(ctx)
         self.referrals = Referrals()
         self.webhooks = Webhooks(ctx, hosts=webhook_hosts, tamper=self._tamper)
         self.rate_limits = RateLimits(ctx)
@@ -237,6 +240,7 @@ class Exchange:
             firms=self.firms.save(),
             credentials=self.credentials.save(),
             kyc=self.kyc.save(),
+            prefills=self.prefills.save(),
             referrals=self.referrals.save(),
             webhooks=self.webhooks.save(),
             rate_limits=self.rate_limits.save(),
@@ -265,6 +269,7 @@ class Exchange:
         self.firms.load(state.firms)
         self.credentials.load(state.credentials)
         self.kyc.load(state.kyc)
+        self.prefills.load(state.prefills)
         self.referrals.load(state.referrals)
         self.webhooks.load(state.webhooks)
         self.rate_limits.load(state.rate_limits)

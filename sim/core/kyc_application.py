@@ -77,7 +77,7 @@ def _person(application: KycApplication, now: Instant) -> Iterator[str]:
         value = getattr(application, name)
         if not value.strip() or len(value) > NAME_MAX:
             yield f"{name}: 1 to {NAME_MAX} characters"
-    if not _birthday(application.date_of_birth, eastern_date(now)):
+    if not is_birthday(application.date_of_birth, now):
         yield "date_of_birth: a past date, YYYY-MM-DD"
     if not _EMAIL.fullmatch(application.email):
         yield "email: an e-mail address"
@@ -111,11 +111,12 @@ def _consent(application: KycApplication) -> Iterator[str]:
         yield "ip_address: an IPv4 or IPv6 address"
 
 
-def _birthday(text: str, today: date) -> bool:
+def is_birthday(text: str, now: Instant) -> bool:
+    """Whether text is a date, YYYY-MM-DD, since 1900 and before today."""
     if not _DATE.fullmatch(text):
         return False
     try:
-        return date(1900, 1, 1) <= date.fromisoformat(text) < today
+        return date(1900, 1, 1) <= date.fromisoformat(text) < eastern_date(now)
     except ValueError:
         return False
 

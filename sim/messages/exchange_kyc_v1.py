@@ -223,12 +223,12 @@ class StartKYCPrefillResponse(Message, kw_only=True):
 class SubmitKYCPrefillOTPRequest(Message, kw_only=True):
     """The code."""
 
-    otp: str = ""
+    otp: str = ""  # four to eight digits
     external_id: str = ""
 
     __full_name__ = "exchange.kyc.v1.SubmitKYCPrefillOTPRequest"
     __wire__ = (
-        (1, "otp", "otp", "string", "", "", ()),
+        (1, "otp", "otp", "string", "", "", (("secret", True),)),
         (2, "external_id", "externalId", "string", "", "", ()),
     )
 

@@ -89,7 +89,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "bindings": (("POST", "/v1/kyc/prefill", "*"),),
         "scope": "write:kyc",
         "beyond": True,
-        "summary": "Send a one-time code to a phone to prefill a verification.",
+        "summary": "Send a one-time code to a phone to prefill a verification. No code is really sent. The sandbox knows 14155551212 born 1985-03-30, and nobody else; assumption kyc.prefill_match.",
     },
     {
         "service": "KYCAPI",
@@ -101,7 +101,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "bindings": (("POST", "/v1/kyc/prefill/otp", "*"),),
         "scope": "write:kyc",
         "beyond": True,
-        "summary": "Submit the one-time code and get what is known of the person.",
+        "summary": "Submit the one-time code and get what is known of the person. 123456 is right, 000000 leaves the prefill pending, 00000 and any other code is wrong.",
     },
     {
         "service": "KYCAPI",
