@@ -48,6 +48,11 @@ class Caller(Struct, frozen=True, kw_only=True):
     credential: Sealed = NOBODY
 
     @property
+    def name(self) -> str:
+        """The most precise name of this caller; its address for the public."""
+        return self.participant or self.firm or self.client_id or self.api_key or self.peer
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Every name this caller goes by, the most precise first: what faults match and logs show. Empty for the public."""
         return tuple(name for name in (self.participant, self.firm, self.client_id, self.api_key) if name)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 from sim.core.exchange import Exchange
 
@@ -20,13 +19,12 @@ class Memo(Generic[T]):
 
     def __init__(self, kept: int = _KEPT) -> None:
         self._kept = kept
-        self._tables: WeakKeyDictionary[Exchange, dict[Hashable, tuple[Hashable, T]]] = WeakKeyDictionary()
 
     def get(self, exchange: Exchange, key: Hashable, version: Hashable, make: Callable[[], T]) -> T:
         """The value for a key at a version."""
-        table = self._tables.get(exchange)
+        table: dict[Hashable, tuple[Hashable, T]] | None = exchange.memos.get(self)
         if table is None:
-            table = self._tables[exchange] = {}
+            table = exchange.memos[self] = {}
         found = table.get(key)
         if found is not None and found[0] == version:
             return found[1]

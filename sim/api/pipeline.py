@@ -51,6 +51,8 @@ _MAINTAINED = frozenset({"retail", "exchange"})
 # Unknown enum text in a filter of reference data means its zero member (exchange wire facts §0); everywhere else it is refused.
 _LENIENT = frozenset({"RefDataAPI", "RefDataSportsAPI"})
 
+_REMEMBERED = 1024  # requests without a body; bounded, because a client could invent queries without end
+
 
 class Admitted(Struct, kw_only=True):
     """A stream that passed every stage up to its handler. `request` is None for WebSockets and bidirectional rpcs, whose frames bring it."""
@@ -74,6 +76,7 @@ class Pipeline:
         self._vendor_prefix = settings.vendor_prefix
         self._max_body = settings.max_body
         self._routers = _routers(contract)
+        self._requests: dict[tuple[str, str, str, bool], tuple[Any, tuple[str, ...]]] = {}
         self._stage = ""
         self._struck: FaultAction | None = None
 
@@ -114,8 +117,8 @@ class Pipeline:
         cls = match.operation.request
         try:
             if match.body == "":
-                request = query_decoder(cls, self._casing(call.plane))(call.query, ignored) if call.query else cls()
-            elif call.form:
+                return self._spelt(call, match, ignored)
+            if call.form:
                 request = form_decoder(cls)(call.body.encode(), ignored)
             elif call.binary:
                 raise BadBody("the body is not UTF-8")
@@ -125,6 +128,22 @@ class Pipeline:
                 apply_path(request, match.path_params)
         except BadInput as wrong:
             raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong
+        return request
+
+    def _spelt(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
+        """The request that a path and a query spell. It is kept: clients ask the same again and again, and handlers only read it."""
+        casing = self._casing(call.plane)
+        key = (match.operation.name, call.path, call.query, casing is Casing.SNAKE)
+        known = self._requests.get(key)
+        if known is not None:
+            ignored += known[1]
+            return known[0]
+        cls = match.operation.request
+        request = query_decoder(cls, casing)(call.query, ignored) if call.query else cls()
+        apply_path(request, match.path_params)
+        if len(self._requests) >= _REMEMBERED:
+            self._requests.clear()
+        self._requests[key] = (request, tuple(ignored))
         return request
 
     def _casing(self, plane: str) -> Casing:
@@ -349,7 +368,7 @@ class Pipeline:
             shown, address = str(call.plane), f"{call.verb} {call.path}"
         else:
             shown, address = ("retail" if isinstance(call, StreamOpened) and call.web_socket else "grpc"), call.method
-        who = (caller.names or (caller.peer,))[0] if caller is not None else call.credential.key
+        who = caller.name if caller is not None else call.credential.key
         self._log.add(Entry(int(ctx.trace_id, 16), ctx.now, shown, name, who, reply.status, reply.code, address, tuple(ignored), why, fault))
 
 

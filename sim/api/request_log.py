@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from sim.kernel.instants import Instant, format_instant
 
 KEPT = 50_000
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True, gc=False):
     """One call. `caller` is a firm, participant or API key id; `fault` the fault that struck, else "". A refusal has an explanation."""
 
     seq: int

@@ -21,7 +21,9 @@ from sim.messages import retail_v1 as wire
 
 BATCH_MAX = 20
 _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
-_INTENTS = {pair: intent for intent, pair in OUTCOMES.items()}
+_INTENTS: dict[tuple[int, int], wire.OrderIntent] = {pair: intent for intent, pair in OUTCOMES.items()}
+_PAIRS = frozenset((outcome, action) for outcome in wire.OutcomeSide for action in wire.OrderAction)
+_INDICATORS = frozenset(wire.ManualOrderIndicator)
 _AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
 _BIPS = 10_000
 
@@ -161,10 +163,11 @@ def _limit(price: wire.Amount | None, instrument: Instrument) -> Price:
 
 def _intent(request: wire.CreateOrderRequest) -> wire.OrderIntent:
     """Outcome side and action together, or the intent; where both are given the pair holds (retail facts §2.1)."""
-    pair = (wire.OutcomeSide(request.outcome_side), wire.OrderAction(request.action)) if _known_pair(request) else None
-    if pair in _INTENTS:
-        return _INTENTS[pair]
-    if pair is not None and any(pair) and request.intent is None:
+    pair = (request.outcome_side, request.action)
+    found = _INTENTS.get(pair)
+    if found is not None:
+        return found
+    if request.intent is None and pair in _PAIRS and any(pair):
         raise InvalidRequest("outcomeSide and action belong together", rule="S2.8-2", remedy="give both, or intent")
     if request.intent is None:
         raise InvalidRequest("intent is required", rule="S2.8-2", remedy="give intent, or outcomeSide with action")
@@ -178,20 +181,16 @@ def _indicator(given: int | None) -> int:
     """A manual order indicator under the exchange's number, where 0 says that none was given."""
     if given is None:
         return 0
-    if given not in set(wire.ManualOrderIndicator):
+    if given not in _INDICATORS:
         raise InvalidRequest(f"unknown manualOrderIndicator {given}")
     return given + 1
 
 
-def _known_pair(request: wire.CreateOrderRequest) -> bool:
-    return request.outcome_side in set(wire.OutcomeSide) and request.action in set(wire.OrderAction)
-
-
 def _tif(given: int | None, *, market: bool) -> TimeInForce:
     """Time in force, DAY where none is given; a market order never rests (rule M13)."""
-    if given is not None and given not in set(wire.TimeInForce):
+    tif = TimeInForce.DAY if given is None else TIMES_IN_FORCE.get(given)
+    if tif is None:
         raise InvalidRequest(f"unknown tif {given}")
-    tif = TimeInForce.DAY if given is None else TIMES_IN_FORCE[wire.TimeInForce(given)]
     return TimeInForce.IMMEDIATE_OR_CANCEL if market and tif is not TimeInForce.FILL_OR_KILL else tif
 
 

@@ -37,7 +37,7 @@ _TYPES = {
     OrderType.MARKET_TO_LIMIT: wire.OrderType.ORDER_TYPE_MARKET,
     OrderType.STOP: wire.OrderType.ORDER_TYPE_MARKET,
 }
-TIMES_IN_FORCE = {
+TIMES_IN_FORCE: dict[int, TimeInForce] = {
     wire.TimeInForce.TIME_IN_FORCE_DAY: TimeInForce.DAY,
     wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_CANCEL: TimeInForce.GOOD_TILL_CANCEL,
     wire.TimeInForce.TIME_IN_FORCE_GOOD_TILL_DATE: TimeInForce.GOOD_TILL_TIME,

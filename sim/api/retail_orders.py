@@ -22,15 +22,15 @@ from sim.messages import retail_v1 as wire
 def create_order(exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest) -> wire.CreateOrderResponse:
     """Place an order. The outcome is known at once here, so a synchronous answer holds all of it."""
     command = place_command(exchange, caller, request, defer=deferred(exchange))
-    order_id, executions = _place(exchange, command)
-    return wire.CreateOrderResponse(id=order_id, executions=executions if request.synchronous_execution else [])
+    order_id, executions = _place(exchange, command, shown=request.synchronous_execution)
+    return wire.CreateOrderResponse(id=order_id, executions=executions)
 
 
 @handles("RetailOrdersAPI.ClosePosition")
 def close_position(exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest) -> wire.ClosePositionResponse:
     """Take the whole position in a market back to nothing with a market order."""
-    order_id, executions = _place(exchange, closing_command(exchange, caller, request))
-    return wire.ClosePositionResponse(id=order_id, executions=executions if request.synchronous_execution else [])
+    order_id, executions = _place(exchange, closing_command(exchange, caller, request), shown=request.synchronous_execution)
+    return wire.ClosePositionResponse(id=order_id, executions=executions)
 
 
 @handles("RetailOrdersAPI.PreviewOrder")
@@ -113,11 +113,13 @@ def modify_orders(exchange: Exchange, caller: Caller, request: wire.ModifyOrders
     return wire.ModifyOrdersResponse(modified_order_ids=[order.order_id for order in request.orders])
 
 
-def _place(exchange: Exchange, command: PlaceOrder) -> tuple[str, list[wire.Execution]]:
-    """Place an order; its id and what happened to it right away."""
+def _place(exchange: Exchange, command: PlaceOrder, *, shown: bool) -> tuple[str, list[wire.Execution]]:
+    """Place an order; its id and, if that is to be shown, what happened to it right away."""
     events = exchange.ctx.events
     before = len(events)
     order = exchange.trading.place(command)
+    if not shown:
+        return order.id, []
     executions = [event.execution for event in events[before:] if isinstance(event, Executed) and event.execution.order.id == order.id]
     return order.id, [retail_execution(exchange, execution) for execution in executions]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -71,6 +71,20 @@ def _too_deep(body: bytes) -> bool:
     return False
 
 
+class _Entry(NamedTuple):
+    """How a field is read. A value whose type is `exact` is taken as it is."""
+
+    attribute: str
+    convert: Convert
+    exact: type | None
+    name: str
+    oneof: str
+    nullable: bool
+
+
+_EXACT = {"string": str, "bool": bool}
+
+
 class _Readers:
     """The readers of one rule for unknown enumeration texts; they reach each other late, so that a type may hold itself."""
 
@@ -82,7 +96,7 @@ class _Readers:
         known = self._readers.get(cls)
         if known is not None:
             return known
-        table: dict[str, tuple[Field, Convert]] = {}
+        table: dict[str, _Entry] = {}
 
         def read(raw: Any, unknown: list[str]) -> Message:
             if not isinstance(raw, dict):
@@ -94,27 +108,32 @@ class _Readers:
                 if entry is None:
                     unknown.append(key)
                     continue
-                field, convert = entry
-                if given is None and field.kind != "value":
+                attribute, convert, exact, name, oneof, nullable = entry
+                if given is None and not nullable:
                     continue
-                if field.attribute in values:
-                    raise BadField(field.json_name, "given twice, once in each spelling")
-                if field.oneof:
-                    other = chosen.setdefault(field.oneof, field.json_name)
-                    if other != field.json_name:
-                        raise BadField(field.json_name, f"cannot be given together with {other}")
+                if attribute in values:
+                    raise BadField(name, "given twice, once in each spelling")
+                if oneof:
+                    other = chosen.setdefault(oneof, name)
+                    if other != name:
+                        raise BadField(name, f"cannot be given together with {other}")
+                if type(given) is exact:
+                    values[attribute] = given
+                    continue
                 seen = len(unknown)
                 try:
-                    values[field.attribute] = convert(given, unknown)
+                    values[attribute] = convert(given, unknown)
                 except BadField as refused:
-                    raise refused.under(field.json_name) from None
+                    raise refused.under(name) from None
                 if len(unknown) > seen:
-                    _move(unknown, seen, field.json_name)
+                    _move(unknown, seen, name)
             return cls(**values)
 
         self._readers[cls] = read
         for field in fields_of(cls):
-            table[field.json_name] = table[field.name] = (field, self._converter(field))
+            exact = _EXACT.get(field.kind) if not field.repeated and not field.key_kind else None
+            entry = _Entry(field.attribute, self._converter(field), exact, field.json_name, field.oneof, field.kind == "value")
+            table[field.json_name] = table[field.name] = entry
             if field.vendor_json:
                 table[field.vendor_json] = table[field.name]
         return read

@@ -6,7 +6,7 @@ Events are collected in order on the context; `flush` adds the book changes they
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -86,7 +86,7 @@ class State(Struct):
 class Exchange:
     """Every component, and virtual now. Bare at first: a scenario lists instruments, enrols firms and opens accounts.
 
-    `reference` is what the gateway shows of leagues, events and markets; the core carries it for the handlers and never looks inside.
+    `reference` is what the gateway shows of leagues, events and markets, `memos` are answers that handlers keep; the core carries both and never looks inside.
     """
 
     def __init__(self, *, seed: int, now: Instant, environment: Environment | None = None, webhook_hosts: tuple[str, ...] = ()) -> None:
@@ -110,6 +110,7 @@ class Exchange:
         self.funding = Funding(ctx, self.trading)
         self.partners = Partners(ctx, self.firms, self.trading, self.funding)
         self.reference: Reference
+        self.memos: dict[object, dict[Any, Any]] = {}
         self.published = 0
         self._told = 0
 

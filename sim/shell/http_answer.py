@@ -33,8 +33,9 @@ class Answer(web.StreamResponse):
         # The base class is not initialised: none of its state is used, and building it is what this class saves.
         self._code = status
         self.content = body
-        self._lines = [f"Content-Type: {content_type}", f"Date: {http_date(now)}", f"Server: {SERVER}"]
-        self._lines += [f"{name}: {header_text(value)}" for name, value in headers]
+        self._head = _head_of(status, content_type, now // NS_PER_S)
+        for name, value in headers:
+            self._head += f"\r\n{name}: {header_text(value)}"
         self._keep_alive = not close
 
     def __repr__(self) -> str:
@@ -67,15 +68,15 @@ class Answer(web.StreamResponse):
     def encode(self, *, head_only: bool = False, old: bool = False) -> bytes:
         """The bytes of the answer. `old`: the client speaks HTTP/1.0."""
         bodiless = self._code in (204, 304) or self._code < 200
-        lines = [_status_line(self._code), *self._lines]
+        head = self._head
         if not bodiless:
-            lines.append(f"Content-Length: {len(self.content)}")
+            head += f"\r\nContent-Length: {len(self.content)}"
         if not self._keep_alive:
-            lines.append("Connection: close")
+            head += "\r\nConnection: close"
         elif old:
-            lines.append("Connection: keep-alive")
-        head = "\r\n".join((*lines, "", "")).encode("ascii")
-        return head if head_only or bodiless else head + self.content
+            head += "\r\nConnection: keep-alive"
+        head += "\r\n\r\n"
+        return head.encode("ascii") if head_only or bodiless else head.encode("ascii") + self.content
 
 
 class Gone(web.StreamResponse):
@@ -108,13 +109,14 @@ def header_text(value: str) -> str:
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), value)
 
 
-@lru_cache(maxsize=128)
-def _status_line(status: int) -> str:
+@lru_cache(maxsize=512)
+def _head_of(status: int, content_type: str, second: int) -> str:
+    """Status line and the headers that every answer of this kind has within this second."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "Status"
-    return f"HTTP/1.1 {status} {phrase}"
+    return f"HTTP/1.1 {status} {phrase}\r\nContent-Type: {content_type}\r\nDate: {_http_date_of(second)}\r\nServer: {SERVER}"
 
 
 def http_date(now: Instant) -> str:

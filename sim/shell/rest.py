@@ -92,7 +92,9 @@ class RestListener:
         return Answer(reply.status, body, content_type=reply.content_type, now=host.simulation.now, headers=self._headers(asked, reply, elided))
 
     def _headers(self, asked: Mapping[str, str], reply: Reply, elided: str) -> list[tuple[str, str]]:
-        headers = [(name, value) for name, value in reply.headers if not (self._opaque and name.lower().startswith("x-sim-"))]
+        headers: list[tuple[str, str]] = []
+        if reply.headers:
+            headers += [(name, value) for name, value in reply.headers if not (self._opaque and name.lower().startswith("x-sim-"))]
         if reply.request_id:
             headers.append(("x-request-id", reply.request_id))
         correlation = asked.get("poly-correlation-id")
