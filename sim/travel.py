@@ -84,7 +84,7 @@ def rewind(sim: Simulation, to: Instant | None, seq: int | None) -> list[Effect]
     effects = sever(sim, "the simulation was rewound")
     moment = sim.snapshots.nearest(target, sim.journal)
     inputs = [recorded_input(read_line(line)) for line in sim.journal.lines(moment.checkpoint.seq, target)]
-    places = sim.journal.past(target)
+    places = sim.journal.past()
     return_to(sim, moment)
     sim.journal.resume(moment.checkpoint)
     _rerun(sim, inputs)

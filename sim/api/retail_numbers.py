@@ -118,7 +118,8 @@ def read_quantity(given: float, instrument: Instrument, field: str = "quantity")
     step = gcd(instrument.min_qty, instrument.qty_scale)
     if not isfinite(given) or given < 0:
         raise InvalidRequest(f"{field} must be a number of contracts above zero", remedy="send a JSON number such as 10 or 2.5")
-    units = int(given) * instrument.qty_scale if given.is_integer() else int(Fraction(repr(given)) * instrument.qty_scale)
+    whole = int(given)
+    units = whole * instrument.qty_scale if whole == given else int(Fraction(repr(given)) * instrument.qty_scale)
     if units > _UNITS_MAX:
         raise InvalidRequest(f"{field} is out of range: {given!r}", remedy="send fewer contracts")
     return units // step * step or units  # what is less than a step is refused as too little, not as nothing

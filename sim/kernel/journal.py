@@ -65,11 +65,14 @@ class Chain(Protocol):
 
 
 class Checkpoint(NamedTuple):
-    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are (three numbers each: offset, size, instant after)."""
+    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are (three numbers each: offset, size, instant after).
+
+    `places` may go on beyond the point: it is the branch's own list, which only grows, so keeping a point costs nothing however long the branch is.
+    """
 
     seq: int
     chain: Chain
-    places: bytes
+    places: array[int]
 
 
 class NotAJournal(ValueError):
@@ -125,22 +128,22 @@ class Journal:
 
     def checkpoint(self) -> Checkpoint:
         """What `resume` needs to continue from here."""
-        return Checkpoint(self.seq, self._chain.copy(), self.past(self.seq))
+        return Checkpoint(self.seq, self._chain.copy(), self._places)
 
-    def past(self, seq: int) -> bytes:
-        """Places of the first inputs of the present branch, for the checkpoint a rewind arrives at."""
-        return self._places[: 3 * seq].tobytes()
+    def past(self) -> array[int]:
+        """Where the lines of the present branch are, for the checkpoint a rewind arrives at."""
+        return self._places
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Continue from a checkpoint of any branch."""
         self.seq = checkpoint.seq
         self._chain = checkpoint.chain.copy()
-        self._places = array("q")
-        self._places.frombytes(checkpoint.places)
+        self._places = checkpoint.places[: 3 * checkpoint.seq]
 
     def on_branch(self, checkpoint: Checkpoint) -> bool:
         """Whether a checkpoint lies on the present branch."""
-        return 3 * checkpoint.seq <= len(self._places) and self.past(checkpoint.seq) == checkpoint.places
+        end = 3 * checkpoint.seq
+        return checkpoint.places is self._places or (end <= len(self._places) and checkpoint.places[:end] == self._places[:end])
 
     def seq_at(self, at: int) -> int:
         """How many inputs of this branch were complete at an instant, those at exactly that instant included."""

@@ -1,0 +1,81 @@
+"""The shelf of saved moments: bounded in number and bytes, never far from any input, and only of the branch that is asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from sim.kernel.journal import Checkpoint, Header, Journal
+from sim.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Moment, Snapshots
+
+HEADER = Header(name="t", seed=1, start=0, scenario=Raw(b"{}"), scenario_digest="", libraries={})
+
+
+def moment(journal: Journal, size: int = 10) -> Moment:
+    nothing: Any = None
+    return Moment(journal.seq, journal.checkpoint(), bytes(size), nothing)
+
+
+def grow(journal: Journal, count: int, what: bytes = b"{}") -> None:
+    for _ in range(count):
+        journal.append(journal.seq, what, b"{}", b"", journal.seq + 1)
+
+
+def kept(shelf: Snapshots) -> list[Moment]:
+    return shelf._shelf
+
+
+def test_the_shelf_holds_few_moments_and_one_near_every_input() -> None:
+    journal = Journal(HEADER)
+    shelf = Snapshots(moment(journal))
+    for _ in range(60):
+        grow(journal, FIRST_DISTANCE)
+        if shelf.due(journal.seq):
+            shelf.keep(moment(journal))
+    seqs = [found.checkpoint.seq for found in kept(shelf)]
+    assert len(seqs) <= KEPT
+    assert seqs[0] == 0
+    assert max(b - a for a, b in zip(seqs, [*seqs[1:], journal.seq], strict=True)) <= journal.seq // (KEPT // 2 - 1)
+    for seq in (0, 1, 17_500, journal.seq):
+        found = shelf.nearest(seq, journal).checkpoint.seq
+        assert found == max(candidate for candidate in seqs if candidate <= seq)
+
+
+def test_large_states_are_saved_seldom_and_do_not_fill_the_memory() -> None:
+    journal = Journal(HEADER)
+    shelf = Snapshots(moment(journal))
+    taken = 0
+    for _ in range(300):
+        grow(journal, FIRST_DISTANCE)
+        if shelf.due(journal.seq):
+            shelf.keep(moment(journal, BYTES_MAX // 6))
+            taken += 1
+    assert 0 < taken < 10
+    assert sum(len(found.state) for found in kept(shelf)) <= BYTES_MAX
+    assert kept(shelf)[0].checkpoint.seq == 0
+
+
+def test_a_state_larger_than_the_shelf_is_kept_all_the_same() -> None:
+    journal = Journal(HEADER)
+    shelf = Snapshots(moment(journal))
+    grow(journal, FIRST_DISTANCE)
+    shelf.keep(moment(journal, BYTES_MAX + 1))
+    assert shelf.nearest(journal.seq, journal).checkpoint.seq == journal.seq
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5)), max_size=12))
+def test_a_checkpoint_is_on_a_branch_exactly_when_its_lines_are(steps: list[tuple[int, int]]) -> None:
+    journal = Journal(HEADER)
+    points: list[tuple[Checkpoint, list[bytes]]] = [(journal.checkpoint(), [])]
+    for number, (count, back) in enumerate(steps):
+        if back < len(points):
+            journal.resume(points[back][0])
+            assert list(journal.lines()) == points[back][1]
+        grow(journal, count, b'{"step":%d}' % number)
+        points.append((journal.checkpoint(), list(journal.lines())))
+        now = list(journal.lines())
+        for point, lines in points:
+            assert journal.on_branch(point) is (now[: len(lines)] == lines)
