@@ -55,7 +55,7 @@ def journal(tmp_path):
     return path
 
 
-COMMANDS = ["serve", "demo", "run", "sweep", "bisect", "shrink", "check", "replay", "diff", "timeline", "catalogue", "schema", "openapi", "keys"]
+COMMANDS = ["serve", "demo", "run", "sweep", "bisect", "shrink", "explore", "check", "replay", "diff", "timeline", "catalogue", "schema", "openapi", "keys"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,22 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument("--trials", type=int, default=3000, metavar="N", help="runs to spend at most (default 3000)")
     command.add_argument("--out", type=Path, metavar="FILE", help="where the scenario goes (default: NAME-small.yaml here)")
     command.set_defaults(run=_shrink)
+    command = commands.add_parser(
+        "explore",
+        help="every fault at every point that a scenario, or your test-suite, passes",
+        description="Watches a run to learn which fault points it passes (calls, stream frames, webhook deliveries, orders on their way into the book), then "
+        "runs it again once for every documented fault at each. Tests are those that use the `exchange` fixture; what follows `--` goes to pytest.",
+        epilog="examples:\n  sim explore my.yaml\n  sim explore tests/test_my_client.py --attacks 'lost*' -- -k orders -x\n"
+        "  sim explore tests/ --operations InsertOrder --json explored.json\n\nexit 1: something was not survived",
+    )
+    command.add_argument("what", nargs="+", metavar="SCENARIO|TESTS", help="scenarios; or files, folders and ids of tests, and pytest's own options after --")
+    command.add_argument("--operations", default="*", metavar="NAME", help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'")
+    command.add_argument("--attacks", default="*", metavar="NAME", help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...")
+    command.add_argument("--each", type=int, default=0, metavar="N", help="only the first N passings of a point")
+    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter of the scenario")
+    command.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at once, for scenarios (default: the processors)")
+    command.add_argument("--json", default="", metavar="FILE", help="write every trial as JSON")
+    command.set_defaults(run=_explore)
 
 
 def _sweep(given: argparse.Namespace) -> int:
@@ -159,6 +176,37 @@ def _shrink(given: argparse.Namespace) -> int:
         say_divergence(given.what, found, sys.stderr)
         return DIVERGED
     except (ValueError, NotAJournal) as error:
+        print(f"sim: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)
+    return USAGE
+
+
+def _explore(given: argparse.Namespace) -> int:
+    from sim.scenario.document import ScenarioError
+
+    if any("::" in one or one.endswith(".py") or Path(one).is_dir() for one in given.what):
+        # A process of its own: pytest rewrites what it imports, and here too much is imported already.
+        options = ["--explore", f"--explore-operations={given.operations}", f"--explore-attacks={given.attacks}", f"--explore-each={given.each}"]
+        code = subprocess.run([sys.executable, "-m", "pytest", *given.what, *options, f"--explore-json={given.json}"], check=False).returncode
+        return code if code in (0, FAILED) else USAGE
+    from sim.search.explore import Wanted, explore
+
+    try:
+        wanted = Wanted(
+            scenarios=given.what,
+            params=params_of(given.param),
+            operations=given.operations,
+            attacks=given.attacks,
+            each=given.each,
+            jobs=given.jobs,
+            json=given.json,
+        )
+        return 0 if explore(wanted, sys.stdout, sys.stderr) else FAILED
+    except ScenarioError as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+    except ValueError as error:
         print(f"sim: {error}", file=sys.stderr)
     except OSError as error:
         print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -62,18 +62,22 @@ class FaultsState(Struct):
 
 
 class Faults:
-    """Faults of an exchange. `by_symbol` says that some fault asks for the instrument of a call, which is known once the call is parsed."""
+    """Faults of an exchange. `by_symbol` says that some fault asks for the instrument of a call, which is known once the call is parsed.
+
+    `survey`, when somebody gives it a dict, counts the points at which a fault could strike, by plane and operation, in order of first passing.
+    """
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._state = FaultsState()
         self._faults = self._state.faults
         self.by_symbol = False
+        self.survey: dict[tuple[str, str], int] | None = None
 
     @property
     def armed(self) -> bool:
-        """Whether there is any fault in force."""
-        return bool(self._faults)
+        """Whether there is any fault in force, or somebody counts where one could strike."""
+        return bool(self._faults) or self.survey is not None
 
     def add(self, spec: FaultSpec, name: str = "") -> str:
         """Put a fault in force and return its id, f1, f2, … unless given. ValueError as for `check`."""
@@ -113,6 +117,8 @@ class Faults:
 
         A call is asked about twice: before anything is known of its instruments (`symbols` None), and with them; a fault takes part in one of the two.
         """
+        if self.survey is not None and symbols is None:
+            self.survey[plane, operation] = self.survey.get((plane, operation), 0) + 1
         if not self._faults:
             return None
         chosen = None

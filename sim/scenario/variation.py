@@ -1,4 +1,4 @@
-"""A scenario changed for one run: another value of an assumption, other odds of a quirk, a preset. Searches are made of such changes."""
+"""A scenario changed for one run: another value of an assumption, other odds of a quirk, a preset, a fault. Searches are made of such changes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from sim.core import assumptions, quirks
+from sim.core.fault_spec import fault_from
 from sim.core.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -19,14 +20,14 @@ KINDS = ("assumptions", "quirks", "presets")
 
 
 class Change(Struct, frozen=True):
-    """One thing a run does differently. `kind` is one of KINDS; a preset has no value."""
+    """One thing a run does differently. `kind` is one of KINDS, or "faults"; a preset has no value, the value of a fault is its document as JSON."""
 
     kind: str
     name: str
     value: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}={self.value}" if self.value else self.name
+        return f"{self.name}={self.value}" if self.value and self.kind != "faults" else self.name
 
 
 def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[Change]:
@@ -53,6 +54,8 @@ def changed(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
     for change in changes:
         if change.kind == "presets":
             scenario = replace(scenario, preset=change.name)
+        elif change.kind == "faults":
+            scenario = replace(scenario, faults=(*scenario.faults, fault_from(json.decode(change.value))))
         elif change.kind == "quirks":
             scenario = replace(scenario, quirks={**scenario.quirks, change.name: change.value})
         else:

@@ -16,6 +16,7 @@ Nothing heavy is imported until a test asks for the fixture: the plugin is loade
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,9 +28,26 @@ if TYPE_CHECKING:
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options of `--explore`."""
+    group = parser.getgroup("sandbox exchange")
+    group.addoption("--explore", action="store_true", help="run each test that uses `exchange` under every fault at every point it passes")
+    group.addoption("--explore-operations", default="*", metavar="NAME", help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'")
+    group.addoption("--explore-attacks", default="*", metavar="NAME", help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...")
+    group.addoption("--explore-each", type=int, default=0, metavar="N", help="only the first N passings of a point")
+    group.addoption("--explore-json", default="", metavar="FILE", help="write every trial as JSON")
+    group.addoption("--fault", action="append", default=[], metavar="JSON", help="arm this fault in every exchange: an entry of a scenario's `faults`")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker."""
+    """Declare the marker, and begin to explore if that is wanted."""
     config.addinivalue_line("markers", "scenario(path, seed=None): what the `exchange` fixture serves: a file beside the test, or a bundled name")
+    if config.getoption("explore"):
+        if config.getoption("numprocesses", None):
+            raise pytest.UsageError("--explore runs in one process: leave out -n")
+        from sim.testing.exploring import Explorer
+
+        config.pluginmanager.register(Explorer(config), "sandbox-exchange-explorer")
 
 
 @pytest.fixture
@@ -49,9 +67,33 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
     served = ServedExchange(scenario, seed=seed, journal=tmp_path / "journal.ndjson")
     request.node.stash[_SERVED] = served
     try:
-        yield served
+        with _explored(request, served):
+            yield served
     finally:
         served.close()
+
+
+@contextmanager
+def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterator[None]:
+    """Arm the faults that this run asks for; with `--explore` count the points a test passes, and look at the invariants in the end."""
+    from msgspec import json
+
+    for document in request.config.getoption("fault"):
+        served.control("POST", "/faults", json.decode(document))
+    if not request.config.getoption("explore"):
+        yield
+        return
+    from sim.core.invariants import broken
+    from sim.testing.exploring import ARMED, BROKEN, SURVEY
+
+    exchange, stash = served.running.simulation.exchange, request.node.stash
+    armed = stash.get(ARMED, "")
+    if armed:
+        served.control("POST", "/faults", json.decode(armed))
+    else:
+        exchange.faults.survey = stash[SURVEY] = {}
+    yield
+    stash[BROKEN] = [str(one) for one in served.running.call(lambda: broken(exchange.trading))]
 
 
 def _scenario_of(item: pytest.Item) -> tuple[str, int | None]:

@@ -1,0 +1,158 @@
+"""`sim explore`: every fault at every point a scenario or a test-suite passes, and which of them it survives."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sim.core.fault_spec import KINDS, fault_from
+from sim.search.points import ATTACKS, points
+
+pytest_plugins = ["pytester"]
+
+# One order by a client that looks before it tries again, and a check of it; then a fill that its stream must tell.
+STORY = """
+name: story
+extends: quickstart
+world: {instruments: [{symbol: x, tick_size: "0.01", state: OPEN}]}
+steps:
+  - {name: follow, subscribe: {name: fills, rpc: OrderEntryAPI.CreateOrderSubscription, as: firms/atlas/users/mara-voss, json: {symbols: [x]}}}
+  - name: buy
+    at: +1s
+    call:
+      plane: exchange
+      post: /v1/trading/orders
+      as: firms/atlas/users/mara-voss
+      json: {type: ORDER_TYPE_LIMIT, side: SIDE_BUY, symbol: x, orderQty: "5", price: "44"}
+    expect: {status: 200}
+  - {name: fill, at: +1m, order: {as: taker, symbol: x, side: sell, price: "0.44", qty: "5"}, expect: {stream: {name: fills, has: {update: {}}}}}
+  - {name: public, at: +1s, call: {plane: gateway, get: /v2/leagues}, expect: {status: 200}}
+"""
+
+CAREFUL = '''
+import json, urllib.request
+from http.client import HTTPException
+
+def fetch(url, timeout=None):
+    with urllib.request.urlopen(url, timeout=timeout) as answer:
+        return json.load(answer)
+
+def patient(url):
+    for _ in range(3):
+        try:
+            return fetch(url, timeout=0.5)
+        except (OSError, HTTPException):
+            pass
+    raise AssertionError("no answer in three attempts")
+
+def test_careful(exchange):
+    assert "leagues" in patient(f"{exchange.gateway}/v2/leagues")
+
+def test_careless(exchange):
+    assert "leagues" in fetch(f"{exchange.gateway}/v2/leagues")
+
+def test_of_something_else():
+    pass
+
+def test_broken(exchange):
+    assert fetch(f"{exchange.gateway}/v2/leagues") is None
+'''
+
+
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory):
+    """The story explored once, as JSON by (point, attack), with what was printed."""
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    from sim.cli import main
+
+    folder = tmp_path_factory.mktemp("explored")
+    (folder / "story.yaml").write_text(STORY)
+    out = StringIO()
+    with redirect_stdout(out):
+        code = main(["explore", str(folder / "story.yaml"), "--jobs", "1", "--json", str(folder / "found.json")])
+    rows = json.loads((folder / "found.json").read_text())
+    return code, out.getvalue(), {(row["point"], row["attack"]): row for row in rows}
+
+
+def test_every_call_frame_and_order_is_a_point_and_every_fault_is_tried_there_once(explored):
+    code, out, found = explored
+    assert code == 1
+    places = {point for point, _ in found}
+    assert places >= {"grpc CreateOrderSubscription #1", "exchange InsertOrder #1", "engine place #1", "gateway ListLeagues #1"}
+    frames = sorted(place for place in places if place.startswith("stream"))
+    assert frames == [f"stream CreateOrderSubscription #{number}" for number in range(1, len(frames) + 1)] and len(frames) >= 3
+    assert {attack for point, attack in found if point == "exchange InsertOrder #1"} == {"error", "limited", "lost", "late"}
+    assert all(fault_from(row["fault"]).times == 1 for row in found.values())
+    assert "trials at" in out and "next: put it into the scenario" in out
+
+
+def test_an_answer_that_fails_is_noticed_and_what_it_breaks_later_is_told(explored):
+    _, _, found = explored
+    verdict = {key: row["verdict"] for key, row in found.items()}
+    assert verdict["gateway ListLeagues #1", "error"] == "noticed"
+    assert verdict["gateway ListLeagues #1", "late"] == "held"
+    assert verdict["exchange InsertOrder #1", "lost"] == "noticed"  # the order is there, only its answer is not: the stream tells the fill
+    assert verdict["exchange InsertOrder #1", "error"] == "broke"
+    assert verdict["engine place #1", "late engine"] == "held"
+    assert verdict["stream CreateOrderSubscription #1", "duplicate"] == "held"
+    assert verdict["stream CreateOrderSubscription #1", "revoke"] == "broke"
+    assert found["exchange InsertOrder #1", "error"]["failures"][-1].startswith("fill at")
+
+
+def test_points_and_attacks_can_be_chosen_and_the_order_is_the_same_whatever_the_processes(sim, file, tmp_path):
+    path, texts = file("story.yaml", STORY), []
+    for jobs in (1, 2):
+        found = tmp_path / f"{jobs}.json"
+        assert sim("explore", path, "--operations", "InsertOrder", "--attacks", "l*", "--jobs", jobs, "--json", found)[0] == 1
+        texts.append(found.read_text())
+    assert texts[0] == texts[1]
+    assert [row["attack"] for row in json.loads(texts[0])] == ["limited", "lost", "late"]
+
+
+def test_what_fails_without_any_fault_is_not_explored(sim, file):
+    code, _, err = sim("explore", file("story.yaml", STORY.replace("status: 200", "status: 418")))
+    assert code == 2 and "fails without any fault: buy at" in err
+    assert sim("explore", "no-such-scenario")[0] == 2
+
+
+def test_every_kind_of_fault_is_tried_on_every_plane_where_it_can_happen():
+    tried = {(key, plane) for attack in ATTACKS for plane in attack.planes for key in attack.act}
+    for kind in KINDS:
+        name = "status" if kind.name == "code" else kind.name  # an error has both
+        assert {(name, plane) for plane in kind.planes} <= tried
+    for point in points({(plane, "X.Y"): 1 for attack in ATTACKS for plane in attack.planes}, wire=True):
+        assert fault_from(point.document()).match.nth == 1
+
+
+def test_a_suite_is_explored_test_by_test(pytester):
+    pytester.makepyfile(test_client=CAREFUL)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--explore", "--explore-json=found.json")
+    result.assert_outcomes(passed=3, failed=1)
+    assert result.ret == 1
+    found = {(row["test"].partition("::")[2], row["attack"]): row for row in json.loads((pytester.path / "found.json").read_text())}
+    attacks = {attack.name for attack in ATTACKS if "gateway" in attack.planes}
+    assert set(found) == {(test, attack) for test in ("test_careful", "test_careless") for attack in attacks}
+    assert {attack for attack in attacks if found["test_careful", attack]["verdict"] != "survived"} == set()
+    survived = {attack for attack in attacks if found["test_careless", attack]["verdict"] == "survived"}
+    assert survived == {"late", "slow answer"}
+    assert found["test_careless", "hang"]["verdict"] == "hung"
+    result.stdout.fnmatch_lines(["*explored faults*", "test_careless *gateway ListLeagues #1 *2 of 10*", "*fail without any fault: *test_broken"])
+    result.stdout.fnmatch_lines(["next: pytest 'test_client.py::test_careless' --fault '{*"])
+
+
+def test_the_fault_that_was_not_survived_can_be_armed_by_hand(pytester):
+    pytester.makepyfile(test_client=CAREFUL)
+    fault = '{"match":{"plane":"gateway"},"act":{"status":503},"times":1}'
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "care", "--fault", fault)
+    result.assert_outcomes(passed=1, failed=1, deselected=2)
+    result.stdout.fnmatch_lines(["*HTTPError*503*"])
+
+
+def test_exploring_several_processes_at_once_is_refused(pytester):
+    pytester.makepyfile(test_client=CAREFUL)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--explore", "-n", "2")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*--explore runs in one process*"])
