@@ -6,7 +6,8 @@ limited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from collections.abc import Mapping as Values
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, json, to_builtins
@@ -25,7 +26,7 @@ from sim.core.quantities import CASH_SCALE, CENT, Cash, NotADecimal, cash_text, 
 from sim.core.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound
 from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, OrderType, Side
 from sim.kernel.instants import format_instant, parse_span
-from sim.scenario.document import ScenarioError, read_text
+from sim.scenario.document import Mapping, Node, Problem, ScenarioError, Sequence, read_text
 from sim.scenario.entries import InstrumentEntry, MaintenanceEntry, OrderEntry
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.listing import ListingError, list_instrument
@@ -40,7 +41,7 @@ T = TypeVar("T", bound=Struct)
 Answer = dict[str, Any]
 
 
-def entry_of(kind: type[T], body: Mapping[str, object], **fixed: object) -> T:
+def entry_of(kind: type[T], body: Values[str, object], **fixed: object) -> T:
     """An entry of the scenario format from a JSON body. InvalidRequest names every problem."""
     problems: list[Any] = []
     try:
@@ -49,8 +50,22 @@ def entry_of(kind: type[T], body: Mapping[str, object], **fixed: object) -> T:
         raise InvalidRequest(str(error)) from error
     found = record(kind).read(node, problems)
     if problems:
-        raise InvalidRequest("; ".join(problem.message for problem in problems), rule="control", remedy="`sim schema` describes every entry")
+        told = "; ".join(f"{_key_at(node, problem)}{problem.message}" for problem in problems)
+        raise InvalidRequest(told, rule="control", remedy="`sim schema` describes every entry")
     return found  # type: ignore[no-any-return]
+
+
+def _key_at(node: Node, problem: Problem, path: str = "") -> str:
+    """`tick_size: ` where the value of that key of a body is what a problem is about: a body has no lines to point at."""
+    if path and node.at == problem[:3]:
+        return f"{path}: "
+    if isinstance(node, Mapping):
+        inner = ((f"{path}.{key}" if path else key, item) for key, item in node.items.items())
+    elif isinstance(node, Sequence):
+        inner = ((f"{path}[{index}]", item) for index, item in enumerate(node.items))
+    else:
+        return ""
+    return next((found for name, item in inner if (found := _key_at(item, problem, name))), "")
 
 
 # ---- instruments
@@ -79,6 +94,10 @@ def shown_instrument(exchange: Exchange, instrument: Instrument) -> Answer:
         "price_scale": instrument.price_scale,
         "fractional_qty_scale": instrument.qty_scale,
         "minimum_trade_qty": instrument.min_qty,
+        "price_limit": {
+            "low": decimal_text(instrument.price_low, instrument.price_scale),
+            "high": decimal_text(instrument.price_high, instrument.price_scale),
+        },
         "start": format_instant(instrument.start),
         "expiration": format_instant(instrument.expiration),
         "termination": format_instant(instrument.termination),

@@ -13,7 +13,7 @@ _WORDS = frozenset({"true", "false", "null", "True", "False", "Null", "TRUE", "F
 _ORDER = ("name", "description", "seed", "clock", "environment", "preset", "world", "quirks", "assumptions", "limits", "maintenance", "faults", "steps")
 
 
-def as_yaml(document: dict[str, Any], why: Iterable[str]) -> str:
+def as_yaml(document: dict[str, Any], why: Iterable[str] = ()) -> str:
     """The text of a scenario file; `why` are the lines of its opening comment."""
     return "\n".join((*(f"# {line}".rstrip() for line in why), *_lines(document), ""))
 

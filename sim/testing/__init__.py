@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sim.search.writing import as_yaml
     from sim.testing.client import connect
 
-__all__ = ["connect"]
+__all__ = ["as_yaml", "connect"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from sim.testing.client import connect
 
         return connect
+    if name == "as_yaml":
+        from sim.search.writing import as_yaml
+
+        return as_yaml
     raise AttributeError(f"module 'sim.testing' has no attribute {name!r}")

@@ -1,0 +1,130 @@
+"""State machines for users: a client that is right survives everything, one that is wrong is caught and its example is kept as a scenario."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule, run_state_machine_as_test
+
+from sim import load_scenario
+from sim.core.ledger import Ledger
+from sim.scenario.report import run_scenario
+from sim.testing.machines import WHOLE, ExchangeMachine, FaultyExchangeMachine, ServedExchangeMachine
+from sim.testing.strategies import retail_orders
+
+FEW = settings(max_examples=20, stateful_step_count=10)
+FOUND = settings(max_examples=60, stateful_step_count=6, phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
+
+
+class Careful:
+    """A retail client that believes what the exchange tells it, and asks again when it was told nothing."""
+
+    def __init__(self, http: Any) -> None:
+        self.http = http
+
+    def place(self, order: dict[str, Any]) -> None:
+        self.http.post("/v1/orders", json=order)
+
+    def open_ids(self) -> list[str] | None:
+        answer = self.http.get("/v1/orders/open")
+        return sorted(order["id"] for order in answer.json["orders"]) if answer.status == 200 else None
+
+
+class CarefulMachine(FaultyExchangeMachine):
+    def begin(self) -> None:
+        self.client = Careful(self.world.retail(self.key))
+        self.looked = 0
+
+    @rule(order=retail_orders(WHOLE))
+    def places(self, order: dict[str, Any]) -> None:
+        self.client.place(order)
+
+    @rule()
+    def cancels_everything(self) -> None:
+        self.client.http.post("/v1/orders/open/cancel", json={})
+
+    @invariant()
+    def knows_its_open_orders(self) -> None:
+        believed = self.client.open_ids()
+        if believed is not None:
+            self.looked += 1
+            assert believed == sorted(order["id"] for order in self.truth.open_orders(self.key.account))
+
+
+class HopefulMachine(ExchangeMachine):
+    """Believes that what was accepted is open until it takes it out: wrong for an order that fills or never rests."""
+
+    def begin(self) -> None:
+        self.http = self.world.retail(self.key)
+        self.believed = 0
+
+    @rule(order=retail_orders(WHOLE))
+    def places(self, order: dict[str, Any]) -> None:
+        self.believed += self.http.post("/v1/orders", json=order).status == 200
+
+    @invariant()
+    def knows_how_many_are_open(self) -> None:
+        assert len(self.truth.open_orders(self.key.account)) == self.believed
+
+
+class IdleMachine(ExchangeMachine):
+    """No client at all: others trade."""
+
+
+class SocketMachine(ServedExchangeMachine):
+    seen: ClassVar[list[int]] = []
+
+    @rule(times=st.integers(1, 2))
+    def asks(self, times: int) -> None:
+        from urllib.request import urlopen
+
+        for _ in range(times):
+            with urlopen(f"{self.exchange.gateway}/v2/leagues") as answer:
+                self.seen.append(answer.status)
+        assert self.truth.balance(self.key.account) > 0
+
+
+def test_a_careful_client_survives_everything() -> None:
+    run_state_machine_as_test(CarefulMachine, settings=FEW)
+
+
+def test_a_wrong_belief_is_caught_and_the_smallest_example_is_kept_as_a_scenario(tmp_path, monkeypatch):
+    monkeypatch.setattr(HopefulMachine, "kept", str(tmp_path))
+    with pytest.raises(AssertionError) as caught:
+        run_state_machine_as_test(HopefulMachine, settings=FOUND)
+    path = tmp_path / "HopefulMachine.yaml"
+    assert any(str(path) in note for note in caught.value.__notes__)
+    scenario = load_scenario(str(path))
+    calls = [step.call for step in scenario.steps if step.call is not None]
+    assert len(scenario.steps) == len(calls) == 1  # one order that never rests, or one that nobody is told about
+    assert calls[0].json["tif"] == "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"
+    assert run_scenario(scenario).ok
+    assert (tmp_path / "HopefulMachine.ndjson").is_file()
+
+
+def test_the_shipped_invariants_find_money_from_nowhere_without_any_client(tmp_path, monkeypatch):
+    right = Ledger.fill
+
+    def wrong(self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str) -> None:
+        right(self, account, principal, commission, symbol, trade_id)
+        self._accounts[account].balance += 1
+
+    monkeypatch.setattr(Ledger, "fill", wrong)
+    monkeypatch.setattr(IdleMachine, "kept", str(tmp_path))
+    with pytest.raises(AssertionError, match="money: all balances sum to"):
+        run_state_machine_as_test(IdleMachine, settings=FOUND)
+    scenario = load_scenario(str(tmp_path / "IdleMachine.yaml"))
+    assert [step.order is not None for step in scenario.steps].count(True) == 2
+    assert not run_scenario(scenario).ok
+
+
+def test_a_client_with_sockets_is_driven_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(SocketMachine, "kept", str(tmp_path))
+    try:
+        run_state_machine_as_test(SocketMachine, settings=settings(max_examples=3, stateful_step_count=8))
+    finally:
+        SocketMachine.stop()
+    assert SocketMachine.seen and set(SocketMachine.seen) == {200}

@@ -1,0 +1,133 @@
+"""Strategies for users: what they call right is accepted, what they spoil is refused in the documented way and changes nothing, whatever the grid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.core.fault_spec import fault_from
+from sim.core.refusals import InvalidRequest
+from sim.scenario.report import run_scenario
+from sim.testing import as_yaml
+from sim.testing.client import Connection, connect
+from sim.testing.strategies import (
+    Terms,
+    clock_jumps,
+    exchange_orders,
+    fault_plans,
+    faults,
+    instruments,
+    nearly_valid_exchange_orders,
+    nearly_valid_instruments,
+    nearly_valid_retail_orders,
+    order_steps,
+    prices,
+    prices_off_the_grid,
+    retail_orders,
+    scenarios,
+    terms_of,
+)
+
+FEW = settings(max_examples=25)
+WORLD = connect(Simulation(load_scenario("quickstart")))
+
+
+def fresh(entry: dict[str, Any]) -> Connection:
+    """The world at its start, with one more instrument."""
+    WORLD.simulation.reset()
+    WORLD.forget_tokens()
+    WORLD.simulation.control("instrument.create", "", entry)
+    return WORLD
+
+
+def partner(world: Connection) -> Any:
+    return world.exchange(world.simulation.exchange.firms.require("firms/atlas"), "firms/atlas/users/mara-voss")
+
+
+def retail(world: Connection) -> Any:
+    return world.retail(world.simulation.exchange.firms.api_keys()[0])
+
+
+def state(world: Connection) -> Any:
+    return [world.simulation.state(view) for view in ("orders", "accounts", "books", "instruments")]
+
+
+@FEW
+@given(st.data())
+def test_an_instrument_that_is_drawn_is_listed_with_the_terms_that_are_said(data):
+    entry = data.draw(instruments())
+    world = fresh(entry)
+    (row,) = [row for row in world.simulation.state("instruments")["instruments"] if row["symbol"] == "drawn"]  # type: ignore[index]
+    assert Terms.of(row) == terms_of(entry)
+    price, off = data.draw(prices(terms_of(entry))), data.draw(prices_off_the_grid(terms_of(entry)))
+    assert price % terms_of(entry).tick == 0 and terms_of(entry).low <= price <= terms_of(entry).high
+    assert off % terms_of(entry).tick or off > terms_of(entry).high
+
+
+@FEW
+@given(st.data())
+def test_what_is_right_is_accepted_by_exchange_retail_and_script(data):
+    entry = data.draw(instruments())
+    terms, world = terms_of(entry), fresh(entry)
+    answer = partner(world).post("/v1/trading/orders", json=data.draw(exchange_orders(terms)))
+    assert answer.status == 200, answer
+    world = fresh(entry)
+    answer = retail(world).post("/v1/orders", json={**data.draw(retail_orders(terms)), "synchronousExecution": True})
+    assert answer.status == 200 and "REJECTED" not in answer.body.decode(), answer
+    world = fresh(entry)
+    placed = world.simulation.control("order.place", "", data.draw(order_steps(terms))).value
+    assert placed["state"] in ("ORDER_STATE_NEW", "ORDER_STATE_EXPIRED", "ORDER_STATE_CANCELED"), placed
+
+
+@FEW
+@given(st.data())
+def test_what_has_one_thing_wrong_is_refused_as_documented_and_changes_nothing(data):
+    entry = data.draw(instruments())
+    terms, world = terms_of(entry), fresh(entry)
+    before = state(world)
+    spoilt = data.draw(nearly_valid_exchange_orders(terms))
+    answer = partner(world).post("/v1/trading/orders", json=spoilt.body)
+    assert answer.status in spoilt.statuses, (spoilt, answer)
+    spoilt = data.draw(nearly_valid_retail_orders(terms))
+    answer = retail(world).post("/v1/orders", json=spoilt.body)
+    assert answer.status in spoilt.statuses, (spoilt, answer)
+    assert state(world) == before
+
+
+@FEW
+@given(nearly_valid_instruments("other"))
+def test_an_instrument_with_one_thing_wrong_is_refused_and_the_key_is_named(spoilt):
+    world = WORLD
+    world.simulation.reset()
+    with pytest.raises(InvalidRequest, match=spoilt.wrong):
+        world.simulation.control("instrument.create", "", spoilt.body)
+
+
+@FEW
+@given(fault_plans(), faults(("stream",), ("CreateOrderSubscription",)), clock_jumps())
+def test_faults_and_jumps_that_are_drawn_are_sound(plan, fault, jump):
+    for one in (*plan, fault):
+        fault_from(one)
+    assert fault["match"]["plane"] == "stream" and fault["match"]["operation"] == "CreateOrderSubscription"
+    world = WORLD
+    world.simulation.reset()
+    for one in plan:
+        world.simulation.control("fault.add", "", one)
+    world.advance(jump)
+
+
+@settings(max_examples=8)
+@given(document=scenarios())
+def test_a_drawn_scenario_runs_breaks_nothing_and_says_the_same_as_a_file(document, tmp_path_factory):
+    path = tmp_path_factory.mktemp("drawn") / "drawn.yaml"
+    path.write_text(as_yaml(document))
+    scenario = load_scenario(str(path))
+    report = run_scenario(scenario)
+    assert report.broken == ()
+    assert run_scenario(load_scenario(str(path))).digest == report.digest
+    refused = [line for result in report.results for line in result.failures]
+    assert all(line.startswith("refused: ") for line in refused)  # an illegal transition, a second settlement: said, not a mistake
