@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from sim.core.collateral import EventOutcome, Holding, returned
 from sim.core.ledger import HOUSE_CLEARING
-from sim.core.quantities import DOLLAR, Qty
+from sim.core.quantities import DOLLAR, Cash, Qty
+from sim.core.risk import unit_cost
 from sim.core.trading import Trading
 from sim.core.vocabulary import BUY, SELL, InstrumentState, Side
 
@@ -38,22 +40,34 @@ def _money(trading: Trading) -> Iterator[str]:
 def _positions(trading: Trading) -> Iterator[str]:
     nets: dict[str, Qty] = {}
     longs: dict[str, Qty] = {}
-    margins: dict[str, int] = {}
     for position in trading.positions.all():
         nets[position.symbol] = nets.get(position.symbol, 0) + position.net
         if position.net > 0:
             longs[position.symbol] = longs.get(position.symbol, 0) + position.net
-        short = max(-position.net, 0) * (DOLLAR // trading.instruments.require(position.symbol).qty_scale)
-        margins[position.account] = margins.get(position.account, 0) + short
     for symbol, net in nets.items():
         if net:
             yield f"positions in {symbol} net to {net}, not to zero"
         if longs.get(symbol, 0) != trading.positions.open_interest.get(symbol, 0):
             yield f"open interest of {symbol} is {trading.positions.open_interest.get(symbol, 0)}, its longs are {longs.get(symbol, 0)}"
-    for account, margin in margins.items():
-        posted, returns = trading.margin_requirement(account), trading.ledger.require(account).collateral_return
-        if not (0 <= posted <= margin if returns else posted == margin):
-            yield f"margin of {account} is {posted}, its shorts need {margin}"
+    for account, margin in _margins(trading).items():
+        if margin != trading.margin_requirement(account):
+            yield f"margin of {account} is {trading.margin_requirement(account)}, its shorts need {margin}"
+
+
+def _margins(trading: Trading) -> dict[str, Cash]:
+    """A dollar for every short contract, less what related ones give back to accounts with collateral return (rules P2, P8)."""
+    margins: dict[str, Cash] = {}
+    groups: dict[tuple[str, str, EventOutcome], list[Holding]] = {}
+    for position in trading.positions.all():
+        instrument = trading.instruments.require(position.symbol)
+        worth = position.net * (DOLLAR // instrument.qty_scale)
+        margins[position.account] = margins.get(position.account, 0) + max(-worth, 0)
+        related = instrument.related
+        if related is not None and trading.ledger.require(position.account).collateral_return:
+            groups.setdefault((position.account, related.group, related.kind), []).append(Holding(related.rank, worth))
+    for (account, _, kind), holdings in groups.items():
+        margins[account] -= returned(kind, holdings)
+    return margins
 
 
 def _orders(trading: Trading) -> Iterator[str]:
@@ -70,8 +84,21 @@ def _orders(trading: Trading) -> Iterator[str]:
         if trading.risk.working(account, symbol, side) != qty:
             yield f"{account} reserves for {trading.risk.working(account, symbol, side)} on the {side.name} side of {symbol}, {qty} work"
     for account, symbol, cash in trading.risk.reservations():
-        if cash < 0:
-            yield f"{account} reserves {cash} in {symbol}"
+        if cash != reserved(trading, account, symbol):
+            yield f"{account} reserves {cash} in {symbol}, its open orders could cost {reserved(trading, account, symbol)}"
+
+
+def reserved(trading: Trading, account: str, symbol: str) -> Cash:
+    """What the open orders of an account in an instrument could cost, counted one by one (rule P3)."""
+    instrument, net = trading.instruments.require(symbol), trading.positions.net(account, symbol)
+    costs = {BUY: 0, SELL: 0}
+    closable = {BUY: max(-net, 0), SELL: max(net, 0)}
+    working = [order for order in trading.orders.open_of((account,), (symbol,)) if not order.received]
+    for order in sorted(working, key=lambda order: -unit_cost(order, instrument)):
+        closing = min(order.leaves_qty, closable[order.side])
+        closable[order.side] -= closing
+        costs[order.side] += (order.leaves_qty - closing) * unit_cost(order, instrument)
+    return max(costs.values()) * instrument.cash_per_notional
 
 
 def _books(trading: Trading) -> Iterator[str]:
@@ -83,16 +110,16 @@ def _books(trading: Trading) -> Iterator[str]:
                 qty = sum(order.leaves_qty for order in level.orders())
                 if qty != level.qty:
                     yield f"level {level.price} of {book.symbol} shows {level.qty}, its orders are {qty}"
+                queue = [order.priority for order in level.orders()]
+                if queue != sorted(queue):
+                    yield f"level {level.price} of {book.symbol} is out of the order of time: {queue}"
 
 
 INVARIANTS: dict[str, tuple[str, Callable[[Trading], Iterator[str]]]] = {
     "money": ("cash sums to zero, the clearing house holds nothing, every balance is what its last ledger row says", _money),
-    "positions": (
-        "contracts of an instrument net to zero, open interest is its longs, margin is a dollar a short contract, or less with collateral return",
-        _positions,
-    ),
-    "orders": ("filled plus leaves is the order's size, what an account reserves for is what works", _orders),
-    "books": ("an open book is not crossed, a level shows what its orders leave", _books),
+    "positions": ("contracts of an instrument net to zero, open interest is its longs, margin is what its shorts call for", _positions),
+    "orders": ("filled plus leaves is the order's size, an account reserves what its working orders could cost", _orders),
+    "books": ("an open book is not crossed, a level shows what its orders leave, oldest first", _books),
 }
 
 
