@@ -28,12 +28,14 @@ from sim.core.assumptions import MAINTENANCE_STREAM_END, REVOCATION_SCOPE
 from sim.core.events import Event, MaintenanceChanged
 from sim.core.exchange import Exchange
 from sim.core.quirks import SESSION_REVOCATION
-from sim.core.refusals import Code, NotBuilt, NotFound, StreamLimit
+from sim.core.refusals import Code, NotBuilt, NotFound, RateLimited, StreamLimit
 from sim.kernel.instants import format_instant
 from sim.kernel.timers import Timer
 
 if TYPE_CHECKING:
     from sim.api.pipeline import Admitted
+
+_FRAMES = ("stream_frames",)
 
 # What serves which operation. Operations of one kind of stream share one feed.
 FEEDS: dict[str, type[Feed]] = {
@@ -94,11 +96,17 @@ class Hub:
         return stream.id, self._take()
 
     def frame(self, stream: int, message: bytes) -> list[Effect]:
-        """A frame of the client; one on a stream that has ended is ignored."""
+        """A frame of the client; one on a stream that has ended is ignored, and one too many of a firm ends the stream it came on (rule S15)."""
         found = self._streams.get(stream)
         if found is None:
             return []
-        found.feed.frame(found, message)
+        try:
+            if found.caller.firm is not None:
+                self._exchange.rate_limits.check(_FRAMES, found.caller.firm)
+        except RateLimited as refusal:
+            self._end(found, Code.RESOURCE_EXHAUSTED, refusal.message)
+        else:
+            found.feed.frame(found, message)
         return self._take()
 
     def hangup(self, stream: int) -> None:

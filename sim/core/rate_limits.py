@@ -22,6 +22,7 @@ LIMITS: dict[str, Limit] = {
         Limit(name="exchange_rest", count=6000, period=MINUTE, sliding=True, rung="global", source="§8: 100 a second, one-minute average, per firm"),
         Limit(name="retail", count=20, period=NS_PER_S, rung="global", source="§8, per API key"),
         Limit(name="public", count=20, period=NS_PER_S, rung="global", source="§8, per IP"),
+        Limit(name="stream_frames", count=6000, period=MINUTE, sliding=True, rung="global", source="rule S15: 100 a second, one-minute average, per firm"),
         Limit(name="incentives", count=5, period=NS_PER_S, source="§8"),
         Limit(name="incentive_earnings", count=5, period=NS_PER_S, source="§8"),
         Limit(name="search_reports", count=12, period=MINUTE, source="§8, per firm"),
@@ -227,7 +228,7 @@ def _refusal(limit: Limit, method: str, wait: Span) -> RateLimited:
     """Retry-After is in whole seconds, rounded up (rule R4); the text is finer, rounded up to tenths."""
     retry_after = -(-wait // NS_PER_S) * NS_PER_S
     if limit.rung == "global":
-        message = "rate limit exceeded" if limit.name == "exchange_rest" else "Too Many Requests"
+        message = "rate limit exceeded" if limit.name in ("exchange_rest", "stream_frames") else "Too Many Requests"
     else:
         tenth = NS_PER_S // 10
         message = f"rate limit exceeded: method={method} rung=endpoint, retry after {go_duration(-(-wait // tenth) * tenth)}"

@@ -230,6 +230,22 @@ def test_bytes_that_are_no_message_end_the_stream(talker: Stream) -> None:
     assert talker.end[0] == 3
 
 
+def test_a_firm_may_send_a_hundred_frames_a_second_over_all_its_streams(world: Connection, pair: tuple[str, str]) -> None:
+    """S15: averaged over a minute, so that a burst may use all of it; the frame too many ends its stream, and the other lives."""
+    streams = [rpc_trader(world).stream(BIDIRECTIONAL) for _ in range(2)]
+    for stream in streams:
+        talk(stream, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
+    for count in range(5998):
+        talk(streams[count % 2], keepalive=wire.KeepAliveCommand())
+    assert [stream.end for stream in streams] == [None, None]
+    talk(streams[0], keepalive=wire.KeepAliveCommand())
+    assert streams[0].end == (8, "rate limit exceeded")
+    assert streams[1].end is None
+    world.advance("61s")
+    talk(streams[1], keepalive=wire.KeepAliveCommand())
+    assert streams[1].end is None
+
+
 def test_options_are_read_from_the_first_frame_only(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
     for symbol in pair:
         for price in (20, 21, 22):

@@ -109,3 +109,13 @@ def test_w5_how_streams_end_at_maintenance_is_a_switch(world: Connection, choice
     stream = rpc_trader(world).stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest())
     world.advance_to("2026-09-10T02:00:00-04:00")
     assert stream.end is not None and stream.end[0] == code
+
+
+def test_e2_every_answer_carries_a_trace_id_of_its_own_and_an_order_keeps_it(world: Connection) -> None:
+    instrument = quiet(world.simulation)
+    placed = trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1))
+    others = [trader(world).get("/v1/nowhere"), trader(world).get("/v1/whoami"), world.gateway.get("/v1/markets"), world.retail(key(world.simulation)).get("/")]
+    ids = [answer.reply.request_id for answer in (placed, *others)]
+    assert len(set(ids)) == 5
+    (row,) = trader(world).post("/v1/report/executions/search", json={"symbol": instrument.symbol}).json["executions"]
+    assert row["traceId"] == ids[0]

@@ -82,6 +82,7 @@ async def test_pings_are_answered_and_are_no_inputs(serve):
 
 
 async def test_a_reader_that_is_too_slow_is_dropped_and_reported(serve):
+    """S12."""
     served = await serve(stream_buffer=1000)
     served.sim.on_frame = lambda stream, message: [Send(stream, b"y" * 600)] * 3
     async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}{MARKETS}") as socket:
