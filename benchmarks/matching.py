@@ -5,15 +5,13 @@ package index, where it is installed; else the book on a sorted container):
 
 - deep: market makers queue up behind each other within ten ticks of the touch, cancel as often as they quote, and one order in ten takes;
   some 25,000 orders rest.
-- wide: bids and offers uniform over the whole ladder of one cent ticks, three in ten operations cancel; a few hundred orders rest.
-- touch: everything within ten ticks of the middle, so nearly every order trades.
+- 1 symbol, 100 symbols: of a hundred operations 60 quote around a middle that wanders in 1 to 99 ticks, 25 cancel, 15 cross the spread.
 
 `book and fills` is the product's `Book` with a tuple for every fill. `whole command` is checks, collateral, reports, positions, cash and statistics as
 well, which the reference engine does not have.
 
 The ratio grows with depth, because the reference scans lists: the deep flow has 100,000 operations for that reason, and with 20,000 (some 5,000 resting)
-the book measured only about twice the reference. On the shallow flows whole commands are several times slower than the reference, which keeps no
-accounts.
+the book measured only about twice the reference.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ from sim.core.vocabulary import LedgerEntryType, OrderType, Side, TimeInForce
 from sim.kernel.instants import parse_instant
 from sim.testing.naive_matcher import NaiveMatcher, Resting
 
-INSTRUMENT = Instrument(symbol="bench", price_scale=100, tick=1)
 OPERATIONS = 20_000
 ACCOUNTS = 20
 
@@ -51,6 +48,7 @@ class Op(NamedTuple):
     price: int
     qty: int
     target: int
+    symbol: str = "bench"
 
 
 class Fill(NamedTuple):
@@ -62,15 +60,28 @@ class Fill(NamedTuple):
     qty: int
 
 
-def flow(seed: int, *, low: int, high: int, cancels: float, orders: int = OPERATIONS) -> list[Op]:
-    """Uniform prices on both sides between two bounds."""
+def mixed(seed: int, symbols: int, orders: int = OPERATIONS) -> list[Op]:
+    """Quotes around a wandering middle, cancels and takers, spread over some symbols."""
     luck = random.Random(seed)
+    names = [f"bench-{index}" for index in range(symbols)]
+    middles = dict.fromkeys(names, 50)
+    resting: list[int] = []
     ops: list[Op] = []
-    for _ in range(orders):
-        if ops and luck.random() < cancels:
-            ops.append(Op(True, 0, 0, luck.randrange(len(ops))))
+    while len(ops) < orders:
+        symbol = luck.choice(names)
+        middle = middles[symbol] = min(85, max(15, middles[symbol] + luck.choice((-1, 0, 0, 0, 1))))
+        draw, buying = luck.random(), luck.random() < 0.5
+        if draw < 0.25 and resting:
+            index = luck.randrange(len(resting))
+            resting[index], resting[-1] = resting[-1], resting[index]
+            target = resting.pop()
+            ops.append(Op(True, 0, 0, target, ops[target].symbol))
+        elif draw < 0.4:
+            ops.append(Op(buying, middle + (10 if buying else -10), luck.randint(1, 10), 0, symbol))
         else:
-            ops.append(Op(luck.random() < 0.5, luck.randint(low, high), luck.randint(1, 10), 0))
+            away = 1 + min(luck.randrange(14), luck.randrange(14))
+            resting.append(len(ops))
+            ops.append(Op(buying, middle - away if buying else middle + away, luck.randint(1, 10), 0, symbol))
     return ops
 
 
@@ -102,11 +113,16 @@ def deep(seed: int, orders: int) -> list[Op]:
     return ops
 
 
+def instrument(symbol: str) -> Instrument:
+    """One of cent ticks."""
+    return Instrument(symbol=symbol, price_scale=100, tick=1)
+
+
 def bare_order(number: int, op: Op) -> Order:
     """The least an order of ours is."""
     return Order(
         id=str(number),
-        symbol="bench",
+        symbol=op.symbol,
         account="a",
         participant="p",
         side=Side.BUY if op.buying else Side.SELL,
@@ -122,7 +138,7 @@ def bare_order(number: int, op: Op) -> Order:
 
 def run_ladder(ops: list[Op]) -> int:
     """The product's book, with a tuple per fill."""
-    book = Book(INSTRUMENT)
+    books = {symbol: Book(instrument(symbol)) for symbol in {op.symbol for op in ops}}
     orders: dict[int, Order] = {}
     fills: list[Fill] = []
 
@@ -132,6 +148,7 @@ def run_ladder(ops: list[Op]) -> int:
         fills.append(Fill(taker.id, maker.id, price, qty))
 
     for number, op in enumerate(ops):
+        book = books[op.symbol]
         if op.qty:
             order = orders[number] = bare_order(number, op)
             if book.crosses(order.side, op.price):
@@ -183,10 +200,11 @@ class SortedSide:
 
 def run_sorted(ops: list[Op]) -> int:
     """The same book on `SortedDict`."""
-    bids, offers = SortedSide(buying=True), SortedSide(buying=False)
+    books = {symbol: (SortedSide(buying=True), SortedSide(buying=False)) for symbol in {op.symbol for op in ops}}
     orders: dict[int, Order] = {}
     fills: list[Fill] = []
     for number, op in enumerate(ops):
+        bids, offers = books[op.symbol]
         if op.qty:
             order = orders[number] = bare_order(number, op)
             opposite = offers if op.buying else bids
@@ -228,7 +246,8 @@ def run_trading(ops: list[Op]) -> int:
     """The whole command. Accounts take turns, and every hundred operations the input ends, as a server's would."""
     ctx = Context(seed=1, now=parse_instant("2026-10-08T14:00:00-04:00"))
     trading = Trading(ctx, Instruments())
-    trading.list_instrument(INSTRUMENT)
+    for symbol in sorted({op.symbol for op in ops}):
+        trading.list_instrument(instrument(symbol))
     accounts = [f"firms/bench/accounts/{index}" for index in range(ACCOUNTS)]
     for account in accounts:
         trading.open_account(account)
@@ -239,7 +258,7 @@ def run_trading(ops: list[Op]) -> int:
             account = accounts[number % ACCOUNTS]
             orders[number] = trading.place(
                 PlaceOrder(
-                    symbol="bench",
+                    symbol=op.symbol,
                     account=account,
                     participant=account,
                     side=Side.BUY if op.buying else Side.SELL,
@@ -271,17 +290,18 @@ def reference() -> tuple[str, Callable[[list[Op]], int]]:
         fills = 0
         for number, op in enumerate(ops):
             if op.qty:
-                orders[number], trades = engine.add_order("bench", op.price, op.qty, 1 if op.buying else 2)
+                orders[number], trades = engine.add_order(op.symbol, op.price, op.qty, 1 if op.buying else 2)
                 fills += len(trades)
             else:
                 found = orders.get(op.target)
                 if found is not None and found.leaves_qty:
-                    engine.cancel_order(found.order_id, "bench")
+                    engine.cancel_order(found.order_id, op.symbol)
         return fills
 
     return "lightmatchingengine", run
 
 
+GOALS = {"1 symbol": {"book": "4", "command": "1.5"}, "100 symbols": {"book": "2.5", "command": "1"}}
 NAIVE_OPERATIONS = 1_000
 
 
@@ -295,11 +315,11 @@ def rate(run: Callable[[list[Op]], int], ops: list[Op]) -> float:
 
 def flows() -> dict[str, list[Op]]:
     """The three flows by name."""
-    return {"deep": deep(3, 100_000), "wide": flow(1, low=1, high=99, cancels=0.3), "touch": flow(2, low=40, high=60, cancels=0.3)}
+    return {"deep": deep(3, 100_000), "1 symbol": mixed(1, 1), "100 symbols": mixed(2, 100)}
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Book and whole command beside the reference engine, on each flow. The goals are for the deep book, where an exchange spends its day."""
+    """Book and whole command beside the reference engine, on each flow."""
     name, run_reference = reference()
     found = []
     for label, ops in flows().items():
@@ -309,7 +329,7 @@ def figures(rounds: int) -> list[Figure]:
             floor.append(rate(run_reference, ops))
             for kind, run in (("book", run_ladder), ("sorted", run_sorted), ("command", run_trading)):
                 ours[kind].append(rate(run, ops))
-        goals = {"book": "4", "command": "1.5"} if label == "deep" and name != "sorted" else {}
+        goals = GOALS.get(label, {}) if name != "sorted" else {}
         for kind, work in (("book", "book and fills"), ("sorted", "the same on SortedDict"), ("command", "whole command")):
             found.append(Figure(f"{label} flow: {work}", "op/s", ours[kind], floor, f"op/s {name}", goals.get(kind, "")))
         found.append(_beside_naive(label, ops[:NAIVE_OPERATIONS], rounds))

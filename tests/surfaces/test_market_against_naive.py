@@ -1,4 +1,4 @@
-"""What clients see of a market against the obviously correct matcher: executions on the drop copy, books and statistics on the market data stream and by REST."""
+"""What clients see of a market against the obviously correct matcher: executions on the drop copy, books and statistics by stream and by REST."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ class Both:
         assert reports == expected
         self.trades += [report for report in expected if report.qty and report.aggressor]
         self.seen = ([frame.update for frame in self.data.take() if frame.update is not None] or [self.seen])[-1]
-        bids, offers = ([(price, qty) for price, qty, _ in self.naive.depth(buying=buying)] for buying in (True, False))
-        assert ([(level.px, level.qty // self.scale) for level in self.seen.bids], [(level.px, level.qty // self.scale) for level in self.seen.offers]) == (bids, offers)
+        for levels, buying in ((self.seen.bids, True), (self.seen.offers, False)):
+            assert [(level.px, level.qty // self.scale) for level in levels] == [row[:2] for row in self.naive.depth(buying=buying)]
         self.statistics(self.seen.stats)
 
     def statistics(self, stats: Any) -> None:
