@@ -40,6 +40,7 @@ _HTTP_OF_CLASS: dict[type[Refusal], int] = {
     refusals.IllegalTransition: 409,
     refusals.PayloadTooLarge: 413,
     refusals.OrderRefused: 422,
+    refusals.InsufficientFunds: 422,
     refusals.InstrumentNotTradable: 422,
 }
 _RETAIL_MESSAGES = {429: "Too Many Requests", 503: "Service Unavailable"}

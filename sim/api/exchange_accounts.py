@@ -5,6 +5,7 @@ from __future__ import annotations
 from sim.api.acting import firm_of
 from sim.api.callers import Caller
 from sim.api.handles import handles
+from sim.core.assumptions import USERS_REQUIRE_PARTICIPANT
 from sim.core.exchange import Exchange
 from sim.core.refusals import PermissionDenied
 from sim.messages import exchange_v1 as wire
@@ -28,6 +29,8 @@ def get_who_am_i(exchange: Exchange, caller: Caller, request: wire.GetWhoAmIRequ
 @handles("UsersAPI.ListUsers")
 def list_users(exchange: Exchange, caller: Caller, request: wire.ListUsersRequest) -> wire.ListUsersResponse:
     """Participants the firm may act for: those that may trade. Works without x-participant-id, else nobody would learn the first one."""
+    if caller.participant is None and exchange.ctx.assumptions.flag(USERS_REQUIRE_PARTICIPANT):
+        raise PermissionDenied(rule="S4.3-16", remedy="send x-participant-id: firms/<firm>/users/<user>; this environment asks for it here too")
     firm = firm_of(exchange, caller)
     users = [user for user in firm.users if user.tradable]
     return wire.ListUsersResponse(

@@ -105,6 +105,20 @@ RETAIL_REJECTS = Assumption(
     reason="Retail order entry answers 200 with an id and rejects by execution, as the public client expects",
     source="rule M7, U5",
 )
+RETAIL_FUNDS = Assumption(
+    name="retail.funds_refusal",
+    default="execution",
+    options=("execution", "400"),
+    reason="An order the retail account cannot pay for is rejected by execution like any other; `400` refuses the call, as integrators saw",
+    source="rule P4, U25",
+)
+BAND_REASON = Assumption(
+    name="price_band.reject_reason",
+    default="by_plane",
+    options=("by_plane", "EXCHANGE_OPTION", "PRICE_OUT_OF_BOUNDS"),
+    reason="A price outside the band is EXCHANGE_OPTION on the exchange and PRICE_OUT_OF_BOUNDS on the retail API",
+    source="rule M5, U6",
+)
 LOT_STEP_IS_MIN_QTY = Assumption(
     name="lot.step_is_min_qty", default=False, reason="Above the minimum any scaled integer quantity is accepted, not only its multiples", source="rule M4"
 )
@@ -387,6 +401,13 @@ TAKER_REBATES = Assumption(
     "dollars in the calendar month before; false pays none",
     source="rule P16",
 )
+AUTO_CANCEL_ORDER = Assumption(
+    name="risk.auto_cancel_order",
+    default="newest_first",
+    options=("newest_first", "oldest_first"),
+    reason="In which order of time the open orders of an instrument are canceled that can no longer be paid for",
+    source="rule P5, U9",
+)
 COLLATERAL_RETURN = Assumption(
     name="collateral_return.enabled",
     default=False,
@@ -499,6 +520,25 @@ REVOCATION_SCOPE = Assumption(
     source="rule S6, U14",
 )
 
+USERS_REQUIRE_PARTICIPANT = Assumption(
+    name="users.require_participant",
+    default=False,
+    reason="GET /v1/users needs a scope only (§4.3), else nobody learns the first participant; the documentation also asks for x-participant-id",
+    source="§4.3, U27",
+)
+MINUTE_LIMITS = Assumption(
+    name="limits.per_minute",
+    default="bucket",
+    options=("bucket", "sliding"),
+    reason="A limit of N a minute is a bucket of N that refills steadily; `sliding` counts the calls of the last 60 seconds",
+    source="rule R2, U20",
+)
+ENDPOINT_TEXT = Assumption(
+    name="limits.endpoint_text",
+    default="rate limit exceeded: method={method} rung={rung}, retry after {wait}",
+    reason="What a limit of one method says: §7.2 asks for the method, the rung and the wait, and shows no text",
+    source="§7.2, rule R5, U21",
+)
 RETAIL_CLOSED_NAME = Assumption(
     name="retail.closed_state_name",
     default="MARKET_STATE_CLOSED",

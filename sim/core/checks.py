@@ -82,8 +82,8 @@ def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
         )
 
 
-def check_price(instrument: Instrument, price: Price, channel: Channel) -> None:
-    """Refuse a price off the tick or outside the band (rules M4, M5). Retail names the band's breach PRICE_OUT_OF_BOUNDS."""
+def check_price(instrument: Instrument, price: Price, channel: Channel, band: str) -> None:
+    """Refuse a price off the tick or outside the band (rules M4, M5). `band`: value of `price_band.reject_reason`."""
     scale = instrument.price_scale
     if price % instrument.tick:
         raise OrderRefused(
@@ -94,10 +94,14 @@ def check_price(instrument: Instrument, price: Price, channel: Channel) -> None:
     if instrument.price_low <= price <= instrument.price_high:
         return
     side, limit = ("Low", instrument.price_low) if price < instrument.price_low else ("High", instrument.price_high)
+    if band == "by_plane":
+        reason = RejectReason.PRICE_OUT_OF_BOUNDS if channel is RETAIL else RejectReason.EXCHANGE_OPTION
+    else:
+        reason = RejectReason[band]
     raise OrderRefused(
         f"{side} price limit is {decimal_text(limit, scale)}, given {decimal_text(price, scale)}",
         rule="M5",
-        reason=RejectReason.PRICE_OUT_OF_BOUNDS if channel is RETAIL else RejectReason.EXCHANGE_OPTION,
+        reason=reason,
     )
 
 

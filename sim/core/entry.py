@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.core.assumptions import CASH_QTY_LIMIT, LOT_STEP_IS_MIN_QTY, REQUIRE_REFERENCE_PRICE
+from sim.core.assumptions import BAND_REASON, CASH_QTY_LIMIT, LOT_STEP_IS_MIN_QTY, REQUIRE_REFERENCE_PRICE
 from sim.core.book import Book
 from sim.core.books import Books
 from sim.core.checks import STOP_TYPES, check_auction_entry, check_combination, check_lot, check_price, check_shape, check_size
@@ -121,10 +121,11 @@ class Entry:
             if not order.price:
                 raise OrderRefused("No liquidity to derive limit price", rule="M21", reason=RejectReason.NO_LIQUIDITY)
         if not order.ignore_price_checks:
+            band = self._ctx.assumptions.text(BAND_REASON)
             if order.price:
-                check_price(instrument, order.price, order.channel)
+                check_price(instrument, order.price, order.channel, band)
             if order.stop_price:
-                check_price(instrument, order.stop_price, order.channel)
+                check_price(instrument, order.stop_price, order.channel, band)
         if order.type is STOP_LIMIT and (order.stop_price < order.price if order.side is BUY else order.stop_price > order.price):
             raise OrderRefused("Stop price must be at or above the limit of a buy, at or below the limit of a sell", rule="M12")
         if order.type is MARKET_TO_LIMIT:

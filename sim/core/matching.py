@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from sim.core.assumptions import STRICT_LIMIT_MODE
+from sim.core.assumptions import AUTO_CANCEL_ORDER, STRICT_LIMIT_MODE
 from sim.core.book import Book
 from sim.core.books import Books
 from sim.core.checks import STOP_TYPES
@@ -259,11 +259,11 @@ class Matching:
             self.end(stop, CANCELED, text=NO_LIQUIDITY_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
 
     def _cancel_unfunded(self, account: str, traded: str) -> None:
-        """Cancel what an account can no longer pay for in other instruments, newest first, on the sides that are too dear (rule P5)."""
+        """Cancel what an account can no longer pay for in other instruments, by time, on the sides that are too dear (rule P5)."""
         for exposure in self._risk.unfunded(account, traded):
             book = self._books.get(exposure.instrument.symbol)
             mine = self._orders.open_of((account,), (book.symbol,))
-            mine.sort(key=lambda order: order.priority, reverse=True)
+            mine.sort(key=lambda order: order.priority, reverse=self._ctx.assumptions.text(AUTO_CANCEL_ORDER) == "newest_first")
             for order in mine:
                 if not order.received and self._risk.overspent(account, exposure, order.side):
                     self.remove(book, order, CANCELED, text="Insufficient funds", unsolicited=UnsolicitedReason.EXCHANGE_OPTION)

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct, convert, field, structs
 
-from sim.core.assumptions import EXTRA_LIMITS, unknown_name
+from sim.core.assumptions import ENDPOINT_TEXT, EXTRA_LIMITS, MINUTE_LIMITS, unknown_name
 from sim.core.context import Context
 from sim.core.rate_counters import Bucket, Counter, Limit, Sliding, Window, pace_of
 from sim.core.refusals import RateLimited
@@ -132,9 +132,16 @@ class RateLimits:
         limit = LIMITS[name]
         replaced = self._state.replaced.get(name)
         if replaced is None:
+            if limit.period == MINUTE and not limit.sliding and self._ctx.assumptions.text(MINUTE_LIMITS) == "sliding":
+                return structs.replace(limit, burst=0, sliding=True)
             return limit
         calls, period = replaced
         return structs.replace(limit, count=calls, period=period, burst=0, sliding=False, extra=False) if calls else None
+
+    def reread(self) -> None:
+        """Apply changed assumptions; what was counted otherwise stays behind."""
+        self._counters.clear()
+        self._gates.clear()
 
     def admit(self, plane: str | None, operation: Limited, caller: Subject) -> None:
         """Count a call on a plane (None is gRPC, which has endpoint limits only) by whoever calls. RateLimited when it is over a limit."""
@@ -154,7 +161,7 @@ class RateLimits:
         for counter in counters:
             wait = counter.wait(subject, now)
             if wait:
-                raise _refusal(counter.limit, method, wait)
+                raise _refusal(counter.limit, method, wait, self._ctx.assumptions.text(ENDPOINT_TEXT))
         for counter in counters:
             counter.take(subject, now)
 
@@ -224,12 +231,12 @@ def go_duration(span: Span) -> str:
     return f"{whole_hours}h{text}" if whole_hours else text
 
 
-def _refusal(limit: Limit, method: str, wait: Span) -> RateLimited:
+def _refusal(limit: Limit, method: str, wait: Span, text: str) -> RateLimited:
     """Retry-After is in whole seconds, rounded up (rule R4); the text is finer, rounded up to tenths."""
     retry_after = -(-wait // NS_PER_S) * NS_PER_S
     if limit.rung == "global":
         message = "rate limit exceeded" if limit.name in ("exchange_rest", "stream_frames") else "Too Many Requests"
     else:
         tenth = NS_PER_S // 10
-        message = f"rate limit exceeded: method={method} rung=endpoint, retry after {go_duration(-(-wait // tenth) * tenth)}"
+        message = text.replace("{method}", method).replace("{rung}", limit.rung).replace("{wait}", go_duration(-(-wait // tenth) * tenth))
     return RateLimited(message, retry_after=retry_after, rung=limit.rung, rule=f"R5 {limit.name}")

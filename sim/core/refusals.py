@@ -184,6 +184,10 @@ class OrderRefused(Refusal):
     default = "order refused"
 
 
+class InsufficientFunds(OrderRefused):
+    """Dearer than the account can pay (rules P3, P4)."""
+
+
 class InstrumentNotTradable(OrderRefused):
     """The instrument's state forbids the operation."""
 

@@ -16,7 +16,7 @@ from sim.core.ledger import Account, Ledger
 from sim.core.orders import Order
 from sim.core.positions import Positions
 from sim.core.quantities import CENT, DOLLAR, Cash, Notional, Price, Qty, cash_text
-from sim.core.refusals import OrderRefused
+from sim.core.refusals import InsufficientFunds
 from sim.core.vocabulary import BUY, STOP, Side
 
 
@@ -165,7 +165,7 @@ class Risk:
                 power = book.power()
             needed += self._unhedging(book, order, instrument, order.leaves_qty - opening)
         if needed > power:
-            raise OrderRefused(
+            raise InsufficientFunds(
                 f"{cash_text(power)} USD available, requested {cash_text(needed)}",
                 rule="P4",
                 remedy="deposit, cancel orders in this instrument, or ask for less",

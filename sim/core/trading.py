@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from sim.core.assumptions import COLLATERAL_RETURN, DAY_ROLL_EXPIRES, SETTLEMENT_AUTO_EXPIRE
+from sim.core.assumptions import COLLATERAL_RETURN, DAY_ROLL_EXPIRES, RETAIL_FUNDS, SETTLEMENT_AUTO_EXPIRE
 from sim.core.auction import Auction
 from sim.core.book import Book
 from sim.core.books import Books
@@ -28,14 +28,14 @@ from sim.core.orders import Execution, Order, Orders, Trade
 from sim.core.positions import Positions, PositionsState
 from sim.core.quantities import Cash, Price
 from sim.core.quirks import CLEARED_FIELDS_LAG
-from sim.core.refusals import AlreadyExists, Conflict, DuplicateOrder, IllegalTransition, OrderRefused, Refusal
+from sim.core.refusals import AlreadyExists, Conflict, DuplicateOrder, IllegalTransition, InsufficientFunds, InvalidRequest, OrderRefused, Refusal
 from sim.core.replacing import Replacing
 from sim.core.risk import Risk
 from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, SettlementState
 from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
-from sim.core.vocabulary import OPEN, ExecutionType, InstrumentState, LedgerEntryType, OrderState, RejectReason, Side
+from sim.core.vocabulary import OPEN, RETAIL, ExecutionType, InstrumentState, LedgerEntryType, OrderState, RejectReason, Side
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
@@ -107,6 +107,8 @@ class Trading:
         except (OrderRefused, DuplicateOrder) as refusal:
             if not command.deferred:
                 raise
+            if isinstance(refusal, InsufficientFunds) and command.channel is RETAIL and self.ctx.assumptions.text(RETAIL_FUNDS) == "400":
+                raise InvalidRequest("You don't have enough funds", rule="P4", remedy=refusal.remedy) from refusal
             order.id = self.ctx.ids.next("order")
             self._rejected(order, refusal.message, refusal.reason)
             return order

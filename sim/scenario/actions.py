@@ -343,6 +343,8 @@ def set_assumption(sim: Simulation, name: str, value: object) -> Answer:
         raise InvalidRequest(str(error), rule="control") from error
     if name.startswith("maintenance."):
         sim.exchange.maintenance.reschedule()
+    if name.startswith("limits."):
+        sim.exchange.rate_limits.reread()
     return {"name": name, "value": assumptions.shown(name), "default": assumption.show(assumption.default)}
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.core.instruments import Instrument
 from sim.core.quantities import CENT, DOLLAR, divide_half_even
 from sim.testing.client import Connection, connect
+from sim.testing.market import Market
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 
 TAKER = "firms/retail/accounts/5c1e90d2"
@@ -90,3 +92,43 @@ def test_p19_entry_types_are_bare_in_rest_answers_and_taken_with_either_prefix(w
     found = trader(world).get("/v1/funding/balance-ledger", params={"account": account, "entryTypes": name})
     assert found.status == 200, found
     assert {row["entryType"] for row in found.json["entries"]} == {"DEPOSIT"}
+
+
+@pytest.mark.parametrize(("choice", "status"), [("execution", 200), ("400", 400)])
+def test_p4_how_retail_refuses_what_cannot_be_paid_is_a_switch(world: Connection, choice: str, status: int) -> None:
+    world.simulation.control("assumption.set", "retail.funds_refusal", {"value": choice})
+    client = world.retail(key(world.simulation))
+    instrument = quiet(world.simulation)
+    answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 90, 1_000_000))
+    assert answer.status == status
+    if status == 200:
+        assert client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_REJECTED"
+    else:
+        assert answer.json == {"status": 400, "message": "You don't have enough funds"}
+    assert client.get("/v1/orders/open").json == {"orders": []}
+
+
+REASONS = [("by_plane", "EXCHANGE_OPTION"), ("EXCHANGE_OPTION", "EXCHANGE_OPTION"), ("PRICE_OUT_OF_BOUNDS", "PRICE_OUT_OF_BOUNDS")]
+
+
+@pytest.mark.parametrize(("choice", "reason"), REASONS)
+def test_m5_what_a_price_outside_the_band_is_called_is_a_switch(world: Connection, choice: str, reason: str) -> None:
+    world.simulation.control("assumption.set", "price_band.reject_reason", {"value": choice})
+    world.simulation.control("assumption.set", "orders.sync_reject", {"value": "async"})
+    instrument = quiet(world.simulation, tick=5)
+    assert instrument.price_low > 5
+    assert trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1) | {"price": "5"}).status == 200
+    (row,) = trader(world).post("/v1/report/executions/search", json={"symbol": instrument.symbol}).json["executions"]
+    assert (row["type"], row["orderRejectReason"]) == ("EXECUTION_TYPE_REJECTED", f"ORD_REJECT_REASON_{reason}")
+
+
+@pytest.mark.parametrize(("choice", "survivor"), [("newest_first", 0), ("oldest_first", 1)])
+def test_p5_which_of_two_orders_goes_when_money_runs_out_is_a_switch(choice: str, survivor: int) -> None:
+    market = Market(Instrument(symbol="A"), Instrument(symbol="B"))
+    market.ctx.assumptions.change("risk.auto_cancel_order", choice)
+    market.ctx.assumptions.change("fees.taker_theta", 0)
+    market.fund("me", 10 * DOLLAR)
+    orders = [market.buy("me", 10, 50, symbol="B") for _ in range(2)]
+    market.buy("me", 10, 50, symbol="A")
+    market.sell("you", 10, 50, symbol="A")
+    assert [market.now(placed).live for placed in orders] == [index == survivor for index in range(2)]

@@ -119,3 +119,32 @@ def test_e2_every_answer_carries_a_trace_id_of_its_own_and_an_order_keeps_it(wor
     assert len(set(ids)) == 5
     (row,) = trader(world).post("/v1/report/executions/search", json={"symbol": instrument.symbol}).json["executions"]
     assert row["traceId"] == ids[0]
+
+
+def test_r2_a_limit_per_minute_is_a_bucket_or_a_sliding_window(world: Connection) -> None:
+    """The bucket of twelve gains one in five seconds; the window stays full until its first call is a minute old."""
+    instrument = quiet(world.simulation)
+    search: Any = lambda: trader(world).post("/v1/report/orders/search", json={"symbol": instrument.symbol}).status  # noqa: E731
+    assert [search() for _ in range(13)] == [200] * 12 + [429]
+    world.advance("6s")
+    assert search() == 200
+    world.advance("2m")
+    world.simulation.control("assumption.set", "limits.per_minute", {"value": "sliding"})
+    assert [search() for _ in range(13)] == [200] * 12 + [429]
+    world.advance("59s")
+    assert search() == 429
+    world.advance("1s")
+    assert search() == 200
+
+
+def test_r5_the_text_of_an_endpoint_limit_is_a_switch(world: Connection) -> None:
+    world.simulation.control("assumption.set", "limits.endpoint_text", {"value": "{method} ({rung}): wait {wait}"})
+    search: Any = lambda: trader(world).post("/v1/report/orders/search", json={"symbol": "x"})  # noqa: E731
+    assert [search() for _ in range(13)][-1].json["message"] == "SearchOrders (endpoint): wait 5s"
+
+
+@pytest.mark.parametrize(("required", "status"), [("false", 200), ("true", 403)])
+def test_whether_users_are_listed_without_a_participant_is_a_switch(world: Connection, required: str, status: int) -> None:
+    world.simulation.control("assumption.set", "users.require_participant", {"value": required})
+    assert world.exchange(firm(world.simulation)).get("/v1/users").status == status
+    assert trader(world).get("/v1/users").status == 200
