@@ -123,7 +123,7 @@ class Simulation:
     def begin(self) -> None:
         """Become the world as the scenario has it at its start."""
         self.world: World = build_world(self.scenario, self.start)
-        self.assemble(RequestLog())
+        self.assemble()
         populate(self.exchange, self.world, self.scenario)
         self.participants = Participants(self)
         self.participants.begin()
@@ -132,14 +132,14 @@ class Simulation:
         self.branch, self.branches = "main", 0
         self.snapshots = Snapshots(travel.moment_of(self))
 
-    def assemble(self, log: RequestLog) -> None:
+    def assemble(self) -> None:
         """A bare exchange with everything around it."""
         environment = Environment.called(self.scenario.environment)
         self.exchange = Exchange(seed=self.seed, now=self.start, environment=environment, webhook_hosts=self.settings.webhook_hosts)
         self.exchange.credentials.addresses = self.settings.api_addresses
-        self.log = log
+        self.log = RequestLog()
         self.hub = Hub(self.exchange, self.contract)
-        self.pipeline = Pipeline(self.exchange, self.contract, handlers(), log, self.settings)
+        self.pipeline = Pipeline(self.exchange, self.contract, handlers(), self.log, self.settings)
         self.script = Script(self)
 
     @property

@@ -13,6 +13,7 @@ from msgspec import msgpack
 
 from sim.api.traffic import Advanced, Effect, Input, recorded_input
 from sim.core.exchange import State
+from sim.core.history import joined, parted
 from sim.core.refusals import Code, Conflict
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import read_line
@@ -27,26 +28,32 @@ if TYPE_CHECKING:
 _read_state = msgpack.Decoder(tuple[State, ScriptState, ParticipantsState]).decode
 
 
-def moment_of(sim: Simulation) -> Moment:
-    """The simulation as it is now."""
-    state = msgpack.encode((sim.exchange.save(), sim.script.save(), sim.participants.save()))
-    return Moment(sim.now, sim.journal.checkpoint(), state, sim.world.reference)
+def moment_of(sim: Simulation, *, log: bool = False) -> Moment:
+    """The simulation as it is now; with its request log where it may be gone to from another branch."""
+    state = sim.exchange.save()
+    state.trading, history = parted(state.trading)
+    encoded = msgpack.encode((state, sim.script.save(), sim.participants.save()))
+    return Moment(sim.now, sim.journal.checkpoint(), encoded, history, sim.world.reference, sim.log.fork() if log else None)
 
 
 def return_to(sim: Simulation, moment: Moment) -> None:
     """Become what was saved; the journal is the caller's."""
-    exchange_state, script_state, participants_state = _read_state(moment.state)
+    state, script_state, participants_state = _read_state(moment.state)
+    state.trading = joined(state.trading, moment.history)
     sim.world.reference = sim.exchange.reference = moment.reference
-    sim.exchange.load(exchange_state)
+    sim.exchange.load(state)
     sim.script.load(script_state)
     sim.participants.load(participants_state)
-    sim.log.truncate(moment.checkpoint.seq)
+    if moment.log is None:
+        sim.log.truncate(moment.checkpoint.seq)
+    else:
+        sim.log.become(moment.log)
     sim.hub.silence()
 
 
 def snapshot(sim: Simulation, name: str) -> None:
     """Remember this moment under a name."""
-    sim.snapshots.named[name] = moment_of(sim)
+    sim.snapshots.named[name] = moment_of(sim, log=True)
     sim.journal.mark("snapshot", name)
 
 
@@ -107,11 +114,11 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
     made.vault = dict(sim.vault)
     made.journal = sim.journal.fork(journal)
     made.world = copy(sim.world)
-    made.assemble(sim.log.fork())
+    made.assemble()
     made.exchange.instruments.begin_as(sim.exchange.instruments)
     made.participants = sim.participants.fork(made)
     made.snapshots = sim.snapshots.fork()
-    return_to(made, moment_of(sim))
+    return_to(made, moment_of(sim, log=True))
     made.journal.mark("fork", sim.branch)
     return made
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,60 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.api.traffic import Input, recorded_input
 from sim.core.refusals import Refusal
-from sim.kernel.journal import read_line
 from sim.replay import replay
 from sim.settings import Settings
-from sim.testing.client import Connection, RpcError, connect
-from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
+from sim.testing.client import connect
+from tests.deeds import do, inputs_since
+from tests.journeys import firm, rpc_trader
 
 FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
-
-
-def _control(world: Connection, action: str, subject: str, body: dict[str, object]) -> None:
-    with suppress(Refusal):  # journalled like any other input
-        world.absorb(world.simulation.control(action, subject, body))
-
-
-def _kyc(world: Connection, number: int) -> None:
-    person = {"external_id": f"p{number}", "ssn": f"90011{number:04d}", "first_name": "A", "last_name": "B", "date_of_birth": "1990-01-01"}
-    world.exchange(firm(world.simulation)).post("/v1/kyc/start", json=person)
-
-
-def _listed(number: int) -> dict[str, object]:
-    return {"symbol": f"by-hand-{number % 3}", "tick_size": "0.01", "state": "OPEN"}
-
-
-# What partners, other people and testers do; each takes a connection and a number that varies it.
-DEEDS: tuple[Callable[[Connection, int], object], ...] = (
-    lambda w, n: trader(w, n % 2).post("/v1/trading/orders", json=order(quiet(w.simulation), "buy" if n % 2 else "sell", 40 + n % 20, 1 + n % 5)),
-    lambda w, n: trader(w, n % 2).post("/v1/trading/orders", json=order(quiet(w.simulation), "sell", 30, 2, timeInForce="TIME_IN_FORCE_DAY", clordId=f"c{n}")),
-    lambda w, n: w.retail(key(w.simulation, n % 2)).post("/v1/orders", json=retail_order(quiet(w.simulation), "BUY_LONG", 35 + n % 30, 1 + n % 4)),
-    lambda w, n: w.retail(key(w.simulation)).post("/v1/orders/open/cancel", json={}),
-    lambda w, n: w.gateway.get(("/v2/leagues", "/v1/markets", "/v9/nothing")[n % 3]),
-    lambda w, n: rpc_trader(w).stream("DropCopyAPI.CreateDropCopySubscription").close() if n % 7 == 0 else None,
-    lambda w, n: w.advance(("1s", "90s", "1h", "1d")[n % 4]),
-    lambda w, n: _control(w, "instrument.state", quiet(w.simulation).symbol, {"state": ("HALTED", "SUSPENDED", "SCHEDULE")[n % 3]}),
-    lambda w, n: _control(w, "instrument.create", "", _listed(n)),
-    lambda w, n: _control(w, "instrument.settle", f"by-hand-{n % 3}", {"price": "1"}),
-    lambda w, n: _control(w, "fault.add", "", {"match": {"plane": "gateway", "probability": "1/3"}, "act": {"status": 503}, "times": 2}),
-    lambda w, n: _control(w, "quirk.set", "camel_case_query_ignored", {"value": "1/2"}),
-    lambda w, n: _control(w, "price.tick", "crypto:btc", {"price": f"{60_000 + n}.5"}),
-    lambda w, n: _control(w, "preset.set", "", {"name": ("hostile", "ideal")[n % 2]}),
-    _kyc,
-)
-
-
-def _do(world: Connection, number: int) -> None:
-    try:
-        DEEDS[number % len(DEEDS)](world, number // len(DEEDS))
-    except (LookupError, RpcError):
-        world.forget_tokens()  # nothing open is quiet any more, or a fault kept the token from us
-
-
-def _since(sim: Simulation, seq: int) -> list[Input]:
-    return [recorded_input(read_line(line)) for line in sim.journal.lines(seq)]
 
 
 @settings(max_examples=20)
@@ -74,13 +26,13 @@ def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(before: list
     origin = Simulation(load_scenario("quickstart"))
     world = connect(origin)
     for number in before:
-        _do(world, number)
+        do(world, number)
     fork = origin.fork()
     at, digest = origin.seq, origin.digest
     assert (fork.seq, fork.digest, fork.now) == (at, digest, origin.now)
     for number in after:
-        _do(world, number)
-    for given_again in _since(origin, at):
+        do(world, number)
+    for given_again in inputs_since(origin, at):
         fork.handle(given_again)
     assert list(fork.journal.lines(0)) == list(origin.journal.lines(0))
     assert fork.digest == origin.digest
@@ -95,17 +47,17 @@ def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(before: list
 @given(numbers=st.lists(st.integers(0, 300), min_size=1, max_size=8))
 def test_what_happens_in_a_fork_leaves_its_origin_alone(numbers: list[int]) -> None:
     origin = Simulation(load_scenario("quickstart"))
-    _do(connect(origin), 0)
+    do(connect(origin), 0)
     untouched = Simulation(load_scenario("quickstart"))
-    _do(connect(untouched), 0)
+    do(connect(untouched), 0)
     fork = connect(origin.fork())
     for number in numbers:
-        _do(fork, number)
+        do(fork, number)
     fork.simulation.reset()
     world, other = connect(origin), connect(untouched)
     for number in (8, 8 + 15, 4, 0, 2 * 15 + 6):
-        _do(world, number)
-        _do(other, number)
+        do(world, number)
+        do(other, number)
     assert origin.digest == untouched.digest
 
 
@@ -120,7 +72,7 @@ def test_a_bundled_scenario_goes_on_in_a_fork_as_it_would_have(name: str) -> Non
         world.absorb(origin.advance_to(due))
     assert forks
     for at, fork in forks[:: max(1, len(forks) // 4)]:
-        for given_again in _since(origin, at):
+        for given_again in inputs_since(origin, at):
             fork.handle(given_again)
         assert fork.digest == origin.digest
         assert fork.script.results == origin.script.results
@@ -136,7 +88,7 @@ def test_a_fork_begins_without_the_streams_of_its_origin_and_agrees_again_once_t
     at = origin.seq
     stream.close()
     world.advance("5m")
-    for given_again in _since(origin, at):
+    for given_again in inputs_since(origin, at):
         fork.handle(given_again)
     assert fork.digest == origin.digest
 
@@ -158,16 +110,16 @@ def test_a_fork_with_a_file_replays_alone_and_one_without_reads_its_origins(tmp_
     origin = Simulation(load_scenario("quickstart"), journal=(tmp_path / "origin").open("w+b", buffering=0))
     world = connect(origin)
     for number in (0, 1, 6, 4):
-        _do(world, number)
+        do(world, number)
     origin.rewind(seq=3)
     world.forget_tokens()
-    _do(world, 2)
+    do(world, 2)
     with (tmp_path / "fork").open("w+b", buffering=0) as file:
         fork = origin.fork(journal=file)
         grandchild = fork.fork()
         for sim in (fork, grandchild, origin):
-            _do(connect(sim), 8)
-            _do(connect(sim), 21)
+            do(connect(sim), 8)
+            do(connect(sim), 21)
         assert fork.digest == grandchild.digest == origin.digest
         assert list(fork.journal.lines(0)) == list(grandchild.journal.lines(0)) == list(origin.journal.lines(0))
         grandchild.rewind(seq=1)
@@ -183,9 +135,9 @@ def test_snapshots_taken_before_a_fork_can_be_restored_in_it() -> None:
     world = connect(origin)
     origin.snapshot("empty")
     digest = origin.digest
-    _do(world, 0)
+    do(world, 0)
     origin.rewind(seq=0)
-    _do(world, 4)
+    do(world, 4)
     fork = origin.fork()
     fork.snapshot("later")
     origin.restore("empty")

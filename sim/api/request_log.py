@@ -93,6 +93,10 @@ class RequestLog:
         made._entries = self._entries.copy()
         return made
 
+    def become(self, other: RequestLog) -> None:
+        """Have the calls of another log."""
+        self._entries = other._entries.copy()
+
     def truncate(self, seq: int) -> None:
         """Forget calls after an input (a rewind)."""
         while self._entries and self._entries[-1].seq > seq:

@@ -50,8 +50,7 @@ class Clearing:
             trade = trades[self.next_seq]
             self.next_seq += 1
             if trade.state is TradeState.NEW:
-                self._tape.advance(trade, TradeState.CLEARED)
-                cleared.append(trade)
+                cleared.append(self._tape.advance(trade, TradeState.CLEARED))
         self.wait()
         return cleared
 
@@ -61,7 +60,7 @@ class Clearing:
         if trade.state is TradeState.BUSTED:
             raise Conflict(f"trade {trade_id} is busted already", rule="M42")
         instrument = self._instruments.require(trade.symbol)
-        self._tape.advance(trade, TradeState.BUSTED)
+        trade = self._tape.advance(trade, TradeState.BUSTED)
         value = trade.price * trade.qty * instrument.cash_per_notional
         for execution in (trade.aggressor, trade.passive):
             order = execution.order

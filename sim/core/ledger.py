@@ -15,6 +15,7 @@ from sim.core.context import Context
 from sim.core.events import CashMoved
 from sim.core.quantities import Cash
 from sim.core.refusals import AlreadyExists, NotFound
+from sim.core.rows import put_back
 from sim.core.vocabulary import LedgerEntryType
 from sim.kernel.instants import Instant
 
@@ -135,10 +136,7 @@ class Ledger:
         self._accounts = {account.name: account for account in state.accounts}
         self._clearing = self._accounts[HOUSE_CLEARING]
         self._fees = self._accounts[HOUSE_FEES]
-        self._rows = state.rows
-        self._rows_of = {}
-        for row in state.rows:
-            self._rows_of.setdefault(row.account, []).append(row)
+        put_back(self._rows, self._rows_of, state.rows)
 
     def _write(self, account: Account, amount: Cash, type: LedgerEntryType, description: str, symbol: str, reference: str) -> CashMoved:
         ctx = self._ctx

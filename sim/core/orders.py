@@ -108,7 +108,7 @@ class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     trace_id: str = ""
 
 
-class Trade(Struct, kw_only=True, omit_defaults=True, gc=False):
+class Trade(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """One match of two orders (rule M1). `aggressor` and `passive` are the two executions; `state` moves on with clearing (rule M42)."""
 
     id: str

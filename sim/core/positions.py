@@ -13,6 +13,7 @@ from msgspec import Struct
 from sim.core.context import Context
 from sim.core.events import PositionChanged
 from sim.core.quantities import Notional, Price, Qty, divide_half_even
+from sim.core.rows import put_back
 from sim.kernel.instants import Instant, trade_date
 
 
@@ -111,15 +112,13 @@ class Positions:
 
     def load(self, state: PositionsState) -> None:
         """Take saved positions and rebuild the indexes."""
-        for index in (self._by_account, self._by_symbol, self._rows_of, self.open_interest):
+        for index in (self._by_account, self._by_symbol, self.open_interest):
             index.clear()
         self._all = []
         for position in state.positions:
             self._index(position)
             self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + max(position.net, 0)
-        self._rows = state.rows
-        for row in state.rows:
-            self._rows_of.setdefault(row.account, []).append(row)
+        put_back(self._rows, self._rows_of, state.rows)
 
     def _index(self, position: Position) -> None:
         self._all.append(position)

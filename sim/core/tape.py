@@ -83,10 +83,15 @@ class Record(Generic[R]):
         """Seqs of a symbol's rows, ascending."""
         return self._by_symbol.get(symbol, _NONE)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        for index in (self.rows, self._by_account, self._by_symbol):
-            index.clear()
+    def cut(self, count: int) -> None:
+        """Forget the rows from the one with this seq on."""
+        del self.rows[count:]
+        for index in (self._by_account, self._by_symbol):
+            if not count:
+                index.clear()
+            for seqs in index.values():
+                if seqs and seqs[-1] >= count:
+                    del seqs[bisect_left(seqs, count) :]
 
 
 class TapeState(Struct):
@@ -161,11 +166,11 @@ class Tape:
         ctx.events.append(Traded(trade, _NEW))
         return trade
 
-    def advance(self, trade: Trade, state: TradeState) -> None:
-        """A trade's clearing state moves on (rule M42): the same id is told again."""
-        trade.state = state
-        trade.state_at = self._ctx.now
-        self._ctx.emit(Traded(trade, state))
+    def advance(self, trade: Trade, state: TradeState) -> Trade:
+        """A trade's clearing state moves on (rule M42): the same id is told again. Its row is another one from now on; snapshots keep the former."""
+        moved = self.trades.rows[trade.seq] = replace(trade, state=state, state_at=self._ctx.now)
+        self._ctx.emit(Traded(moved, state))
+        return moved
 
     def require_trade(self, trade_id: str) -> Trade:
         """The trade; NotFound when there is none."""
@@ -189,10 +194,17 @@ class Tape:
         return TapeState(self.executions.rows, self.trades.rows)
 
     def load(self, state: TapeState) -> None:
-        """Take saved rows and rebuild the indexes."""
-        self.executions.clear()
-        self.trades.clear()
-        for execution in state.executions:
-            self.executions.append(execution, execution.order.symbol, execution.order.account)
-        for trade in state.trades:
-            self.trades.append(trade, trade.symbol, trade.aggressor.order.account, trade.passive.order.account)
+        """Take saved rows and rebuild what is not there already.
+
+        An execution never changes, and is in one place of one history only: where the last saved one stands in its place, so do all before it, trades too.
+        """
+        executions, trades = self.executions, self.trades
+        count = len(state.executions)
+        same = 0 < count <= len(executions) and executions[count - 1] is state.executions[-1]
+        executions.cut(count if same else 0)
+        trades.cut(len(state.trades) if same else 0)
+        trades.rows[:] = state.trades[: len(trades)]
+        for execution in state.executions[len(executions) :]:
+            executions.append(execution, execution.order.symbol, execution.order.account)
+        for trade in state.trades[len(trades) :]:
+            trades.append(trade, trade.symbol, trade.aggressor.order.account, trade.passive.order.account)

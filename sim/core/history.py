@@ -1,0 +1,48 @@
+"""What has happened and never changes again, apart from what may: so that a snapshot shares the one with the exchange and copies the other only."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from sim.core.events import CashMoved, PositionChanged
+from sim.core.orders import Execution, Order, Trade
+from sim.core.tape import TapeState
+from sim.core.trading import TradingState
+
+
+class History(NamedTuple):
+    """Rows up to a moment, in order. The lists are a snapshot's own, the rows are shared. Of orders that were live then only the id counts."""
+
+    orders: list[Order]
+    executions: list[Execution]
+    trades: list[Trade]
+    cash: list[CashMoved]
+    positions: list[PositionChanged]
+
+
+def parted(state: TradingState) -> tuple[TradingState, History]:
+    """A state without its history, and the history. Done orders and written rows never change (rule M41)."""
+    tape, cash, positions = state.tape, state.ledger.rows, state.positions.rows
+    history = History(state.orders, tape.executions[:], tape.trades[:], cash[:], positions[:])
+    present = replace(
+        state,
+        orders=[order for order in state.orders if order.live],
+        tape=TapeState([], []),
+        positions=replace(state.positions, rows=[]),
+        ledger=replace(state.ledger, rows=[]),
+    )
+    return present, history
+
+
+def joined(present: TradingState, history: History) -> TradingState:
+    """The state that was parted."""
+    live = {order.id: order for order in present.orders}
+    return replace(
+        present,
+        orders=[live.get(order.id, order) for order in history.orders],
+        tape=TapeState(history.executions, history.trades),
+        positions=replace(present.positions, rows=history.positions),
+        ledger=replace(present.ledger, rows=history.cash),
+    )

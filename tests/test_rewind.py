@@ -1,0 +1,102 @@
+"""Rewinds with snapshots on the way: wherever one goes, in whatever order, everything is as it was there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario, snapshots
+from sim.core.refusals import Refusal
+from sim.core.vocabulary import TradeState
+from sim.testing.client import connect
+from tests.deeds import do
+from tests.journeys import key, order, quiet, retail_order, trader
+
+VIEWS = ("accounts", "orders", "books", "instruments", "limits", "faults", "verifications")
+
+
+def seen(sim: Simulation) -> tuple[Any, ...]:
+    """Everything a journey has to restore."""
+    trading = sim.exchange.trading
+    rows = tuple((account.name, tuple(trading.ledger.entries(account.name)), tuple(trading.positions.rows(account.name))) for account in trading.ledger)
+    trades = tuple((trade.id, trade.state, trade.state_at) for trade in trading.trades)
+    found = tuple(tuple(trading.executions.of_account(name)) for name, _, _ in rows)
+    return sim.seq, sim.now, sim.digest, [sim.state(view) for view in VIEWS], rows, trades, len(trading.executions), found, sim.requests()
+
+
+@settings(max_examples=8)
+@given(numbers=st.lists(st.integers(0, 300), min_size=4, max_size=12), order_of_visits=st.randoms(use_true_random=False))
+def test_every_place_of_a_run_can_be_visited_in_any_order(numbers: list[int], order_of_visits: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshots, "KEPT", 4)
+        patch.setattr(snapshots, "FIRST_DISTANCE", 2)
+        sim = Simulation(load_scenario("quickstart"))
+        world = connect(sim)
+        places = [seen(sim)]
+        for number in numbers:
+            do(world, number)
+            places.append(seen(sim))
+        ends = list(places)
+        sim.snapshot("end")
+        while ends:
+            index = order_of_visits.randrange(len(ends))
+            sim.rewind(seq=ends[index][0])
+            assert seen(sim) == ends[index]
+            ends = ends[:index]
+        sim.restore("end")  # from another branch, forward
+        assert seen(sim) == places[-1]
+        sim.rewind(seq=places[len(places) // 2][0])
+        assert seen(sim) == places[len(places) // 2]
+
+
+def test_trades_that_cleared_since_are_new_again_and_busted_ones_were_never_busted() -> None:
+    sim = Simulation(load_scenario("quickstart"))
+    world = connect(sim)
+    instrument = quiet(sim)
+    trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 3))
+    world.retail(key(sim)).post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 3))
+    sim.snapshot("traded")
+    before = seen(sim)
+    (trade,) = sim.exchange.trading.trades
+    assert trade.state is TradeState.NEW
+    world.advance("1h")
+    assert next(iter(sim.exchange.trading.trades)).state is TradeState.CLEARED
+    fork = sim.fork()
+    sim.restore("traded")
+    assert seen(sim) == before
+    assert next(iter(fork.exchange.trading.trades)).state is TradeState.CLEARED
+    sim.exchange.trading.bust(trade.id)
+    assert next(iter(fork.exchange.trading.trades)).state is TradeState.CLEARED
+    sim.restore("traded")
+    assert seen(sim) == before
+
+
+def test_snapshots_share_what_never_changes() -> None:
+    """What a snapshot costs grows with what is open, not with what has happened."""
+    sim = Simulation(load_scenario("quickstart"))
+    world = connect(sim)
+    instrument = quiet(sim)
+    sizes = []
+    for _ in range(3):
+        sim.snapshot("here")
+        sizes.append(len(sim.snapshots.named["here"].state))
+        for _ in range(20):
+            trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 3))
+            world.retail(key(sim)).post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 3))
+            world.advance("2s")
+    assert sizes[2] - sizes[1] < 2_000
+    assert sizes[2] - sizes[1] <= sizes[1] - sizes[0]
+
+
+@pytest.mark.parametrize("where", [{"seq": -1}, {"seq": 99}, {"to": 0}, {"to": 2**62}, {}])
+def test_a_rewind_to_where_the_branch_never_was_is_refused_and_changes_nothing(where: dict[str, int]) -> None:
+    sim = Simulation(load_scenario("quickstart"))
+    do(connect(sim), 0)
+    before = seen(sim)
+    with pytest.raises(Refusal):
+        sim.rewind(**where)
+    assert seen(sim) == before
+    assert sim.branch == "main"
