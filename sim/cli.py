@@ -81,6 +81,17 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("timeline", help="a journal as people read it")
     command.add_argument("journal", metavar="JOURNAL")
     command.set_defaults(run=_timeline)
+    command = commands.add_parser(
+        "explain",
+        help="why a call was refused, or an order, stream, account or instrument is as it is, from a journal",
+        epilog="examples:\n  sim explain run.ndjson                     what was refused, with ids\n"
+        "  sim explain run.ndjson 000000000000002a    a refused call\n  sim explain run.ndjson stream/7 --until 2026-09-08T18:05:00Z",
+    )
+    command.add_argument("journal", metavar="JOURNAL")
+    command.add_argument("subject", metavar="SUBJECT", nargs="?", default="", help="request id, order id, stream/7, firms/…, symbol; none: what was refused")
+    command.add_argument("--until", metavar="INSTANT", help="as of this instant")
+    command.add_argument("--json", action="store_true", help="as JSON, as the control plane answers it")
+    command.set_defaults(run=_explain)
     command = commands.add_parser("catalogue", help="operations, quirks, faults, presets, assumptions, ledger of statements; printed from the code")
     command.add_argument("kind", nargs="?", default="operations", choices=("operations", "quirks", "faults", "presets", "assumptions", "ledger"))
     form = command.add_mutually_exclusive_group()
@@ -331,6 +342,12 @@ def _timeline(given: argparse.Namespace) -> int:
     from sim.timeline import timeline
 
     return timeline(given.journal, sys.stdout)
+
+
+def _explain(given: argparse.Namespace) -> int:
+    from sim.explain.text import explain_journal
+
+    return explain_journal(given.journal, given.subject, _instant(given.until), sys.stdout, sys.stderr, as_json=given.json)
 
 
 def _catalogue(given: argparse.Namespace) -> int:

@@ -396,9 +396,11 @@ class Simulation:
         """Rows of the request log."""
         return self.log.select(operation=operation or "", status=status or 0, caller=caller or "", since=since)
 
-    def explain(self, request_id: str) -> dict[str, Any] | None:
-        """Why a call was refused."""
-        return self.log.explain(request_id)
+    def explain(self, subject: str) -> dict[str, Any] | None:
+        """Why a call was refused, or an order, stream, account or instrument is as it is; see `sim.explain`. None when nothing is called that."""
+        from sim.explain import explain
+
+        return explain(self, subject)
 
     def streams(self) -> list[dict[str, Any]]:
         """Streams that are open."""

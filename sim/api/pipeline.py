@@ -79,6 +79,7 @@ class Pipeline:
         self._requests: dict[tuple[str, str, str, bool], tuple[Any, tuple[str, ...]]] = {}
         self._stage = ""
         self._struck: FaultAction | None = None
+        self._caller: Caller | None = None
 
     # ---- REST
 
@@ -89,7 +90,7 @@ class Pipeline:
         caller: Caller | None = None
         ignored: list[str] = []
         refusal: Refusal | None = None
-        self._struck = None
+        self._struck = self._caller = None
         try:
             self._inject(call.plane, operation, call)
             self._maintenance(call.plane, operation)
@@ -190,7 +191,7 @@ class Pipeline:
         operation = self._contract.by_rpc(call.method)
         caller: Caller | None = None
         refusal: Refusal | None = None
-        self._struck = None
+        self._struck = self._caller = None
         try:
             operation = self._admit_rpc(call, operation)
             caller = self._admit(call, operation, None)
@@ -235,7 +236,7 @@ class Pipeline:
         caller: Caller | None = None
         operation: Operation | None = None
         plane = "retail" if call.web_socket else "exchange"
-        self._struck = None
+        self._struck = self._caller = None
         try:
             if call.web_socket:
                 found = self._routers[plane].match("GET", call.method)
@@ -318,7 +319,7 @@ class Pipeline:
 
     def _admit(self, call: RestCall | RpcCall | StreamOpened, operation: Operation, plane: Plane | None) -> Caller:
         self._stage = "authenticate"  # then scope and participant: `authenticate` raises a refusal of its own for each
-        caller = authenticate(self._exchange, operation, plane, call.credential, call.participant, call.peer)
+        caller = self._caller = authenticate(self._exchange, operation, plane, call.credential, call.participant, call.peer)
         self._stage = "rate limit"
         self._exchange.rate_limits.admit(plane, operation, caller)
         return caller
@@ -356,6 +357,7 @@ class Pipeline:
         refusal: Refusal | None,
     ) -> None:
         ctx = self._exchange.ctx
+        caller = caller or self._caller  # one who was refused after being recognised is known too
         name = operation.name if operation else ""
         fault = getattr(refusal, "fault", "") if self._struck is None else self._struck.fault
         if fault:

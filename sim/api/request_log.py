@@ -71,6 +71,10 @@ class RequestLog:
             and (not caller or entry.caller == caller)
         ]
 
+    def entries(self, first: int, last: int) -> list[Entry]:
+        """Calls among the inputs `first` … `last`, oldest first."""
+        return [entry for entry in self._entries if first <= entry.seq <= last]
+
     def explain(self, request_id: str) -> dict[str, Any] | None:
         """Why the call with this request id was refused; None when it is unknown or was not refused."""
         for entry in reversed(self._entries):

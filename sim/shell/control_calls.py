@@ -188,9 +188,12 @@ async def read_requests(host: Host, call: Call) -> object:
 
 
 async def explain(host: Host, call: Call) -> object:
-    found = host.simulation.explain(call.path["request_id"])
+    found = host.simulation.explain(call.path["subject"])
     if found is None:
-        raise NotFound("no refusal with this request id is remembered", remedy="GET /_sim/v1/requests shows the ids of refused calls as `explain`")
+        raise NotFound(
+            "no refused call, order, stream, account or instrument is called that",
+            remedy="a request id (GET /_sim/v1/requests shows those of refused calls as `explain`), an order id, stream/7, firms/…, or a symbol",
+        )
     return found
 
 
@@ -300,7 +303,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/journal", "inputs and what came of them, one JSON object a line", read_journal, query=("since",)),
     Route("GET", "/digest", "digest of everything so far", read_digest),
     Route("GET", "/requests", "what clients sent and were told", read_requests, query=("operation", "status", "caller", "since")),
-    Route("GET", "/explain/{request_id}", "why a call was refused and what would have worked", explain),
+    Route("GET", "/explain/{subject*}", "why a call was refused, or why an order, stream, account or instrument is as it is", explain),
     Route("GET", "/faults", "faults in force", lambda host, call: read_state(host, call._replace(path={"what": "faults"}))),
     Route("POST", "/faults", "inject a fault: an entry of a scenario's `faults`", _act("fault.add"), None),
     Route("DELETE", "/faults/{id}", "remove a fault", _act("fault.remove", "id")),

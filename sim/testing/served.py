@@ -249,9 +249,9 @@ class ServedExchange:
         simulation = self.running.simulation
         return self.running.call(lambda: simulation.requests(operation=operation, status=status, caller=caller, since=since))
 
-    def explain(self, request_id: str) -> dict[str, Any] | None:
-        """Why a call was refused, by its x-request-id."""
-        return self.running.call(lambda: self.running.simulation.explain(request_id))
+    def explain(self, subject: str) -> dict[str, Any] | None:
+        """Why a call was refused (by its x-request-id), or why an order, stream ("stream/7"), account or instrument is as it is."""
+        return self.running.call(lambda: self.running.simulation.explain(subject))
 
     def reset(self, seed: int | None = None) -> None:
         """Back to the scenario's start. Tokens issued before are refused, streams end."""

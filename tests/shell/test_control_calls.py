@@ -41,7 +41,7 @@ def steps(exchange):
             "GET /journal": [("/journal?since=0", None)],
             "GET /digest": [("/digest", None)],
             "GET /requests": [("/requests?operation=StartKYCVerification&status=200&since=0", None)],
-            "GET /explain/{request_id}": [(f"/explain/{refused}", None)],
+            "GET /explain/{subject*}": [(f"/explain/{refused}", None), (f"/explain/{symbol}", None), (f"/explain/{exchange.firms[0]['accounts'][0]}", None)],
             "GET /faults": [("/faults", None)],
             "POST /faults": [("/faults", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}})],
             "DELETE /faults/{id}": [("/faults/f1", None)],
