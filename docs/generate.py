@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sim.catalogues import rows
+from sim.judge import rulebook
 from sim.shell.control_calls import ROUTES
 from sim.tables import as_markdown
 
@@ -29,6 +30,12 @@ def control() -> str:
     return as_markdown([{"call": f"`{route.verb} {route.template}`", "body": ", ".join(route.keys or ()), "does": route.does} for route in ROUTES])
 
 
+def rules() -> str:
+    """The judge's rulebook."""
+    book = rulebook().values()
+    return as_markdown([{"rule": rule.name, "section": f"§{rule.section}", "says": rule.says + (" (advice)" if rule.advice else "")} for rule in book])
+
+
 def catalogue(kind: str, *columns: str) -> Callable[[], str]:
     """Some columns of a catalogue."""
     return lambda: as_markdown([{name: row[name] for name in columns} for row in rows(kind)])
@@ -37,6 +44,7 @@ def catalogue(kind: str, *columns: str) -> Callable[[], str]:
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "operations": ("README.md", operations),
     "control": ("docs/control-plane.md", control),
+    "rules": ("docs/judge.md", rules),
     "quirks": ("docs/catalogues.md", catalogue("quirks", "quirk", "section", "default", "summary")),
     "faults": ("docs/catalogues.md", catalogue("faults", "act", "matches", "does")),
     "presets": ("docs/catalogues.md", catalogue("presets", "preset", "faults", "summary")),

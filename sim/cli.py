@@ -92,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--until", metavar="INSTANT", help="as of this instant")
     command.add_argument("--json", action="store_true", help="as JSON, as the control plane answers it")
     command.set_defaults(run=_explain)
+    _add_judge(commands)
     command = commands.add_parser("catalogue", help="operations, quirks, faults, presets, assumptions, ledger of statements; printed from the code")
     command.add_argument("kind", nargs="?", default="operations", choices=("operations", "quirks", "faults", "presets", "assumptions", "ledger"))
     form = command.add_mutually_exclusive_group()
@@ -138,6 +139,22 @@ def _add_replay(commands: Any) -> None:
     command.add_argument("--serve", action="store_true", help="then serve the exchange in the state it came to; the options below say how")
     _add_listening(command, "manual")
     command.set_defaults(run=_replay)
+
+
+def _add_judge(commands: Any) -> None:
+    command = commands.add_parser(
+        "judge",
+        help="hold what a recorded run's clients did against the documented rules for clients; exit 1 when one was broken",
+        epilog="examples:\n  sim judge run.ndjson --junit judge.xml\n  sim judge run.ndjson --caller firms/atlas --rule backoff\n  sim judge --list",
+    )
+    command.add_argument("journal", metavar="JOURNAL", nargs="?")
+    command.add_argument("--list", action="store_true", help="the rulebook, without judging anybody")
+    command.add_argument("--caller", default="", metavar="NAME", help="only this firm, participant or address, as the request log names it")
+    command.add_argument("--rule", action="append", default=[], metavar="NAME", help="only this rule; may be given again")
+    command.add_argument("--until", metavar="INSTANT", help="what was done up to this instant")
+    command.add_argument("--json", action="store_true", help="as JSON, as the control plane answers it")
+    command.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML too: a case per rule")
+    command.set_defaults(run=_judge)
 
 
 def _add_listening(command: argparse.ArgumentParser, default_clock: str) -> None:
@@ -348,6 +365,20 @@ def _explain(given: argparse.Namespace) -> int:
     from sim.explain.text import explain_journal
 
     return explain_journal(given.journal, given.subject, _instant(given.until), sys.stdout, sys.stderr, as_json=given.json)
+
+
+def _judge(given: argparse.Namespace) -> int:
+    from sim.judge.command import judge_journal, list_rules
+
+    if given.list:
+        return list_rules(sys.stdout)
+    if given.journal is None:
+        return _usage("judge whom? sim judge JOURNAL, or sim judge --list")
+    until, rules = _instant(given.until), tuple(given.rule)
+    try:
+        return judge_journal(given.journal, sys.stdout, sys.stderr, until=until, caller=given.caller, rules=rules, as_json=given.json, junit=given.junit)
+    except OSError as error:
+        return _usage(f"{error.filename}: {error.strerror}")
 
 
 def _catalogue(given: argparse.Namespace) -> int:

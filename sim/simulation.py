@@ -56,6 +56,7 @@ from sim.settings import Settings
 from sim.snapshots import Snapshots
 
 if TYPE_CHECKING:
+    from sim.judge.rulebook import Report
     from sim.scenario.model import Scenario
 
 
@@ -401,6 +402,12 @@ class Simulation:
         from sim.explain import explain
 
         return explain(self, subject)
+
+    def judge(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
+        """What clients did, held against the documented rules for clients; see `sim.judge`. NotFound for a rule that there is none of."""
+        from sim.judge import judge
+
+        return judge(self, caller=caller, rules=rules)
 
     def streams(self) -> list[dict[str, Any]]:
         """Streams that are open."""

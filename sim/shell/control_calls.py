@@ -197,6 +197,12 @@ async def explain(host: Host, call: Call) -> object:
     return found
 
 
+async def judge(host: Host, call: Call) -> object:
+    rules = tuple(name for name in call.query.get("rules", "").split(",") if name)
+    report = host.simulation.judge(caller=call.query.get("caller", ""), rules=rules)
+    return Lines("application/xml", [report.junit()]) if call.query.get("form") == "junit" else report.shown()
+
+
 async def read_streams(host: Host, call: Call) -> object:
     return {"streams": host.simulation.streams()}
 
@@ -304,6 +310,7 @@ ROUTES: tuple[Route, ...] = (
     Route("GET", "/digest", "digest of everything so far", read_digest),
     Route("GET", "/requests", "what clients sent and were told", read_requests, query=("operation", "status", "caller", "since")),
     Route("GET", "/explain/{subject*}", "why a call was refused, or why an order, stream, account or instrument is as it is", explain),
+    Route("GET", "/judge", "what clients did, held against the documented rules for clients", judge, query=("caller", "rules", "form")),
     Route("GET", "/faults", "faults in force", lambda host, call: read_state(host, call._replace(path={"what": "faults"}))),
     Route("POST", "/faults", "inject a fault: an entry of a scenario's `faults`", _act("fault.add"), None),
     Route("DELETE", "/faults/{id}", "remove a fault", _act("fault.remove", "id")),

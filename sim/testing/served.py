@@ -19,6 +19,7 @@ from sim.testing.receiver import Received, WebhookReceiver
 from sim.testing.wall_clock import open_grpc_channels, warn_of_patched_time
 
 if TYPE_CHECKING:
+    from sim.judge.rulebook import Report
     from sim.scenario.model import Scenario
     from sim.shell.threaded import Forked, Running
 
@@ -252,6 +253,11 @@ class ServedExchange:
     def explain(self, subject: str) -> dict[str, Any] | None:
         """Why a call was refused (by its x-request-id), or why an order, stream ("stream/7"), account or instrument is as it is."""
         return self.running.call(lambda: self.running.simulation.explain(subject))
+
+    def judge(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
+        """What clients did so far, held against the documented rules: `report.ok`, `report.broken()`, `"\\n".join(report.lines())`."""
+        running = self.running
+        return running.call(lambda: running.simulation.judge(caller=caller, rules=rules))
 
     def reset(self, seed: int | None = None) -> None:
         """Back to the scenario's start. Tokens issued before are refused, streams end."""

@@ -42,6 +42,7 @@ def steps(exchange):
             "GET /digest": [("/digest", None)],
             "GET /requests": [("/requests?operation=StartKYCVerification&status=200&since=0", None)],
             "GET /explain/{subject*}": [(f"/explain/{refused}", None), (f"/explain/{symbol}", None), (f"/explain/{exchange.firms[0]['accounts'][0]}", None)],
+            "GET /judge": [("/judge", None), ("/judge?caller=firms/atlas&rules=backoff,retry-after", None), ("/judge?form=junit", None)],
             "GET /faults": [("/faults", None)],
             "POST /faults": [("/faults", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}})],
             "DELETE /faults/{id}": [("/faults/f1", None)],
