@@ -136,6 +136,7 @@ def _add_replay(commands: Any) -> None:
     )
     command.add_argument("journal", metavar="JOURNAL")
     command.add_argument("--until", metavar="INSTANT", help="stop before the first input after this instant")
+    command.add_argument("--seq", type=int, metavar="N", help="then go back to right after this input")
     command.add_argument("--serve", action="store_true", help="then serve the exchange in the state it came to; the options below say how")
     _add_listening(command, "manual")
     command.set_defaults(run=_replay)
@@ -337,10 +338,10 @@ def _replay(given: argparse.Namespace) -> int:
 
     until = _instant(given.until)
     if not given.serve:
-        return replay(given.journal, until, sys.stdout)
+        return replay(given.journal, until, sys.stdout, given.seq)
 
     def build(settings: Settings) -> Simulation:
-        found = replayed(given.journal, until, sys.stdout, settings)
+        found = replayed(given.journal, until, sys.stdout, settings, given.seq)
         if isinstance(found, int):
             raise SystemExit(found)
         return found

@@ -11,6 +11,7 @@ from zlib import crc32
 from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
 
 from sim.api.traffic import recorded_input
+from sim.core.refusals import Conflict
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line
 from sim.settings import Settings
@@ -114,8 +115,11 @@ def _jump(simulation: Simulation, line: Line) -> None:
         sever(simulation, "the fork begins without them")
 
 
-def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings | None = None) -> Simulation | int:
-    """The simulation that a journal leads to, at its end or before its first input after `until`; or the exit code. Says what was found."""
+def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings | None = None, seq: int | None = None) -> Simulation | int:
+    """The simulation that a journal leads to, at its end, before its first input after `until`, or rewound to right after an input; or the exit code.
+
+    Says what was found.
+    """
     try:
         with Path(path).open("rb") as file:
             header, lines = read_journal(file)
@@ -128,6 +132,13 @@ def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings |
         say_divergence(path, found, out)
         return DIVERGED
     print(f"{path}: {count} inputs replayed, every line as recorded", file=out)
+    if seq is not None:
+        try:
+            simulation.rewind(seq=seq)
+        except Conflict as refusal:
+            print(f"{path}: {refusal.message}", file=out)
+            return UNREADABLE
+        print(f"  back to right after input {seq}", file=out)
     print(f"  scenario {header.name}, seed {header.seed}, until {format_instant(simulation.now)}", file=out)
     print(f"  digest {simulation.digest}", file=out)
     return simulation
@@ -140,9 +151,9 @@ def say_divergence(path: str, found: Divergence, out: TextIO) -> None:
     print(f"  replayed: {_around(found.replayed, found.recorded)}", file=out)
 
 
-def replay(path: str, until: Instant | None, out: TextIO) -> int:
+def replay(path: str, until: Instant | None, out: TextIO, seq: int | None = None) -> int:
     """`sim replay`: exit code, after saying what was found."""
-    found = replayed(path, until, out)
+    found = replayed(path, until, out, seq=seq)
     return found if isinstance(found, int) else SAME
 
 

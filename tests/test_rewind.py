@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario, snapshots
+from sim.cli import main
 from sim.core.refusals import Refusal
 from sim.core.vocabulary import TradeState
 from sim.testing.client import connect
@@ -100,3 +102,18 @@ def test_a_rewind_to_where_the_branch_never_was_is_refused_and_changes_nothing(w
         sim.rewind(**where)
     assert seen(sim) == before
     assert sim.branch == "main"
+
+
+def test_the_command_line_opens_a_recorded_run_at_any_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, digests = tmp_path / "run.ndjson", {}
+    with path.open("w+b", buffering=0) as file:
+        sim = Simulation(load_scenario("quickstart"), journal=file)
+        world = connect(sim)
+        for number in (0, 4, 6, 2):
+            do(world, number)
+            digests[sim.seq] = sim.digest
+    for seq, digest in digests.items():
+        assert main(["replay", str(path), "--seq", str(seq)]) == 0
+        assert digest in capsys.readouterr().out
+    assert main(["replay", str(path), "--seq", "99"]) == 2
+    assert "inputs 0.." in capsys.readouterr().out

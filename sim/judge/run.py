@@ -144,8 +144,8 @@ class _Reader:
 
     def _note(self, seq: int, at: Instant, out: dict[str, Any]) -> None:
         for post in out.get("posts", ()):
-            attempt, event_id, url, _ = post.split(" ")
-            self._attempts[attempt] = event_id, url
+            attempt, event_id, rest = post.split(" ", 2)
+            self._attempts[attempt] = event_id, rest.rpartition(" ")[0]
         last = max((one["at"] for one in out.get("fired", ())), default=at)
         for closed in out.get("closed", ()):
             life = self._open.pop(closed["stream"], None)

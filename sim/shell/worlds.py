@@ -42,6 +42,7 @@ class Worlds:
         self._identity = identity
         self._control_token = control_token
         self._made = 0
+        self._making: set[str] = set()
 
     def adopt(self, service: Service, name: str = MAIN) -> None:
         """A service that runs is one of these from now on."""
@@ -79,8 +80,7 @@ class Worlds:
         def build(settings: Settings, file: BinaryIO) -> Simulation:
             return origin.simulation.fork(journal=file, settings=settings)
 
-        await self._open(name, origin, origin.driver.mode, build, journal or self._beside(name))
-        return name
+        return await self._open(name, origin, origin.driver.mode, build, journal or self._beside(name))
 
     async def begin(self, origin: Host, scenario: Scenario, seed: int | None = None, name: str = "", clock: ClockMode | None = None) -> str:
         """A world at the start of a scenario; its name. It has the settings of its origin and, unless given, its clock mode."""
@@ -91,8 +91,7 @@ class Worlds:
         def build(settings: Settings, file: BinaryIO) -> Simulation:
             return Simulation(scenario, seed=seed, journal=file, settings=settings)
 
-        await self._open(name, origin, clock or origin.driver.mode, build, self._beside(name))
-        return name
+        return await self._open(name, origin, clock or origin.driver.mode, build, self._beside(name))
 
     async def end(self, name: str) -> None:
         """Stop serving a world. The first one ends with the process only."""
@@ -107,7 +106,15 @@ class Worlds:
         for name in [name for name in self._services if name != MAIN]:
             await self.end(name)
 
-    async def _open(self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None) -> None:
+    async def _open(self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None) -> str:
+        self._making.add(name)
+        try:
+            await self._serve(name, origin, clock, build, where)
+        finally:
+            self._making.discard(name)
+        return name
+
+    async def _serve(self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None) -> None:
         bound = bind(origin.settings.host, 0)
         file = open_journal(where) if where is not None else spooled_journal()
         try:
@@ -123,15 +130,15 @@ class Worlds:
         self.adopt(service, name)
 
     def _free(self, name: str) -> str:
-        if len(self._services) >= WORLDS_MAX:
+        if len(self._services) + len(self._making) >= WORLDS_MAX:
             raise Conflict(f"a process serves at most {WORLDS_MAX} worlds", rule="control", remedy="DELETE /_sim/v1/worlds/{name} ends one")
         if not name:
             self._made += 1
             name = f"world-{self._made}"
-            return self._free("") if name in self._services else name
+            return self._free("") if name in self._services or name in self._making else name
         if not _NAME.fullmatch(name):
             raise InvalidRequest("a world's name is up to 40 of a-z, 0-9 and -", rule="control")
-        if name in self._services:
+        if name in self._services or name in self._making:
             raise AlreadyExists(f"there is a world {name!r} already", rule="control")
         return name
 

@@ -125,6 +125,18 @@ def test_what_makes_no_sense_is_refused_and_makes_no_world(exchange, verb, path,
     assert len(exchange.control("GET", "/worlds")["worlds"]) == 1
 
 
+def test_two_worlds_cannot_take_one_name_however_quickly_they_are_asked_for(exchange):
+    def ask(number: int) -> int:
+        try:
+            exchange.control("POST", "/fork", {"name": "wanted"})
+        except ControlError as refused:
+            return refused.status
+        return 200
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(ask, range(4))) == [200, 409, 409, 409]
+
+
 def test_main_outlives_what_its_worlds_ask_for(exchange):
     fork = Control(exchange.control("POST", "/fork")["control"])
     with pytest.raises(ControlError, match="ends with the process"):
