@@ -20,7 +20,7 @@ from tests.journeys import firm, rpc_trader
 FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
 
 
-@settings(max_examples=20)
+@settings(max_examples=14)
 @given(before=st.lists(st.integers(0, 300), max_size=8), after=st.lists(st.integers(0, 300), min_size=1, max_size=8))
 def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(before: list[int], after: list[int]) -> None:
     origin = Simulation(load_scenario("quickstart"))
@@ -43,7 +43,7 @@ def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(before: list
     assert fork.digest == digest
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(numbers=st.lists(st.integers(0, 300), min_size=1, max_size=8))
 def test_what_happens_in_a_fork_leaves_its_origin_alone(numbers: list[int]) -> None:
     origin = Simulation(load_scenario("quickstart"))
