@@ -20,11 +20,14 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
         description="Runs scenarios over seeds, and under each alternative of what the specification leaves open. Invariants of money, positions, orders and "
         "books are looked at after every input. Without --seeds and --over: over assumptions and quirks.",
         epilog="examples:\n  sim sweep my.yaml --seeds 1..1000\n  sim sweep my.yaml --over assumptions --only 'webhook.*'\n"
-        "  sim sweep my.yaml --seeds 1..50 --over presets --json sweep.json --keep runs/failed",
+        "  sim sweep my.yaml --seeds 1..50 --over presets --json sweep.json --keep runs/failed\n"
+        "  sim sweep quickstart --seeds 1..1000 --storm 200 --shrink smallest.yaml",
     )
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.add_argument("--seeds", default="", metavar="A..B", help="every seed of the range (default: the scenario's own)")
     command.add_argument("--over", action="append", default=[], choices=("assumptions", "quirks", "presets"), help="and each alternative of these; repeatable")
+    command.add_argument("--storm", type=int, default=0, metavar="N", help="put N steps and a few faults behind the scenario, drawn from the seed")
+    command.add_argument("--shrink", type=Path, metavar="FILE", help="write the first failing run as the smallest scenario that still fails")
     command.add_argument("--only", default="*", metavar="NAME", help="with --over: names that match, such as 'webhook.*'")
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter; of a matrix only what agrees with it runs")
     command.add_argument("--preset", choices=presets, default="", help="all quirks and faults at once, in every run")
@@ -95,7 +98,7 @@ def _sweep(given: argparse.Namespace) -> int:
         seeds = seeds_of(given.seeds)
         if given.resume and not given.results:
             raise ValueError("--resume needs --results FILE, which holds what is done")
-        kinds = given.over or (() if given.seeds else ("assumptions", "quirks"))
+        kinds = given.over or (() if given.seeds or given.storm else ("assumptions", "quirks"))
         wanted = Wanted(
             scenarios=given.scenarios,
             seeds=seeds,
@@ -106,10 +109,11 @@ def _sweep(given: argparse.Namespace) -> int:
             resume=given.resume,
             keep=given.keep,
             variations=variations(given.scenarios, kinds, given.only),
+            storm=max(0, given.storm),
         )
         if given.over and len(wanted.variations) == 1:
             raise ValueError(f"nothing of {' and '.join(given.over)} is called {given.only!r}: `sim catalogue` lists the names")
-        return 0 if sweep(wanted, sys.stdout, sys.stderr, given.json) else FAILED
+        return 0 if sweep(wanted, sys.stdout, sys.stderr, given.json, given.shrink) else FAILED
     except ScenarioError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)

@@ -13,12 +13,14 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from sim.scenario.load import load_scenario, scenario_variants
+from sim.scenario.model import Scenario
 from sim.scenario.report import Report, junit, run_scenario
+from sim.scenario.storm import stormy
 from sim.scenario.variation import Change, changed, shown
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One run. `seed` None: the scenario's own. `changes` is what it is given besides what it says."""
+    """One run. `seed` None: the scenario's own. `changes` is what it is given besides what it says, `storm` how many drawn steps (`storm.py`)."""
 
     scenario: str
     seed: int | None = None
@@ -26,6 +28,7 @@ class Job(Struct, frozen=True, kw_only=True):
     preset: str = ""
     keep: str = ""
     changes: tuple[Change, ...] = ()
+    storm: int = 0
 
 
 class Result(Struct, frozen=True):
@@ -48,23 +51,36 @@ class Wanted(Struct, frozen=True, kw_only=True):
     junit: str = ""
     keep: str = ""
     variations: Sequence[tuple[Change, ...]] = ((),)
+    storm: int = 0
 
 
 _result = json.Decoder(Result).decode
 
 
+def scenario_of(job: Job) -> Scenario:
+    """What a job runs; the seed stays apart, as `run_scenario` takes it."""
+    scenario = load_scenario(job.scenario, dict(job.params))
+    scenario = changed(replace(scenario, preset=job.preset) if job.preset else scenario, job.changes)
+    return stormy(scenario, scenario.seed if job.seed is None else job.seed, job.storm)
+
+
 def run_one(job: Job) -> Report:
     """Run one scenario with one seed and one choice of parameters."""
-    scenario = load_scenario(job.scenario, dict(job.params))
-    if job.preset:
-        scenario = replace(scenario, preset=job.preset)
-    return run_scenario(changed(scenario, job.changes), job.seed, keep=Path(job.keep) if job.keep else None, changes=shown(job.changes))
+    return run_scenario(scenario_of(job), job.seed, keep=Path(job.keep) if job.keep else None, changes=shown(job.changes))
 
 
 def planned(wanted: Wanted) -> list[Job]:
     """Every run, in order: scenario by scenario, each combination of its matrix that agrees with the given parameters, each variation, each seed."""
     return [
-        Job(scenario=name, seed=seed, params=tuple({**variant, **wanted.params}.items()), preset=wanted.preset, keep=wanted.keep, changes=changes)
+        Job(
+            scenario=name,
+            seed=seed,
+            params=tuple({**variant, **wanted.params}.items()),
+            preset=wanted.preset,
+            keep=wanted.keep,
+            changes=changes,
+            storm=wanted.storm,
+        )
         for name in wanted.scenarios
         for variant in scenario_variants(name)
         if all(variant.get(key, value) == value for key, value in wanted.params.items()) or not variant

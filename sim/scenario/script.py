@@ -162,10 +162,14 @@ class Script:
             self._arm(following)  # before the step itself, which may be what it waits for
         wrong: list[str] = []
         reply: Reply | None = None
+        refused = step.expect.refused if step.expect is not None else "false"
         try:
             reply = self._do(step, outcome)
+            if refused == "true":
+                wrong.append("it was not refused")
         except Refusal as refusal:
-            wrong.append(f"refused: {refusal.message}" + (f" ({refusal.remedy})" if refusal.remedy else ""))
+            if refused == "false":
+                wrong.append(f"refused: {refusal.message}" + (f" ({refusal.remedy})" if refusal.remedy else ""))
         if reply is not None and reply.failure is not None:
             wrong.append(f"a mistake of the simulator: {reply.failure!r}")
         if step.save:

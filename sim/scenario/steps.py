@@ -45,6 +45,7 @@ DECISION_WORDS = Words({word: word for word in DECISIONS})
 FUNDING_DECISIONS = Words({"completed": FundingState.COMPLETED, "cancelled": FundingState.CANCELLED, "refunded": FundingState.REFUNDED})
 COURSES = members(Course, "")
 SIDE_OF_GAME = Words({"home": "home", "away": "away"})
+REFUSED = Words({word: word for word in ("false", "true", "maybe")})
 PRESET = Words({name: name for name in PRESETS})
 PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
 class CancelStep(Struct, frozen=True, kw_only=True):
@@ -337,6 +338,9 @@ class Expect(Struct, frozen=True, kw_only=True):
     webhook: Annotated[tuple[WebhookExpect, ...], several(WebhookExpect)] = ()
     stream: Annotated[tuple[StreamExpect, ...], several(StreamExpect)] = ()
     digest: Annotated[str | None, "journal digest at this point"] = None
+    refused: Annotated[
+        str, REFUSED, "true: what the step does is refused, as an illegal change of state is; maybe: it may be; a call has a status instead"
+    ] = "false"
 
 
 class Step(Struct, frozen=True, kw_only=True):

@@ -39,7 +39,11 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 def shrink(asked: Asked, out: TextIO, progress: TextIO) -> Path:
     """Shrink and write; the file. ValueError when nothing fails."""
-    scenario = _of_journal(asked, out) if _is_journal(asked.what) else _failing(asked)
+    return write_smallest(_of_journal(asked, out) if _is_journal(asked.what) else _failing(asked), asked, out, progress)
+
+
+def write_smallest(scenario: Scenario, asked: Asked, out: TextIO, progress: TextIO) -> Path:
+    """Shrink a scenario that fails and write it; the file."""
     told = Progress(progress, 0, "trials")
     shrinker = Shrinker(
         scenario, loose=asked.loose, unless=asked.unless, trials=asked.trials, told=lambda trials, steps: told.step(f"{steps} steps left")

@@ -13,11 +13,12 @@ from typing import Any, TextIO
 from msgspec import Struct, field, json
 from msgspec.structs import replace
 
-from sim.scenario.campaign import Wanted, finished, planned
+from sim.scenario.campaign import Job, Wanted, finished, planned, scenario_of
 from sim.scenario.load import load_scenario
 from sim.scenario.report import Report
 from sim.scenario.variation import Change, alternatives
 from sim.search.progress import Progress
+from sim.search.shrinking import Asked, write_smallest
 from sim.tables import as_text
 
 SHOWN_FAILURES = 10
@@ -56,15 +57,18 @@ def variations(scenarios: Sequence[str], kinds: Sequence[str], only: str) -> lis
     return list(found)
 
 
-def sweep(wanted: Wanted, out: TextIO, progress: TextIO, json_file: str = "") -> bool:
-    """Run everything, print the table and what to do next; whether all was well."""
-    told = Progress(progress, len(planned(wanted)), "runs")
+def sweep(wanted: Wanted, out: TextIO, progress: TextIO, json_file: str = "", smallest: Path | None = None) -> bool:
+    """Run everything, print the table and what to do next; whether all was well. The first failing run is shrunk into the file `smallest`."""
+    jobs = planned(wanted)
+    told = Progress(progress, len(jobs), "runs")
     rows: dict[tuple[str, str], Row] = {}
     failures: list[Report] = []
-    for report in finished(wanted):
+    first: Job | None = None
+    for job, report in zip(jobs, finished(wanted), strict=True):
         row = rows.setdefault(_key(report), Row(scenario=_key(report)[0], change=report.changes))
         _count(row, report)
         if not report.ok:
+            first = first or job
             failures.append(report)
         told.step(f"{len(failures)} failed" if failures else "")
     told.end()
@@ -72,6 +76,10 @@ def sweep(wanted: Wanted, out: TextIO, progress: TextIO, json_file: str = "") ->
     print("", *_summary(wanted, list(rows.values()), failures), sep="\n", file=out)
     if json_file:
         Path(json_file).write_bytes(_document(list(rows.values()), failures))
+    if first is not None and smallest is not None:
+        scenario = scenario_of(first)
+        seed = scenario.seed if first.seed is None else first.seed
+        write_smallest(replace(scenario, seed=seed), Asked(what=failures[0].title, out=smallest), out, progress)
     return not failures
 
 
