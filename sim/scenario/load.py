@@ -97,6 +97,11 @@ def scenario_from_source(source: bytes) -> Scenario:
     return _read(read_text(source, "journal"))
 
 
+def scenario_from_document(document: dict[str, Any]) -> Scenario:
+    """A scenario from its resolved form as JSON values, what `Scenario.plain` gives."""
+    return _read(tree_of(document, "document"))
+
+
 def _resolved(chain: list[Node], given: Values[str, str]) -> Scenario:
     """The scenario at the end of a chain of files, each on top of the ones before it."""
     known: dict[str, str] = {}

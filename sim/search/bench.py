@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import json
 from msgspec.structs import replace
 
-from sim.scenario.load import scenario_from_source
+from sim.scenario.load import scenario_from_document
 from sim.scenario.report import Report, run_scenario
 from sim.scenario.script import Script
 from sim.simulation import Simulation
@@ -27,7 +27,7 @@ class Bench:
 
     def run(self, document: dict[str, Any]) -> Report:
         """Run a document. ScenarioError when it is no scenario; whatever building its world raises."""
-        scenario = scenario_from_source(json.encode(document))
+        scenario = scenario_from_document(document)
         key = json.encode({name: part for name, part in document.items() if name != "steps"})
         world = self._worlds.pop(key, None)
         if world is None:

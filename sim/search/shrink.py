@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import json
 
 from sim.kernel.instants import format_span, parse_span
-from sim.scenario.load import scenario_from_source
+from sim.scenario.load import scenario_from_document
 from sim.scenario.model import Scenario
 from sim.scenario.report import Report, run_scenario
 from sim.search.bench import Bench
@@ -117,6 +117,7 @@ class Shrinker:
 
     def shrink(self) -> Shrunk:
         """Reduce until nothing more can go, or the trials are used up."""
+        self._empty_the_world()
         while True:
             before = _encoded(self._rest, self._steps)
             self._drop_what_comes_after()
@@ -129,7 +130,13 @@ class Shrinker:
             if self.trials >= self._most or _encoded(self._rest, self._steps) == before:
                 break
         document = _document(self._rest, self._steps)
-        return Shrunk(document, run_scenario(scenario_from_source(json.encode(document))), self.trials, self.trials < self._most)
+        return Shrunk(document, run_scenario(scenario_from_document(document)), self.trials, self.trials < self._most)
+
+    def _empty_the_world(self) -> None:
+        """Where the failure does not need the default world, go on without it: that is less to look at, and every further trial is quick."""
+        rest = {**self._rest, "world": {**self._rest.get("world", {}), "base": "empty"}}
+        if self._fails(rest, self._steps):
+            self._rest = rest
 
     def _drop_what_comes_after(self) -> None:
         if self.failure.step < 0:
@@ -147,7 +154,12 @@ class Shrinker:
 
     def _prune_rest(self) -> None:
         named = {"name": self._rest.pop("name")}
-        self._rest = {**named, **pruned(self._rest, lambda rest: self._fails({**named, **rest}, self._steps), _simpler)}
+        base = self._rest.get("world", {}).get("base")
+
+        def holds(rest: Document) -> bool:
+            return rest.get("world", {}).get("base") == base and self._fails({**named, **rest}, self._steps)
+
+        self._rest = {**named, **pruned(self._rest, holds, _simpler)}
 
     def _prune_step(self, index: int) -> None:
         steps = self._steps

@@ -15,8 +15,8 @@ from sim.scenario.report import run_scenario
 from sim.testing.machines import WHOLE, ExchangeMachine, FaultyExchangeMachine, ServedExchangeMachine
 from sim.testing.strategies import retail_orders
 
-FEW = settings(max_examples=20, stateful_step_count=10)
-FOUND = settings(max_examples=60, stateful_step_count=6, phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=12, stateful_step_count=10)
+FOUND = settings(max_examples=80, stateful_step_count=8, phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))
 
 
 class Careful:
@@ -117,7 +117,7 @@ def test_the_shipped_invariants_find_money_from_nowhere_without_any_client(tmp_p
     with pytest.raises(AssertionError, match="money: all balances sum to"):
         run_state_machine_as_test(IdleMachine, settings=FOUND)
     scenario = load_scenario(str(tmp_path / "IdleMachine.yaml"))
-    assert [step.order is not None for step in scenario.steps].count(True) == 2
+    assert 2 <= len(scenario.steps) <= 4 and all(step.order is not None for step in scenario.steps)
     assert not run_scenario(scenario).ok
 
 

@@ -103,6 +103,12 @@ def test_a_fault_that_is_to_blame_is_found_and_kept(sim, file, tmp_path):
     assert (fault.act.status, fault.act.retry_after, fault.match.operation) == (503, "", "")
     assert len(scenario.steps) == 1  # the first call that a fault without conditions strikes
     assert run_scenario(scenario).first_failure.startswith("step 1 at 2026-09-08T18:00:00Z: status is 503, not 200")
+    # The journal of the same run is shrunk to the same scenario.
+    sim("run", file("struck.yaml", STRUCK), "--keep", tmp_path / "kept")
+    (journal,) = (tmp_path / "kept").glob("*.ndjson")
+    again = tmp_path / "again.yaml"
+    assert sim("shrink", journal, "--out", again)[0] == 0
+    assert load_scenario(str(again)).plain() == scenario.plain()
 
 
 def test_the_first_seed_that_fails_is_taken(sim, file, tmp_path):
@@ -149,15 +155,6 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
     assert "save: {id1: orderId}" in text and 'orderId: "${id1}"' in text
     assert len(steps_of(out)) == 5  # three orders, the cancel, what was expected
     assert placed[1] not in text
-
-
-def test_the_same_failure_is_shrunk_to_the_same_scenario_also_from_the_journal_of_its_run(sim, file, tmp_path):
-    sim("run", file("struck.yaml", STRUCK), "--seeds", 5, "--keep", tmp_path / "kept")
-    (journal,) = (tmp_path / "kept").glob("*.ndjson")
-    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
-    assert sim("shrink", journal, "--out", first)[0] == 0
-    assert sim("shrink", file("struck.yaml", STRUCK), "--seeds", 5, "--out", second)[0] == 0
-    assert load_scenario(str(first)).plain() == load_scenario(str(second)).plain()
 
 
 @pytest.mark.parametrize(
