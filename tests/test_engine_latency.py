@@ -81,6 +81,7 @@ def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(world: Connect
     assert client.post(f"/v1/order/{placed}/modify", json=change).status == 200
     assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_PENDING_REPLACE"
     world.advance("8s")
+    assert executions(socket) == [("REJECTED", STOPGAP)]
     row = client.get(f"/v1/order/{placed}").json["order"]
     assert (row["state"], float(row["price"]["value"])) == ("ORDER_STATE_NEW", 0.2)
     assert client.post(f"/v1/order/{placed}/cancel", json={"marketSlug": instrument.symbol}).status == 200

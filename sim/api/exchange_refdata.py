@@ -55,7 +55,7 @@ def get_instrument_metadata(exchange: Exchange, caller: Caller, request: wire.Ge
     )
 
 
-# ---- filters
+# ---- filters: what an instrument's metadata map says is what its filters find
 
 
 def _listed(exchange: Exchange, request: wire.ListInstrumentsRequest) -> wire.ListInstrumentsResponse:
@@ -88,13 +88,15 @@ def _tests(exchange: Exchange, request: wire.ListInstrumentsRequest) -> Iterator
     ):
         yield lambda instrument: False  # every instrument here is a tradable event contract
     if request.clearing_sym:
-        yield lambda instrument: instrument.symbol.startswith(request.clearing_sym)
+        yield lambda instrument: _clearing(instrument).startswith(request.clearing_sym)
+    if request.game_id:
+        reference = exchange.reference
+        yield lambda instrument: (event := reference.event_of(instrument.symbol)) is not None and event.game_id == request.game_id
     for asked, of in (
         (request.product_id, _product),
         (request.event_series, _series),
         (request.market_category, _category),
         (request.market_type, _market_type),
-        (request.game_id, _game),
         (request.event_category, _category_code),
     ):
         if asked:
@@ -145,7 +147,7 @@ def _columns(state: Callable[[str], InstrumentState]) -> dict[str, Column[Instru
         "product_id": text(_product),
         "event_series": text(_series),
         "event_category": text(_category_code),
-        "clearing_sym": text(lambda instrument: instrument.symbol),
+        "clearing_sym": text(_clearing),
         "clearing_house": text(lambda instrument: CLEARING_HOUSE),
     }
 
@@ -155,7 +157,11 @@ def _product(instrument: Instrument) -> str:
 
 
 def _series(instrument: Instrument) -> str:
-    return instrument.series
+    return instrument.metadata.get("event_series") or instrument.series
+
+
+def _clearing(instrument: Instrument) -> str:
+    return instrument.metadata.get("clearing_sym") or instrument.symbol
 
 
 def _category(instrument: Instrument) -> str:
@@ -163,15 +169,11 @@ def _category(instrument: Instrument) -> str:
 
 
 def _category_code(instrument: Instrument) -> str:
-    return _CATEGORY_CODES.get(instrument.category, instrument.category[:3].upper())
+    return instrument.metadata.get("event_category") or _CATEGORY_CODES.get(instrument.category, instrument.category[:3].upper())
 
 
 def _market_type(instrument: Instrument) -> str:
     return instrument.market_type
-
-
-def _game(instrument: Instrument) -> str:
-    return instrument.metadata.get("game_id", "")
 
 
 def _start(instrument: Instrument) -> Instant:

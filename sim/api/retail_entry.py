@@ -101,7 +101,7 @@ def replace_command(exchange: Exchange, caller: Caller, request: wire.ModifyOrde
     price = 0 if request.price is None else read_price(request.price, instrument, "price")
     quantity = 0 if request.quantity is None else read_quantity(request.quantity, instrument)
     if (request.price is not None and not price) or (request.quantity is not None and not quantity):
-        raise InvalidRequest("price and quantity must be above zero", remedy="leave out what stays as it is")
+        raise InvalidRequest("price and quantity must be above zero, also at the precision of the market", remedy="leave out what stays as it is")
     return ReplaceOrder(
         accounts=caller.accounts,
         participant=caller.participant or account_of(caller),
@@ -148,6 +148,8 @@ def _is_market(request: wire.CreateOrderRequest) -> bool:
     if request.cash_order_qty is None:
         if request.quantity is None:
             raise InvalidRequest("quantity is required", remedy="give quantity, or cashOrderQty with a market order")
+        if not request.quantity:
+            raise InvalidRequest("quantity must be a number of contracts above zero", remedy="send a JSON number such as 10 or 2.5")
     elif request.quantity is not None:
         raise InvalidRequest("quantity and cashOrderQty exclude each other", rule="M24", remedy="give one of them")
     elif not market:

@@ -20,7 +20,10 @@ from sim.api.retail_messages import (
 from sim.api.stream_rules import ORDERS_PER_FRAME
 from sim.api.stream_sockets import Socket, SocketFeed, Subscription
 from sim.api.transcode import json_encoder
-from sim.core.events import CashMoved, Event, Executed, PositionChanged
+from sim.core.assumptions import RETAIL_CHANGE_REJECTS
+from sim.core.events import CancelRejected, CashMoved, Event, Executed, PositionChanged
+from sim.core.orders import Execution
+from sim.core.vocabulary import CancelRejectReason, ExecutionType, RejectReason
 from sim.kernel.instants import eastern, trade_date
 from sim.messages import Message
 from sim.messages import retail_v1 as wire
@@ -32,6 +35,9 @@ _POSITION = int(_Type.SUBSCRIPTION_TYPE_POSITION)
 _BALANCE = int(_Type.SUBSCRIPTION_TYPE_ACCOUNT_BALANCE)
 _RFQ = int(_Type.SUBSCRIPTION_TYPE_RFQ)
 _BALANCE_SNAPSHOT = "accountBalancesSnapshot"
+
+# Why a change was refused, in the words for orders; a reason they do not have is EXCHANGE_OPTION.
+_REASONS = {reason: RejectReason[reason.name] for reason in CancelRejectReason if reason.name in RejectReason.__members__}
 
 # Stands for a slug: all markets.
 _EVERY = ""
@@ -59,7 +65,7 @@ class PrivateSocketFeed(SocketFeed[Key]):
     }
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {Executed: self._executed, PositionChanged: self._position_changed, CashMoved: self._cash_moved}
+        return {Executed: self._executed, CancelRejected: self._change_rejected, PositionChanged: self._position_changed, CashMoved: self._cash_moved}
 
     def subscribe(self, socket: Socket, subscription: Subscription, request: wire.PrivateSubscribe) -> None:
         type = request.subscription_type
@@ -87,6 +93,24 @@ class PrivateSocketFeed(SocketFeed[Key]):
         keys = self._heard(_ORDER, order.account, order.symbol)
         if keys:
             self._tell(keys, wire.OrderUpdate(execution=retail_execution(self.desk.exchange, event.execution)))
+
+    def _change_rejected(self, event: CancelRejected) -> None:
+        """A failed change or cancel, as an execution that rejects it. Its order is shown as it is: working, if it works."""
+        exchange = self.desk.exchange
+        keys = self._heard(_ORDER, event.account, event.symbol)
+        if not keys or exchange.ctx.assumptions.text(RETAIL_CHANGE_REJECTS) == "silent":
+            return
+        execution = Execution(
+            id=event.id,
+            seq=0,
+            type=ExecutionType.REJECTED,
+            order=exchange.trading.orders.require(event.order_id),
+            at=event.at,
+            text=event.text,
+            reject_reason=_REASONS.get(event.reason, RejectReason.EXCHANGE_OPTION),
+            trace_id=event.trace_id,
+        )
+        self._tell(keys, wire.OrderUpdate(execution=retail_execution(exchange, execution)))
 
     def _position_changed(self, event: PositionChanged) -> None:
         keys = self._heard(_POSITION, event.account, event.symbol)

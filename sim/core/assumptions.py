@@ -122,6 +122,13 @@ BAND_REASON = Assumption(
 LOT_STEP_IS_MIN_QTY = Assumption(
     name="lot.step_is_min_qty", default=False, reason="Above the minimum any scaled integer quantity is accepted, not only its multiples", source="rule M4"
 )
+RETAIL_CHANGE_REJECTS = Assumption(
+    name="retail.change_rejects",
+    default="told",
+    options=("told", "silent"),
+    reason="A failed change or cancel has no frame of its own on the private socket: an execution of type REJECTED carries its text and the order as it is",
+    source="§7.2, rules M33, M37",
+)
 
 # ---- money
 CLEARING_DELAY = Assumption(

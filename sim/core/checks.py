@@ -29,14 +29,14 @@ def check_shape(command: PlaceOrder) -> None:
         named = {"order_qty": command.qty, "price": command.price, "stop_price": command.stop_price, "min_qty": command.min_qty}
         name = next((name for name, value in named.items() if value < 0), "cash_order_qty")
         raise InvalidRequest(f"{name} must not be negative", rule="M2")
-    if not command.qty and not command.cash_qty:
-        raise InvalidRequest("order_qty is required", rule="M2")
+    if not command.qty and not command.cash_qty and command.channel is not RETAIL:
+        raise InvalidRequest("order_qty is required", rule="M2")  # a retail quantity below one unit is a reject, not an error (rule M4)
 
 
 def check_combination(command: PlaceOrder, now: Instant, *, cash_with_limit: bool) -> None:
     """Refuse fields that do not go together: 400, not a reject (rules M12, M18, M20, M21, M23, M24)."""
     derived = command.best_limit or command.immediately_executable_limit
-    if command.type in _LIMIT_TYPES and not command.price and not derived:
+    if command.type in _LIMIT_TYPES and not command.price and not derived and command.channel is not RETAIL:
         raise InvalidRequest("price is required for a limit order", rule="M9")
     if command.type in STOP_TYPES and not command.stop_price:
         raise InvalidRequest("stop_price is required for a stop order", rule="M12")
@@ -57,6 +57,17 @@ def check_combination(command: PlaceOrder, now: Instant, *, cash_with_limit: boo
             raise InvalidRequest("order_qty and cash_order_qty exclude each other", rule="M24")
         if command.type is not MARKET_TO_LIMIT and not (cash_with_limit and command.type is LIMIT):
             raise InvalidRequest("For cash_order_qty order_type must be MARKET_TO_LIMIT", rule="M24")
+
+
+def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
+    """Refuse a retail price or quantity of which nothing was left when it was cut down to the market's precision; other planes send integers (rules M4, M5)."""
+    if command.channel is not RETAIL:
+        return
+    if command.type is LIMIT and not command.price:
+        low = decimal_text(instrument.price_low, instrument.price_scale)
+        raise OrderRefused(f"Low price limit is {low}, given less than a tick", rule="M5", reason=RejectReason.PRICE_OUT_OF_BOUNDS)
+    if not command.qty and not command.cash_qty:
+        check_lot(instrument, 0, step_is_minimum=False)
 
 
 def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:

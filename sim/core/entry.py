@@ -5,7 +5,7 @@ from __future__ import annotations
 from sim.core.assumptions import BAND_REASON, CASH_QTY_LIMIT, LOT_STEP_IS_MIN_QTY, REQUIRE_REFERENCE_PRICE
 from sim.core.book import Book
 from sim.core.books import Books
-from sim.core.checks import STOP_TYPES, check_auction_entry, check_combination, check_lot, check_price, check_shape, check_size
+from sim.core.checks import STOP_TYPES, check_auction_entry, check_combination, check_lot, check_precision, check_price, check_shape, check_size
 from sim.core.commands import PlaceOrder
 from sim.core.context import Context
 from sim.core.fees import Fees
@@ -83,6 +83,7 @@ class Entry:
         self.check_clord_id(order)
         check_combination(command, self._ctx.now, cash_with_limit=assumptions.flag(CASH_QTY_LIMIT))
         check_auction_entry(command, state)
+        check_precision(command, instrument)
         book = self._books.get(symbol)
         self._price(book, order, instrument)
         check_lot(instrument, order.qty, step_is_minimum=assumptions.flag(LOT_STEP_IS_MIN_QTY))

@@ -21,6 +21,7 @@ class Executed(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """A cancel or replace that was refused; the order is as it was."""
 
+    id: str
     account: str
     symbol: str
     order_id: str
@@ -29,6 +30,7 @@ class CancelRejected(Struct, frozen=True, tag=True, tag_field="event", gc=False)
     text: str
     is_replace: bool
     at: Instant
+    trace_id: str = ""
 
 
 class Traded(Struct, frozen=True, tag=True, tag_field="event", gc=False):

@@ -65,14 +65,17 @@ class Replacing:
         return order
 
     def replace(self, command: ReplaceOrder) -> Order:
-        """Change an order. A failed replace leaves it untouched and is told as a cancel reject (rule M33); raised too, unless the command is deferred."""
+        """Change an order. A failed replace leaves it untouched and is told as a cancel reject (rule M33).
+
+        It is raised too, unless the command is deferred; that an order is done is raised always, as for a cancel (§7.1: 409).
+        """
         order = self.find(command)
         try:
             _check_live(order)
             wanted = self._wanted(command, order)
         except Refusal as refusal:
             self.refuse(order, refusal, is_replace=True)
-            if command.deferred and refusal.code is not Code.INVALID_ARGUMENT:
+            if command.deferred and refusal.code is not Code.INVALID_ARGUMENT and not isinstance(refusal, OrderDone):
                 return order
             raise
         return self._apply(order, wanted)
@@ -165,7 +168,21 @@ class Replacing:
         reason = refusal.cancel_reason
         if reason is CancelRejectReason.EXCHANGE_OPTION:
             reason = _CANCEL_REASONS.get(refusal.reason, reason)
-        self._ctx.emit(CancelRejected(order.account, order.symbol, order.id, order.clord_id, reason, refusal.message, is_replace, self._ctx.now))
+        ctx = self._ctx
+        ctx.emit(
+            CancelRejected(
+                ctx.ids.next("cancel_reject"),
+                order.account,
+                order.symbol,
+                order.id,
+                order.clord_id,
+                reason,
+                refusal.message,
+                is_replace,
+                ctx.now,
+                ctx.trace_id,
+            )
+        )
 
 
 def _check_live(order: Order) -> None:

@@ -112,7 +112,7 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
     fractional_qty_scale: Annotated[int | None, ORDINAL, "integer quantities are divided by this; 1 when left out"] = None
     tick_size: Annotated[str | None, POSITIVE, "tick in dollars, 0.01 when left out"] = None
     minimum_trade_qty: Annotated[int | None, ORDINAL, "smallest order, as a scaled integer; 1 when left out"] = None
-    price_limit: Annotated[Limits | None, "lowest and highest price in dollars; 0.01 and 0.99 when left out"] = None
+    price_limit: Annotated[Limits | None, "lowest and highest price in dollars; one tick from 0 and from 1 when left out"] = None
     order_size_limit: Annotated[Limits | None, "smallest and largest order in contracts"] = None
     created: Annotated[Instant | None, INSTANT, "when it was listed"] = None
     start: Annotated[Instant | None, INSTANT, "start of trading"] = None

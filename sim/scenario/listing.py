@@ -81,13 +81,12 @@ def _price_scale(tick: str) -> int:
 
 
 def _bounds(entry: InstrumentEntry, known: Instrument | None, scales: dict[str, Any], faults: Faults) -> dict[str, Any]:
-    """Price band, order sizes and minimum. The band stays 0.01 to 0.99 on finer ticks too (rule M5)."""
+    """Price band, order sizes and minimum. Where an entry does not say, the band is one tick from each end: 0.01 to 0.99 on cents (retail facts §5.2)."""
     scale, tick, qty_scale = scales["price_scale"], scales["tick"], scales["qty_scale"]
     terms: dict[str, Any] = {}
     rescaled = known is None or (known.price_scale, known.tick) != (scale, tick)
     if rescaled:
-        terms["price_low"] = max(scale // 100, tick)
-        terms["price_high"] = scale - terms["price_low"]
+        terms["price_low"], terms["price_high"] = tick, scale - tick
     if known is None or known.qty_scale != qty_scale:
         terms["min_qty"] = 1
     if entry.minimum_trade_qty is not None:

@@ -215,8 +215,7 @@ def on_terms(instrument: Instrument, *, cents: bool = False) -> Instrument:
     """The instrument with its scales, tick, minimum and band, which follow from the spelling of its symbol alone."""
     choices = CENT_TERMS if cents else TERMS
     scale, tick, qty_scale, minimum = choices[crc32(instrument.symbol.encode()) % len(choices)]
-    low = max(scale // 100, tick)
-    return structs.replace(instrument, price_scale=scale, tick=tick, qty_scale=qty_scale, min_qty=minimum, price_low=low, price_high=scale - low)
+    return structs.replace(instrument, price_scale=scale, tick=tick, qty_scale=qty_scale, min_qty=minimum, price_low=tick, price_high=scale - tick)
 
 
 def mid_of(symbol: str) -> str:

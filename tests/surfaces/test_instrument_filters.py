@@ -1,0 +1,42 @@
+"""ListInstruments finds an instrument by what its own row says (§2.6, §4.3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim.testing.client import Connection
+from tests.journeys import trader
+
+SYMBOLS = [
+    "aec-nfl-dal-phi-2026-09-10",
+    "tsc-wnba-nyl-lva-2026-09-09-218pt5",
+    "cpc-btc-above-on-september-12-btc-above-60000",
+    "ecc-cpi-august-2026-above-2pt8",
+    "paccc-us-senate-control-2026-rep",
+    "tec-nba-champion-2027-okc",
+]
+
+
+def found(world: Connection, **asked: object) -> list[str]:
+    answer = trader(world).post("/v1/refdata/instruments", json={"pageSize": 1000, **asked})
+    assert answer.status == 200, answer
+    return [row["symbol"] for row in answer.json["instruments"]]
+
+
+@pytest.mark.spec("S4.3-13")
+@pytest.mark.parametrize("symbol", SYMBOLS)
+def test_the_metadata_of_an_instrument_finds_it(world: Connection, symbol: str) -> None:
+    row = trader(world).post("/v1/refdata/instruments", json={"symbols": [symbol]}).json["instruments"][0]
+    everything = len(found(world))
+    for name, key in (("eventSeries", "event_series"), ("eventCategory", "event_category"), ("clearingSym", "clearing_sym"), ("productId", "product_id")):
+        by_filter = found(world, **{name: row["metadata"][key]})
+        assert symbol in by_filter and len(by_filter) < everything, (name, row["metadata"][key])
+        if key != "product_id":
+            assert found(world, filter={"whereClause": f"{key} = '{row['metadata'][key]}'"}) == by_filter
+    assert found(world, eventSeries="no-such-series") == []
+
+
+@pytest.mark.spec("S4.3-13")
+def test_the_game_of_an_event_finds_its_instruments(world: Connection) -> None:
+    event = world.gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json["event"]
+    assert sorted(found(world, gameId=event["gameId"])) == sorted(market["slug"] for market in event["markets"])
