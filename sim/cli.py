@@ -287,8 +287,8 @@ def _demo(given: argparse.Namespace) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from sim.scenario.campaign import Wanted, run_all
     from sim.scenario.document import ScenarioError
+    from sim.search.campaign import Wanted, run_all
 
     try:
         seeds = search.seeds_of(given.seeds)

@@ -27,11 +27,13 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument("--seeds", default="", metavar="A..B", help="every seed of the range (default: the scenario's own)")
     command.add_argument("--over", action="append", default=[], choices=("assumptions", "quirks", "presets"), help="and each alternative of these; repeatable")
     command.add_argument("--storm", type=int, default=0, metavar="N", help="put N steps and a few faults behind the scenario, drawn from the seed")
+    command.add_argument("--prove", action="store_true", help="make every run twice and replay its journal: one digest, every line as recorded")
     command.add_argument("--shrink", type=Path, metavar="FILE", help="write the first failing run as the smallest scenario that still fails")
     command.add_argument("--only", default="*", metavar="NAME", help="with --over: names that match, such as 'webhook.*'")
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter; of a matrix only what agrees with it runs")
     command.add_argument("--preset", choices=presets, default="", help="all quirks and faults at once, in every run")
     command.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at once (default: the machine's processors)")
+    command.add_argument("--cluster", default="", metavar="ADDRESS", help="run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package")
     command.add_argument("--json", default="", metavar="FILE", help="write table and failures as JSON; the same sweep writes the same bytes")
     command.add_argument("--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes")
     command.add_argument("--resume", action="store_true", help="skip the runs that stand in --results")
@@ -90,9 +92,10 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
 
 
 def _sweep(given: argparse.Namespace) -> int:
-    from sim.scenario.campaign import Wanted
     from sim.scenario.document import ScenarioError
+    from sim.search.campaign import Wanted
     from sim.search.sweep import sweep, variations
+    from sim.workers import NoCluster
 
     try:
         seeds = seeds_of(given.seeds)
@@ -110,6 +113,8 @@ def _sweep(given: argparse.Namespace) -> int:
             keep=given.keep,
             variations=variations(given.scenarios, kinds, given.only),
             storm=max(0, given.storm),
+            prove=given.prove,
+            cluster=given.cluster,
         )
         if given.over and len(wanted.variations) == 1:
             raise ValueError(f"nothing of {' and '.join(given.over)} is called {given.only!r}: `sim catalogue` lists the names")
@@ -117,7 +122,7 @@ def _sweep(given: argparse.Namespace) -> int:
     except ScenarioError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)
-    except ValueError as error:
+    except (ValueError, NoCluster) as error:
         print(f"sim: {error}", file=sys.stderr)
     except OSError as error:
         print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -13,10 +13,10 @@ from typing import Any, TextIO
 from msgspec import Struct, field, json
 from msgspec.structs import replace
 
-from sim.scenario.campaign import Job, Wanted, finished, planned, scenario_of
 from sim.scenario.load import load_scenario
 from sim.scenario.report import Report
 from sim.scenario.variation import Change, alternatives
+from sim.search.campaign import Job, Wanted, finished, planned, scenario_of
 from sim.search.progress import Progress
 from sim.search.shrinking import Asked, write_smallest
 from sim.tables import as_text

@@ -123,3 +123,20 @@ def test_what_cannot_be_swept_is_exit_2_and_says_why(sim, arguments, says):
     code, _, err = sim("sweep", *arguments, "--jobs", 1)
     assert code == 2
     assert says in err
+
+
+def test_a_cluster_of_two_workers_tells_the_same_story_also_of_a_file_they_do_not_have(sim, file, tmp_path):
+    from distributed import LocalCluster
+
+    path, here, there = file("leaning.yaml", LEANING), tmp_path / "here.json", tmp_path / "there.json"
+    command = ["sweep", path, "--over", "assumptions", "--only", "book.*", "--seeds", "1..2"]
+    assert sim(*command, "--jobs", 1, "--json", here)[0] == 1
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
+        code, _, err = sim(*command, "--cluster", cluster.scheduler_address, "--json", there)
+    assert code == 1, err
+    assert here.read_bytes() == there.read_bytes()
+
+
+def test_a_cluster_that_is_not_there_is_exit_2(sim):
+    code, _, err = sim("sweep", "quickstart", "--seeds", 1, "--cluster", "tcp://127.0.0.1:9")
+    assert code == 2 and "no cluster answers at tcp://127.0.0.1:9" in err

@@ -6,17 +6,21 @@ Runs are independent. Results may be kept in a file, one JSON line a run; a camp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TextIO
 
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from sim.scenario.load import load_scenario, scenario_variants
+from sim.kernel.journal import read_journal
+from sim.replay import Divergence, run, simulation_of
+from sim.scenario.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.model import Scenario
 from sim.scenario.report import Report, junit, run_scenario
 from sim.scenario.storm import stormy
 from sim.scenario.variation import Change, changed, shown
+from sim.simulation import Simulation
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -29,6 +33,7 @@ class Job(Struct, frozen=True, kw_only=True):
     keep: str = ""
     changes: tuple[Change, ...] = ()
     storm: int = 0
+    prove: bool = False
 
 
 class Result(Struct, frozen=True):
@@ -52,6 +57,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     keep: str = ""
     variations: Sequence[tuple[Change, ...]] = ((),)
     storm: int = 0
+    prove: bool = False
+    cluster: str = ""
 
 
 _result = json.Decoder(Result).decode
@@ -65,8 +72,29 @@ def scenario_of(job: Job) -> Scenario:
 
 
 def run_one(job: Job) -> Report:
-    """Run one scenario with one seed and one choice of parameters."""
-    return run_scenario(scenario_of(job), job.seed, keep=Path(job.keep) if job.keep else None, changes=shown(job.changes))
+    """Run one scenario with one seed and one choice of parameters; with `prove`, again, and its journal too."""
+    return _report(job, scenario_of(job))
+
+
+def _report(job: Job, scenario: Scenario) -> Report:
+    report = run_scenario(scenario, job.seed, keep=Path(job.keep) if job.keep else None, changes=shown(job.changes))
+    if not job.prove or not report.ok:
+        return report
+    return replace(report, broken=tuple(_unproven(scenario, job.seed, report)))
+
+
+def _unproven(scenario: Scenario, seed: int | None, report: Report) -> Iterator[str]:
+    """What speaks against a run: a second one that tells another story, or a journal that does not replay."""
+    written = BytesIO()
+    again = Simulation(scenario, seed=seed, journal=written)
+    if run_scenario(scenario, simulation=again, watch=False).digest != report.digest:
+        yield f"repeat: a second run has the digest {again.digest}"
+    written.seek(0)
+    header, lines = read_journal(written)
+    try:
+        run(simulation_of(header), lines)
+    except Divergence as found:
+        yield f"replay: {found.part} differs in line {found.number}"
 
 
 def planned(wanted: Wanted) -> list[Job]:
@@ -80,6 +108,7 @@ def planned(wanted: Wanted) -> list[Job]:
             keep=wanted.keep,
             changes=changes,
             storm=wanted.storm,
+            prove=wanted.prove,
         )
         for name in wanted.scenarios
         for variant in scenario_variants(name)
@@ -113,7 +142,7 @@ def finished(wanted: Wanted) -> Iterator[Report]:
     """Reports of all planned runs, in their order; each new one is added to the results file as it comes."""
     jobs = planned(wanted)
     done = _done(wanted) if wanted.resume else {}
-    fresh = _run([job for job in jobs if job not in done], wanted.jobs)
+    fresh = _run([job for job in jobs if job not in done], wanted.jobs, wanted.cluster)
     with _Results(wanted) as results:
         for job in jobs:
             if job in done:
@@ -124,13 +153,21 @@ def finished(wanted: Wanted) -> Iterator[Report]:
             yield report
 
 
-def _run(jobs: list[Job], processes: int) -> Iterator[Report]:
-    if processes <= 1 or len(jobs) <= 1:
-        yield from map(run_one, jobs)
-        return
+def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
     from sim.workers import each
 
-    yield from each(run_one, jobs, processes)
+    if cluster:
+        # The workers need not have the files: the scenario travels, as a journal's header has it.
+        yield from each(_run_shipped, [(job, scenario_of(job).source()) for job in jobs], processes, cluster)
+    elif processes <= 1 or len(jobs) <= 1:
+        yield from map(run_one, jobs)
+    else:
+        yield from each(run_one, jobs, processes)
+
+
+def _run_shipped(shipped: tuple[Job, str]) -> Report:
+    job, source = shipped
+    return _report(job, scenario_from_source(source.encode()))
 
 
 def _whole_lines(path: str) -> list[bytes]:
