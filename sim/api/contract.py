@@ -72,6 +72,7 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
     until: Instant | None = None
     content: Literal["json", "csv", "json_stream", "web_socket", "form"] = "json"
     beyond: bool = False
+    cache: str = ""
     summary: str = ""
     description: str = ""
 

@@ -11,7 +11,8 @@ from sim.api.paging import page_length, page_of
 from sim.api.where_clause import Column, field_conditions, member, parse_clause, predicate, text
 from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
-from sim.core.refusals import InvalidRequest
+from sim.core.quirks import INSTRUMENT_COLUMNS_FAIL
+from sim.core.refusals import InternalFailure, InvalidRequest
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import Instant, eastern_date, parse_instant
 from sim.messages import exchange_v1 as wire
@@ -104,8 +105,13 @@ def _tests(exchange: Exchange, request: wire.ListInstrumentsRequest) -> Iterator
     yield from _date_tests(request)
     if request.filter is not None:
         columns = _columns(state)
-        conditions = parse_clause(request.filter.where_clause) + field_conditions(request.filter.field_filters, tuple(columns))
-        yield predicate(conditions, columns)
+        conditions = parse_clause(request.filter.where_clause)
+        named = {condition.column for condition in conditions}
+        if named & _FAILING and exchange.ctx.quirks.strikes(INSTRUMENT_COLUMNS_FAIL):
+            if named & _FAILING != {_EVENT}:
+                raise InternalFailure(rule="instrument_columns_fail", remedy="filter these columns yourself, or by the fields of the request")
+            yield lambda instrument: False
+        yield predicate(conditions + field_conditions(request.filter.field_filters, tuple(columns)), columns | _METADATA_COLUMNS)
 
 
 def _date_tests(request: wire.ListInstrumentsRequest) -> Iterator[Callable[[Instrument], bool]]:
@@ -150,6 +156,16 @@ def _columns(state: Callable[[str], InstrumentState]) -> dict[str, Column[Instru
         "clearing_sym": text(_clearing),
         "clearing_house": text(lambda instrument: CLEARING_HOUSE),
     }
+
+
+def _metadata(key: str) -> Column[Instrument]:
+    return text(lambda instrument: instrument.metadata.get(key, ""))
+
+
+# Columns of the metadata map that a where_clause may name, to no good as documented.
+_EVENT = "event_id"
+_METADATA_COLUMNS = {key: _metadata(key) for key in ("instrument_product", "outcome_type", "event_subcategory", _EVENT)}
+_FAILING = frozenset(_METADATA_COLUMNS)
 
 
 def _product(instrument: Instrument) -> str:

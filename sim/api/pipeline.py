@@ -155,6 +155,8 @@ class Pipeline:
     def _render(self, operation: Operation, answer: Any, dialect: Dialect) -> Reply:
         ctx = self._exchange.ctx
         reply = Reply(ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        if operation.cache:
+            reply.headers = (("Cache-Control", operation.cache),)
         if isinstance(answer, Pending):
             reply.awaits = answer.awaits
         elif isinstance(answer, Prepared):

@@ -71,6 +71,13 @@ WEBHOOK_DUPLICATES = Quirk(
     name="webhook_duplicates", spec="6.1", summary="Delivery is at least once: an event is delivered twice under the same event_id", default=NEVER
 )
 
+INSTRUMENT_COLUMNS_FAIL = Quirk(
+    name="instrument_columns_fail",
+    spec="4.3",
+    summary="ListInstruments: where_clause on instrument_product, outcome_type or event_subcategory answers 500; on event_id it finds nothing",
+    default=ALWAYS,
+)
+
 
 def catalogue() -> dict[str, Quirk]:
     """Every quirk by name, in the order of this file."""

@@ -249,6 +249,13 @@ class StreamLimit(Refusal):
     section = "8"
 
 
+class InternalFailure(Refusal):
+    """Something that the service is documented to fail at."""
+
+    code = Code.INTERNAL
+    section = "4.3"
+
+
 class EdgeTimeout(Refusal):
     """The edge gave up after its 30 seconds (§8)."""
 

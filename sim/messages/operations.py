@@ -1278,6 +1278,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "planes": ("gateway",),
         "bindings": (("GET", "/v1/price-history", ""),),
         "beyond": True,
+        "cache": "public, max-age=30",
         "summary": "Get past prices of one market; none for an unknown one.",
     },
     {
@@ -1505,6 +1506,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "bindings": (("POST", "/oauth/token", "*"),),
         "statements": ("S0-2", "S4.5-1", "S5.1-1", "S5.1-2", "S5.1-3", "S5.1-8"),
         "content": "form",
+        "cache": "no-store",
         "summary": "Exchange a signed assertion for an access token. Each jti works once. Both stated audiences of the assertion are accepted. Scopes come from the firm's configuration.",
     },
     {

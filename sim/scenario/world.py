@@ -16,13 +16,14 @@ from sim.core.firms import SANDBOX
 from sim.core.incentives import Period, Reward
 from sim.core.instruments import Instrument
 from sim.core.quantities import CASH_SCALE, scaled
-from sim.kernel.instants import DAY, HOUR, NS_PER_S, Instant, eastern_date, parse_instant
+from sim.kernel.instants import DAY, NS_PER_S, Instant, parse_instant
 from sim.messages.gateway_v1 import Event
 from sim.scenario.document import tree_of
 from sim.scenario.entries import AccountEntry, ApiKeyEntry, AssetEntry, BookEntry, FirmEntry, IncentiveEntry, InstrumentEntry, OrderEntry
 from sim.scenario.listing import list_instrument
 from sim.scenario.markets import Facts, Side, market_of, with_metadata
 from sim.scenario.parties import Parties, credentials_of, gather, with_traders
+from sim.scenario.programs import programs
 from sim.scenario.reference import Reference, fixture
 from sim.scenario.shapes import record
 from sim.scenario.slate import add_game, mid_of
@@ -128,7 +129,7 @@ class _Default:
         self.instruments = tuple(found)
         assets = _read(AssetEntry, rows["assets"])
         self.assets = [structs.replace(asset, since=asset.since + min(0, shift)) for asset in assets]
-        self.periods, self.rewards = _programs(self.instruments, now)
+        self.periods, self.rewards = programs(self.instruments, self.reference, now)
 
 
 @lru_cache(maxsize=8)
@@ -164,41 +165,6 @@ def _read(kind: Any, rows: list[dict[str, Any]]) -> list[Any]:
 def _book(terms: Instrument) -> BookEntry:
     cents = int(mid_of(terms.symbol)[2:])
     return BookEntry(symbol=terms.symbol, mid=f"0.{cents:02d}", spread="0.02", sizes=("100", "250", "500", "1000"))
-
-
-def _programs(instruments: tuple[Instrument, ...], now: Instant) -> tuple[tuple[Period, ...], tuple[Reward, ...]]:
-    """Liquidity and volume programs: one that is over, several that run, one that is to come, one without end; and what they paid."""
-    periods: list[Period] = []
-    chosen = [terms for terms in instruments if terms.market_type in ("moneyline", "futures", "event") and terms.opening_state is None][:9]
-    for number, terms in enumerate(chosen):
-        start = now - (number % 4 - 1) * 6 * DAY - 3 * HOUR
-        periods.append(
-            Period(
-                program_id=f"{terms.subcategory or terms.category}_{number}_early",
-                symbol=terms.symbol,
-                start=start,
-                end=None if number == 5 else start + 4 * DAY,
-                created=start - 2 * DAY,
-                reward_pool=(number + 1) * 250 * CASH_SCALE,
-                program_type="volumeProgram" if number % 3 == 2 else "liquidityProgram",
-                period=("early", "day_of", "live")[number % 3],
-                discount_factor="0.40" if number % 3 != 2 else None,
-                target_size=10_000 if number % 3 != 2 else None,
-                min_taker_notional=500 if number % 3 == 2 else None,
-            )
-        )
-    rewards = []
-    for number, (ago, status) in enumerate(((4, "PAID"), (3, "SKIPPED"), (2, "PAID"), (0, "PENDING"))):
-        reward = Reward(
-            account="firms/retail/accounts/e94a6d31",
-            symbol=chosen[number].symbol,
-            date=eastern_date(now - ago * DAY).isoformat(),
-            amount=scaled(f"{12 + number * 7}.50", CASH_SCALE),
-            program_type="liquidityProgram",
-            status=status,
-        )
-        rewards.append(reward)
-    return tuple(periods), tuple(rewards)
 
 
 # ---- a scenario's world

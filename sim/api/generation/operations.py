@@ -61,6 +61,7 @@ def _row(schema: Schema, file: FileDescriptorProto, service: str, method: Method
         "until": _instant(option.until, where),
         "content": _member(option, "content", option.content),
         "beyond": option.beyond,
+        "cache": option.cache,
         "summary": comment.split("\n\n")[0].replace("\n", " "),
         "description": "\n\n".join(" ".join(part.split()) for part in comment.split("\n\n")[1:]),
     }
