@@ -35,6 +35,7 @@ _ANONYMOUS = {
     "submitting_participant": "",
     "client_account_id": "",
     "client_participant_id": "",
+    "cross_id": "",
 }
 
 
@@ -63,6 +64,8 @@ def order_message(order: core.Order) -> wire.Order:
         min_qty=order.min_qty,
         create_time=order.created,
         all_or_none=order.all_or_none,
+        cross_id=order.cross_id,
+        host_cross_id=order.host_cross_id,
         submitting_participant=order.submitter,
         client_account_id=order.client_account_id,
         client_participant_id=order.client_participant_id,

@@ -64,11 +64,11 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
         symbol=request.symbol,
         account=account,
         participant=caller.participant or "",
-        side=_member(Side, request.side, "side"),
+        side=member(Side, request.side, "side"),
         qty=request.order_qty,
         price=request.price,
-        type=_member(OrderType, request.type, "type"),
-        tif=_member(TimeInForce, request.time_in_force, "time_in_force"),
+        type=member(OrderType, request.type, "type"),
+        tif=member(TimeInForce, request.time_in_force, "time_in_force"),
         clord_id=request.clord_id,
         deferred=deferred,
         stop_price=request.stop_price,
@@ -82,9 +82,9 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
         ignore_price_checks=request.ignore_price_validity_checks,
         good_till=request.good_till_time,
         smp_id=request.self_match_prevention_id,
-        smp=_member(SelfMatchPrevention, request.self_match_prevention_instruction, "self_match_prevention_instruction"),
-        order_capacity=int(_member(wire.OrderCapacity, request.order_capacity, "order_capacity")),
-        manual_indicator=int(_member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")),
+        smp=member(SelfMatchPrevention, request.self_match_prevention_instruction, "self_match_prevention_instruction"),
+        order_capacity=int(member(wire.OrderCapacity, request.order_capacity, "order_capacity")),
+        manual_indicator=int(member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")),
         client_account_id=request.client_account_id,
         client_participant_id=request.client_participant_id,
     )
@@ -161,7 +161,7 @@ def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *,
         symbol=request.symbol,
         price=request.price,
         qty=request.order_qty,
-        tif=_member(TimeInForce, request.time_in_force, "time_in_force"),
+        tif=member(TimeInForce, request.time_in_force, "time_in_force"),
         stop_price=request.stop_price,
         min_qty=request.min_qty,
         good_till=request.good_till_time,
@@ -184,7 +184,7 @@ def get_open_orders(exchange: Exchange, caller: Caller, request: wire.GetOpenOrd
 # ---- shapes
 
 
-def _member(enum: type[E], number: int, name: str) -> E:
+def member(enum: type[E], number: int, name: str) -> E:
     """The member with this number; numbers of later versions of the contract are refused."""
     try:
         return enum(number)

@@ -9,6 +9,7 @@ from sim.api.handles import AnyHandler, collect
 
 MODULES = (
     "exchange_accounts",
+    "exchange_crosses",
     "exchange_funding",
     "exchange_funding_transactions",
     "exchange_incentives",

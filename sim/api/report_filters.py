@@ -59,8 +59,8 @@ def orders_found(exchange: Exchange, accounts: Sequence[str], request: wire.Sear
             ("type", lambda order: order.type),
             ("client_account_id", lambda order: order.client_account_id),
             ("client_participant_id", lambda order: order.client_participant_id),
-            ("cross_id", _never),
-            ("host_cross_id", _never),
+            ("cross_id", lambda order: order.cross_id),
+            ("host_cross_id", lambda order: order.host_cross_id),
             ("parent_order_id", _never),
         ),
     )
@@ -246,7 +246,7 @@ def _wanted(request: Any, fields: Iterable[tuple[str, Callable[[Any], Any]]]) ->
 
 
 def _never(row: object) -> None:
-    """No row has what this simulator does not do: crosses and parent orders."""
+    """No order is the child of another here."""
 
 
 def _single(conditions: Sequence[Condition], column: str) -> str:

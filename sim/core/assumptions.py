@@ -130,6 +130,28 @@ RETAIL_CHANGE_REJECTS = Assumption(
     source="§7.2, rules M33, M37",
 )
 
+CROSS_ACCOUNTS = Assumption(
+    name="orders.cross_accounts",
+    default="firm",
+    options=("firm", "participant"),
+    reason="The sides of a cross trade on two different accounts of the calling firm; `participant` allows only the account of x-participant-id, for both",
+    source="wire 1.4 (not shown)",
+)
+CROSS_PRICE = Assumption(
+    name="orders.cross_price",
+    default="at_or_inside",
+    options=("at_or_inside", "inside", "any"),
+    reason="A cross trades past the book, so its price may not be worse for anybody than the best bid and offer; `inside` must better both",
+    source="wire 1.4 (not shown)",
+)
+CROSS_FEE_MODE = Assumption(
+    name="orders.cross_fee_mode",
+    default="maker_taker",
+    options=("maker_taker", "both_taker", "none"),
+    reason="In a cross the side with priority, the first one unless said otherwise, is the maker and the other the taker",
+    source="wire 1.4 (not shown)",
+)
+
 # ---- money
 CLEARING_DELAY = Assumption(
     name="clearing.delay", default=seconds(30), span=True, reason="A trade is CLEARED this long after it was made", source="rule M42, U23"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.core.assumptions import AUCTION_FEE_MODE
+from sim.core.assumptions import AUCTION_FEE_MODE, CROSS_FEE_MODE
 from sim.core.book import Book
 from sim.core.context import Context
 from sim.core.fees import Fees
@@ -13,7 +13,7 @@ from sim.core.quantities import Cash, Price, Qty, divide_half_even
 from sim.core.risk import Risk
 from sim.core.statistics import Statistics
 from sim.core.tape import Tape
-from sim.core.vocabulary import BUY, ExecutionType, OrderState
+from sim.core.vocabulary import BUY, ExecutionType, OrderState, TradeType
 
 _PART = OrderState.PARTIALLY_FILLED, ExecutionType.PARTIAL_FILL
 _WHOLE = OrderState.FILLED, ExecutionType.FILL
@@ -61,27 +61,45 @@ class Fills:
 
     def cross(self, book: Book, later: Order, earlier: Order, qty: Qty, price: Price) -> None:
         """An auction match: the later order counts as the aggressor; fees as `auction.fee_mode` says (rule L19)."""
-        mode = self._ctx.assumptions.text(AUCTION_FEE_MODE)
+        fees = self._fees_by(self._ctx.assumptions.text(AUCTION_FEE_MODE), book, later, earlier, qty, price)
+        self._settle_sides(book, later, earlier, qty, price, *fees, True)
+
+    def prearranged(self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price) -> None:
+        """The two sides of a cross; fees as `orders.cross_fee_mode` says."""
+        fees = self._fees_by(self._ctx.assumptions.text(CROSS_FEE_MODE), book, aggressor, passive, qty, price)
+        self._settle_sides(book, aggressor, passive, qty, price, *fees, False, TradeType.CROSS)
+
+    def _fees_by(self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price) -> tuple[Cash, Cash]:
+        """Fees of aggressor and passive side: "maker_taker", "both_taker" or "none"."""
         instrument = book.instrument
         theta = self._fees.theta(instrument.fee_class, self._ctx.now)
-        later_fee = earlier_fee = 0
+        aggressor_fee = passive_fee = 0
         if mode != "none":
-            later_fee = self._fees.charge_taker(later, instrument, theta, qty, price)
+            aggressor_fee = self._fees.charge_taker(aggressor, instrument, theta, qty, price)
         if mode == "maker_taker":
-            earlier_fee = -self._fees.rebate_maker(instrument, theta, qty, price)
+            passive_fee = -self._fees.rebate_maker(instrument, theta, qty, price)
         elif mode == "both_taker":
-            earlier_fee = self._fees.charge_taker(earlier, instrument, theta, qty, price)
-        self._settle_sides(book, later, earlier, qty, price, later_fee, earlier_fee, True)
+            passive_fee = self._fees.charge_taker(passive, instrument, theta, qty, price)
+        return aggressor_fee, passive_fee
 
     def _settle_sides(
-        self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price, aggressor_fee: Cash, passive_fee: Cash, aggressor_rests: bool
+        self,
+        book: Book,
+        aggressor: Order,
+        passive: Order,
+        qty: Qty,
+        price: Price,
+        aggressor_fee: Cash,
+        passive_fee: Cash,
+        aggressor_rests: bool,
+        type: TradeType = TradeType.REGULAR,
     ) -> None:
         instrument = book.instrument
         symbol = book.symbol
         trade_id = self._tape.next_trade_id()
         aggressor_report = self._fill(book, aggressor, qty, price, trade_id, aggressor_fee, aggressor=True, rests=aggressor_rests)
         passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, aggressor=False, rests=True)
-        self._tape.trade(trade_id, price, qty, aggressor_report, passive_report)
+        self._tape.trade(trade_id, price, qty, aggressor_report, passive_report, type)
         sides = (aggressor, aggressor_fee), (passive, passive_fee)
         for order, _ in sides:
             signed = qty if order.side is BUY else -qty

@@ -65,6 +65,16 @@ class Matching:
 
     def accept(self, book: Book, order: Order, *, continuous: bool) -> None:
         """Take in a checked order: NEW, then whatever it does at once. Without `continuous` it only joins the book (auction states)."""
+        self.enter(order)
+        if order.type in STOP_TYPES:
+            self.wait(book, order)
+        elif continuous:
+            self.work(book, order)
+        else:
+            self.rest(book, order)
+
+    def enter(self, order: Order) -> None:
+        """Give a checked order its id and its place in time, and report it NEW."""
         now = self._ctx.now
         if not order.id:
             order.id = self._ids.next()
@@ -73,12 +83,6 @@ class Matching:
         order.priority = self.next_priority()
         self._orders.add(order)
         self._tape.report(order, NEW)
-        if order.type in STOP_TYPES:
-            self.wait(book, order)
-        elif continuous:
-            self.work(book, order)
-        else:
-            self.rest(book, order)
 
     def work(self, book: Book, order: Order, *, again: bool = False) -> None:
         """Trade what can be traded now; what is left rests or expires. Then everything that follows from the trades.

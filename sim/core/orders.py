@@ -72,6 +72,8 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     client_account_id: str = ""
     client_participant_id: str = ""
     submitter: str = ""
+    cross_id: str = ""
+    host_cross_id: str = ""
     taker_fee_exact: int = 0
     taker_fee_charged: Cash = 0
     seq: int = 0

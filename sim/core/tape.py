@@ -18,7 +18,7 @@ from sim.core.events import Executed, Traded
 from sim.core.orders import Execution, Order, Trade
 from sim.core.quantities import Notional, Price, Qty
 from sim.core.refusals import NotFound
-from sim.core.vocabulary import ExecutionType, RejectReason, TradeState, UnsolicitedReason
+from sim.core.vocabulary import ExecutionType, RejectReason, TradeState, TradeType, UnsolicitedReason
 from sim.kernel.identifiers import Sequence
 from sim.kernel.instants import Instant
 
@@ -154,13 +154,22 @@ class Tape:
         ctx.events.append(Executed(execution))
         return execution
 
-    def trade(self, trade_id: str, price: Price, qty: Qty, aggressor: Execution, passive: Execution) -> Trade:
+    def trade(self, trade_id: str, price: Price, qty: Qty, aggressor: Execution, passive: Execution, type: TradeType) -> Trade:
         """Write down a match of the two orders that were just reported."""
         ctx = self._ctx
         trades = self.trades
         symbol = passive.order.symbol
         trade = Trade(
-            id=trade_id, seq=len(trades.rows), symbol=symbol, price=price, qty=qty, at=ctx.now, aggressor=aggressor, passive=passive, state_at=ctx.now
+            id=trade_id,
+            seq=len(trades.rows),
+            symbol=symbol,
+            price=price,
+            qty=qty,
+            at=ctx.now,
+            aggressor=aggressor,
+            passive=passive,
+            type=type,
+            state_at=ctx.now,
         )
         trades.append(trade, symbol, aggressor.order.account, passive.order.account)
         ctx.events.append(Traded(trade, _NEW))

@@ -15,6 +15,7 @@ from sim.core.books import Books
 from sim.core.clearing import CLEARING_TIMER, Clearing
 from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.context import Context
+from sim.core.crossing import Crossing, check_pair
 from sim.core.entry import Entry
 from sim.core.events import CashMoved
 from sim.core.fees import Fees
@@ -81,6 +82,7 @@ class Trading:
         fills = Fills(ctx, self.orders, self.tape, self.positions, self.ledger, self.risk, self.fees, self.statistics)
         self._matching = Matching(ctx, self.books, self.orders, self.tape, self.risk, fills)
         self._entry = Entry(ctx, instruments, self.lifecycle, self.ledger, self.orders, self.books, self.risk, self.fees, self.statistics)
+        self._crossing = Crossing(ctx, self._entry, self.books, self.lifecycle, self._matching, fills, self.orders, self.risk)
         self._replacing = Replacing(ctx, self.orders, self.books, self.lifecycle, self.risk, self.tape, self._entry, self._matching)
         self._clearing = Clearing(ctx, instruments, self.tape, self.positions, self.ledger, self.risk)
         self._transitions = Transitions(
@@ -131,6 +133,24 @@ class Trading:
         _reject(order)
         self.orders.add(order)
         self.tape.report(order, ExecutionType.REJECTED, text=text, reason=reason)
+
+    def cross(self, commands: tuple[PlaceOrder, PlaceOrder], *, cross_id: str, priority: Side) -> tuple[Order, Order]:
+        """Enter two orders that trade with each other, wholly or not at all; a slow engine does not hold them. Business rejects as for `place`, of both."""
+        check_pair(commands)
+        orders = self._entry.draft(commands[0]), self._entry.draft(commands[1])
+        try:
+            self._crossing.admit(commands, orders, priority)
+        except (OrderRefused, DuplicateOrder) as refusal:
+            if not commands[0].deferred:
+                raise
+            for order in orders:
+                order.id = self.ctx.ids.next("order")
+                order.cross_id = cross_id
+                self._rejected(order, refusal.message, refusal.reason)
+            return orders
+        self._crossing.run(orders, cross_id, priority)
+        self._clearing.wait()
+        return orders
 
     def preview(self, command: PlaceOrder) -> Order:
         """The order a command would make, checked the same way; nothing changes and it has no id. Deferred: a refused one comes back REJECTED."""

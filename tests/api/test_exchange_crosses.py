@@ -1,0 +1,213 @@
+"""Crosses over REST and gRPC: two accounts of a firm trade with each other, past the book, wholly or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.core.vocabulary import InstrumentState, OrderType, TimeInForce
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, Response, RpcError, connect
+from tests.journeys import firm, in_state, order, quiet, rpc_trader, trader
+
+AON = "CROSS_TYPE_ALL_OR_NONE"
+
+
+@pytest.fixture
+def world() -> Connection:
+    return connect(Simulation(load_scenario("quickstart")))
+
+
+def account(world: Connection, user: int = 0) -> str:
+    return firm(world.simulation).users[user].account
+
+
+def sides(world: Connection, buy: int = 50, sell: int = 50, qty: int = 10, **fields: Any) -> list[dict[str, Any]]:
+    instrument = quiet(world.simulation)
+    return [
+        order(instrument, "buy", buy, qty, account=account(world, 0), clordId="b", **fields),
+        order(instrument, "sell", sell, qty, account=account(world, 1), clordId="s", **fields),
+    ]
+
+
+def cross(world: Connection, requests: list[dict[str, Any]], **fields: Any) -> Response:
+    return trader(world).post("/v1/trading/orders/cross", json={"requests": requests, "crossType": AON, "crossId": "x-1"} | fields)
+
+
+def found(world: Connection, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = trader(world, user).post("/v1/report/orders/search", json=filters).json["order"]
+    return rows
+
+
+def kept(world: Connection) -> bytes:
+    state = world.simulation.exchange.save()
+    return msgspec.msgpack.encode([state.trading.orders, state.trading.ledger, state.trading.positions, state.trading.tape])
+
+
+def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(world: Connection) -> None:
+    requests = sides(world)
+    symbol = requests[0]["symbol"]
+    made = cross(world, requests)
+    assert made.status == 200, made
+    ids = [row["orderId"] for row in made.json["responses"]]
+    rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
+    assert [row["id"] for row in rows] == ids
+    assert [(row["state"], row["cumQty"], row["crossId"]) for row in rows] == [("ORDER_STATE_FILLED", requests[0]["orderQty"], "x-1")] * 2
+    assert rows[0]["hostCrossId"] and rows[0]["hostCrossId"] == rows[1]["hostCrossId"]
+    assert [row["id"] for row in found(world, 1, hostCrossId=rows[0]["hostCrossId"])] == ids[1:]
+    assert found(world, crossId="x-2") == found(world, hostCrossId="nope") == []
+    # The side for another participant says who sent it.
+    assert (rows[0]["submittingParticipant"], rows[1]["submittingParticipant"]) == ("", firm(world.simulation).users[0].name)
+    book = trader(world).get(f"/v1/orderbook/{symbol}").json
+    assert book["bids"] == book["offers"] == []
+    trade = trader(world).post("/v1/report/trades/search", json={"symbol": symbol}).json["trade"][0]
+    assert (trade["tradeType"], trade["aggressor"]["lastPx"]) == ("TRADE_TYPE_CROSS", requests[0]["price"])
+    nets = [trader(world, user).get("/v1/positions", params={"accounts": account(world, user)}).json for user in (0, 1)]
+    assert [net["positions"][0]["netPosition"] for net in nets] == [requests[0]["orderQty"], f"-{requests[0]['orderQty']}"]
+    assert world.simulation.exchange.trading.ledger.total() == 0
+
+
+@pytest.mark.parametrize(("priority", "cents"), [("SIDE_UNDEFINED", 60), ("SIDE_BUY", 60), ("SIDE_SELL", 40)])
+def test_the_side_with_priority_makes_the_price_and_the_other_is_the_aggressor(world: Connection, priority: str, cents: int) -> None:
+    requests = sides(world, buy=60, sell=40)
+    assert cross(world, requests, crossPrioritizedSide=priority).status == 200
+    trade = world.simulation.exchange.trading.trades[-1]
+    assert trade.price * 100 == cents * quiet(world.simulation).price_scale
+    assert trade.passive.order.side.name == ("SELL" if cents == 40 else "BUY")
+
+
+@pytest.mark.parametrize(("mode", "taker", "maker"), [("maker_taker", 1, -1), ("both_taker", 1, 1), ("none", 0, 0)])
+def test_fees_are_those_of_the_mode(world: Connection, mode: str, taker: int, maker: int) -> None:
+    for name in ("fees.taker_theta", "fees.maker_theta"):
+        world.simulation.control("assumption.set", name, {"value": 500})
+    world.simulation.control("assumption.set", "orders.cross_fee_mode", {"value": mode})
+    cross(world, sides(world))
+    trade = world.simulation.exchange.trading.trades[-1]
+    assert [_sign(side.commission) for side in (trade.aggressor, trade.passive)] == [taker, maker]
+
+
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "cents", "status"),
+    [
+        ("at_or_inside", 45, 200),
+        ("at_or_inside", 55, 200),
+        ("at_or_inside", 44, 422),
+        ("at_or_inside", 56, 422),
+        ("inside", 45, 422),
+        ("inside", 46, 200),
+        ("inside", 55, 422),
+        ("any", 30, 200),
+    ],
+)
+def test_nobody_in_the_book_is_passed_over(world: Connection, rule: str, cents: int, status: int) -> None:
+    world.simulation.control("assumption.set", "orders.cross_price", {"value": rule})
+    instrument = quiet(world.simulation)
+    requests = sides(world, cents, cents)
+    maker = trader(world, 2)
+    for side, price in (("buy", 45), ("sell", 55)):
+        assert maker.post("/v1/trading/orders", json=order(instrument, side, price, 5)).status == 200
+    before = kept(world)
+    answer = cross(world, requests)
+    assert answer.status == status, answer
+    assert (kept(world) == before) is (status != 200)
+    assert len(maker.get("/v1/trading/orders/open").json["orders"]) == 2
+
+
+def _change(index: int, **fields: Any) -> Any:
+    return lambda requests: requests[index].update(fields)
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "text"),
+    [
+        (lambda requests: requests.pop(), 400, "two sides"),
+        (lambda requests: requests.append(requests[0]), 400, "two sides"),
+        (_change(1, side="SIDE_BUY"), 400, "the other sells"),
+        (_change(1, orderQty="1"), 400, "same order_qty"),
+        (_change(1, price="99"), 400, "below the selling price"),
+        (_change(1, type="ORDER_TYPE_MARKET_TO_LIMIT"), 400, "limit orders"),
+        (_change(0, participateDontInitiate=True), 400, "requests[0].participate_dont_initiate"),
+        (_change(0, timeInForce=99), 400, "requests[0].time_in_force"),
+        (_change(0, orderQty="-5"), 400, "same order_qty"),
+        (_change(1, account=""), 400, "different accounts"),
+        (_change(1, account="firms/nobody/accounts/x"), 403, "permission denied"),
+        (_change(1, symbol="nope"), 400, "same symbol"),
+    ],
+)
+def test_what_is_no_cross_is_refused_and_changes_nothing(world: Connection, change: Any, status: int, text: str) -> None:
+    requests = sides(world)
+    change(requests)
+    before = kept(world)
+    answer = cross(world, requests)
+    assert (answer.status, text in answer.json["message"]) == (status, True), answer
+    assert cross(world, sides(world), crossType="CROSS_TYPE_UNDEFINED").status == 400
+    assert kept(world) == before
+
+
+def test_a_business_reject_of_one_side_is_one_of_both(world: Connection) -> None:
+    before = kept(world)
+    dear = sides(world, 99, 99, qty=10_000_000)
+    assert cross(world, dear).status == 422
+    assert kept(world) == before
+    world.simulation.control("assumption.set", "orders.sync_reject", {"value": "async"})
+    made = cross(world, dear)
+    assert made.status == 200
+    assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == ["ORDER_STATE_REJECTED"] * 2
+    assert not world.simulation.exchange.trading.trades
+
+
+def test_crosses_need_an_open_instrument_and_sides_that_may_meet(world: Connection) -> None:
+    for state in (InstrumentState.PREOPEN, InstrumentState.SUSPENDED, InstrumentState.CLOSED):
+        instrument = in_state(world.simulation, state)
+        requests = [side | {"symbol": instrument.symbol} for side in sides(world)]
+        assert cross(world, requests).status in (404, 409, 422), state
+    world.simulation.control("assumption.set", "orders.cross_accounts", {"value": "participant"})
+    mine = [side | {"account": ""} for side in sides(world)]
+    assert cross(world, [side | {"selfMatchPreventionId": "me"} for side in mine]).status == 422
+    assert cross(world, sides(world)).status == 403
+    mine[1]["clordId"] = "other"
+    assert cross(world, mine).status == 200
+
+
+def test_a_cross_reaches_stops_and_both_order_streams(world: Connection) -> None:
+    requests = sides(world)
+    instrument = quiet(world.simulation)
+    streams = [rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()) for user in (0, 1)]
+    stop = order(instrument, "buy", 0, 1) | {"type": "ORDER_TYPE_STOP", "stopPrice": requests[0]["price"]}
+    held = trader(world, 2).post("/v1/trading/orders", json=stop)
+    assert held.status == 200, held
+    for stream in streams:
+        stream.take()
+    assert cross(world, requests).status == 200
+    for stream in streams:
+        types = [execution.type for frame in stream.take() if frame.update for execution in frame.update.executions]
+        assert types == [wire.ExecutionType.EXECUTION_TYPE_NEW, wire.ExecutionType.EXECUTION_TYPE_FILL]
+    assert trader(world, 2).get(f"/v1/report/orders/{held.json['orderId']}").json["order"]["state"] == "ORDER_STATE_CANCELED"
+
+
+def test_grpc_does_the_same_and_needs_a_participant(world: Connection) -> None:
+    instrument = quiet(world.simulation)
+    one, other = (
+        wire.InsertOrderRequest(
+            type=OrderType.LIMIT,
+            side=side,
+            symbol=instrument.symbol,
+            order_qty=instrument.qty_scale,
+            price=instrument.price_scale // 2,
+            time_in_force=TimeInForce.DAY,
+            account=account(world, user),
+        )
+        for user, side in enumerate((wire.Side.SIDE_BUY, wire.Side.SIDE_SELL))
+    )
+    request = wire.InsertOrderCrossRequest(requests=[one, other], cross_type=wire.CrossType.CROSS_TYPE_ALL_OR_NONE)
+    assert len(rpc_trader(world).call("OrderEntryAPI.InsertOrderCross", request).responses) == 2
+    with pytest.raises(RpcError) as refused:
+        world.rpc(firm(world.simulation)).call("OrderEntryAPI.InsertOrderCross", request)
+    assert refused.value.code == 7
