@@ -237,7 +237,7 @@ class Simulation:
         events = self._settle(outcome)
         sealed, aside = without_nonce(given)
         self.journal.append(at, self._encode(sealed), self._encode(self._out(outcome, events)), aside, ctx.now)
-        if self.snapshots.due(self.journal.seq) and not self.journal.shadow:
+        if self.snapshots.due(self.journal.seq) and not self.journal.shadow and not exchange.order_sessions.holding:
             self.snapshots.keep(travel.moment_of(self))
         return outcome
 

@@ -125,6 +125,7 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
 
 def sever(sim: Simulation, why: str) -> list[Effect]:
     """End every stream; nothing that was set for one is left."""
+    sim.exchange.order_sessions.cut()
     effects = sim.hub.close_all(Code.UNAVAILABLE, why)
     sim.hub.silence()
     return effects

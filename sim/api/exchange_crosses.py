@@ -36,6 +36,7 @@ def _command(exchange: Exchange, caller: Caller, index: int, request: wire.Inser
     acting = _acting(exchange, caller, request.account)
     try:
         command = place_command(acting, request, deferred=deferred)
+        exchange.order_sessions.check(command.session_id, command.account)
     except InvalidRequest as wrong:
         raise InvalidRequest(f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
     return command if acting is caller else replace(command, submitter=caller.participant or "")

@@ -35,7 +35,9 @@ R = TypeVar("R")
 def insert_order(exchange: Exchange, caller: Caller, request: wire.InsertOrderRequest) -> wire.InsertOrderResponse:
     """A receipt. Business rejects are refusals at once or executions afterwards, as assumption `orders.sync_reject` says (rule M7)."""
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
-    return wire.InsertOrderResponse(order_id=exchange.trading.place(place_command(caller, request, deferred=deferred)).id)
+    command = place_command(caller, request, deferred=deferred)
+    exchange.order_sessions.check(command.session_id, command.account)
+    return wire.InsertOrderResponse(order_id=exchange.trading.place(command).id)
 
 
 @handles("OrderEntryAPI.InsertOrderList")
@@ -50,7 +52,9 @@ def preview_order(exchange: Exchange, caller: Caller, request: wire.PreviewOrder
     """The order as it would be accepted; nothing is entered."""
     if request.request is None:
         raise InvalidRequest("request is required", rule="M2", remedy="send the order to try as request")
-    return wire.PreviewOrderResponse(preview_order=order_message(exchange.trading.preview(place_command(caller, request.request))))
+    command = place_command(caller, request.request)
+    exchange.order_sessions.check(command.session_id, command.account)
+    return wire.PreviewOrderResponse(preview_order=order_message(exchange.trading.preview(command)))
 
 
 def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred: bool = False) -> PlaceOrder:
@@ -87,6 +91,7 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
         manual_indicator=int(member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")),
         client_account_id=request.client_account_id,
         client_participant_id=request.client_participant_id,
+        session_id=request.session_id,
     )
 
 
@@ -94,6 +99,7 @@ def _entry_command(exchange: Exchange, caller: Caller, index: int, request: wire
     """The command of one entry, tried without effect: what could not even be rejected refuses the list."""
     try:
         command = place_command(caller, request, deferred=True)
+        exchange.order_sessions.check(command.session_id, command.account)
         exchange.trading.preview(command)
     except InvalidRequest as wrong:
         raise InvalidRequest(f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong

@@ -29,7 +29,7 @@ _in_cancel_reject = nesting(wire.CreateOrderSubscriptionResponse_Update, "cancel
 class OrderStream(Stream):
     """A subscription to the orders of accounts. `symbols` filters unless empty; `signature` is the encoded session id."""
 
-    __slots__ = ("accounts", "pending", "signature", "snapshot_only", "symbols")
+    __slots__ = ("accounts", "pending", "session_id", "signature", "snapshot_only", "symbols")
 
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         super().__init__(feed, admitted)
@@ -37,6 +37,7 @@ class OrderStream(Stream):
         self.accounts = visible_accounts(admitted.caller, request.accounts)
         self.symbols = frozenset(request.symbols)
         self.snapshot_only = request.snapshot_only
+        self.session_id = ""
         self.signature = b""
         self.pending: list[bytes] = []
 
@@ -60,7 +61,9 @@ class OrderFeed(Feed):
     def begin(self, stream: Stream) -> None:
         mine = cast(OrderStream, stream)
         exchange = self.desk.exchange
-        mine.signature = part(_Response, session_id=exchange.ctx.ids.uuid("session"))
+        mine.session_id = exchange.ctx.ids.uuid("session")
+        mine.signature = part(_Response, session_id=mine.session_id)
+        exchange.order_sessions.begin(mine.session_id, mine.accounts)
         for account in mine.accounts:
             self._topics.join(account, mine)
         orders = exchange.trading.orders.open_of(mine.accounts, mine.symbols)
@@ -75,6 +78,7 @@ class OrderFeed(Feed):
         for account in mine.accounts:
             self._topics.leave(account, mine)
         self._waiting.pop(mine.id, None)
+        self.desk.exchange.order_sessions.end(mine.session_id)
 
     def heartbeat(self, stream: Stream) -> bytes:
         return part(_Response, heartbeat=wire.Heartbeat()) + cast(OrderStream, stream).signature + self._stamp()

@@ -130,6 +130,20 @@ RETAIL_CHANGE_REJECTS = Assumption(
     source="§7.2, rules M33, M37",
 )
 
+ORDER_SESSIONS = Assumption(
+    name="orders.session_id",
+    default="check",
+    options=("check", "cancel_on_end", "ignore"),
+    reason="session_id names an order stream of the order's account, else it is refused; `cancel_on_end` cancels the order when that stream ends",
+    source="wire 1.4 (not shown)",
+)
+SESSION_CANCEL_AFTER = Assumption(
+    name="orders.session_cancel_after",
+    default=0,
+    span=True,
+    reason="With `cancel_on_end`: how long after the end of their stream orders bound to it are canceled",
+    source="wire 1.4 (not shown)",
+)
 CROSS_ACCOUNTS = Assumption(
     name="orders.cross_accounts",
     default="firm",

@@ -44,6 +44,7 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     client_account_id: str = ""
     client_participant_id: str = ""
     submitter: str = ""
+    session_id: str = ""
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):

@@ -196,4 +196,5 @@ def _order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
         client_account_id=command.client_account_id,
         client_participant_id=command.client_participant_id,
         submitter=command.submitter,
+        session_id=command.session_id,
     )

@@ -25,6 +25,7 @@ from sim.core.incentives import Incentives, IncentivesState
 from sim.core.instruments import Instrument, Instruments
 from sim.core.kyc import Kyc, KycState
 from sim.core.maintenance import Maintenance, MaintenanceState
+from sim.core.order_sessions import OrderSessions, Session
 from sim.core.outcomes import outcome_of
 from sim.core.partners import Partners, PartnersState
 from sim.core.prefill import Prefills, PrefillState
@@ -79,6 +80,7 @@ class State(Struct):
     incentives: IncentivesState
     rebates: RebatesState
     funding: FundingLog
+    order_sessions: dict[str, Session]
     partners: PartnersState
     suspended: list[str]
 
@@ -94,6 +96,7 @@ class Exchange:
         self.instruments = Instruments()
         self.faults = Faults(ctx)
         self.trading = Trading(ctx, self.instruments, self._engine_delay)
+        self.order_sessions = OrderSessions(ctx, self.trading)
         self.firms = Firms(ctx)
         self.credentials = Credentials(ctx, self.firms, environment)
         self.kyc = Kyc(ctx, self._enroll)
@@ -205,6 +208,7 @@ class Exchange:
             or self.maintenance.fire(timer)
             or self.incentives.fire(timer)
             or self.funding.fire(timer)
+            or self.order_sessions.fire(timer)
         )
 
     def flush(self) -> None:
@@ -252,6 +256,7 @@ class Exchange:
             incentives=self.incentives.save(),
             rebates=self.rebates.save(),
             funding=self.funding.save(),
+            order_sessions=self.order_sessions.save(),
             partners=self.partners.save(),
             suspended=self._suspended,
         )
@@ -281,6 +286,7 @@ class Exchange:
         self.incentives.load(state.incentives)
         self.rebates.load(state.rebates)
         self.funding.load(state.funding)
+        self.order_sessions.load(state.order_sessions)
         self.partners.load(state.partners)
         self._suspended = list(state.suspended)
         self.take_events()

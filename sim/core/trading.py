@@ -36,7 +36,7 @@ from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, Settlemen
 from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
-from sim.core.vocabulary import OPEN, RETAIL, ExecutionType, InstrumentState, LedgerEntryType, OrderState, RejectReason, Side
+from sim.core.vocabulary import OPEN, RETAIL, ExecutionType, InstrumentState, LedgerEntryType, OrderState, RejectReason, Side, UnsolicitedReason
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
@@ -221,6 +221,16 @@ class Trading:
         """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule W2). Returns how many."""
         wanted = symbols or tuple(instrument.symbol for instrument in self.instruments)
         return sum(self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted)
+
+    def bound_to(self, session_id: str) -> list[Order]:
+        """Open orders that were entered under the session of an order stream, by priority."""
+        return [order for order in self.orders.open() if order.session_id == session_id]
+
+    def cancel_session(self, session_id: str) -> None:
+        """Cancel what is bound to a session, unsolicited; what the engine has not taken yet is left to it."""
+        for order in self.bound_to(session_id):
+            if not order.received:
+                self._matching.remove(self.books.get(order.symbol), order, ExecutionType.CANCELED, unsolicited=UnsolicitedReason.CONNECTION_LOSS)
 
     # ---- instruments
 

@@ -65,7 +65,7 @@ def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(world:
     assert book["bids"] == book["offers"] == []
     trade = trader(world).post("/v1/report/trades/search", json={"symbol": symbol}).json["trade"][0]
     assert (trade["tradeType"], trade["aggressor"]["lastPx"]) == ("TRADE_TYPE_CROSS", requests[0]["price"])
-    nets = [trader(world, user).get("/v1/positions", params={"accounts": account(world, user)}).json for user in (0, 1)]
+    nets = [trader(world, user).get("/v1/positions", params={"name": account(world, user), "symbol": symbol}).json for user in (0, 1)]
     assert [net["positions"][0]["netPosition"] for net in nets] == [requests[0]["orderQty"], f"-{requests[0]['orderQty']}"]
     assert world.simulation.exchange.trading.ledger.total() == 0
 

@@ -1,0 +1,114 @@
+"""session_id of InsertOrder: the order stream an order belongs to, and what its end does to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, Response, RpcError, Stream, connect
+from tests.journeys import order, quiet, rpc_trader, trader
+
+
+@pytest.fixture
+def world() -> Connection:
+    return connect(Simulation(load_scenario("quickstart")))
+
+
+def choose(world: Connection, value: str) -> None:
+    world.simulation.control("assumption.set", "orders.session_id", {"value": value})
+
+
+def follow(world: Connection, user: int = 0) -> tuple[Stream, str]:
+    stream = rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest())
+    return stream, stream.take()[0].session_id
+
+
+def enter(world: Connection, session: str, cents: int = 30, user: int = 0) -> Response:
+    return trader(world, user).post("/v1/trading/orders", json=order(quiet_instrument(world), "buy", cents, 1, sessionId=session))
+
+
+def quiet_instrument(world: Connection) -> Any:
+    symbol = getattr(world, "symbol", None) or quiet(world.simulation).symbol
+    world.symbol = symbol  # type: ignore[attr-defined]
+    return world.simulation.exchange.instruments.require(symbol)
+
+
+def open_ids(world: Connection, user: int = 0) -> list[str]:
+    return [row["id"] for row in trader(world, user).get("/v1/trading/orders/open").json["orders"]]
+
+
+@pytest.mark.parametrize("rule", ["check", "cancel_on_end"])
+def test_a_session_that_is_no_stream_of_the_account_is_refused(world: Connection, rule: str) -> None:
+    choose(world, rule)
+    _, mine = follow(world)
+    _, others = follow(world, 1)
+    for session in ("nonsense", others):
+        refused = enter(world, session)
+        assert refused.status == 400 and refused.json["message"].startswith("session_id")
+    body = order(quiet_instrument(world), "buy", 30, 1, sessionId="nonsense")
+    assert trader(world).post("/v1/trading/orders/list", json={"requests": [body]}).json["message"].startswith("requests[0].session_id")
+    assert trader(world).post("/v1/trading/orders/preview", json={"request": body}).status == 400
+    request = wire.InsertOrderRequest(type=2, side=1, symbol=str(body["symbol"]), order_qty=1, price=1, session_id="nonsense")
+    with pytest.raises(RpcError) as error:
+        rpc_trader(world).call("OrderEntryAPI.InsertOrder", request)
+    assert error.value.code == 3
+    assert open_ids(world) == []
+    assert enter(world, mine).status == 200
+    choose(world, "ignore")
+    assert enter(world, "nonsense", 31).status == 200
+
+
+def test_by_default_the_end_of_a_stream_leaves_its_orders_alone(world: Connection) -> None:
+    stream, session = follow(world)
+    made = enter(world, session).json["orderId"]
+    stream.close()
+    world.advance("1h")
+    assert open_ids(world) == [made]
+    assert enter(world, session, 31).status == 200
+
+
+@pytest.mark.parametrize("how", ["hangs up", "is taken over", "is ended"])
+def test_an_order_may_end_with_its_stream(world: Connection, how: str) -> None:
+    choose(world, "cancel_on_end")
+    world.simulation.control("assumption.set", "orders.session_cancel_after", {"value": "5s"})
+    stream, session = follow(world)
+    enter(world, session)
+    kept = enter(world, "", 31).json["orderId"]
+    copy = rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest())
+    if how == "hangs up":
+        stream.close()
+    elif how == "is taken over":
+        follow(world)
+    else:
+        world.absorb(world.simulation.control("stream.close", str(stream.number), {}))
+    assert len(open_ids(world)) == 2
+    assert enter(world, session, 32).status == 400
+    copy.take()
+    world.advance("5s")
+    assert open_ids(world) == [kept]
+    told = [execution for frame in copy.take() for execution in frame.executions]
+    assert [execution.unsolicited_cancel_reason for execution in told] == [wire.UnsolicitedCxlReason.UNSOLICITED_CXL_REASON_CONNECTION_LOSS]
+
+
+def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Connection) -> None:
+    """However a run is cut: with streams that were open before a moment that is kept, and ended after it."""
+    sim = world.simulation
+    choose(world, "cancel_on_end")
+    seen = []
+    for step in range(40):
+        stream, session = follow(world)
+        assert enter(world, session, 20 + step % 20).status == 200
+        for _ in range(15):
+            enter(world, "", 10)
+            trader(world).post("/v1/trading/orders/cancel", json={"clordId": "none"})
+        if step % 3:
+            stream.close()
+        world.advance("1s")
+        seen.append((sim.seq, sim.digest, sim.state("orders")))
+    assert sim.seq > 1200
+    for seq, digest, orders in seen[::-7]:
+        sim.rewind(seq=seq)
+        assert (sim.digest, sim.state("orders")) == (digest, orders)
