@@ -31,7 +31,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     | webhook_clock | which clock stamps webhook deliveries; auto is virtual now while a real receiver would believe it |
     | webhook_hosts | hosts besides loopback that webhooks may go to, in lower case |
     | max_body | largest request body and WebSocket frame accepted, bytes |
-    | stream_buffer | bytes a stream may have waiting for a slow reader before it is dropped |
+    | stream_buffer | bytes a stream may have waiting for a slow reader before its stream ends, or skips to the head |
     | docs_url | address of the docs listener, for links |
     """
 

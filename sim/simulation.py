@@ -413,6 +413,10 @@ class Simulation:
         """Streams that are open."""
         return self.hub.describe()
 
+    def skip_to_head(self, stream: int, waiting: list[bytes]) -> list[bytes] | None:
+        """What a reader that fell behind gets in the place of the frames that wait for it; None unless its stream asked to skip. Changes nothing."""
+        return self.hub.skip_to_head(stream, waiting)
+
     def deliveries(self) -> list[dict[str, Any]]:
         """The webhook delivery log."""
         return views.deliveries(self.exchange)

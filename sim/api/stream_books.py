@@ -108,10 +108,21 @@ class Books:
 
     def show(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Send a stream the present books of symbols; nothing for those not begun or gone (§3.1)."""
+        for symbol in self._begun(symbols):
+            self._desk.outbox.send(stream, self.frame(symbol, stream.shape))
+
+    def present(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
+        """The present books of symbols for somebody outside the run of inputs: nothing is remembered of it."""
+        found = []
+        for symbol in self._begun(symbols):
+            known = self._encoded.get(symbol)
+            current = known[1].get(stream.shape) if known is not None and known[0] == self._desk.exchange.trading.book(symbol).version else None
+            found.append(current or self._encode(symbol, stream.shape))
+        return found
+
+    def _begun(self, symbols: Iterable[str]) -> Iterator[str]:
         trading = self._desk.exchange.trading
-        for symbol in symbols:
-            if trading.state(symbol) not in SILENT_STATES:
-                self._desk.outbox.send(stream, self.frame(symbol, stream.shape))
+        return (symbol for symbol in symbols if trading.state(symbol) not in SILENT_STATES)
 
     def publish(self, symbol: str) -> None:
         """Send a book to all who follow it."""
@@ -121,25 +132,27 @@ class Books:
 
     def frame(self, symbol: str, shape: Shape) -> bytes:
         """The encoded book of a symbol as it is now."""
-        exchange = self._desk.exchange
-        trading = exchange.trading
-        book = trading.book(symbol)
+        book = self._desk.exchange.trading.book(symbol)
         known = self._encoded.get(symbol)
         if known is None or known[0] != book.version:
             known = self._encoded[symbol] = (book.version, {})
         found = known[1].get(shape)
         if found is None:
-            update = book_message(
-                book,
-                trading.state(symbol),
-                trading.stats(symbol),
-                self._desk.now,
-                depth=shape.depth,
-                unaggregated=shape.unaggregated,
-                scales=shape.scales,
-            )
-            found = known[1][shape] = part(CreateMarketDataSubscriptionResponse, update=update)
+            found = known[1][shape] = self._encode(symbol, shape)
         return found
+
+    def _encode(self, symbol: str, shape: Shape) -> bytes:
+        trading = self._desk.exchange.trading
+        update = book_message(
+            trading.book(symbol),
+            trading.state(symbol),
+            trading.stats(symbol),
+            self._desk.now,
+            depth=shape.depth,
+            unaggregated=shape.unaggregated,
+            scales=shape.scales,
+        )
+        return part(CreateMarketDataSubscriptionResponse, update=update)
 
     def _groups(self, symbol: str) -> Iterator[tuple[Shape, Topic[BookStream]]]:
         shapes = self._topics.get(symbol)

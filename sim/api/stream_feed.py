@@ -6,7 +6,7 @@ A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from sim.api.traffic import Close, Effect, Send
@@ -29,10 +29,10 @@ _WEB_SOCKET_CODES = {Code.UNAVAILABLE: 1001, Code.INTERNAL: 1011, Code.RESOURCE_
 class Stream:
     """One open stream. Kinds of streams add what they need to remember. `session` is the identity that another stream can take (rule S6), if any.
 
-    `moved` is when a frame was last sent, `beat` when the next heartbeat is due.
+    `moved` is when a frame was last sent, `beat` when the next heartbeat is due. `skips`: a reader that is too slow loses its backlog instead of the stream.
     """
 
-    __slots__ = ("beat", "caller", "feed", "id", "moved", "operation", "rpc", "sent", "session", "since")
+    __slots__ = ("beat", "caller", "feed", "id", "moved", "operation", "rpc", "sent", "session", "since", "skips")
 
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         self.feed = feed
@@ -45,6 +45,7 @@ class Stream:
         self.sent = 0
         self.moved: Instant = 0
         self.beat: Instant = 0
+        self.skips = False
 
 
 S = TypeVar("S", bound=Stream)
@@ -146,6 +147,10 @@ class Feed:
 
     def heartbeat(self, stream: Stream) -> bytes:
         """The sign of life of a stream."""
+        raise NotImplementedError
+
+    def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
+        """For a stream that skips: what to send in the place of the frames that wait, so that its client knows how things are now. Changes nothing."""
         raise NotImplementedError
 
     def fire(self, timer: Timer) -> None:

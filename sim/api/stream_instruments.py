@@ -5,7 +5,7 @@ Never resumable: a token is declared and stays empty, and what a request sends a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.exchange_messages import instrument_message
@@ -30,6 +30,7 @@ class InstrumentStream(Stream):
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         super().__init__(feed, admitted)
         self.symbols = tuple(dict.fromkeys(admitted.request.symbols)) or (_EVERY,)
+        self.skips = admitted.request.slow_consumer_skip_to_head
 
 
 class InstrumentFeed(Feed):
@@ -51,11 +52,19 @@ class InstrumentFeed(Feed):
         mine = cast(InstrumentStream, stream)
         for symbol in mine.symbols:
             self._topics.join(symbol, mine)
+        for page in self._pages(mine):
+            self.desk.outbox.send(mine, page)
+
+    def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
+        """The followed instruments as they are now."""
+        return list(self._pages(cast(InstrumentStream, stream)))
+
+    def _pages(self, stream: InstrumentStream) -> Iterator[bytes]:
         instruments, trading = self.desk.exchange.instruments, self.desk.exchange.trading
-        found = list(instruments) if mine.symbols == (_EVERY,) else [instruments.require(symbol) for symbol in mine.symbols]
+        found = list(instruments) if stream.symbols == (_EVERY,) else [instruments.require(symbol) for symbol in stream.symbols]
         for first in range(0, len(found), BATCH):
             page = [instrument_message(instrument, trading.state(instrument.symbol)) for instrument in found[first : first + BATCH]]
-            self.desk.outbox.send(mine, part(CreateInstrumentStateChangeSubscriptionResponse, instruments=page))
+            yield part(CreateInstrumentStateChangeSubscriptionResponse, instruments=page)
 
     def forget(self, stream: Stream) -> None:
         mine = cast(InstrumentStream, stream)

@@ -6,7 +6,7 @@ TERMINATED is shown once more and then never again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,6 +25,12 @@ from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline import Admitted
+
+# How frames begin that answer a command of the client.
+_REPLIES = frozenset(
+    part(wire.BiDirectionalStreamMarketDataResponse, **answer)[:1]
+    for answer in ({"subscription_ack": wire.SubscriptionAck()}, {"subscription_error": wire.SubscriptionError()})
+)
 
 REFRESH_TIMER = "stream.refresh"
 IDLE_TIMER = "stream.idle"
@@ -54,6 +60,12 @@ class MarketDataFeed(Feed):
     def heartbeat(self, stream: Stream) -> bytes:
         return self._heartbeat
 
+    def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
+        """Acknowledgements and errors that wait, then every followed book as it is now."""
+        mine = cast(BookStream, stream)
+        symbols = self._every_symbol() if mine.everything else list(mine.symbols)
+        return [frame for frame in waiting if frame[:1] in _REPLIES] + self._books.present(mine, symbols)
+
     # ---- opening and ending
 
     def accept(self, admitted: Admitted) -> Stream:
@@ -71,6 +83,7 @@ class MarketDataFeed(Feed):
             self.desk.exchange.instruments.require(symbol)
         stream.shape = shape_of(request.depth, request.unaggregated)
         stream.snapshot_only = request.snapshot_only
+        stream.skips = request.slow_consumer_skip_to_head
         stream.everything = not request.symbols
         stream.symbols = dict.fromkeys(request.symbols)
         stream.started = True
@@ -171,6 +184,7 @@ class MarketDataFeed(Feed):
         if not stream.started and (request.subscribe or request.unsubscribe):
             stream.shape = shape_of(request.depth, request.unaggregated)
             stream.snapshot_only = request.snapshot_only
+            stream.skips = request.slow_consumer_skip_to_head
             stream.started = True
         if request.subscribe is not None:
             self._subscribe(stream, request.subscribe.symbols)

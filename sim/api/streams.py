@@ -136,6 +136,11 @@ class Hub:
             if timer.kind.startswith("stream."):
                 timers.cancel(timer.seq)
 
+    def skip_to_head(self, stream: int, waiting: Sequence[bytes]) -> list[bytes] | None:
+        """What a stream that skips sends in the place of the frames that wait; None for one that does not."""
+        found = self._streams.get(stream)
+        return found.feed.catch_up(found, waiting) if found is not None and found.skips else None
+
     def describe(self) -> list[dict[str, Any]]:
         """Open streams, oldest first. `firm` is the key's id and `participant` the account for callers of the retail API that have none."""
         return [

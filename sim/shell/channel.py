@@ -35,6 +35,18 @@ class Channel:
         self._wake()
         return self._waiting <= self._limit
 
+    @property
+    def waiting(self) -> list[bytes]:
+        """Frames that were not taken yet."""
+        return list(self._frames)
+
+    def skip(self, frames: list[bytes]) -> None:
+        """Send these in the place of all that waits. They may be more than the limit: the next skip is due when as much again has come."""
+        self._frames = deque(frames)
+        self._waiting = sum(map(len, frames))
+        self._limit = max(self._limit, 2 * self._waiting)
+        self._wake()
+
     def end(self, close: Close, *, at_once: bool = False) -> None:
         """The stream ends after the frames that wait, or at once without them."""
         if at_once:

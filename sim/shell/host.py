@@ -31,8 +31,8 @@ _SETTLE_S = 10.0
 # A long advance lets sockets have a turn at least this often.
 _STEPS_PER_BREATH = 64
 
-UNAVAILABLE = 14
-TOO_SLOW = Close(0, UNAVAILABLE, "stream dropped: the client reads too slowly", 1013)
+RESOURCE_EXHAUSTED, UNAVAILABLE = 8, 14
+TOO_SLOW = Close(0, RESOURCE_EXHAUSTED, "slow consumer", 1013)
 STOPPING = Close(0, UNAVAILABLE, "the simulator is stopping", 1001)
 STARTED_OVER = Close(0, UNAVAILABLE, "the simulation was moved to another moment", 1012)
 
@@ -135,7 +135,7 @@ class Host:
             if isinstance(effect, Send):
                 channel = self._channels.get(effect.stream)
                 if channel is not None and not channel.push(effect.frame):
-                    self._drop(channel)
+                    self._lag(channel)
             elif isinstance(effect, Close):
                 ended = self._channels.pop(effect.stream, None)
                 if ended is not None:
@@ -147,7 +147,12 @@ class Host:
             else:
                 self.webhooks.post(effect)
 
-    def _drop(self, channel: Channel) -> None:
+    def _lag(self, channel: Channel) -> None:
+        """A reader is too slow (rule S12): it loses its backlog if it asked for that, else its stream."""
+        head = self.simulation.skip_to_head(channel.stream, channel.waiting)
+        if head is not None:
+            channel.skip(head)
+            return
         channel.end(TOO_SLOW, at_once=True)
         # As an input of its own, after the present one has been applied.
         asyncio.get_running_loop().call_soon(self.hangup, channel)

@@ -141,6 +141,9 @@ class FakeSimulation:
     def restore(self, name: str) -> list[Effect]:
         return []
 
+    def skip_to_head(self, stream: int, waiting: list[bytes]) -> list[bytes] | None:
+        return None
+
     def journal_lines(self, since: int = 0) -> Iterator[bytes]:
         return (b'{"seq":%d}' % (number + 1) for number in range(since, len(self.inputs)))
 

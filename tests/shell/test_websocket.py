@@ -88,7 +88,7 @@ async def test_a_reader_that_is_too_slow_is_dropped_and_reported(serve):
     async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}{MARKETS}") as socket:
         await socket.send_str("x")
         closed = await socket.receive()
-        assert (closed.type, closed.data) == (aiohttp.WSMsgType.CLOSE, 1013)
+        assert (closed.type, closed.data, closed.extra) == (aiohttp.WSMsgType.CLOSE, 1013, "slow consumer")
     assert kinds(served) == ["open", "frame", "hangup"]
 
 
