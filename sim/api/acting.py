@@ -20,6 +20,13 @@ def firm_of(exchange: Exchange, caller: Caller) -> Firm:
     return exchange.firms.require(caller.firm)
 
 
+def whole_firm(exchange: Exchange, caller: Caller) -> Firm:
+    """The calling firm, for what concerns it as a whole. PermissionDenied for a token that speaks for one participant."""
+    if caller.bound:
+        raise PermissionDenied(rule="participant-token", remedy="call with the firm's own access token")
+    return firm_of(exchange, caller)
+
+
 def trading_account(caller: Caller, named: str) -> str:
     """The account an order is for: the participant's own, which a request may name. PermissionDenied for any other."""
     mine = caller.account

@@ -15,7 +15,7 @@ from sim.api.traffic import NOBODY, Sealed
 from sim.core.context import Context
 from sim.core.credentials import Credentials
 from sim.core.firms import Firms
-from sim.core.refusals import InvalidSignature, MissingScope, Unauthenticated
+from sim.core.refusals import InvalidSignature, MissingScope, PermissionDenied, Unauthenticated
 
 
 class Parties(Protocol):
@@ -33,7 +33,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     """An authenticated caller on a plane ("grpc" there).
 
     `account` is the account of the participant the call acts for, or of the API key; `accounts` are all that the caller may act for. `credential` is what
-    the door found, which only the token issuer looks at.
+    the door found, which only the token issuer looks at. `bound`: the token itself speaks for the participant, and for nobody else of the firm.
     """
 
     plane: str
@@ -46,6 +46,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     api_key: str | None = None
     peer: str = ""
     credential: Sealed = NOBODY
+    bound: bool = False
 
     @property
     def name(self) -> str:
@@ -85,7 +86,7 @@ def authenticate(
         caller = _firm_caller(parties, plane or "grpc", sealed, peer)
         if operation.scope and operation.scope not in caller.scopes:
             raise MissingScope(operation.scope)
-        return _acting_for(parties, caller, operation.participant, participant)
+        return _acting_for(parties, caller, operation.participant, participant, writes=operation.scope.startswith("write:"))
     if policy == "api_key":
         return _key_caller(parties, plane or "grpc", sealed, peer)
     return Caller(plane=plane or "grpc", peer=peer, credential=sealed)
@@ -97,6 +98,7 @@ def names_of(parties: Parties, sealed: Sealed, participant: str | None, peer: st
     if sealed.kind == "bearer":
         token = parties.credentials.token(sealed.key)
         firm = parties.firms.require(token.firm) if token else None
+        participant = participant or (token.participant if token else None)
     elif sealed.kind == "api_key":
         key = parties.firms.api_key(sealed.key)
     elif sealed.kind == "assertion":
@@ -105,8 +107,17 @@ def names_of(parties: Parties, sealed: Sealed, participant: str | None, peer: st
     return tuple(name for name in names if name)
 
 
-def _acting_for(parties: Parties, caller: Caller, policy: str, header: str | None) -> Caller:
-    """The caller with the participant its header names, where the operation wants one ("optional": checked when sent, "not_needed": ignored)."""
+def _acting_for(parties: Parties, caller: Caller, policy: str, header: str | None, *, writes: bool) -> Caller:
+    """The caller with the participant its header names, where the operation wants one ("optional": checked when sent, "not_needed": ignored).
+
+    A token that is bound to a participant needs no header and stands no other one; what its firm does as a whole is not its to change.
+    """
+    if caller.bound:
+        if header and header != caller.participant:
+            raise PermissionDenied(rule="participant-token", remedy=f"this token speaks for {caller.participant} alone")
+        if policy == "not_needed" and writes:
+            raise PermissionDenied(rule="participant-token", remedy="call with the firm's own access token")
+        return caller
     if policy == "not_needed" or (policy == "optional" and not header) or caller.firm is None:
         return caller
     user = parties.firms.participant_of(parties.firms.require(caller.firm), header)
@@ -122,6 +133,19 @@ def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Cal
         raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
     token = parties.credentials.authenticate(sealed.key, parties.ctx.now)
     firm = parties.firms.require(token.firm)
+    if token.participant:
+        user = parties.firms.participant_of(firm, token.participant)
+        return Caller(
+            plane=plane,
+            firm=firm.name,
+            client_id=firm.client_id,
+            participant=user.name,
+            account=user.account,
+            accounts=(user.account,),
+            scopes=token.scopes,
+            peer=peer,
+            bound=True,
+        )
     return Caller(plane=plane, firm=firm.name, client_id=firm.client_id, accounts=parties.firms.accounts_of(firm), scopes=token.scopes, peer=peer)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.api.acting import firm_of, trading_account
+from sim.api.acting import trading_account
 from sim.api.callers import Caller
 from sim.api.exchange_orders import member, place_command
 from sim.api.handles import handles
@@ -48,6 +48,6 @@ def _acting(exchange: Exchange, caller: Caller, account: str) -> Caller:
         trading_account(caller, account)
         return caller
     holder = exchange.firms.holder(account)
-    if holder is None or not holder.tradable or not exchange.firms.may_act_for(firm_of(exchange, caller), account):
+    if holder is None or not holder.tradable or account not in caller.accounts:
         raise PermissionDenied(rule="S5.1-6", remedy="GET /v1/accounts lists the accounts this firm may trade on")
     return replace(caller, participant=holder.name, account=holder.account)

@@ -207,6 +207,8 @@ class Pipeline:
             ctx = self._exchange.ctx
             body = answer.protobuf() if isinstance(answer, Prepared) else protobuf_encoder(type(answer))(answer)
             reply = Reply(body=body, content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+            if secret_fields(operation.response):
+                reply.journal = protobuf_encoder(operation.response)(masked(answer))
         except Exception as problem:
             refusal = _refusal_of(problem)
             reply = self._refused(refusal, "grpc")

@@ -254,6 +254,44 @@ CLIENT_CLOCK = Assumption(
     source="design D3",
 )
 
+PARTICIPANT_TOKEN_LIFE = Assumption(
+    name="participant_token.life",
+    default=seconds(180),
+    span=True,
+    least=seconds(1),
+    reason="How long a participant's token holds when no ttl_seconds is asked for: as long as a firm's",
+    source="wire 1.16 (not shown)",
+)
+PARTICIPANT_TOKEN_LIFE_MAX = Assumption(
+    name="participant_token.life_max",
+    default=hours(1),
+    span=True,
+    least=seconds(1),
+    reason="Longest ttl_seconds of a participant's token; more is refused",
+    source="wire 1.16 (not shown)",
+)
+USERS_ONBOARD = Assumption(
+    name="users.create_onboards",
+    default=False,
+    reason="CreateUser only registers a person, whom KYC makes a participant; true gives a participant and an empty account at once, unverified",
+    source="wire 1.16 (not shown)",
+)
+
+# ---- partners
+PARTNER_GAME_IDS = Assumption(
+    name="partners.game_ids",
+    default="sportradar",
+    reason="The partner key under which an event is found by its gameId or sportradarGameId; other ids are the scenario's",
+    source="retail wire 2.7 (not shown)",
+)
+PARTNER_SIDES = Assumption(
+    name="partners.mapped_sides",
+    default="all",
+    options=("all", "moneyline"),
+    reason="mappedMarketSides are the sides of all the event's markets; `moneyline` keeps those that ask who wins",
+    source="retail wire 2.7 (not shown)",
+)
+
 # ---- verification
 KYC_OUTCOME_RULES = Assumption(
     name="kyc.outcome_rules",

@@ -80,11 +80,37 @@ class Grant(Struct, frozen=True):
 
 
 class IssuedToken(Struct, frozen=True):
-    """What a token allows, and until when."""
+    """What a token allows, and until when. `participant`: for whom alone, if it is not the firm's own."""
 
     firm: str
     scopes: tuple[str, ...]
     expires: Instant
+    participant: str = ""
+
+
+class ParticipantGrant(Struct, frozen=True):
+    """A token for one participant. `again`: it was issued before and still holds."""
+
+    access_token: str
+    issued: Instant
+    expires: Instant
+    again: bool = False
+
+
+# What a participant's token may have: nothing that shows or moves what belongs to others of the firm.
+PARTICIPANT_SCOPES = frozenset(
+    (
+        "read:accounts",
+        "read:funding",
+        "read:instruments",
+        "read:l2marketdata",
+        "read:marketdata",
+        "read:orders",
+        "read:positions",
+        "read:reports",
+        "write:orders",
+    )
+)
 
 
 # What can be wrong with an assertion → error word, HTTP status, description, what would have worked.
@@ -106,10 +132,14 @@ PROBLEMS: dict[str, tuple[str, int, str, str]] = {
 
 
 class CredentialsState(Struct):
-    """Tokens by fingerprint, in order of issue; fingerprints of used jtis, oldest first (the values mean nothing)."""
+    """Tokens by fingerprint, in order of issue; fingerprints of used jtis, oldest first (the values mean nothing).
+
+    `participants` has what went into the last token of each participant, kind, scopes and life: enough to sign the same one again, not to use it.
+    """
 
     tokens: dict[str, IssuedToken] = field(default_factory=dict)
     nonces: dict[str, bool] = field(default_factory=dict)
+    participants: dict[str, tuple[Instant, str]] = field(default_factory=dict)
 
 
 def fingerprint(token: str) -> str:
@@ -194,13 +224,39 @@ class Credentials:
         self._state.tokens[fingerprint(token)] = IssuedToken(firm.name, firm.scopes, now + TOKEN_LIFE)
         return Grant(token, TOKEN_LIFE // NS_PER_S)
 
+    def grant_participant(self, firm: Firm, participant: str, scopes: tuple[str, ...], life: Span, *, admin: bool) -> ParticipantGrant:
+        """A token for one participant of a firm. One that still holds is handed out again."""
+        now = self._ctx.now
+        known = f"{participant}|{admin}|{' '.join(scopes)}|{life}"
+        issued, jti = self._state.participants.get(known, (0, ""))
+        again = bool(jti) and now < issued + life
+        if not again:
+            issued, jti = now, self._ctx.ids.uuid("participant.token")
+            self._state.participants[known] = (issued, jti)
+        claims: dict[str, object] = {
+            "iss": self.environment.issuer,
+            "sub": participant,
+            "aud": self.environment.audience,
+            "iat": issued // NS_PER_S,
+            "exp": (issued + life) // NS_PER_S,
+            "scope": " ".join(scopes),
+            "firm_id": firm.id,
+            "admin": admin,
+            "jti": jti,
+        }
+        token = self._signed(claims)
+        if not again:
+            self._forget(now)
+        self._state.tokens[fingerprint(token)] = IssuedToken(firm.name, scopes, issued + life, participant)
+        return ParticipantGrant(token, issued, issued + life, again)
+
     def _signed(self, claims: dict[str, object]) -> str:
         key = self._ctx.entropy.key(f"token.signing.{self.environment.name}")
         text = _part({"alg": "HS256", "typ": "JWT"}) + b"." + _part(claims)
         return (text + b"." + _unpadded(hmac.digest(key, text, "sha256"))).decode()
 
     def _forget(self, now: Instant) -> None:
-        """Drop tokens that expired long ago, and the oldest beyond the bound. All tokens live equally long, so the oldest come first."""
+        """Drop tokens that expired long ago, and the oldest beyond the bound. Those of firms live equally long, so the oldest come first."""
         tokens = self._state.tokens
         while tokens:
             oldest = next(iter(tokens))

@@ -23,6 +23,7 @@ from sim.core.funding_records import FundingType
 from sim.core.games import Game, Games
 from sim.core.incentives import Incentives, IncentivesState
 from sim.core.instruments import Instrument, Instruments
+from sim.core.isv_users import IsvUsers, IsvUsersState
 from sim.core.kyc import Kyc, KycState
 from sim.core.maintenance import Maintenance, MaintenanceState
 from sim.core.order_sessions import OrderSessions, Session
@@ -70,6 +71,7 @@ class State(Struct):
     credentials: CredentialsState
     kyc: KycState
     prefills: PrefillState
+    isv_users: IsvUsersState
     referrals: ReferralsState
     webhooks: WebhooksState
     rate_limits: RateLimitsState
@@ -99,8 +101,9 @@ class Exchange:
         self.order_sessions = OrderSessions(ctx, self.trading)
         self.firms = Firms(ctx)
         self.credentials = Credentials(ctx, self.firms, environment)
-        self.kyc = Kyc(ctx, self._enroll)
+        self.kyc = Kyc(ctx, self.enroll)
         self.prefills = Prefills(ctx)
+        self.isv_users = IsvUsers(ctx)
         self.referrals = Referrals()
         self.webhooks = Webhooks(ctx, hosts=webhook_hosts, tamper=self._tamper)
         self.rate_limits = RateLimits(ctx)
@@ -149,8 +152,8 @@ class Exchange:
 
     # ---- wiring
 
-    def _enroll(self, firm: str, display_name: str) -> tuple[str, str]:
-        """An approved person gets a user of the firm and an empty account."""
+    def enroll(self, firm: str, display_name: str) -> tuple[str, str]:
+        """A person gets a user of the firm and an empty account: (participant, account)."""
         user = self.firms.onboard(firm, display_name)
         self.trading.open_account(user.account)
         return user.name, user.account
@@ -246,6 +249,7 @@ class Exchange:
             credentials=self.credentials.save(),
             kyc=self.kyc.save(),
             prefills=self.prefills.save(),
+            isv_users=self.isv_users.save(),
             referrals=self.referrals.save(),
             webhooks=self.webhooks.save(),
             rate_limits=self.rate_limits.save(),
@@ -276,6 +280,7 @@ class Exchange:
         self.credentials.load(state.credentials)
         self.kyc.load(state.kyc)
         self.prefills.load(state.prefills)
+        self.isv_users.load(state.isv_users)
         self.referrals.load(state.referrals)
         self.webhooks.load(state.webhooks)
         self.rate_limits.load(state.rate_limits)

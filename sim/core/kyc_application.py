@@ -79,9 +79,9 @@ def _person(application: KycApplication, now: Instant) -> Iterator[str]:
             yield f"{name}: 1 to {NAME_MAX} characters"
     if not is_birthday(application.date_of_birth, now):
         yield "date_of_birth: a past date, YYYY-MM-DD"
-    if not _EMAIL.fullmatch(application.email):
+    if not is_email(application.email):
         yield "email: an e-mail address"
-    if not _PHONE.fullmatch(application.phone_number):
+    if not is_phone(application.phone_number):
         yield "phone_number: E.164, such as +14155551212"
 
 
@@ -109,6 +109,16 @@ def _consent(application: KycApplication) -> Iterator[str]:
         ip_address(application.ip_address)
     except ValueError:
         yield "ip_address: an IPv4 or IPv6 address"
+
+
+def is_email(text: str) -> bool:
+    """Whether text has the form of an e-mail address."""
+    return _EMAIL.fullmatch(text) is not None
+
+
+def is_phone(text: str) -> bool:
+    """Whether text is a phone number in E.164."""
+    return _PHONE.fullmatch(text) is not None
 
 
 def is_birthday(text: str, now: Instant) -> bool:

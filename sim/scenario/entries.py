@@ -231,6 +231,7 @@ class EventEntry(Struct, frozen=True, kw_only=True):
     period: str | None = None
     home_score: Annotated[int | None, COUNT] = None
     away_score: Annotated[int | None, COUNT] = None
+    partners: Annotated[dict[str, str], "what partners call it: partner key, id"] = field(default_factory=dict)
 
 
 class PeriodEntry(Struct, frozen=True, kw_only=True):

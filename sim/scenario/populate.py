@@ -45,6 +45,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         exchange.incentives.grant(structs.replace(reward))
     for game in scenario.world.events:
         exchange.games.update(game.slug, home_score=game.home_score, away_score=game.away_score, period=game.period, live=game.live, ended=game.ended)
+        world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
     for book in world.books:
         quote(exchange, world, book)
     for order in world.orders:

@@ -61,6 +61,7 @@ class Reference:
         self.event_by_id: dict[int, Event] = {}
         self.market_by_slug: dict[str, Market] = {}
         self.market_by_id: dict[str, Market] = {}
+        self.partner_events: dict[tuple[str, str], str] = {}  # (partner's key, its id of the event) → slug
         self._event_of_market: dict[str, Event] = {}
 
     def fork(self) -> Reference:

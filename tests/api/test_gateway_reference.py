@@ -86,3 +86,30 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
 
 def test_the_gateway_is_up(world: Connection) -> None:
     assert world.gateway.get("/v1/health").json == {"status": "ok"}
+
+
+def test_partners_find_events_by_ids_of_their_own() -> None:
+    from sim import Simulation, load_scenario
+    from sim.testing.client import connect
+
+    origin = connect(Simulation(load_scenario("quickstart")))
+    listed = origin.gateway.get("/v1/events", params={"limit": 500}).json["events"]
+    game = next(event for event in listed if event["gameId"] and len(event["markets"]) > 1)
+    text = f"name: partners\nextends: quickstart\nworld:\n  events:\n    - {{slug: {game['slug']}, partners: {{acme: e/17, other: x}}}}\n"
+    world = connect(Simulation(load_scenario(text)))
+    for path in ("acme/events/e%2F17", "other/events/x", f"sportradar/events/{game['gameId']}"):
+        answer = world.gateway.get(f"/v1/partners/{path}")
+        assert answer.status == 200, answer
+        event = world.gateway.get(f"/v1/events/slug/{game['slug']}").json["event"]
+        assert answer.json["event"] == event
+        assert answer.json["mappedMarketSides"] == [side for market in event["markets"] for side in market["marketSides"]]
+    for path in ("acme/events/x", "nobody/events/e%2F17", "sportradar/events/nope", f"acme/events/{game['gameId']}"):
+        assert world.gateway.get(f"/v1/partners/{path}").status == 404
+    assert origin.gateway.get("/v1/partners/acme/events/e%2F17").status == 404
+    world.simulation.control("assumption.set", "partners.game_ids", {"value": "acme"})
+    assert world.gateway.get(f"/v1/partners/acme/events/{game['gameId']}").status == 200
+    world.simulation.control("assumption.set", "partners.mapped_sides", {"value": "moneyline"})
+    kept = world.gateway.get("/v1/partners/other/events/x").json["mappedMarketSides"]
+    moneyline = [market for market in event["markets"] if market["sportsMarketType"] == "moneyline"]
+    assert 0 < len(moneyline) < len(event["markets"])
+    assert kept == [side for market in moneyline for side in market["marketSides"]]
