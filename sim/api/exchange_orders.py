@@ -63,7 +63,7 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
     if request.user and request.user != caller.participant:
         raise PermissionDenied(rule="S5.1-6", remedy="user, when sent, is the participant of x-participant-id")
     if request.quote:
-        raise InvalidRequest("quote: there is no such quote", rule="L13", remedy="leave quote out; quotes are outside this interface")
+        raise InvalidRequest("quote: there is no such quote", rule="L13", remedy="leave quote out; a quote trades by itself once it is confirmed")
     return PlaceOrder(
         symbol=request.symbol,
         account=account,

@@ -40,6 +40,7 @@ MODULES = (
     "gateway_subjects",
     "gateway_tags",
     "retail_account",
+    "retail_combos",
     "retail_incentives",
     "retail_market_data",
     "retail_orders",

@@ -1,6 +1,6 @@
-"""/v1/ws/private: the orders, positions and balances of a key's account (§4.2, §6.2, retail facts §4.2).
+"""/v1/ws/private: the orders, positions, balances and requests for quotes of a key's account (§4.2, §6.2, retail facts §4.2).
 
-There are no quotes in this sandbox, so a subscription to them is accepted and stays silent.
+Requests, and trades that came of them, are told to everybody who follows quotes; a quote to the one who asked and the one who made it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from sim.api.retail_messages import (
     retail_execution,
     retail_order,
 )
+from sim.api.retail_rfq_messages import quote_message, rfq_message, rfq_trade_message
 from sim.api.stream_rules import ORDERS_PER_FRAME
 from sim.api.stream_sockets import Socket, SocketFeed, Subscription
 from sim.api.transcode import json_encoder
 from sim.core.assumptions import RETAIL_CHANGE_REJECTS
-from sim.core.events import CancelRejected, CashMoved, Event, Executed, PositionChanged
+from sim.core.events import CancelRejected, CashMoved, Event, Executed, PositionChanged, RfqChanged
 from sim.core.orders import Execution
+from sim.core.rfq_records import Quote
 from sim.core.vocabulary import CancelRejectReason, ExecutionType, RejectReason
 from sim.kernel.instants import eastern, trade_date
 from sim.messages import Message
@@ -65,7 +67,13 @@ class PrivateSocketFeed(SocketFeed[Key]):
     }
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {Executed: self._executed, CancelRejected: self._change_rejected, PositionChanged: self._position_changed, CashMoved: self._cash_moved}
+        return {
+            Executed: self._executed,
+            CancelRejected: self._change_rejected,
+            PositionChanged: self._position_changed,
+            CashMoved: self._cash_moved,
+            RfqChanged: self._rfq_changed,
+        }
 
     def subscribe(self, socket: Socket, subscription: Subscription, request: wire.PrivateSubscribe) -> None:
         type = request.subscription_type
@@ -134,6 +142,35 @@ class PrivateSocketFeed(SocketFeed[Key]):
         keys = self._heard(_BALANCE, event.account, _EVERY)
         if keys:
             self._tell(keys, wire.AccountBalancesUpdate(balance_change=balance_change(self.desk.exchange, event)))
+
+    def _rfq_changed(self, event: RfqChanged) -> None:
+        rfq, quote, exchange = event.rfq, event.quote, self.desk.exchange
+        keys = [key for key in self._followers if key.type == _RFQ]
+        if quote is None:
+            change = wire.RfqChange(rfq=rfq_message(exchange, rfq))
+            self._tell(keys, wire.RfqEvent(rfq_created=change) if event.kind == "rfq_created" else wire.RfqEvent(rfq_closed=change))
+        elif event.kind == "rfq_trade":
+            trade = exchange.trading.tape.require_trade(exchange.trading.orders.require(quote.quote_order_id).last_trade_id)
+            self._tell(keys, wire.RfqEvent(rfq_trade=wire.RfqTraded(trade=rfq_trade_message(exchange, trade))))
+        else:
+            for key in keys:
+                if key.account in (rfq.account, quote.account):
+                    self._tell([key], self._quote_event(event.kind, quote, mine=key.account == quote.account))
+
+    def _quote_event(self, kind: str, quote: Quote, *, mine: bool) -> wire.RfqEvent:
+        message = quote_message(self.desk.exchange, quote)
+        match kind:
+            case "quote_accepted":
+                return wire.RfqEvent(quote_accepted=wire.QuoteAccepted(quote=message, confirmation_deadline=quote.confirm_by))
+            case "quote_confirmed":
+                return wire.RfqEvent(quote_confirmed=wire.QuoteConfirmed(quote=message, execution_deadline=quote.execute_by))
+            case "quote_executed":
+                order_id = quote.quote_order_id if mine else quote.rfq_order_id
+                return wire.RfqEvent(quote_executed=wire.QuoteExecuted(quote=message, order_id=order_id, executed_time=quote.executed_at))
+            case "quote_created":
+                return wire.RfqEvent(quote_created=wire.QuoteChange(quote=message))
+            case _:
+                return wire.RfqEvent(quote_deleted=wire.QuoteChange(quote=message))
 
     def _heard(self, type: int, account: str, slug: str) -> list[Key]:
         """Keys under which somebody hears of a market of an account."""

@@ -166,6 +166,35 @@ CROSS_FEE_MODE = Assumption(
     source="wire 1.4 (not shown)",
 )
 
+COMBO_PAYOUT = Assumption(
+    name="combos.payout",
+    default="product",
+    options=("product", "all_or_nothing"),
+    reason="A combo pays the product of what its legs pay, so a leg that pays a half halves it; `all_or_nothing` pays only if every leg pays a dollar",
+    source="retail wire 2.9 (not shown)",
+)
+COMBOS_PER_WEEK = Assumption(
+    name="combos.per_week", default=1000, reason="New combos of one account in seven days, as documented; more are refused with 429", source="retail wire 2.9"
+)
+
+RFQ_CONFIRM_WITHIN = Assumption(
+    name="rfq.confirm_within",
+    default=seconds(30),
+    span=True,
+    reason="How long the maker of an accepted quote has to confirm it; then the quote is gone and the request goes on",
+    source="retail wire 2.9 (not shown)",
+)
+RFQ_EXECUTE_AFTER = Assumption(
+    name="rfq.execute_after", default=seconds(1), span=True, reason="How long after its confirmation a quote trades", source="retail wire 2.9 (not shown)"
+)
+RFQ_ACCEPTED_SIDE = Assumption(
+    name="rfq.accepted_side",
+    default="quote",
+    options=("quote", "requester"),
+    reason="acceptedSide is a side of the quote: with SIDE_SELL its selling price is taken; `requester` reads it as what the one who asked does",
+    source="retail wire 2.9 (not shown)",
+)
+
 # ---- money
 CLEARING_DELAY = Assumption(
     name="clearing.delay", default=seconds(30), span=True, reason="A trade is CLEARED this long after it was made", source="rule M42, U23"

@@ -20,7 +20,7 @@ from sim.core.prevention import SELF_MATCH_TEXT, clash
 from sim.core.quantities import Price
 from sim.core.refusals import InstrumentNotTradable, InvalidRequest, OrderRefused
 from sim.core.risk import Risk
-from sim.core.vocabulary import BUY, LIMIT, OPEN, RejectReason, Side
+from sim.core.vocabulary import BUY, LIMIT, OPEN, RejectReason, Side, TradeType
 
 # What would have no effect in a cross, or contradict it.
 _FOREIGN = {
@@ -72,8 +72,8 @@ class Crossing:
         self._orders = orders
         self._risk = risk
 
-    def admit(self, commands: tuple[PlaceOrder, PlaceOrder], orders: tuple[Order, Order], priority: Side) -> None:
-        """Check both sides as orders of their own, then as a cross. Changes nothing but what `Entry.admit` fills in."""
+    def admit(self, commands: tuple[PlaceOrder, PlaceOrder], orders: tuple[Order, Order], priority: Side, *, anywhere: bool = False) -> None:
+        """Check both sides as orders of their own, then as a cross, `anywhere`: at any price. Changes nothing but what `Entry.admit` fills in."""
         for command, order in zip(commands, orders, strict=True):
             self._entry.admit(command, order)
         symbol = orders[0].symbol
@@ -81,7 +81,8 @@ class Crossing:
             raise InstrumentNotTradable("Crosses need an open instrument", rule="cross", remedy="wait for OPEN", reason=RejectReason.EXCHANGE_CLOSED)
         if clash(orders[0], orders[1]) or clash(orders[1], orders[0]):
             raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy="give the two sides different self-match prevention ids")
-        self._check_price(self._books.get(symbol), _passive(orders, priority).price)
+        if not anywhere:
+            self._check_price(self._books.get(symbol), _passive(orders, priority).price)
 
     def _check_price(self, book: Book, price: Price) -> None:
         rule = self._ctx.assumptions.text(CROSS_PRICE)
@@ -92,18 +93,18 @@ class Crossing:
         if (bid and price < bid + least) or (offer and price > offer - least):
             raise OrderRefused("Cross price is outside the best bid and offer", rule="cross", remedy="assumption orders.cross_price loosens or tightens this")
 
-    def run(self, orders: tuple[Order, Order], cross_id: str, priority: Side) -> None:
+    def run(self, orders: tuple[Order, Order], cross_id: str, priority: Side, type: TradeType = TradeType.CROSS) -> None:
         """Enter both sides and let them trade, at the price of the side with priority."""
         book = self._books.get(orders[0].symbol)
         passive = _passive(orders, priority)
         aggressor = orders[1] if passive is orders[0] else orders[0]
-        host_cross_id = self._ctx.ids.next("cross")
+        host_cross_id = self._ctx.ids.next("cross") if type is TradeType.CROSS else ""
         for order in (passive, aggressor):
             order.cross_id, order.host_cross_id = cross_id, host_cross_id
             self._matching.enter(order)
         self._orders.opened(passive)
         self._risk.reserve(passive, book.instrument)
-        self._fills.prearranged(book, aggressor, passive, passive.qty, passive.price)
+        self._fills.prearranged(book, aggressor, passive, passive.qty, passive.price, type)
         self._matching.follow_up(book, release_stops=True)
 
 

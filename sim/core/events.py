@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from sim.core.orders import Execution, Trade
 from sim.core.quantities import Cash, Notional, Price, Qty
+from sim.core.rfq_records import Quote, Rfq
 from sim.core.vocabulary import CancelRejectReason, InstrumentState, LedgerEntryType, TradeState
 from sim.kernel.instants import Instant
 
@@ -116,4 +117,25 @@ class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event", gc=Fa
     at: Instant
 
 
-Event: TypeAlias = Executed | CancelRejected | Traded | BookChanged | StateChanged | Settled | PositionChanged | CashMoved | KycDecided | MaintenanceChanged
+class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
+    """Something happened to a request for quotes or to a quote on it. `kind` is the word of the wire: rfq_created, quote_accepted, rfq_trade, …"""
+
+    kind: str
+    rfq: Rfq
+    quote: Quote | None
+    at: Instant
+
+
+Event: TypeAlias = (
+    Executed
+    | CancelRejected
+    | Traded
+    | BookChanged
+    | StateChanged
+    | Settled
+    | PositionChanged
+    | CashMoved
+    | KycDecided
+    | MaintenanceChanged
+    | RfqChanged
+)

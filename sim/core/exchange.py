@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from sim.core.assets import Asset, Assets
 from sim.core.clearing import CLEARING_TIMER
+from sim.core.combos import Combos, CombosState
 from sim.core.context import Context
 from sim.core.credentials import Credentials, CredentialsState, Environment
-from sim.core.events import Event, KycDecided
+from sim.core.events import Event, KycDecided, Settled
 from sim.core.fault_spec import FaultAction
 from sim.core.faults import Faults, FaultsState
 from sim.core.firms import Firms, FirmsState
@@ -34,6 +35,7 @@ from sim.core.quantities import Cash
 from sim.core.rate_limits import RateLimits, RateLimitsState
 from sim.core.rebates import Rebates, RebatesState
 from sim.core.referrals import Referrals, ReferralsState
+from sim.core.rfqs import Rfqs, RfqsState
 from sim.core.trading import POSTPONABLE, Trading, TradingState
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
 from sim.core.webhooks import Webhooks, WebhooksState
@@ -83,6 +85,8 @@ class State(Struct):
     rebates: RebatesState
     funding: FundingLog
     order_sessions: dict[str, Session]
+    combos: CombosState
+    rfqs: RfqsState
     partners: PartnersState
     suspended: list[str]
 
@@ -99,6 +103,8 @@ class Exchange:
         self.faults = Faults(ctx)
         self.trading = Trading(ctx, self.instruments, self._engine_delay)
         self.order_sessions = OrderSessions(ctx, self.trading)
+        self.combos = Combos(ctx, self.instruments, self.trading)
+        self.rfqs = Rfqs(ctx, self.instruments, self.trading)
         self.firms = Firms(ctx)
         self.credentials = Credentials(ctx, self.firms, environment)
         self.kyc = Kyc(ctx, self.enroll)
@@ -212,17 +218,21 @@ class Exchange:
             or self.incentives.fire(timer)
             or self.funding.fire(timer)
             or self.order_sessions.fire(timer)
+            or self.rfqs.fire(timer)
         )
 
     def flush(self) -> None:
-        """Let events have their consequences: firms are told of verifications, changed books are announced."""
+        """Let events have their consequences: firms are told of verifications, combos settle with their legs, changed books are announced."""
         self.trading.flush()
         events = self.ctx.events
         while self._told < len(events):
             event = events[self._told]
             self._told += 1
-            if isinstance(event, KycDecided):
-                self.webhooks.decided(event)
+            kind = type(event)
+            if kind is KycDecided:
+                self.webhooks.decided(event)  # type: ignore[arg-type]
+            elif kind is Settled and self.combos.settled(event):  # type: ignore[arg-type]
+                self.trading.flush()
 
     def take_events(self) -> list[Event]:
         """Everything that has happened since the last take, in order."""
@@ -261,6 +271,8 @@ class Exchange:
             rebates=self.rebates.save(),
             funding=self.funding.save(),
             order_sessions=self.order_sessions.save(),
+            combos=self.combos.save(),
+            rfqs=self.rfqs.save(),
             partners=self.partners.save(),
             suspended=self._suspended,
         )
@@ -292,6 +304,8 @@ class Exchange:
         self.rebates.load(state.rebates)
         self.funding.load(state.funding)
         self.order_sessions.load(state.order_sessions)
+        self.combos.load(state.combos)
+        self.rfqs.load(state.rfqs)
         self.partners.load(state.partners)
         self._suspended = list(state.suspended)
         self.take_events()

@@ -64,10 +64,10 @@ class Fills:
         fees = self._fees_by(self._ctx.assumptions.text(AUCTION_FEE_MODE), book, later, earlier, qty, price)
         self._settle_sides(book, later, earlier, qty, price, *fees, True)
 
-    def prearranged(self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price) -> None:
-        """The two sides of a cross; fees as `orders.cross_fee_mode` says."""
+    def prearranged(self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price, type: TradeType) -> None:
+        """Two sides that agreed beforehand, in a cross or by a quote; fees as `orders.cross_fee_mode` says."""
         fees = self._fees_by(self._ctx.assumptions.text(CROSS_FEE_MODE), book, aggressor, passive, qty, price)
-        self._settle_sides(book, aggressor, passive, qty, price, *fees, False, TradeType.CROSS)
+        self._settle_sides(book, aggressor, passive, qty, price, *fees, False, type)
 
     def _fees_by(self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price) -> tuple[Cash, Cash]:
         """Fees of aggressor and passive side: "maker_taker", "both_taker" or "none"."""

@@ -37,6 +37,7 @@ LIMITS: dict[str, Limit] = {
         Limit(name="book", count=12, period=MINUTE, extra=True, source="rule R1"),
         Limit(name="ledger_query", count=30, period=MINUTE, burst=5, extra=True, source="rule R1: 0.5 a second, burst 5"),
         Limit(name="cash_movement", count=5, period=NS_PER_S, extra=True, source="rule R1"),
+        Limit(name="rfq_create", count=10, period=10 * NS_PER_S, extra=True, source="retail wire facts 2.9: combos and requests for quotes, per key"),
         Limit(name="instrument_settlement", count=10, period=NS_PER_S, extra=True, source="exchange wire facts 2.5"),
     )
 }

@@ -36,7 +36,7 @@ from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, Settlemen
 from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
-from sim.core.vocabulary import OPEN, RETAIL, ExecutionType, InstrumentState, LedgerEntryType, OrderState, RejectReason, Side, UnsolicitedReason
+from sim.core.vocabulary import OPEN, RETAIL, ExecutionType, InstrumentState, LedgerEntryType, OrderState, RejectReason, Side, TradeType, UnsolicitedReason
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
@@ -149,6 +149,15 @@ class Trading:
                 self._rejected(order, refusal.message, refusal.reason)
             return orders
         self._crossing.run(orders, cross_id, priority)
+        self._clearing.wait()
+        return orders
+
+    def trade_quote(self, quoted: PlaceOrder, asked: PlaceOrder) -> tuple[Order, Order]:
+        """Trade an accepted quote: who quoted is the maker. Orders of maker and taker; a refusal of either changes nothing."""
+        commands = quoted, asked
+        orders = self._entry.draft(quoted), self._entry.draft(asked)
+        self._crossing.admit(commands, orders, quoted.side, anywhere=True)
+        self._crossing.run(orders, "", quoted.side, TradeType.REQUEST_FOR_QUOTE)
         self._clearing.wait()
         return orders
 

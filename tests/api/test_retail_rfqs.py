@@ -1,0 +1,333 @@
+"""Combos and requests for quotes over the retail API and its private WebSocket."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.core.quantities import DOLLAR
+from sim.core.vocabulary import InstrumentState
+from sim.testing.client import Connection, Http, Response, Stream, connect
+from tests.journeys import firm, in_state
+
+ASKS, QUOTES, OTHER = 0, 1, 2
+CONFLICT = 409
+
+
+@pytest.fixture
+def world() -> Connection:
+    third = "world:\n  api_keys: [{key_id: 7a1f0f5e-0000-4000-a000-000000000003, account: firms/retail/accounts/third}]"
+    found = connect(Simulation(load_scenario(f"name: three\nextends: quickstart\n{third}\n")))
+    found.simulation.control("preset.set", "", {"name": "ideal"})
+    return found
+
+
+def user(world: Connection, index: int = ASKS) -> Http:
+    keys = {api_key.account: api_key for api_key in world.simulation.exchange.firms.api_keys()}
+    return world.retail(list(keys.values())[index])
+
+
+def account(world: Connection, index: int = ASKS) -> str:
+    return list({api_key.account: None for api_key in world.simulation.exchange.firms.api_keys()})[index]
+
+
+def symbols(world: Connection, count: int = 3) -> list[str]:
+    trading = world.simulation.exchange.trading
+    return [found.symbol for found in world.simulation.exchange.instruments if trading.state(found.symbol) is InstrumentState.OPEN][:count]
+
+
+def legs(world: Connection, sides: str = "BBS") -> list[dict[str, str]]:
+    words = {"B": "SIDE_BUY", "S": "SIDE_SELL"}
+    return [{"symbol": symbol, "side": words[side]} for symbol, side in zip(symbols(world, len(sides)), sides, strict=True)]
+
+
+def combo(world: Connection, sides: str = "BBS") -> dict[str, Any]:
+    answer = user(world).post("/v1/combos", json={"legs": legs(world, sides)})
+    assert answer.status == 200, answer
+    found: dict[str, Any] = answer.json["combo"]
+    return found
+
+
+def settle(world: Connection, symbol: str, price: str) -> None:
+    world.simulation.control("instrument.settle", symbol, {"price": price})
+
+
+# ---- combos
+
+
+def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Connection) -> None:
+    made = combo(world)
+    assert made["id"].startswith("caoc-") and made["state"] == "INSTRUMENT_STATE_OPEN" and made["tickSize"] == 0.001
+    again = user(world, QUOTES).post("/v1/combos", json={"legs": legs(world)[::-1]}).json["combo"]
+    assert again == made
+    assert combo(world, "BBB")["id"] != made["id"]
+    assert [row["id"] for row in user(world).get("/v1/combos", params={"symbol": made["id"]}).json["combos"]] == [made["id"]]
+    assert len(user(world, QUOTES).get("/v1/combos").json["combos"]) == 2
+    refdata = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{made['id']}")
+    assert refdata.status == 200, refdata
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda found: found[:1], "legs: 2 to 10"),
+        (lambda found: found * 4, "legs: 2 to 10"),
+        (lambda found: [found[0], found[0]], "at most once"),
+        (lambda found: [found[0], found[1] | {"side": "SIDE_UNDEFINED"}], "legs[1].side"),
+        (lambda found: [found[0], {"side": "SIDE_BUY"}], "legs[1].symbol"),
+    ],
+)
+def test_what_is_no_combo_is_refused(world: Connection, change: Any, text: str) -> None:
+    answer = user(world).post("/v1/combos", json={"legs": change(legs(world))})
+    assert (answer.status, text in answer.json["message"]) == (400, True), answer
+    assert user(world).get("/v1/combos").json["combos"] == []
+
+
+def test_legs_must_exist_trade_and_be_no_combos(world: Connection) -> None:
+    one = legs(world)[0]
+    made = combo(world)["id"]
+    over = in_state(world.simulation, InstrumentState.CLOSED).symbol
+    for symbol, status in (("nope", 404), (made, 400), (over, 422)):
+        answer = user(world).post("/v1/combos", json={"legs": [one, {"symbol": symbol, "side": "SIDE_BUY"}]})
+        assert answer.status == status, answer
+    assert len(user(world).get("/v1/combos").json["combos"]) == 1
+
+
+def test_new_combos_are_counted_by_the_week(world: Connection) -> None:
+    world.simulation.control("assumption.set", "combos.per_week", {"value": 2})
+    for sides in ("BB", "BS"):
+        combo(world, sides)
+    assert user(world).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 429
+    assert user(world).post("/v1/combos", json={"legs": legs(world, "BB")}).status == 200  # known already
+    assert user(world, QUOTES).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("prices", "payout", "paid"),
+    [
+        (("1", "1", "0"), "product", "1"),
+        (("1", "0"), "product", "0"),  # one lost leg decides, the third is not waited for
+        (("1", "0.5", "0"), "product", "0.5"),
+        (("1", "0.5", "0"), "all_or_nothing", "0"),
+        (("1", "1"), "product", None),
+    ],
+)
+def test_a_combo_settles_with_its_legs(world: Connection, prices: tuple[str, ...], payout: str, paid: str | None) -> None:
+    world.simulation.control("assumption.set", "combos.payout", {"value": payout})
+    made = combo(world)
+    for leg, price in zip(made["legs"], prices, strict=False):
+        settle(world, leg["symbol"], price)
+    shown = user(world).get("/v1/combos").json["combos"][0]
+    assert [leg.get("settlementPrice") for leg in shown["legs"]][: len(prices)] == list(prices)
+    found = world.simulation.exchange.trading.settlements.get(made["id"])
+    assert (None if found is None else found.price) == (None if paid is None else int(float(paid) * 1000))
+    assert shown["state"] == ("INSTRUMENT_STATE_OPEN" if paid is None else "INSTRUMENT_STATE_CLOSED")
+
+
+# ---- requests and quotes
+
+
+def ask(world: Connection, combo_id: str, index: int = ASKS, **fields: Any) -> Response:
+    size = {} if "cashOrderQty" in fields else {"qtyDecimal": "10"}
+    return user(world, index).post("/v1/rfqs", json={"symbol": combo_id, "restRemainder": False, **size, **fields})
+
+
+def quote(world: Connection, rfq: str, index: int = QUOTES, **fields: Any) -> Response:
+    return user(world, index).post("/v1/rfqs/quotes", json={"rfqId": rfq, "buyPrice": "0.20", "sellPrice": "0.30", **fields})
+
+
+def accept(world: Connection, quote_id: str, side: str = "SIDE_SELL", index: int = ASKS) -> Response:
+    return user(world, index).request("PUT", f"/v1/rfqs/quotes/{quote_id}/accept", json={"acceptedSide": side})
+
+
+def confirm(world: Connection, quote_id: str, index: int = QUOTES) -> Response:
+    return user(world, index).request("PUT", f"/v1/rfqs/quotes/{quote_id}/confirm", json={})
+
+
+def under_way(world: Connection, **fields: Any) -> tuple[str, str, str]:
+    """(combo, rfq, quote)"""
+    symbol = combo(world)["id"]
+    rfq = ask(world, symbol, **fields).json["rfqId"]
+    return symbol, rfq, quote(world, rfq).json["quoteId"]
+
+
+def statuses(world: Connection, index: int = ASKS) -> list[str]:
+    return [row["status"].removeprefix("QUOTE_STATUS_") for row in user(world, index).get("/v1/rfqs/quotes").json["quotes"]]
+
+
+def net(world: Connection, index: int, symbol: str) -> int:
+    found = world.simulation.exchange.trading.positions.get(account(world, index), symbol)
+    return found.net if found is not None else 0
+
+
+@pytest.mark.parametrize(
+    ("reading", "side", "price", "bought"),
+    [("quote", "SIDE_SELL", "0.30", 1000), ("quote", "SIDE_BUY", "0.20", -1000), ("requester", "SIDE_BUY", "0.30", 1000)],
+)
+def test_an_accepted_and_confirmed_quote_trades_once_for_the_whole_quantity(world: Connection, reading: str, side: str, price: str, bought: int) -> None:
+    world.simulation.control("assumption.set", "rfq.accepted_side", {"value": reading})
+    symbol, rfq, quote_id = under_way(world)
+    spare = quote(world, rfq).json["quoteId"]
+    assert accept(world, quote_id, side).status == 200
+    assert accept(world, spare, side).status == CONFLICT
+    assert confirm(world, quote_id).status == 200
+    assert user(world).get("/v1/rfqs/trades").json["trades"] == []
+    world.advance("1s")
+    assert statuses(world) == ["EXECUTED", "DELETED"]
+    assert (net(world, ASKS, symbol), net(world, QUOTES, symbol)) == (bought, -bought)
+    assert world.simulation.exchange.trading.ledger.total() == 0
+    (trade,) = user(world, QUOTES).get("/v1/rfqs/trades", params={"symbol": symbol}).json["trades"]
+    assert (trade["price"], trade["qtyDecimal"], trade["symbol"]) == (price, "10", symbol)
+    assert trade["aggressorSide"] == ("SIDE_BUY" if bought > 0 else "SIDE_SELL")
+    assert world.simulation.exchange.trading.tape.trades[-1].type.name == "REQUEST_FOR_QUOTE"
+    row = user(world).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json["quotes"][0]
+    assert user(world).get(f"/v1/order/{row['rfqCreatorOrderId']}").json["order"]["state"] == "ORDER_STATE_FILLED"
+    (closed,) = user(world).get("/v1/rfqs").json["rfqs"]
+    assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
+    assert user(world, QUOTES).get("/v1/rfqs").json["rfqs"] == []
+
+
+def test_dollars_buy_what_the_price_allows(world: Connection) -> None:
+    symbol, _, quote_id = under_way(world, cashOrderQty="10.00")
+    row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
+    assert (row["buyQtyDecimal"], row["sellQtyDecimal"], row["rfqCashOrderQty"]) == ("50", "33.33", "10.00")
+    accept(world, quote_id)
+    confirm(world, quote_id)
+    world.advance("1s")
+    assert net(world, ASKS, symbol) == 3333
+
+
+def test_who_does_not_confirm_in_time_has_no_quote_and_the_request_goes_on(world: Connection) -> None:
+    _, rfq, quote_id = under_way(world)
+    accept(world, quote_id)
+    world.advance("30s")
+    assert statuses(world) == ["DELETED"]
+    assert confirm(world, quote_id).status == CONFLICT
+    assert [row["id"] for row in user(world, QUOTES).get("/v1/rfqs").json["rfqs"]] == [rfq]
+    assert quote(world, rfq).status == 200
+
+
+def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: Connection) -> None:
+    symbol, rfq, quote_id = under_way(world)
+    accept(world, quote_id)
+    confirm(world, quote_id)
+    trading = world.simulation.exchange.trading
+    world.simulation.control("account.fund", account(world), {"amount": f"-{trading.buying_power(account(world)) // DOLLAR}"})
+    world.advance("1s")
+    assert statuses(world) == ["DELETED"]
+    assert net(world, ASKS, symbol) == net(world, QUOTES, symbol) == 0
+    assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]
+
+
+def test_everybody_keeps_to_their_own(world: Connection) -> None:
+    _symbol, rfq, quote_id = under_way(world)
+    assert quote(world, rfq, ASKS).status == 403
+    assert accept(world, quote_id, index=QUOTES).status == 403
+    assert accept(world, quote_id).status == 200
+    assert confirm(world, quote_id, ASKS).status == 403
+    assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/{rfq}").status == 403
+    assert user(world, ASKS).request("DELETE", f"/v1/rfqs/quotes/{quote_id}").status == 403
+    assert confirm(world, "nope").status == accept(world, "nope").status == 404
+    assert user(world).request("DELETE", "/v1/rfqs/nope").status == quote(world, "nope").status == 404
+    names = [user(world, index).get("/v1/rfqs/user-id").json["rfqUserId"] for index in (ASKS, QUOTES)]
+    row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
+    assert [row["rfqCreatorUserId"], row["creatorRfqUserId"]] == names and names[0] != names[1]
+    shown = msgspec.json.encode([row, user(world).get("/v1/rfqs").json])
+    assert account(world).encode() not in shown and account(world, QUOTES).encode() not in shown
+    assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/quotes/{quote_id}").status == 200
+    assert user(world).request("DELETE", f"/v1/rfqs/{rfq}").status == 200
+    assert statuses(world) == ["DELETED"] and quote(world, rfq).status == CONFLICT
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"qtyDecimal": "", "restRemainder": False}, "exactly one"),
+        ({"cashOrderQty": "5", "qtyDecimal": "5"}, "exactly one"),
+        ({"qtyDecimal": "0"}, "qtyDecimal"),
+        ({"qtyDecimal": "-1"}, "qtyDecimal"),
+        ({"qtyDecimal": "0.001"}, "qtyDecimal"),
+        ({"qtyDecimal": "much"}, "qtyDecimal"),
+        ({"restRemainder": None}, "restRemainder"),
+        ({"symbol": ""}, "symbol"),
+        ({"symbol": "nope"}, "symbol"),
+    ],
+)
+def test_bad_requests_are_refused(world: Connection, fields: dict[str, Any], text: str) -> None:
+    answer = ask(world, combo(world)["id"], **fields)
+    assert (answer.status, text in answer.json["message"]) == (400, True), answer
+
+
+@pytest.mark.parametrize(
+    "fields", [{"buyPrice": "", "sellPrice": ""}, {"buyPrice": "0.30"}, {"buyPrice": "0.2001"}, {"sellPrice": "1.5"}, {"sellPrice": "x"}, {"buyPrice": "-0.1"}]
+)
+def test_bad_quotes_are_refused(world: Connection, fields: dict[str, Any]) -> None:
+    rfq = ask(world, combo(world)["id"]).json["rfqId"]
+    assert quote(world, rfq, **fields).status in (400, 422)
+    assert statuses(world) == []
+
+
+def test_trades_are_paged_newest_first(world: Connection) -> None:
+    for _ in range(3):
+        _, _, quote_id = under_way(world)
+        accept(world, quote_id)
+        confirm(world, quote_id)
+        world.advance("2s")
+    everything = user(world).get("/v1/rfqs/trades").json["trades"]
+    assert [row["executedTime"] for row in everything] == sorted((row["executedTime"] for row in everything), reverse=True)
+    first = user(world).get("/v1/rfqs/trades", params={"limit": 2}).json
+    rest = user(world).get("/v1/rfqs/trades", params={"limit": 2, "cursor": first["cursor"]}).json
+    assert first["trades"] + rest["trades"] == everything and len(everything) == 3 and rest["cursor"] == ""
+    for wrong in ({"limit": -1}, {"cursor": "nonsense"}):
+        assert user(world).get("/v1/rfqs/trades", params=wrong).status == 400
+
+
+def test_a_rewind_goes_back_to_where_quotes_stood(world: Connection) -> None:
+    symbol, _, quote_id = under_way(world)
+    accept(world, quote_id)
+    confirm(world, quote_id)
+    world.simulation.snapshot("confirmed")
+    world.advance("1s")
+    done = user(world).get("/v1/rfqs/quotes").json
+    world.simulation.restore("confirmed")
+    assert statuses(world) == ["CONFIRMED"] and net(world, ASKS, symbol) == 0
+    world.advance("1s")
+    assert user(world).get("/v1/rfqs/quotes").json == done
+
+
+# ---- the socket
+
+
+def follow(world: Connection, index: int) -> Stream:
+    keys = {api_key.account: api_key for api_key in world.simulation.exchange.firms.api_keys()}
+    socket = world.web_socket(list(keys.values())[index], "/v1/ws/private")
+    socket.send(msgspec.json.encode({"subscribe": {"requestId": "q", "subscriptionType": "SUBSCRIPTION_TYPE_RFQ"}}))
+    socket.take()
+    return socket
+
+
+def told(socket: Stream) -> list[str]:
+    return [next(iter(frame["rfqEvent"])) for frame in socket.take() if "rfqEvent" in frame]
+
+
+def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_is_public(world: Connection) -> None:
+    sockets, other = [follow(world, index) for index in (ASKS, QUOTES)], follow(world, OTHER)
+    symbol, _rfq, quote_id = under_way(world)
+    assert [told(socket) for socket in sockets] == [["rfqCreated", "quoteCreated"]] * 2
+    accept(world, quote_id)
+    confirm(world, quote_id)
+    world.advance("1s")
+    frames = [socket.frames[:] for socket in sockets]
+    assert [told(socket) for socket in sockets] == [["quoteAccepted", "quoteConfirmed", "quoteExecuted", "rfqTrade", "rfqClosed"]] * 2
+    executed = [next(frame["rfqEvent"]["quoteExecuted"] for frame in mine if "quoteExecuted" in frame.get("rfqEvent", {})) for mine in frames]
+    row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
+    assert [found["orderId"] for found in executed] == [row["rfqCreatorOrderId"], row["creatorOrderId"]]
+    second = ask(world, symbol).json["rfqId"]
+    user(world).request("DELETE", f"/v1/rfqs/{second}")
+    assert [told(socket) for socket in sockets] == [["rfqCreated", "rfqClosed"]] * 2
+    assert told(other) == ["rfqCreated", "rfqTrade", "rfqClosed", "rfqCreated", "rfqClosed"]
+    assert user(world, OTHER).get("/v1/rfqs/quotes").json["quotes"] == []
+    assert accept(world, quote_id, index=OTHER).status == 404
