@@ -110,6 +110,7 @@ class Combos:
             price_high=PRICE_SCALE - 1,
             created=combo.created,
             start=combo.created,
+            fee_class="combo",
             market_type="combo",
             category=legs[0].category,
             expiration=_last([leg.expiration for leg in legs]),

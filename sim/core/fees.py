@@ -22,10 +22,11 @@ THETA_SCALE = 10_000
 
 
 class Theta(Struct, frozen=True):
-    """Fee coefficients in ten-thousandths. `maker` is what a maker is paid back."""
+    """Fee coefficients in ten-thousandths. `maker` is what a maker is paid back. `tail` is what combos add for takers: tail x contracts x p x (1 - p)^4."""
 
     taker: int
     maker: int
+    tail: int = 0
 
 
 SCHEDULE: dict[str, Dated[Theta]] = {
@@ -33,6 +34,11 @@ SCHEDULE: dict[str, Dated[Theta]] = {
         Theta(taker=500, maker=0),
         ("2026-07-01", Theta(taker=600, maker=125)),
         ("2026-09-25", Theta(taker=695, maker=125)),
+    ),
+    "combo": Dated(
+        Theta(taker=500, maker=0),
+        ("2026-07-01", Theta(taker=600, maker=125)),
+        ("2026-09-25", Theta(taker=695, maker=125, tail=400)),
     ),
     "table_tennis": Dated(
         Theta(taker=500, maker=0),
@@ -62,14 +68,14 @@ class Fees:
 
     def quote(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
         """Taker fee of one fill, as a pre-trade check needs it (rule P4)."""
-        return rounded(instrument, exact(instrument, self.theta(instrument.fee_class, self._ctx.now).taker, qty, price))
+        return rounded(instrument, taken(instrument, self.theta(instrument.fee_class, self._ctx.now), qty, price))
 
     def charge_taker(self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Cash:
         """Fee of the next fill of an aggressive order, remembered on it (rule P12).
 
         Never above the fill's own rounding, and never so much that the order's total passes the rounding of its exact sum.
         """
-        fee = exact(instrument, theta.taker, qty, price)
+        fee = taken(instrument, theta, qty, price)
         charge = rounded(instrument, fee)
         if order.taker_fee_exact:
             charge = min(charge, rounded(instrument, order.taker_fee_exact + fee) - order.taker_fee_charged)
@@ -85,6 +91,15 @@ class Fees:
 def exact(instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:
     """Unrounded fee in units of 1/(10^4 x qty_scale x price_scale^2) dollars."""
     return theta * qty * price * (instrument.price_scale - price)
+
+
+def taken(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
+    """Unrounded taker fee in the same units; a combo's tail is finer than those and is rounded to them, a long way below the cent."""
+    fee = exact(instrument, theta.taker, qty, price)
+    if theta.tail:
+        scale = instrument.price_scale
+        fee += divide_half_even(theta.tail * qty * price * (scale - price) ** 4, scale**3)
+    return fee
 
 
 def rounded(instrument: Instrument, fee: int) -> Cash:

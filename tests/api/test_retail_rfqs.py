@@ -200,6 +200,19 @@ def test_dollars_buy_what_the_price_allows(world: Connection) -> None:
     assert net(world, ASKS, symbol) == 3333
 
 
+@pytest.mark.parametrize(("start", "cents", "fee"), [("2026-09-26", 10, 888), ("2026-09-26", 50, 1862), ("2026-09-08", 50, 1500)])
+def test_takers_of_combos_pay_their_own_fee_since_september(start: str, cents: int, fee: int) -> None:
+    text = f"name: later\nextends: quickstart\nclock: {{start: {start}T12:00:00-04:00}}\n"
+    world = connect(Simulation(load_scenario(text)))
+    rfq = ask(world, combo(world, "BB")["id"], qtyDecimal="1000").json["rfqId"]
+    quote_id = quote(world, rfq, buyPrice="", sellPrice=f"0.{cents}").json["quoteId"]
+    accept(world, quote_id)
+    confirm(world, quote_id)
+    world.advance("1s")
+    trade = world.simulation.exchange.trading.tape.trades[-1]
+    assert trade.aggressor.commission * 100 == fee * trade.aggressor.order.price_scale * trade.aggressor.order.qty_scale
+
+
 def test_who_does_not_confirm_in_time_has_no_quote_and_the_request_goes_on(world: Connection) -> None:
     _, rfq, quote_id = under_way(world)
     accept(world, quote_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from patience import until
 
 from sim import Simulation, load_scenario
@@ -65,7 +64,6 @@ def shown(frames: list[Any]) -> dict[str, list[tuple[int, int]]]:
     return {frame.update.symbol: [(row.px, row.qty) for row in frame.update.bids] for frame in frames if frame.update}
 
 
-@pytest.mark.spec("S6.2-6")
 async def test_a_reader_that_asked_to_skip_keeps_its_stream_and_knows_every_book_as_it_is() -> None:
     lagging = Lagging()
     symbols = [lagging.instrument.symbol, lagging.other.symbol]
