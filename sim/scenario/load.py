@@ -191,7 +191,7 @@ def _file_of(node: Node) -> str:
 
 def _check(scenario: Scenario, node: Node) -> None:
     """Names that must exist and terms that must be sound, at the positions of the file itself."""
-    problems = [*_names(scenario, node), *_terms(scenario, node)]
+    problems = [*_names(scenario, node), *_terms(scenario, node), *_sources(node)]
     if not problems and (scenario.steps or scenario.participants.traders or scenario.participants.fair_prices):
         world = build_world(scenario)
         problems = [*participant_problems(scenario, node, world), *_symbols(world, node)]
@@ -246,6 +246,18 @@ def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
         except ListingError as error:
             for key, message in error.faults:
                 yield problem(item.items[key].at if key in item.items else item.at, message)
+
+
+def _sources(node: Node) -> Iterator[Problem]:
+    """Funding sources of one firm under one id."""
+    for firm in _items(node, "world", "firms"):
+        seen: set[str] = set()
+        for source in _items(firm, "funding_sources"):
+            name = _at(source, "id")
+            if isinstance(name, Scalar):
+                if name.text in seen:
+                    yield problem(name.at, f"two funding sources are called {name.text!r}")
+                seen.add(name.text)
 
 
 def _symbols(world: World, node: Node) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from sim.core.refusals import Conflict, InvalidRequest
 from sim.kernel.instants import format_instant, trade_date
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_v1 as wire
+from sim.scenario.document import ScenarioError
 from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, order, poor_firm, quiet, trader
 
@@ -116,6 +117,12 @@ def test_every_kind_of_source_has_its_details() -> None:
     assert rows[0]["transactionLimits"]["currencyLimits"][0]["maxDepositRequestAmount"] == {"value": "50.00"}
     chosen = client.get("/v1/funding/sources", params={"fundingSourceType": "FUNDING_SOURCE_TYPE_CHECKOUT_CARD"}).json["fundingSources"]
     assert [row["id"] for row in chosen] == ["s-card"]
+
+
+def test_two_sources_of_one_name_are_a_mistake_of_the_scenario() -> None:
+    text = "name: twins\nextends: quickstart\nworld:\n  firms:\n    - {name: firms/atlas, funding_sources: [{id: a}, {id: b}, {id: a}]}\n"
+    with pytest.raises(ScenarioError, match="text:5:68: two funding sources are called 'a'"):
+        load_scenario(text)
 
 
 # ---- transactions
