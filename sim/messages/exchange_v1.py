@@ -633,7 +633,7 @@ class InsertOrderRequest(Message, kw_only=True):
     self_match_prevention_id: str = ""  # orders that share it never trade with each other
     quote: str = ""  # quote this order answers
     all_or_none: bool = False  # whole quantity or nothing
-    session_id: str = ""
+    session_id: str = ""  # of an order subscription of the account; assumption orders.session_id
     user: str = ""  # resource name
     client_account_id: str = ""
     client_participant_id: str = ""
@@ -719,7 +719,7 @@ class InsertOrderCrossRequest(Message, kw_only=True):
     requests: list[InsertOrderRequest] = []
     cross_type: int = 0
     cross_id: str = ""
-    cross_prioritized_side: int = 0  # which side keeps priority
+    cross_prioritized_side: int = 0  # which side counts as there first: its limit is the price; unset means the first request
 
     __full_name__ = "exchange.v1.InsertOrderCrossRequest"
     __wire__ = (

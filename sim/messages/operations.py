@@ -588,7 +588,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "participant": "required",
         "limits": ("order_insert",),
         "beyond": True,
-        "summary": "Enter two orders meant to trade with each other.",
+        "summary": "Enter two orders meant to trade with each other. Wholly or not at all, past the book, at the limit of the side with priority; the two sides trade on different accounts of the firm.",
     },
     {
         "service": "OrderEntryAPI",
@@ -711,7 +711,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "grpc": True,
         "scope": "read:accounts",
         "beyond": True,
-        "summary": "Issue a token that acts as one participant.",
+        "summary": "Issue a token that acts as one participant. It needs no x-participant-id, stands no other, and has no scope that concerns the rest of the firm.",
     },
     {
         "service": "ParticipantAPI",
@@ -1108,7 +1108,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "scope": "read:accounts",
         "participant": "optional",
         "beyond": True,
-        "summary": "Create a user. Deprecated: KYC creates participants.",
+        "summary": "Create a user. Deprecated: KYC creates participants. Registers a person under the firm's id; kyc_status and participant follow the verification whose external_id is that id.",
     },
     {
         "service": "UsersAPI",
@@ -1267,7 +1267,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "planes": ("gateway",),
         "bindings": (("GET", "/v1/partners/{partner_key}/events/{external_id}", ""),),
         "beyond": True,
-        "summary": "Find the event behind a partner's id.",
+        "summary": "Find the event behind a partner's id. Ids come from the scenario; under the key \"sportradar\" an event is also found by its gameId.",
     },
     {
         "service": "GatewayPriceHistoryAPI",
@@ -1528,8 +1528,9 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "response_name": "retail.v1.CreateComboResponse",
         "planes": ("retail",),
         "bindings": (("POST", "/v1/combos", "*"),),
+        "limits": ("rfq_create",),
         "beyond": True,
-        "summary": "Create a combo, or find it.",
+        "summary": "Create a combo, or find it. It is an instrument of its own that settles with its legs: at zero with the first lost one, else once all are settled.",
     },
     {
         "service": "RetailCombosAPI",
@@ -1742,6 +1743,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "response_name": "retail.v1.CreateRfqResponse",
         "planes": ("retail",),
         "bindings": (("POST", "/v1/rfqs", "*"),),
+        "limits": ("rfq_create",),
         "beyond": True,
         "summary": "Ask for quotes.",
     },
@@ -1809,7 +1811,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "planes": ("retail",),
         "bindings": (("PUT", "/v1/rfqs/quotes/{quote_id}/accept", "*"),),
         "beyond": True,
-        "summary": "Accept one side of a quote.",
+        "summary": "Accept one side of a quote. With SIDE_SELL its selling price is taken; the maker then has 30 s to confirm. Assumptions rfq.accepted_side and rfq.confirm_within.",
     },
     {
         "service": "RetailRfqsAPI",
@@ -1820,7 +1822,7 @@ OPERATIONS: tuple[dict[str, Any], ...] = (
         "planes": ("retail",),
         "bindings": (("PUT", "/v1/rfqs/quotes/{quote_id}/confirm", "*"),),
         "beyond": True,
-        "summary": "Confirm an accepted quote.",
+        "summary": "Confirm an accepted quote. It trades a second later, past the book and for the whole quantity.",
     },
     {
         "service": "RetailRfqsAPI",
