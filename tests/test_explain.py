@@ -267,6 +267,16 @@ def test_an_account_tells_every_row_with_its_cause(world: Connection) -> None:
     assert why(world, "maker")["kind"] == "account"
 
 
+def test_of_an_account_with_a_long_history_the_latest_rows_are_told(world: Connection) -> None:
+    account = firm(world.simulation).users[0].account
+    for number in range(1, 131):
+        world.simulation.control("account.fund", account, {"amount": f"{number}.00"})
+    found = why(world, account)
+    assert len(found["chain"]) == 100 and not found["complete"]
+    assert [found["chain"][index]["what"].split()[0] for index in (0, -1)] == ["+31.00", "+130.00"]
+    assert why(world, "taker")["complete"]
+
+
 def test_an_instrument_tells_its_edges_and_what_comes_next(world: Connection) -> None:
     instrument = quiet(world.simulation)
     symbol = instrument.symbol

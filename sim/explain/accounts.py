@@ -8,7 +8,7 @@ from sim.core.assumptions import BUYING_POWER_NET, CLEARING_DELAY, LEDGER_COMMIS
 from sim.core.quantities import cash_text, decimal_text
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import LedgerEntryType
-from sim.explain.steps import Link, Reason, Step, link, steps
+from sim.explain.steps import Link, Reason, Step, link, steps_back
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -34,7 +34,7 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
     trading = sim.exchange.trading
     found = trading.ledger.require(account)
     power, reserve = trading.buying_power(account), trading.open_orders_reserve(account)
-    chain = account_chain(sim, account)
+    chain = account_chain(sim, account, most=LINKS_MAX + 1)
     positions = [position for position in trading.positions.of(account) if position.net]
     shown = ", ".join(
         f"{decimal_text(position.net, sim.exchange.instruments.require(position.symbol).qty_scale)} of {position.symbol}" for position in positions
@@ -49,21 +49,23 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
         "assumptions": [{"name": BUYING_POWER_NET.name, "value": sim.exchange.ctx.assumptions.shown(BUYING_POWER_NET.name), "source": BUYING_POWER_NET.source}],
         "summary": f"{cash_text(found.balance)} USD, {cash_text(power)} of it free; open orders in the dearest instrument hold {cash_text(reserve)}; "
         + (f"it holds {shown}" if shown else "no position is open"),
-        "earlier": max(0, len(chain) - LINKS_MAX),
+        "complete": len(chain) <= LINKS_MAX,
         "chain": chain[-LINKS_MAX:],
     }
 
 
-def account_chain(sim: Simulation, account: str, until: int | None = None) -> list[Link]:
-    """Cash and position rows of an account, oldest first."""
+def account_chain(sim: Simulation, account: str, until: int | None = None, *, most: int) -> list[Link]:
+    """The latest cash and position rows of an account, at most so many, oldest first."""
     chain: list[Link] = []
-    for step in steps(sim, f'"account":"{account}"', until=until):
-        for event in step.events:
+    for step in steps_back(sim, f'"account":"{account}"', until):
+        for event in reversed(step.events):
             if event["event"] == "CashMoved" and event["account"] == account:
                 chain.append(_cash(sim, step, event))
             elif event["event"] == "PositionChanged" and event["account"] == account:
                 chain.append(_position(sim, step, event))
-    return chain
+        if len(chain) >= most:
+            break
+    return chain[:most][::-1]
 
 
 def _cash(sim: Simulation, step: Step, event: dict[str, Any]) -> Link:

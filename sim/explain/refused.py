@@ -96,7 +96,7 @@ def _causes(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Link]:
         case "OrderDone" | "DuplicateOrder":
             return [one for order_id in _orders(sim, step) for one in order_chain(sim, order_id, before)[-_LATEST:]]
         case "OrderRefused" if found["rule"] in ("P3", "P4"):
-            return [one for account in _accounts(sim, step) for one in account_chain(sim, account, before)[-_LATEST:]]
+            return [one for account in _accounts(sim, step) for one in account_chain(sim, account, before, most=_LATEST)]
         case "RateLimited":
             return _spent(sim, step, found)
         case "Unavailable" if found["stage"] == "maintenance":

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 Link = dict[str, Any]
+_PIECE = 1_000  # lines held at once
 
 
 class Reason(Struct, frozen=True):
@@ -78,6 +79,17 @@ def steps(sim: Simulation, *needles: str, until: int | None = None) -> Iterator[
     for raw in sim.journal.lines(0, until):
         if any(needle in raw for needle in wanted):
             yield _step(raw)
+
+
+def steps_back(sim: Simulation, needle: str, until: int | None = None) -> Iterator[Step]:
+    """Steps whose line holds a text, latest first."""
+    wanted, end = needle.encode(), sim.seq if until is None else until
+    while end > 0:
+        start = max(0, end - _PIECE)
+        for raw in reversed(list(sim.journal.lines(start, end))):
+            if wanted in raw:
+                yield _step(raw)
+        end = start
 
 
 def step_of(sim: Simulation, seq: int) -> Step:

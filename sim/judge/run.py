@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 _HTTP_OF_CODE = {0: 200, 1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 422, 10: 409, 12: 501, 13: 500, 14: 503, 16: 401}
 
 
-class Call(Struct, frozen=True, kw_only=True):
+@dataclass(eq=False, kw_only=True)
+class Call:
     """One request or the opening of a stream. `status` is the HTTP one, on gRPC the nearest; `caller` a participant, firm or address.
 
-    `said` is what makes two calls the same: operation or address, query, body or message, participant. `request` is its message, None where it was none.
+    `said` is what makes two calls the same: operation or address, query, body or message, participant. `read` gives its message.
     """
 
     seq: int
@@ -42,10 +44,15 @@ class Call(Struct, frozen=True, kw_only=True):
     events: list[dict[str, Any]]
     retry_after: Span | None
     ignored: tuple[str, ...]
-    request: Any
+    read: Callable[[], Any]
     said: str
 
-    @property
+    @cached_property
+    def request(self) -> Any:
+        """Its message; None where it was none. Read when first asked for: few rules look at few calls."""
+        return self.read()
+
+    @cached_property
     def rpc(self) -> str:
         """Name of the rpc, or the address of what is none."""
         return self.operation.rpartition(".")[2] or self.said[:60]
@@ -177,7 +184,7 @@ class _Reader:
             events=out.get("events", []),
             retry_after=-(-parse_span(f"{wait}s") // NS_PER_S) * NS_PER_S if wait else None,
             ignored=entry.ignored if entry is not None else (),
-            request=self._request(given, operation),
+            read=partial(self._request, given, operation),
             said=_said(given),
         )
 
