@@ -1,7 +1,7 @@
 """`make bench`: every figure beside its floor, measured in interleaved rounds of one run; medians are quoted, machines are noisy.
 
-`python -m benchmarks [AREA ...] [--rounds 7] [--json FILE]`, areas: start, http, grpc, matching, replay, travel. Each area is a module with a function
-`figures(rounds)`.
+`python -m benchmarks [AREA ...] [--rounds 7] [--json FILE]`, areas: start, http, grpc, matching, replay, travel, campaign. Each area is a module with a
+function `figures(rounds)`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, table
 
-AREAS = ("start", "http", "grpc", "matching", "replay", "travel")
+AREAS = ("start", "http", "grpc", "matching", "replay", "travel", "campaign")
 
 
 def main() -> int:

@@ -129,7 +129,7 @@ class Explorer:
         if len(lost) > SHOWN:
             write(f"… and {len(lost) - SHOWN} more; --explore-json FILE has all of them")
         if lost:
-            write(f"next: pytest '{lost[0].test}' --fault '{lost[0].point.as_json()}'")
+            write(f"next: pytest '{lost[0].test}' --exchange-fault '{lost[0].point.as_json()}'")
         path = self._config.getoption("explore_json")
         if path:
             Path(path).write_bytes(json.format(json.encode([trial.plain() for trial in self.trials])) + b"\n")

@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--explore-attacks", default="*", metavar="NAME", help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...")
     group.addoption("--explore-each", type=int, default=0, metavar="N", help="only the first N passings of a point")
     group.addoption("--explore-json", default="", metavar="FILE", help="write every trial as JSON")
-    group.addoption("--fault", action="append", default=[], metavar="JSON", help="arm this fault in every exchange: an entry of a scenario's `faults`")
+    group.addoption("--exchange-fault", action="append", default=[], metavar="JSON", help="arm this fault in every exchange: an entry of a scenario's `faults`")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -78,7 +78,7 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
     """Arm the faults that this run asks for; with `--explore` count the points a test passes, and look at the invariants in the end."""
     from msgspec import json
 
-    for document in request.config.getoption("fault"):
+    for document in request.config.getoption("exchange_fault"):
         served.control("POST", "/faults", json.decode(document))
     if not request.config.getoption("explore"):
         yield

@@ -140,13 +140,13 @@ def test_a_suite_is_explored_test_by_test(pytester):
     assert survived == {"late", "slow answer"}
     assert found["test_careless", "hang"]["verdict"] == "hung"
     result.stdout.fnmatch_lines(["*explored faults*", "test_careless *gateway ListLeagues #1 *2 of 10*", "*fail without any fault: *test_broken"])
-    result.stdout.fnmatch_lines(["next: pytest 'test_client.py::test_careless' --fault '{*"])
+    result.stdout.fnmatch_lines(["next: pytest 'test_client.py::test_careless' --exchange-fault '{*"])
 
 
 def test_the_fault_that_was_not_survived_can_be_armed_by_hand(pytester):
     pytester.makepyfile(test_client=CAREFUL)
     fault = '{"match":{"plane":"gateway"},"act":{"status":503},"times":1}'
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "care", "--fault", fault)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "care", "--exchange-fault", fault)
     result.assert_outcomes(passed=1, failed=1, deselected=2)
     result.stdout.fnmatch_lines(["*HTTPError*503*"])
 

@@ -1,0 +1,44 @@
+"""How many scenarios a minute: stormy runs in two processes against one, and the trials of a shrink against runs whose world is built anew each time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from benchmarks.figures import Figure
+from sim import load_scenario
+from sim.scenario.report import run_scenario
+from sim.search.bench import Bench
+from sim.search.campaign import Wanted, finished
+
+RUNS = 60
+STEPS = 100
+TRIALS = 40
+
+
+def figures(rounds: int) -> list[Figure]:
+    """Runs a minute."""
+    one, two, set_back, anew = [], [], [], []
+    document = load_scenario("price-time-priority").plain()
+    for _ in range(max(1, rounds // 3)):
+        one.append(_a_minute(RUNS, lambda: _campaign(1)))
+        two.append(_a_minute(RUNS, lambda: _campaign(2)))
+        bench = Bench(watch=False)
+        bench.run(document)
+        set_back.append(_a_minute(TRIALS, lambda bench=bench: [bench.run(document) for _ in range(TRIALS)]))
+        anew.append(_a_minute(TRIALS, lambda: [run_scenario(load_scenario("price-time-priority"), watch=False) for _ in range(TRIALS)]))
+    return [
+        Figure("campaign in two processes", "runs/min", two, one, "in one", "", f"{STEPS} drawn steps a run, invariants after each input"),
+        Figure("trials of a shrink", "runs/min", set_back, anew, "built anew", "", "a scenario of four steps"),
+    ]
+
+
+def _campaign(jobs: int) -> None:
+    for report in finished(Wanted(scenarios=["quickstart"], seeds=range(RUNS), storm=STEPS, jobs=jobs)):
+        assert report.ok
+
+
+def _a_minute(count: int, work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return 60 * count / (time.perf_counter() - start)
