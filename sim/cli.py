@@ -29,7 +29,7 @@ _BEGAN = time.perf_counter()
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
-    given = _parser().parse_args(argv)
+    given = parse(sys.argv[1:] if argv is None else list(argv))
     try:
         return int(given.run(given))
     except KeyboardInterrupt:
@@ -38,6 +38,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Somebody closed the pipe we print into (`sim timeline … | head`): nothing is wrong.
         sys.stderr.close()
         return 0
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The arguments of a command; what stands behind `--` goes on to pytest, as `rest` (only `explore` has a use for it)."""
+    rest: list[str] = []
+    if argv[:1] == ["explore"] and "--" in argv:
+        end = argv.index("--")
+        argv, rest = argv[:end], argv[end + 1 :]
+    given = _parser().parse_args(argv)
+    given.rest = rest
+    return given
 
 
 class _Command(argparse.ArgumentParser):

@@ -197,7 +197,7 @@ def _explore(given: argparse.Namespace) -> int:
     if any("::" in one or one.endswith(".py") or Path(one).is_dir() for one in given.what):
         # A process of its own: pytest rewrites what it imports, and here too much is imported already.
         options = ["--explore", f"--explore-operations={given.operations}", f"--explore-attacks={given.attacks}", f"--explore-each={given.each}"]
-        code = subprocess.run([sys.executable, "-m", "pytest", *given.what, *options, f"--explore-json={given.json}"], check=False).returncode
+        code = subprocess.run([sys.executable, "-m", "pytest", *given.what, *given.rest, *options, f"--explore-json={given.json}"], check=False).returncode
         return code if code in (0, FAILED) else USAGE
     from sim.search.explore import Wanted, explore
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -129,7 +130,7 @@ def test_every_kind_of_fault_is_tried_on_every_plane_where_it_can_happen():
 
 def test_a_suite_is_explored_test_by_test(pytester):
     pytester.makepyfile(test_client=CAREFUL)
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--explore", "--explore-json=found.json")
+    result = pytester.run(sys.executable, "-m", "sim", "explore", "test_client.py", "--json", "found.json", "--", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=3, failed=1)
     assert result.ret == 1
     found = {(row["test"].partition("::")[2], row["attack"]): row for row in json.loads((pytester.path / "found.json").read_text())}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.cli import _parser
+from sim.cli import parse
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "search.md"
 LINES = [line for block in re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL) for line in block.splitlines()]
@@ -20,6 +20,6 @@ def test_the_page_shows_every_command_of_this_kind() -> None:
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_command_of_the_page_is_understood(line: str) -> None:
-    words = shlex.split(line, comments=True)
-    given = _parser().parse_args(words[1 : words.index("--")] if "--" in words else words[1:])
+    given = parse(shlex.split(line, comments=True)[1:])
     assert callable(given.run)
+    assert given.rest == (["-k", "orders"] if " -- " in line else [])
