@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 from zlib import crc32
 
 from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
@@ -34,8 +34,8 @@ class Divergence(Exception):
         self.replayed = replayed
 
 
-def simulation_of(header: Header, settings: Settings | None = None) -> Simulation:
-    """A fresh simulation at the start a header describes. NotAJournal when the scenario in it is not the one its digest names."""
+def simulation_of(header: Header, settings: Settings | None = None, journal: BinaryIO | None = None) -> Simulation:
+    """A fresh simulation at the start a header describes, with a journal of its own. NotAJournal when the scenario in it is not the one its digest names."""
     from sim.scenario.document import ScenarioError
     from sim.scenario.load import scenario_from_source
     from sim.simulation import Simulation
@@ -53,7 +53,7 @@ def simulation_of(header: Header, settings: Settings | None = None) -> Simulatio
         settings = convert({**to_builtins(settings or Settings()), **header.settings}, Settings)
     except ValidationError as error:
         raise NotAJournal(f"line 1 holds settings this version cannot read: {error}") from error
-    return Simulation(scenario, seed=header.seed, start=header.start, settings=settings)
+    return Simulation(scenario, seed=header.seed, start=header.start, settings=settings, journal=journal)
 
 
 def run(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> int:

@@ -191,3 +191,29 @@ def test_a_pruned_document_keeps_only_what_is_asked_for():
     value = {"a": [1, {"b": "x", "c": 2}, 3], "qty": "40", "d": {"e": []}}
     kept = pruned(value, lambda other: any(isinstance(one, dict) and one.get("c") == 2 for one in other.get("a", ())), lambda path, value: ())
     assert kept == {"a": [{"c": 2}]}
+
+
+def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim, tmp_path):
+    journal, out = tmp_path / "session.ndjson", tmp_path / "small.yaml"
+    answers = iter((200, 500))  # the registration's test delivery is taken, the first kyc.approved is not
+    with open_journal(journal) as kept:
+        simulation = Simulation(load_scenario("quickstart"), journal=kept)
+        world = connect(simulation)
+        world.receive = lambda post: next(answers, 200)
+        firm = world.exchange(simulation.exchange.firms.require("firms/atlas"))
+        steps = load_scenario("kyc-approval-window").steps
+        assert firm.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
+        for _ in range(5):
+            world.gateway.get("/v2/leagues")
+        assert firm.post("/v1/kyc/start", json=steps[0].call.json).status == 200
+        world.advance("1h")
+        world.gateway.get("/v2/leagues")
+    code, said, _ = sim("shrink", journal, "--expect", "{webhook: {type: kyc.approved, count: 1}}", "--out", out)
+    assert code == 0
+    assert "written so it does not fail: its inputs are shrunk instead" in said
+    small = tmp_path / "small.ndjson"
+    assert "2 deliveries of kyc.approved, not 1" in said
+    assert sim("replay", small)[0] == 0
+    shown = sim("timeline", small)[1]
+    assert "/v2/leagues" not in shown and "POST /v1/kyc/start" in shown and "500" in shown
+    assert not out.exists()
