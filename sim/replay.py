@@ -56,6 +56,14 @@ def simulation_of(header: Header, settings: Settings | None = None, journal: Bin
     return Simulation(scenario, seed=header.seed, start=header.start, settings=settings, journal=journal)
 
 
+def at_the_start(header: Header, seed: int, journal: BinaryIO | None = None) -> Simulation:
+    """`simulation_of`, reset to a seed where a tester did that since."""
+    simulation = simulation_of(header, journal=journal)
+    if simulation.seed != seed:
+        simulation.reset(seed)
+    return simulation
+
+
 def run(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> int:
     """Feed recorded lines to a simulation and compare; returns how many inputs agreed. Raises Divergence at the first that does not."""
     return sum(1 for _, line in replaying(simulation, lines, until) if not line.mark)

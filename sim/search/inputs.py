@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from sim.api.traffic import Input, StreamFrame, StreamHungUp, recorded_input
 from sim.kernel.journal import Header, read_journal, read_line
-from sim.replay import replaying, simulation_of
+from sim.replay import at_the_start, replaying, simulation_of
 from sim.search.bisect import Question
 from sim.search.delta import minimal
 from sim.search.shrink import words
@@ -29,9 +29,10 @@ class Given(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A journal's start and the inputs of its present branch."""
+    """A journal's start, the seed in force at its end, and the inputs of its present branch."""
 
     header: Header
+    seed: int
     inputs: list[Given]
 
 
@@ -43,7 +44,7 @@ def session_of(path: Path) -> Session:
         for _ in replaying(sim, lines):
             pass
     found = [read_line(raw) for raw in sim.journal.lines()]
-    return Session(header, [Given(recorded_input(line), json.decode(line.out).get("stream", 0)) for line in found])
+    return Session(header, sim.seed, [Given(recorded_input(line), json.decode(line.out).get("stream", 0)) for line in found])
 
 
 def feed(sim: Simulation, inputs: list[Given]) -> None:
@@ -62,7 +63,7 @@ def feed(sim: Simulation, inputs: list[Given]) -> None:
 
 def smallest(session: Session, ask: Question, told: Callable[[int], None] = lambda left: None) -> list[Given]:
     """The fewest inputs after which the same does not hold, in the same words. The question is answered badly after all of them."""
-    sim = simulation_of(session.header)
+    sim = at_the_start(session.header, session.seed)
     feed(sim, session.inputs)
     wanted = {words(line) for line in ask(sim)}
 

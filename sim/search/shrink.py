@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 from msgspec import json
 
 from sim.kernel.instants import format_span, parse_span
+from sim.scenario.expansion import REFERENCE
 from sim.scenario.load import scenario_from_document
 from sim.scenario.model import Scenario
 from sim.scenario.report import Report, run_scenario
@@ -183,6 +184,8 @@ class Shrinker:
         return self._known[key]
 
     def _shows(self, document: Document, steps: Steps) -> bool:
+        if _dangles(document):
+            return False
         try:
             report = self._bench.run(document)
         except Exception:  # not a scenario, or of a world that cannot be: no smaller form of this one
@@ -208,6 +211,12 @@ class Shrinker:
         except Exception:
             return False
         return not self.failure.among(report, [number for number, _ in steps], loose=True)
+
+
+def _dangles(document: Document) -> bool:
+    """Whether a step uses a value that no step keeps any more: a file that says so is refused."""
+    kept = {name for step in document.get("steps", ()) for name in step.get("save", ())}
+    return not kept.issuperset(REFERENCE.findall(json.encode(document).decode()))
 
 
 def _document(rest: Document, steps: Steps) -> Document:

@@ -10,7 +10,7 @@ from msgspec import Struct, json
 from msgspec.structs import replace
 
 from sim.kernel.journal import read_journal
-from sim.replay import replaying, simulation_of
+from sim.replay import at_the_start, replaying, simulation_of
 from sim.scenario.document import read_text, value_of
 from sim.scenario.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.model import Scenario
@@ -53,7 +53,7 @@ def write_shortest(asked: Asked, out: TextIO, progress: TextIO) -> Path:
     path = (asked.out or Path(f"{session.header.name}-small")).with_suffix(".ndjson")
     path.unlink(missing_ok=True)
     with path.open("w+b", buffering=0) as file:
-        sim = simulation_of(session.header, journal=file)
+        sim = at_the_start(session.header, session.seed, file)
         feed(sim, inputs)
     print(f"{len(session.inputs)} inputs before, {len(inputs)} after; written to {path}", file=out)
     for line in ask(sim):

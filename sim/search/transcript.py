@@ -16,7 +16,7 @@ from msgspec import DecodeError, json
 from sim.api.traffic import Advanced, Controlled, Input, RestCall, RpcCall, Sealed, StreamFrame, StreamOpened, recorded_input
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Line, read_journal, read_line
-from sim.replay import replaying, simulation_of
+from sim.replay import at_the_start, replaying, simulation_of
 from sim.simulation import Simulation
 
 Step = dict[str, Any]
@@ -57,8 +57,8 @@ def transcript(path: Path, until: int | None = None) -> Transcript:
         sim = simulation_of(header)
         for _ in replaying(sim, lines):
             pass
-        branch = [read_line(raw) for raw in sim.journal.lines(0, until)]
-        sim = simulation_of(header)
+        branch, seed = [read_line(raw) for raw in sim.journal.lines(0, until)], sim.seed
+        sim = at_the_start(header, seed)
     writer = _Writer(sim)
     for line in branch:
         writer.add(line)

@@ -15,7 +15,7 @@ _ORDER = ("name", "description", "seed", "clock", "environment", "preset", "worl
 
 def as_yaml(document: dict[str, Any], why: Iterable[str] = ()) -> str:
     """The text of a scenario file; `why` are the lines of its opening comment."""
-    return "\n".join((*(f"# {line}".rstrip() for line in why), *_lines(document), ""))
+    return "\n".join((*(f"# {' '.join(line.split(chr(10)))}".rstrip() for line in why), *_lines(document), ""))
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:

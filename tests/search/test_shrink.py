@@ -134,6 +134,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
     journal, out = tmp_path / "session.ndjson", tmp_path / "small.yaml"
     with open_journal(journal) as kept:
         simulation = Simulation(load_scenario(SESSION), journal=kept)
+        simulation.reset(99)
         world = connect(simulation)
         firm = simulation.exchange.firms.require("firms/atlas")
         partner = world.exchange(firm, "firms/atlas/users/mara-voss")
@@ -151,7 +152,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
     assert code == 0
     assert "left out: 1 token request" in said
     text = out.read_text()
-    assert "2 orders are open, not 3" in text
+    assert "2 orders are open, not 3" in text and "seed 99:" in text
     assert "save: {id1: orderId}" in text and 'orderId: "${id1}"' in text
     assert len(steps_of(out)) == 5  # three orders, the cancel, what was expected
     assert placed[1] not in text
@@ -198,6 +199,7 @@ def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim,
     answers = iter((200, 500))  # the registration's test delivery is taken, the first kyc.approved is not
     with open_journal(journal) as kept:
         simulation = Simulation(load_scenario("quickstart"), journal=kept)
+        simulation.reset(3)
         world = connect(simulation)
         world.receive = lambda post: next(answers, 200)
         firm = world.exchange(simulation.exchange.firms.require("firms/atlas"))
