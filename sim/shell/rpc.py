@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 import grpc
@@ -74,21 +75,27 @@ class _Handlers(_GenericHandler):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._opaque = host.settings.opaque
+        self._known: dict[tuple[str, str], grpc.RpcMethodHandler[bytes, bytes]] = {}
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
         """Handler of a call; never None, so that unknown methods are inputs like any other."""
         method = handler_call_details.method
         if method == HEALTH_CHECK:
             return grpc.unary_unary_rpc_method_handler(_healthy)
-        match self._host.simulation.rpc_kind(method):
-            case "unary":
-                return grpc.unary_unary_rpc_method_handler(self._guarded(self._unary, method))
-            case "server":
-                return grpc.unary_stream_rpc_method_handler(self._server_stream(method))
-            case "bidi":
-                return grpc.stream_stream_rpc_method_handler(self._bidi(method))
-            case _:
-                return grpc.stream_stream_rpc_method_handler(self._unknown(method))
+        kind = self._host.simulation.rpc_kind(method)
+        if kind is None:
+            return grpc.stream_stream_rpc_method_handler(self._unknown(method))
+        found = self._known.get((method, kind))
+        if found is None:
+            found = self._known[method, kind] = self._handler(method, kind)
+        return found
+
+    def _handler(self, method: str, kind: str) -> grpc.RpcMethodHandler[bytes, bytes]:
+        if kind == "unary":
+            return grpc.unary_unary_rpc_method_handler(self._guarded(self._unary, method))
+        if kind == "server":
+            return grpc.unary_stream_rpc_method_handler(self._server_stream(method))
+        return grpc.stream_stream_rpc_method_handler(self._bidi(method))
 
     def _guarded(self, call: Callable[[str, bytes, Context], Awaitable[bytes]], method: str) -> Callable[[bytes, Context], Awaitable[bytes]]:
         async def handler(message: bytes, context: Context) -> bytes:
@@ -122,6 +129,8 @@ class _Handlers(_GenericHandler):
         return reply.body
 
     def _trailers(self, reply: Reply, elided: str) -> Trailers:
+        if not reply.headers and not elided:
+            return (("x-request-id", reply.request_id),) if reply.request_id else ()
         trailers = [(name.lower(), value) for name, value in reply.headers if not (self._opaque and name.lower().startswith("x-sim-"))]
         if reply.request_id:
             trailers.append(("x-request-id", reply.request_id))
@@ -207,6 +216,12 @@ def _metadata(context: Context) -> dict[str, str]:
 
 
 def _peer(context: Context) -> str:
-    """Address of the client: "ipv4:127.0.0.1:5000" and "ipv6:%5B::1%5D:5000" without kind and port."""
-    _, _, rest = context.peer().partition(":")
+    """Address of the client."""
+    return _address(context.peer())
+
+
+@lru_cache(maxsize=1024)
+def _address(peer: str) -> str:
+    """ "ipv4:127.0.0.1:5000" and "ipv6:%5B::1%5D:5000" without kind and port."""
+    _, _, rest = peer.partition(":")
     return rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "")
