@@ -7,6 +7,7 @@ with none. Nothing here reads a clock or a file but the journal.
 from __future__ import annotations
 
 from copy import copy
+from functools import cache
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import msgpack
@@ -25,7 +26,11 @@ from sim.snapshots import Moment, Snapshots
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_read_state = msgpack.Decoder(tuple[State, ScriptState, ParticipantsState]).decode
+
+@cache
+def _state_decoder() -> msgpack.Decoder[tuple[State, ScriptState, ParticipantsState]]:
+    # Made when somebody first travels: it looks at every type of the state.
+    return msgpack.Decoder(tuple[State, ScriptState, ParticipantsState])
 
 
 def moment_of(sim: Simulation, *, log: bool = False) -> Moment:
@@ -38,7 +43,7 @@ def moment_of(sim: Simulation, *, log: bool = False) -> Moment:
 
 def return_to(sim: Simulation, moment: Moment) -> None:
     """Become what was saved; the journal is the caller's."""
-    state, script_state, participants_state = _read_state(moment.state)
+    state, script_state, participants_state = _state_decoder().decode(moment.state)
     state.trading = joined(state.trading, moment.history)
     sim.world.reference = sim.exchange.reference = moment.reference
     sim.exchange.load(state)

@@ -312,12 +312,11 @@ class Record(Shape):
         self.kind = kind
         self.words = "a mapping"
         hints = get_type_hints(kind, include_extras=True)
-        self.shapes = {key_of(field.name): _field_shape(hints[field.name]) for field in struct_fields(kind)}
-        self.docs = {key_of(field.name): _field_doc(hints[field.name]) for field in struct_fields(kind)}
-        self._attributes = {key_of(field.name): field.name for field in struct_fields(kind)}
-        self._defaults = {
-            key_of(field.name): field.default if field.default_factory is NODEFAULT else field.default_factory() for field in struct_fields(kind)
-        }
+        fields = {key_of(field.name): field for field in struct_fields(kind)}
+        self.shapes = {key: _field_shape(hints[field.name]) for key, field in fields.items()}
+        self.docs = {key: _field_doc(hints[field.name]) for key, field in fields.items()}
+        self._attributes = {key: field.name for key, field in fields.items()}
+        self._defaults = {key: field.default if field.default_factory is NODEFAULT else field.default_factory() for key, field in fields.items()}
 
     def read(self, node: Node, found: list[Problem]) -> Any:
         if not isinstance(node, Mapping):

@@ -73,9 +73,11 @@ class Service:
         await rpc.start()
         if first:
             # The world is built and stays: the collector need not look at it again, and cycles are rare enough to look for them seldom.
-            gc.collect()
+            if gc.isenabled():
+                gc.collect()
             gc.freeze()
             gc.set_threshold(20_000, 20, 50)
+            gc.enable()
         return cls(host, rpc, servers, addresses)
 
     async def stop(self) -> None:
