@@ -1,4 +1,4 @@
-"""A figure beside its floor, and the table that shows them."""
+"""A figure beside its floor, its goal, and the table that shows them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ from statistics import median
 from typing import Any, NamedTuple
 
 
+class Goal(NamedTuple):
+    """What to reach: a ratio to the floor, or, for an `absolute` one, a figure in its own unit. `lower` says that less is better."""
+
+    bound: float
+    lower: bool = False
+    absolute: bool = False
+
+    def __str__(self) -> str:
+        return f"{'≤' if self.lower else '≥'} {short(self.bound)}"
+
+
 class Figure(NamedTuple):
-    """One measurement. `ours` and `floor` are rounds of the same unit; `goal` is the ratio to reach; `lower` says that less is better."""
+    """One measurement. `ours` and `floor` are rounds of the same unit; a figure without a floor stands for itself."""
 
     work: str
     unit: str
     ours: list[float]
     floor: list[float]
     floor_name: str
-    goal: str = ""
+    goal: Goal | None = None
     note: str = ""
 
     @property
@@ -22,28 +33,53 @@ class Figure(NamedTuple):
         """Median of the ratios of each round, so that a slow moment of the machine weighs on both sides."""
         return median(a / b for a, b in zip(self.ours, self.floor, strict=True)) if self.floor else 0.0
 
+    @property
+    def verdict(self) -> str:
+        """ "reached" or "missed"; empty without a goal."""
+        if self.goal is None:
+            return ""
+        found = median(self.ours) if self.goal.absolute else self.ratio
+        return "reached" if (found <= self.goal.bound if self.goal.lower else found >= self.goal.bound) else "missed"
+
     def plain(self) -> dict[str, Any]:
         """As JSON."""
-        return {**self._asdict(), "ratio": self.ratio}
+        return {**self._asdict(), "goal": str(self.goal) if self.goal else "", "ratio": self.ratio, "verdict": self.verdict}
+
+    def cells(self) -> tuple[str, ...]:
+        """Row of the table."""
+        goal = "" if self.goal is None else f"{self.goal} {self.unit}" if self.goal.absolute else str(self.goal)
+        return (
+            self.work,
+            f"{short(median(self.ours))} {self.unit}",
+            f"{short(median(self.floor))} {self.floor_name}" if self.floor else self.floor_name,
+            short(self.ratio) if self.floor else "",
+            goal,
+            self.verdict,
+        )
+
+
+HEADINGS = ("work", "figure", "floor", "ratio", "goal", "verdict")
 
 
 def table(figures: list[Figure]) -> str:
-    """The figures as aligned text."""
-    rows = [("work", "figure", "floor", "ratio", "goal", "")]
-    for figure in figures:
-        rows.append(
-            (
-                figure.work,
-                f"{_short(median(figure.ours))} {figure.unit}",
-                f"{_short(median(figure.floor))} {figure.floor_name}" if figure.floor else "",
-                f"{figure.ratio:.2f}" if figure.floor else "",
-                figure.goal,
-                figure.note,
-            )
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    """The figures as aligned text, notes behind."""
+    rows = [(*HEADINGS, ""), *((*figure.cells(), figure.note) for figure in figures)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+def markdown(figures: list[Figure]) -> str:
+    """The figures as a table of a page."""
+    rows = [HEADINGS, ("---",) * len(HEADINGS), *(figure.cells() for figure in figures)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def summary(figures: list[Figure]) -> str:
+    """How many goals were reached."""
+    judged = [figure for figure in figures if figure.goal is not None]
+    return f"{sum(figure.verdict == 'reached' for figure in judged)} of {len(judged)} goals reached"
+
+
+def short(value: float) -> str:
+    """A number as people read it."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"

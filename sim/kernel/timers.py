@@ -9,13 +9,14 @@ ones are put back.
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from sim.kernel.instants import Instant
 
 
-class Timer(NamedTuple):
-    """Something due at an instant. `seq` is unique in its queue and breaks ties; tuples order by (due, seq)."""
+class Timer(Struct, frozen=True, order=True, array_like=True, gc=False):
+    """Something due at an instant. `seq` is unique in its queue and breaks ties: timers order by (due, seq), as quickly as bare tuples would."""
 
     due: Instant
     seq: int
@@ -68,12 +69,14 @@ class TimerQueue:
 
     def pop_due(self, until: Instant) -> Timer | None:
         """Remove and return the next timer due at or before `until`, or None."""
-        due = self.next_due()
-        if due is None or due > until:
-            return None
-        timer = heappop(self._heap)
-        self._live.discard(timer.seq)
-        return timer
+        heap, live = self._heap, self._live
+        while heap and heap[0].due <= until:
+            timer = heappop(heap)
+            if timer.seq in live:
+                live.remove(timer.seq)
+                return timer
+            self._dead -= 1
+        return None
 
     def park(self, timer: Timer) -> None:
         """Set a popped timer aside, under its seq, until `unpark`."""
@@ -99,7 +102,7 @@ class TimerQueue:
     def load(self, state: tuple[int, list[Timer], list[Timer]]) -> None:
         """Replace the queue by a saved one."""
         self._next_seq = state[0]
-        self._heap = [Timer(*timer) for timer in state[1]]  # sorted, therefore a heap
-        self._parked = [Timer(*timer) for timer in state[2]]
+        self._heap = list(state[1])  # sorted, therefore a heap
+        self._parked = list(state[2])
         self._live = {timer.seq for timer in [*self._heap, *self._parked]}
         self._dead = 0

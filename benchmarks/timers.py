@@ -1,0 +1,71 @@
+"""Virtual timers: scheduled at random instants, then fired in order, beside a bare heap of the same tuples (and simpy, where it is installed)."""
+
+from __future__ import annotations
+
+import gc
+import random
+from collections.abc import Callable
+from heapq import heappop, heappush
+from time import perf_counter
+
+from benchmarks.figures import Figure, Goal
+from sim.kernel.timers import TimerQueue
+
+COUNTS = (10_000, 100_000, 1_000_000)
+FAR = 10**15
+
+
+def figures(rounds: int) -> list[Figure]:
+    """Timers a second, scheduled and fired, over three decades."""
+    return [row for count in COUNTS for row in _rows(count, max(3, rounds // 2) if count == COUNTS[-1] else rounds)]
+
+
+def _rows(count: int, rounds: int) -> list[Figure]:
+    luck = random.Random(count)
+    dues = [luck.randrange(FAR) for _ in range(count)]
+    contenders: dict[str, Callable[[list[int]], None]] = {"ours": _ours, "bare heap": _heap}
+    if (with_simpy := _simpy()) is not None:
+        contenders["simpy"] = with_simpy
+    found: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            gc.collect()
+            start = perf_counter()
+            run(dues)
+            found[name].append(count / (perf_counter() - start))
+    last = count == COUNTS[-1]
+    rows = [Figure(f"{count:,} timers, scheduled and fired", "/s", found["ours"], found["bare heap"], "/s bare heap", Goal(0.75) if last else None)]
+    if "simpy" in found:
+        rows.append(Figure(f"{count:,} timers, scheduled and fired", "/s", found["ours"], found["simpy"], "/s simpy", Goal(1.2) if last else None))
+    return rows
+
+
+def _ours(dues: list[int]) -> None:
+    queue = TimerQueue()
+    for due in dues:
+        queue.schedule(due, "bench", "")
+    while queue.pop_due(FAR) is not None:
+        pass
+
+
+def _heap(dues: list[int]) -> None:
+    heap: list[tuple[int, int, str, str]] = []
+    for seq, due in enumerate(dues):
+        heappush(heap, (due, seq, "bench", ""))
+    while heap:
+        heappop(heap)
+
+
+def _simpy() -> Callable[[list[int]], None] | None:
+    try:
+        import simpy
+    except ImportError:
+        return None
+
+    def run(dues: list[int]) -> None:
+        environment = simpy.Environment()
+        for due in dues:
+            environment.timeout(due)
+        environment.run()
+
+    return run
