@@ -23,7 +23,7 @@ serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 1808
 	$(BIN)/sim serve
 
 bench: $(VENV)/.ready     ## figures as ratios against a floor measured in the same run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --keep docs
 
 lint: $(VENV)/.ready      ## ruff
 	$(BIN)/ruff check .

@@ -1,7 +1,7 @@
 """`make bench`: every figure beside its floor, measured in interleaved rounds of one run; medians are quoted, machines are noisy.
 
-`python -m benchmarks [AREA ...] [--rounds 7] [--json FILE]`, areas: start, http, grpc, matching, replay, travel, campaign. Each area is a module with a
-function `figures(rounds)`.
+`python -m benchmarks [AREA ...] [--rounds 7] [--keep FOLDER]`. Each area is a module with a function `figures(rounds)`. FOLDER gets `benchmarks.json`, where an
+area measured again replaces what was there, and a plot of each area.
 """
 
 from __future__ import annotations
@@ -9,34 +9,45 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import platform
 import sys
-from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from benchmarks.figures import Figure, table
+from benchmarks.figures import Figure, summary, table
+from benchmarks.plots import plot
 
-AREAS = ("start", "http", "grpc", "matching", "replay", "travel", "campaign")
+AREAS = ("start", "http", "grpc", "fanout", "matching", "timers", "state", "travel", "replay", "campaign", "memory")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Figures as ratios against a floor measured in the same run.")
     parser.add_argument("areas", nargs="*", choices=[*AREAS, []], help="areas to measure; all when left out")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)")
-    parser.add_argument("--json", type=Path, help="write the figures there too")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the figures and a plot of each area there")
     given = parser.parse_args()
-    figures = list(_measured(given.areas or AREAS, given.rounds))
-    print(table(figures))
-    if given.json:
-        machine = {"python": platform.python_version(), "machine": platform.machine(), "rounds": given.rounds}
-        given.json.write_text(json.dumps({**machine, "figures": [figure.plain() for figure in figures]}, indent=1) + "\n")
+    found: list[Figure] = []
+    for area in given.areas or AREAS:
+        print(f"measuring {area} …", file=sys.stderr, flush=True)
+        figures = importlib.import_module(f"benchmarks.{area}").figures(given.rounds)
+        found += figures
+        if given.keep:
+            _keep(given.keep, area, figures)
+    print(table(found))
+    print(summary(found))
     return 0
 
 
-def _measured(areas: Iterable[str], rounds: int) -> Iterable[Figure]:
-    for area in areas:
-        print(f"measuring {area} …", file=sys.stderr, flush=True)
-        yield from importlib.import_module(f"benchmarks.{area}").figures(rounds)
+def _keep(folder: Path, area: str, figures: list[Figure]) -> None:
+    file = folder / "benchmarks.json"
+    kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+    kept[area] = {**machine, "figures": [figure.plain() for figure in figures]}
+    file.write_text(json.dumps({name: kept[name] for name in AREAS if name in kept}, indent=1, ensure_ascii=False) + "\n")
+    drawing = plot(area, figures)
+    if drawing:
+        (folder / f"benchmarks-{area}.svg").write_text(drawing)
 
 
 if __name__ == "__main__":

@@ -42,8 +42,9 @@ class Figure(NamedTuple):
         return "reached" if (found <= self.goal.bound if self.goal.lower else found >= self.goal.bound) else "missed"
 
     def plain(self) -> dict[str, Any]:
-        """As JSON."""
-        return {**self._asdict(), "goal": str(self.goal) if self.goal else "", "ratio": self.ratio, "verdict": self.verdict}
+        """As JSON: what was measured, and the row of the table."""
+        rounds = {"ours": [*map(_rounded, self.ours)], "floor": [*map(_rounded, self.floor)]}
+        return {**dict(zip(HEADINGS, self.cells(), strict=True)), "note": self.note, "rounds": rounds}
 
     def cells(self) -> tuple[str, ...]:
         """Row of the table."""
@@ -68,12 +69,6 @@ def table(figures: list[Figure]) -> str:
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def markdown(figures: list[Figure]) -> str:
-    """The figures as a table of a page."""
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *(figure.cells() for figure in figures)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
 def summary(figures: list[Figure]) -> str:
     """How many goals were reached."""
     judged = [figure for figure in figures if figure.goal is not None]
@@ -83,3 +78,7 @@ def summary(figures: list[Figure]) -> str:
 def short(value: float) -> str:
     """A number as people read it."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.5g}")

@@ -2,6 +2,7 @@
 
 get: a bare aiohttp application whose one handler returns the bytes of FILE.
 post: one that reads JSON, verifies one Ed25519 signature and answers the bytes of FILE.
+fanout: one whose POST sends the bytes of FILE to every WebSocket connected to it.
 grpc: a bare grpc.aio server whose unary method returns the bytes of FILE and whose stream method sends them without end.
 """
 
@@ -17,7 +18,7 @@ import msgspec
 
 
 async def _http(kind: str, answer: bytes) -> int:
-    from aiohttp import web
+    from aiohttp import WSMsgType, web
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     async def get(request: web.Request) -> web.Response:
@@ -33,9 +34,27 @@ async def _http(kind: str, answer: bytes) -> int:
         key.verify(base64.b64decode(headers["X-PM-Signature"]), f"{headers['X-PM-Timestamp']}POST{request.path}".encode())
         return web.Response(body=answer, content_type="application/json")
 
+    listeners: set[web.WebSocketResponse] = set()
+
+    async def listen(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse(compress=False)
+        await socket.prepare(request)
+        listeners.add(socket)
+        async for _ in socket:
+            pass
+        listeners.discard(socket)
+        return socket
+
+    async def tell(request: web.Request) -> web.Response:
+        await request.read()
+        for socket in listeners:
+            await socket.send_frame(answer, WSMsgType.TEXT)
+        return web.Response(body=b"{}", content_type="application/json")
+
+    fanout = kind == "fanout"
     app = web.Application()
-    app.router.add_get("/{tail:.*}", get)
-    app.router.add_post("/{tail:.*}", post)
+    app.router.add_get("/{tail:.*}", listen if fanout else get)
+    app.router.add_post("/{tail:.*}", tell if fanout else post)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

@@ -10,8 +10,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from benchmarks.figures import Figure
-from benchmarks.serving import floor, load, port_of, request, served
+from benchmarks.figures import Figure, Goal
+from benchmarks.serving import Server, floor, load, port_of, request, served
 
 SCENARIO = str(Path(__file__).parent / "bench.yaml")
 SYMBOL = "bench-book"
@@ -28,20 +28,20 @@ def _fetched(url: str, **headers: str) -> bytes:
         return bytes(answer.read())
 
 
-def _pair(ours: tuple[int, list[bytes]], other: tuple[int, list[bytes]], rounds: int) -> tuple[list[float], list[float]]:
+def _pair(ours: Server, other: Server, requests: list[bytes], rounds: int) -> tuple[list[float], list[float]]:
     figures: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
-        for (port, requests), found in ((ours, figures[0]), (other, figures[1])):
-            found.append(load(port, requests))
+        for server, found in ((ours, figures[0]), (other, figures[1])):
+            found.append(load(server, requests))
     return figures
 
 
 def _book(ready: dict[str, Any], rounds: int) -> Figure:
     path = f"/v1/markets/{SYMBOL}/book"
     answer = _fetched(ready["gateway"] + path)
-    with floor("get", answer) as port:
-        ours, bare = _pair((port_of(ready["gateway"]), [request("GET", path)]), (port, [request("GET", path)]), rounds)
-    return Figure("gateway GET book, 10 levels", "/s", ours, bare, "bare aiohttp", "0.85", f"{len(answer)} bytes")
+    with floor("get", answer) as other:
+        ours, bare = _pair(Server(port_of(ready["gateway"]), ready["pid"]), other, [request("GET", path)], rounds)
+    return Figure("gateway GET book, 10 levels", "/s", ours, bare, "bare aiohttp", Goal(0.85), f"{len(answer)} bytes")
 
 
 def _exchange_book(ready: dict[str, Any], rounds: int) -> Figure:
@@ -50,10 +50,9 @@ def _exchange_book(ready: dict[str, Any], rounds: int) -> Figure:
     path = f"/v1/orderbook/{SYMBOL}?depth=10"
     bearer = f"Bearer {token(ready)}"
     answer = _fetched(ready["exchange"] + path, Authorization=bearer)
-    with floor("get", answer) as port:
-        asked = request("GET", path, Authorization=bearer)
-        ours, bare = _pair((port_of(ready["exchange"]), [asked]), (port, [asked]), rounds)
-    return Figure("exchange GET book, bearer token", "/s", ours, bare, "bare aiohttp", "0.75")
+    with floor("get", answer) as other:
+        ours, bare = _pair(Server(port_of(ready["exchange"]), ready["pid"]), other, [request("GET", path, Authorization=bearer)], rounds)
+    return Figure("exchange GET book, bearer token", "/s", ours, bare, "bare aiohttp", Goal(0.75))
 
 
 def _order(ready: dict[str, Any], rounds: int) -> Figure:
@@ -75,11 +74,11 @@ def _order(ready: dict[str, Any], rounds: int) -> Figure:
             made.append(request("POST", "/v1/orders", body, **headers))
         return made
 
-    with floor("post", b'{"id":"AB12CD34EF56","executions":[]}') as port:
+    with floor("post", b'{"id":"AB12CD34EF56","executions":[]}') as other:
         ours: list[float] = []
         bare: list[float] = []
         for _ in range(rounds):
             requests = signed()
-            ours.append(load(port_of(ready["retail"]), requests))
-            bare.append(load(port, requests))
-    return Figure("retail POST order that rests, signed, journalled", "/s", ours, bare, "bare aiohttp + Ed25519", "0.75")
+            ours.append(load(Server(port_of(ready["retail"]), ready["pid"]), requests))
+            bare.append(load(other, requests))
+    return Figure("retail POST order that rests, signed, journalled", "/s", ours, bare, "bare aiohttp + Ed25519", Goal(0.75))

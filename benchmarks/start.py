@@ -1,23 +1,30 @@
-"""From the command to every listener accepting."""
+"""From the command to every listener accepting, in processor time."""
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
-import time
 
-from benchmarks.figures import Figure
-from benchmarks.serving import served
+from benchmarks.figures import Figure, Goal
+from benchmarks.serving import processor_s, served
+
+# 0.8 of moto_server, which takes 490 ms on a machine like the one the goals were written for.
+GOAL = Goal(390, lower=True, absolute=True)
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Start to ready, beside a bare import of the libraries that the card fixes."""
+    """Start to ready, beside a bare import of the libraries that the task fixes."""
     ours, bare = [], []
     for _ in range(rounds):
-        start = time.perf_counter()
-        with served("quickstart"):
-            ours.append((time.perf_counter() - start) * 1_000)
-        start = time.perf_counter()
+        with served("quickstart") as ready:
+            ours.append(processor_s(ready["pid"]) * 1_000)
+        before = _children_s()
         subprocess.run([sys.executable, "-c", "import aiohttp.web, grpc.aio, cryptography.hazmat.primitives.asymmetric.ed25519"], check=True)
-        bare.append((time.perf_counter() - start) * 1_000)
-    return [Figure("start to ready, all listeners (less is better)", "ms", ours, bare, "ms to import aiohttp and grpc", "800 ms")]
+        bare.append((_children_s() - before) * 1_000)
+    return [Figure("start to ready, all listeners", "ms", ours, bare, "ms to import aiohttp and grpc", GOAL)]
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

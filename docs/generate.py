@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -41,6 +42,15 @@ def catalogue(kind: str, *columns: str) -> Callable[[], str]:
     return lambda: as_markdown([{name: row[name] for name in columns} for row in rows(kind)])
 
 
+def figures() -> str:
+    """What `make bench` kept: every figure of every area."""
+    kept = json.loads((ROOT / "docs" / "benchmarks.json").read_text())
+    columns = ("work", "figure", "floor", "ratio", "goal", "verdict")
+    found = [{"area": area, **{name: row[name] for name in columns}} for area, measured in kept.items() for row in measured["figures"]]
+    judged = [row for row in found if row["goal"]]
+    return f"{as_markdown(found)}\n\n{sum(row['verdict'] == 'reached' for row in judged)} of {len(judged)} goals are reached."
+
+
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "operations": ("README.md", operations),
     "control": ("docs/control-plane.md", control),
@@ -48,6 +58,7 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "quirks": ("docs/catalogues.md", catalogue("quirks", "quirk", "section", "default", "summary")),
     "faults": ("docs/catalogues.md", catalogue("faults", "act", "matches", "does")),
     "presets": ("docs/catalogues.md", catalogue("presets", "preset", "faults", "summary")),
+    "figures": ("docs/performance.md", figures),
     "assumptions": ("docs/catalogues.md", catalogue("assumptions", "assumption", "default", "accepts", "reason", "source")),
 }
 

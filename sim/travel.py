@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 @cache
-def _state_decoder() -> msgpack.Decoder[tuple[State, ScriptState, ParticipantsState]]:
-    # Made when somebody first travels: it looks at every type of the state.
+def state_decoder() -> msgpack.Decoder[tuple[State, ScriptState, ParticipantsState]]:
+    """Decoder of a moment's state. Made when somebody first travels: it looks at every type of the state."""
     return msgpack.Decoder(tuple[State, ScriptState, ParticipantsState])
 
 
@@ -43,7 +43,7 @@ def moment_of(sim: Simulation, *, log: bool = False) -> Moment:
 
 def return_to(sim: Simulation, moment: Moment) -> None:
     """Become what was saved; the journal is the caller's."""
-    state, script_state, participants_state = _state_decoder().decode(moment.state)
+    state, script_state, participants_state = state_decoder().decode(moment.state)
     state.trading = joined(state.trading, moment.history)
     sim.world.reference = sim.exchange.reference = moment.reference
     sim.exchange.load(state)

@@ -1,0 +1,75 @@
+"""What time and a full exchange cost: one idle virtual year, snapshot and restore over three decades of resting orders.
+
+Measured in processor time, which other work on the machine disturbs least.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+from collections.abc import Callable
+from pathlib import Path
+from time import thread_time
+
+from benchmarks.figures import Figure, Goal
+from sim import Simulation, load_scenario, travel
+from sim.core.commands import PlaceOrder
+from sim.core.vocabulary import Side, TimeInForce
+from sim.kernel.instants import DAY
+
+ORDERS = (1_000, 10_000, 100_000)
+MS = 1_000.0
+
+
+def figures(rounds: int) -> list[Figure]:
+    """Milliseconds each."""
+    return [*_year(max(3, rounds // 2)), *(row for count in ORDERS for row in _full(count, rounds if count < ORDERS[-1] else 3))]
+
+
+def _took(act: Callable[[], object]) -> float:
+    gc.collect()
+    start = thread_time()
+    act()
+    return (thread_time() - start) * MS
+
+
+def _year(rounds: int) -> list[Figure]:
+    took = []
+    fired = 0
+    for _ in range(rounds):
+        sim = Simulation(load_scenario("quickstart"))
+        start = thread_time()
+        fired = len(sim.advance_to(sim.now + 365 * DAY).fired)
+        took.append((thread_time() - start) * MS)
+    return [Figure("one idle virtual year of the default world", "ms", took, [], "", Goal(1_000, lower=True, absolute=True), f"{fired} timers fired")]
+
+
+def resting(count: int) -> Simulation:
+    """A world with so many orders resting, those of one account at one price."""
+    sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")))
+    trading = sim.exchange.trading
+    account = next(firm for firm in sim.exchange.firms.all() if firm.users).users[0].account
+    command = PlaceOrder(
+        symbol="bench-orders", account=account, participant=account, side=Side.BUY, qty=1, price=1, tif=TimeInForce.GOOD_TILL_CANCEL
+    )
+    for _ in range(count):
+        trading.place(command)
+    sim.exchange.flush()
+    sim.exchange.take_events()
+    return sim
+
+
+def _full(count: int, rounds: int) -> list[Figure]:
+    """An exchange with many resting orders: its snapshot beside copy.deepcopy of the same state, its restore beside the bare decoding."""
+    sim = resting(count)
+    kept = travel.moment_of(sim)
+    saves = [_took(lambda: travel.moment_of(sim)) for _ in range(rounds)]
+    copies = [_took(lambda: copy.deepcopy(sim.exchange.save())) for _ in range(1 if count == ORDERS[-1] else 3)]
+    loads = [_took(lambda: travel.return_to(sim, kept)) for _ in range(rounds)]
+    decodes = [_took(lambda: travel.state_decoder().decode(kept.state)) for _ in range(rounds)]
+    last = count == ORDERS[-1]
+    size = f"{len(kept.state) / count:,.0f} bytes an order"
+    return [
+        Figure(f"snapshot of {count:,} resting orders", "ms", saves[: len(copies)], copies, "ms deepcopy", Goal(0.03, lower=True) if last else None, size),
+        Figure(f"restore of {count:,} resting orders", "ms", loads, decodes, "ms decoding", Goal(2, lower=True) if last else None),
+    ]

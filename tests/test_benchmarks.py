@@ -1,0 +1,55 @@
+"""The benchmarks judge what they measure: a verdict follows from the medians, and every area that is offered exists."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from benchmarks.__main__ import AREAS
+from benchmarks.figures import Figure, Goal, summary, table
+from benchmarks.plots import plot
+
+
+def figure(ours: list[float], floor: list[float], goal: Goal | None) -> Figure:
+    return Figure("work", "ms", ours, floor, "ms floor", goal)
+
+
+@pytest.mark.parametrize(
+    ("goal", "verdict"),
+    [
+        (Goal(0.5), "reached"),
+        (Goal(0.51), "missed"),
+        (Goal(0.5, lower=True), "reached"),
+        (Goal(0.49, lower=True), "missed"),
+        (Goal(20, lower=True, absolute=True), "reached"),
+        (Goal(19, lower=True, absolute=True), "missed"),
+        (None, ""),
+    ],
+)
+def test_a_verdict_compares_the_goal_with_the_median_ratio_or_the_median_itself(goal: Goal | None, verdict: str) -> None:
+    assert figure([10, 20, 90], [20, 40, 90], goal).verdict == verdict
+
+
+def test_the_ratio_is_the_median_of_the_rounds_ratios_and_not_the_ratio_of_the_medians() -> None:
+    assert figure([1, 10, 100], [10, 5, 1000], None).ratio == 0.1
+
+
+def test_the_table_says_everything_of_each_figure_and_the_summary_counts_the_goals() -> None:
+    rows = [figure([10.0], [20.0], Goal(0.5)), figure([10.0], [20.0], Goal(0.6)), Figure("work", "ms", [1234.5], [], "")]
+    lines = table(rows).splitlines()
+    assert lines[1].split() == ["work", "10", "ms", "20", "ms", "floor", "0.50", "≥", "0.50", "reached"]
+    assert lines[3].split() == ["work", "1,234", "ms"]
+    assert summary(rows) == "1 of 2 goals reached"
+
+
+def test_a_plot_shows_every_figure_that_has_a_floor() -> None:
+    drawn = plot("area", [figure([10.0, 11.0], [20.0, 20.0], Goal(0.75)), figure([1.0], [], None)])
+    assert drawn.count("<circle") == 2
+    assert "missed" in drawn
+    assert plot("area", [figure([1.0], [], None)]) == ""
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_every_area_is_a_module(area: str) -> None:
+    assert importlib.util.find_spec(f"benchmarks.{area}") is not None
