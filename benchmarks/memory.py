@@ -23,7 +23,7 @@ SUBSCRIBE = b'{"subscribe":{"requestId":"r","subscriptionType":1,"marketSlugs":[
 def figures(rounds: int) -> list[Figure]:
     """Bytes each, over three decades: about the same at every size, or it would be no price a piece. One run each: it does not depend on the load."""
     return [
-        Figure(f"memory of a {kind}, one of {count:,}", "bytes", [_weighed(kind, count)], [], "")
+        Figure(f"memory of one {kind}, of {count:,}", "bytes", [_weighed(kind, count)], [], "")
         for kind, counts in COUNTS.items()
         for count in counts
     ]
