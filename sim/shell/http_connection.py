@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 # What this module knows of aiohttp's insides. With a version that is built otherwise, every request goes aiohttp's own way.
-_INSIDES = frozenset({"_messages", "_waiter", "_request_handler", "_next_keepalive_close_time"})
-AT_ONCE = frozenset(web.RequestHandler.__slots__) >= _INSIDES and hasattr(HttpRequestParser, "message_consumed")
+_INSIDES = {"_messages", "_waiter", "_request_handler", "_next_keepalive_close_time", "_paused", "_buffer_paused", "_parser"}
+_SLOTS = {name for kind in web.RequestHandler.__mro__ for name in getattr(kind, "__slots__", ())}
+AT_ONCE = _INSIDES <= _SLOTS and hasattr(HttpRequestParser, "message_consumed")
 
 
 class Immediate(Protocol):

@@ -11,6 +11,7 @@ from patience import until
 
 from sim.api.traffic import Reply
 from sim.kernel.instants import seconds
+from sim.shell import http_connection
 from sim.shell.host import Host
 from sim.shell.http_connection import AT_ONCE
 from sim.shell.rest import rest_server
@@ -76,6 +77,15 @@ async def test_a_whole_request_is_answered_before_the_callback_returns():
     assert [given[-2] for given in sim.inputs] == [b"", b"body", b""]
     assert len(asyncio.all_tasks()) == tasks
     connection.connection_lost(None)
+
+
+async def test_with_another_aiohttp_every_request_goes_the_long_way_and_is_answered_the_same(serve, monkeypatch):
+    monkeypatch.setattr(http_connection, "AT_ONCE", False)
+    served = await serve()
+    line = await Line.open(served.at.exchange)
+    line.writer.write(GET % 1 + POST + b"body" + GET % 2)
+    assert [(await line.answer())[1] for _ in range(3)] == [b'{"path":"/1"}', b'{"path":"/x"}', b'{"path":"/2"}']
+    assert [given[-2] for given in served.sim.inputs] == [b"", b"", b"body", b""]
 
 
 async def test_a_body_that_comes_in_pieces_arrives_whole(serve):
