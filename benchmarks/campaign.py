@@ -28,8 +28,8 @@ def figures(rounds: int) -> list[Figure]:
         set_back.append(_a_minute(TRIALS, lambda bench=bench: [bench.run(document) for _ in range(TRIALS)]))
         anew.append(_a_minute(TRIALS, lambda: [run_scenario(load_scenario("price-time-priority"), watch=False) for _ in range(TRIALS)]))
     return [
-        Figure("campaign in two processes", "runs/min", two, one, "in one", "", f"{STEPS} drawn steps a run, invariants after each input"),
-        Figure("trials of a shrink", "runs/min", set_back, anew, "built anew", "", "a scenario of four steps"),
+        Figure("campaign in two processes", "runs/min", two, one, "in one", None, f"{STEPS} drawn steps a run, invariants after each input"),
+        Figure("trials of a shrink", "runs/min", set_back, anew, "built anew", None, "a scenario of four steps"),
     ]
 
 
