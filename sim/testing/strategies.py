@@ -213,8 +213,7 @@ def terms_of(entry: Document) -> Terms:
     """Terms of what `instruments` drew."""
     scale = int(entry["price_scale"])
     tick = int(Decimal(entry["tick_size"]) * scale)
-    low = max(scale // 100, tick)
-    return Terms(entry["symbol"], tick, scale, int(entry["fractional_qty_scale"]), int(entry["minimum_trade_qty"]), low, scale - low)
+    return Terms(entry["symbol"], tick, scale, int(entry["fractional_qty_scale"]), int(entry["minimum_trade_qty"]), tick, scale - tick)
 
 
 @st.composite

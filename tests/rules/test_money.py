@@ -116,8 +116,8 @@ def test_m5_what_a_price_outside_the_band_is_called_is_a_switch(world: Connectio
     world.simulation.control("assumption.set", "price_band.reject_reason", {"value": choice})
     world.simulation.control("assumption.set", "orders.sync_reject", {"value": "async"})
     instrument = quiet(world.simulation, tick=5)
-    assert instrument.price_low > 5
-    assert trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1) | {"price": "5"}).status == 200
+    above = instrument.price_high + instrument.tick
+    assert trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1) | {"price": str(above)}).status == 200
     (row,) = trader(world).post("/v1/report/executions/search", json={"symbol": instrument.symbol}).json["executions"]
     assert (row["type"], row["orderRejectReason"]) == ("EXECUTION_TYPE_REJECTED", f"ORD_REJECT_REASON_{reason}")
 
