@@ -43,10 +43,10 @@ def search_orders(exchange: Exchange, caller: Caller, request: wire.SearchOrders
 
 @handles("ReportAPI.GetOrder")
 def get_order(exchange: Exchange, caller: Caller, request: wire.GetOrderRequest) -> wire.GetOrderResponse:
-    """One order of the firm's accounts."""
+    """One order of the accounts that a search covers: the participant's, where one is named (rule R8)."""
     order = exchange.trading.orders.get(request.order_id)
-    if order is None or order.account not in caller.accounts or not order_kept(order, purged_before(exchange, ORDERS_KEPT)):
-        raise NotFound(f"unknown order: {request.order_id[:80]}", rule="R8", remedy="orders of other firms, and those older than 90 days, are not shown")
+    if order is None or order.account not in visible_accounts(caller) or not order_kept(order, purged_before(exchange, ORDERS_KEPT)):
+        raise NotFound(f"unknown order: {request.order_id[:80]}", rule="R8", remedy="those of other participants, or older than 90 days, are not shown")
     return wire.GetOrderResponse(order=order_message(order))
 
 
@@ -80,10 +80,10 @@ def search_executions(exchange: Exchange, caller: Caller, request: wire.SearchEx
 
 @handles("ReportAPI.GetExecution")
 def get_execution(exchange: Exchange, caller: Caller, request: wire.GetExecutionRequest) -> wire.GetExecutionResponse:
-    """One execution of the firm's accounts."""
+    """One execution of the accounts that a search covers: the participant's, where one is named (rule R8)."""
     found: Execution | None = exchange.trading.executions.get(request.exec_id)
-    if found is None or found.order.account not in caller.accounts or not execution_kept(found, purged_before(exchange, EXECUTIONS_KEPT)):
-        raise NotFound(f"unknown execution: {request.exec_id[:80]}", rule="R10", remedy="executions of other firms, and those older than 7 days, are not shown")
+    if found is None or found.order.account not in visible_accounts(caller) or not execution_kept(found, purged_before(exchange, EXECUTIONS_KEPT)):
+        raise NotFound(f"unknown execution: {request.exec_id[:80]}", rule="R10", remedy="those of other participants, or older than 7 days, are not shown")
     return wire.GetExecutionResponse(execution=execution_message(found))
 
 
