@@ -41,6 +41,7 @@ from sim.api.traffic import (
     WebhookAnswered,
     without_nonce,
 )
+from sim.core.assumptions import STREAM_BUFFER_MESSAGES
 from sim.core.credentials import Environment
 from sim.core.events import Event, Traded
 from sim.core.exchange import Exchange
@@ -195,7 +196,7 @@ class Simulation:
         wall: Instant | None = None,
         web_socket: bool = False,
     ) -> Outcome:
-        """A stream begins. Refused: `reply` is set. Begun: `stream` is its id and the first frames are among the effects."""
+        """A stream begins. Refused, or a download: `reply` is set. Begun: `stream` is its id and the first frames are among the effects."""
         return self.handle(sealing.seal_open(self, method, metadata, message, peer, wall, web_socket))
 
     def frame(self, stream: int, message: bytes) -> Outcome:
@@ -279,10 +280,10 @@ class Simulation:
         ctx.now = max(ctx.now, to)
 
     def open_stream(self, given: StreamOpened, outcome: Outcome) -> None:
-        """Begin a stream as part of the input under way: its id and first frames, or the reply that refuses it."""
+        """Begin a stream as part of the input under way: its id and first frames, or the reply that refuses it or is all there is to it."""
         admitted = self.pipeline.open(given)
-        if isinstance(admitted, Reply):
-            outcome.reply = admitted
+        outcome.reply = admitted if isinstance(admitted, Reply) else self.pipeline.download(given, admitted)
+        if isinstance(admitted, Reply) or outcome.reply is not None:
             return
         try:
             outcome.stream, effects = self.hub.open(admitted)
@@ -380,6 +381,11 @@ class Simulation:
         """ "unary", "server" or "bidi" for a gRPC method served now, else None."""
         operation = self.contract.by_rpc(method)
         return operation.kind if operation is not None and operation.exists_at(self.now) else None
+
+    @property
+    def stream_buffer(self) -> int:
+        """How many messages a stream that begins now may have waiting for its reader."""
+        return self.exchange.ctx.assumptions.number(STREAM_BUFFER_MESSAGES)
 
     def secret_for(self, fingerprint: str) -> bytes | None:
         """Signing secret behind a fingerprint; None in a replay, which has no secrets."""

@@ -5,8 +5,8 @@ Both begin at 2026-05-01T00:00:00Z: an earlier start is raised to it. Rows are s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias, TypeVar
 
 from sim.api.acting import ledger_account
 from sim.api.callers import Caller
@@ -16,6 +16,7 @@ from sim.api.handles import handles
 from sim.api.paging import page_length, page_of
 from sim.core.events import CashMoved, PositionChanged
 from sim.core.exchange import Exchange
+from sim.core.records import stretch
 from sim.core.refusals import EntryTypeSuppressed, InvalidRequest
 from sim.core.vocabulary import LedgerEntryType
 from sim.kernel.instants import Instant, parse_instant
@@ -47,12 +48,7 @@ CashQuery: TypeAlias = wire.GetAccountBalanceLedgerRequest | wire.DownloadBalanc
 PositionQuery: TypeAlias = wire.GetPositionLedgerRequest | wire.DownloadPositionLedgerRequest
 
 
-class _Dated(Protocol):
-    @property
-    def at(self) -> Instant: ...
-
-
-D = TypeVar("D", bound=_Dated)
+D = TypeVar("D", CashMoved, PositionChanged)
 
 
 # ---- cash
@@ -72,26 +68,26 @@ def get_account_balance_ledger(
 def download_balance_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadBalanceLedgerRequest
 ) -> Iterator[wire.DownloadBalanceLedgerResponse]:
-    """The same as CSV; nothing at all when there is no row (rule P24)."""
+    """The same as CSV."""
     rows = _cash_rows(exchange, caller, request)
     messages = (ledger_entry_message(row) for row in rows)
     return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in csv_chunks(wire.BalanceLedgerEntry, messages))
 
 
-def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Sequence[CashMoved]:
+def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterator[CashMoved]:
     account = ledger_account(exchange, caller, request.account)
     types = public_types(request.entry_types)
     if len(request.description) > DESCRIPTION_MAX:
         raise InvalidRequest(f"description: at most {DESCRIPTION_MAX} characters", rule="P24")
     if request.currency.upper() not in ("", CURRENCY):
-        return ()
-    rows: Iterable[CashMoved] = exchange.trading.ledger.entries(account)
+        return iter(())
+    rows = _window(exchange.trading.ledger.entries(account), request.start_time, request.end_time, request.newest_first)
     rows = (row for row in rows if row.type in types) if types else (row for row in rows if row.type not in SUPPRESSED)
     if request.symbol:
         rows = (row for row in rows if row.symbol == request.symbol)
     if request.description:
         rows = (row for row in rows if request.description in row.description)
-    return _window(rows, request.start_time, request.end_time, request.newest_first)
+    return rows
 
 
 def public_types(asked: Sequence[int]) -> frozenset[int]:
@@ -117,24 +113,19 @@ def get_position_ledger(exchange: Exchange, caller: Caller, request: wire.GetPos
 def download_position_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadPositionLedgerRequest
 ) -> Iterator[wire.DownloadPositionLedgerResponse]:
-    """The same as CSV; nothing at all when there is no row (rule P24)."""
+    """The same as CSV."""
     rows = _position_rows(exchange, caller, request)
     messages = (position_entry_message(row) for row in rows)
     return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in csv_chunks(wire.PositionLedgerEntry, messages))
 
 
-def _position_rows(exchange: Exchange, caller: Caller, request: PositionQuery) -> Sequence[PositionChanged]:
+def _position_rows(exchange: Exchange, caller: Caller, request: PositionQuery) -> Iterator[PositionChanged]:
     account = ledger_account(exchange, caller, request.account)
-    rows: Iterable[PositionChanged] = exchange.trading.positions.rows(account)
-    if request.symbol:
-        rows = (row for row in rows if row.symbol == request.symbol)
-    return _window(rows, request.start_time, request.end_time, request.newest_first)
+    rows = _window(exchange.trading.positions.rows(account), request.start_time, request.end_time, request.newest_first)
+    return (row for row in rows if row.symbol == request.symbol) if request.symbol else rows
 
 
-def _window(rows: Iterable[D], start: Instant | None, end: Instant | None, newest_first: bool) -> Sequence[D]:
-    """Rows from start (never before the floor) to end, both inclusive."""
-    first = max(start or FLOOR, FLOOR)
-    found = [row for row in rows if row.at >= first and (end is None or row.at <= end)]
-    if newest_first:
-        found.reverse()
-    return found
+def _window(rows: Sequence[D], start: Instant | None, end: Instant | None, newest_first: bool) -> Iterator[D]:
+    """Rows from start (never before the floor) to end, both inclusive. Rows that are added later are not among them."""
+    places = stretch(rows, max(start or FLOOR, FLOOR), end)
+    return map(rows.__getitem__, reversed(places) if newest_first else places)

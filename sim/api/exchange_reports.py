@@ -11,9 +11,8 @@ from sim.api.csv_text import csv_chunks
 from sim.api.exchange_messages import execution_message, order_message, trade_message
 from sim.api.handles import handles
 from sim.api.paging import page_length, page_of
-from sim.api.report_filters import conditions_of, executions_found, orders_found, trades_found
+from sim.api.report_filters import conditions_of, executions_found, narrowed, orders_found, trades_found
 from sim.api.retention import EXECUTIONS_KEPT, ORDERS_KEPT, execution_kept, order_kept, purged_before
-from sim.api.where_clause import values_of
 from sim.core.exchange import Exchange
 from sim.core.orders import Execution, Order
 from sim.core.quirks import UNFILTERED_SEARCH_TIMES_OUT
@@ -52,19 +51,15 @@ def get_order(exchange: Exchange, caller: Caller, request: wire.GetOrderRequest)
 
 @handles("ReportAPI.DownloadOrders")
 def download_orders(exchange: Exchange, caller: Caller, request: wire.DownloadOrdersRequest) -> Iterator[wire.DownloadOrdersResponse]:
-    """Orders created in a window as CSV, newest first."""
+    """Orders created in a window as CSV, newest first, as they are now: the text is read later, when they may have moved on."""
     search = wire.SearchOrdersRequest(start_time=request.start_time, end_time=request.end_time)
-    found = orders_found(exchange, visible_accounts(caller, request.accounts), search)
-    rows = [order_message(order) for order in found]  # now, because the text is read later, when these orders may have moved on
-    return (wire.DownloadOrdersResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Order, rows))
+    found = orders_found(exchange, visible_accounts(caller, request.accounts), search, exchange.trading.tape.past())
+    return (wire.DownloadOrdersResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Order, map(order_message, found)))
 
 
 def _last_execution(exchange: Exchange, order: Order) -> wire.Execution:
-    executions = exchange.trading.executions
-    for seq in reversed(executions.of_account(order.account)):
-        if executions[seq].order.id == order.id:
-            return execution_message(executions[seq])
-    return wire.Execution(order=order_message(order))
+    last = next(exchange.trading.tape.of_order(order), None)
+    return wire.Execution(order=order_message(order)) if last is None else execution_message(exchange.trading.executions[last])
 
 
 # ---- executions
@@ -103,10 +98,10 @@ def search_trades(exchange: Exchange, caller: Caller, request: wire.SearchTrades
     """Trades with a side of the caller's, newest first. One that is not narrowed usually dies at the edge (rule R6)."""
     accounts = visible_accounts(caller, request.accounts)
     conditions = conditions_of(request.where_clause, request.field_filter)
-    narrowed = request.symbol or request.order_id or request.trade_id or request.exec_id or values_of(conditions, "symbol")
-    if not narrowed and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
+    narrow = narrowed(request, conditions)
+    if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_LIMIT, rule="R6", remedy="narrow the search by symbol; do not retry")
-    exchange.takes(NARROW_SEARCH if narrowed else WIDE_SEARCH)
+    exchange.takes(NARROW_SEARCH if narrow else WIDE_SEARCH)
     found = trades_found(exchange, accounts, request, conditions)
     page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.SearchTradesResponse(trade=[trade_message(trade, caller.accounts) for trade in page], next_page_token=token)
@@ -114,7 +109,7 @@ def search_trades(exchange: Exchange, caller: Caller, request: wire.SearchTrades
 
 @handles("ReportAPI.DownloadTrades")
 def download_trades(exchange: Exchange, caller: Caller, request: wire.DownloadTradesRequest) -> Iterator[wire.DownloadTradesResponse]:
-    """Trades of a window as CSV, newest first."""
+    """Trades of a window as CSV, newest first. How far one has cleared is read when its line is written."""
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchTradesRequest(start_time=request.start_time, end_time=request.end_time)
     rows = (trade_message(trade, caller.accounts) for trade in trades_found(exchange, accounts, search, []))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
-
 from sim.api.callers import Caller
 from sim.api.exchange_messages import trade_stats_message
 from sim.api.handles import handles
-from sim.api.report_filters import TRADE_COLUMNS, conditions_of
+from sim.api.report_columns import TRADE_COLUMNS
+from sim.api.report_dates import trade_days
+from sim.api.report_filters import conditions_of
 from sim.api.retention import MARKET_DATA_KEPT, purged_before
 from sim.api.where_clause import predicate, values_of
 from sim.core.assumptions import STATS_BARS, STATS_KEPT, STATS_REQUIRE_PARTICIPANT
@@ -17,7 +17,7 @@ from sim.core.quirks import CLEARED_FIELDS_LAG
 from sim.core.refusals import InvalidRequest, PermissionDenied
 from sim.core.statistics import trade_stats
 from sim.core.vocabulary import TradeState
-from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
+from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
 
 BARS_MAX = 10_000
@@ -66,24 +66,11 @@ def _window(exchange: Exchange, instrument: Instrument, request: wire.GetTradeSt
     if by_time and by_date:
         raise InvalidRequest("start_time and end_time exclude start_trade_date and end_trade_date", rule="R11", remedy="send times or trade dates")
     start, end = request.start_time, request.end_time
-    if request.start_trade_date is not None:
-        start = _roll(_day(request.start_trade_date, "start_trade_date") - timedelta(days=1))
-    if request.end_trade_date is not None:
-        end = _roll(_day(request.end_trade_date, "end_trade_date"))
+    if by_date:
+        start, last = trade_days(request.start_trade_date, request.end_trade_date, name="trade_date")
+        end = None if last is None else last + 1
     start = (instrument.created or instrument.start) if start is None else start
     end = exchange.now if end is None else end
     if end <= start:
         raise InvalidRequest("end must be after start", rule="R11", remedy="send a window with start before end")
     return start, end
-
-
-def _roll(day: date) -> Instant:
-    """End of a trade day."""
-    return eastern(day, TRADE_DAY_ROLL_HOUR)
-
-
-def _day(given: wire.Date, name: str) -> date:
-    try:
-        return date(given.year, given.month, given.day)
-    except ValueError:
-        raise InvalidRequest(f"{name} is not a date", rule="R11", remedy="send year, month and day") from None

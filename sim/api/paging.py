@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from binascii import Error
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TypeVar
 
 from msgspec import DecodeError, Struct, json
@@ -12,6 +13,7 @@ from msgspec import DecodeError, Struct, json
 from sim.core.refusals import InvalidRequest
 
 PAGE_MAX = 1000
+OFFSET_MAX = 2**53
 
 R = TypeVar("R")
 
@@ -36,7 +38,7 @@ def offset_of(token: str) -> int:
         offset = _read(b64decode(token + "=" * (-len(token) % 4), validate=True)).offset
     except (Error, ValueError, DecodeError):
         offset = -1
-    if offset < 0:
+    if not 0 <= offset <= OFFSET_MAX:
         raise InvalidRequest("page_token is not valid", rule="R7", remedy="send the nextPageToken of the page before, unchanged, or none for the first page")
     return offset
 
@@ -48,8 +50,9 @@ def page_length(asked: int, default: int, *, refuse: bool = False) -> int:
     return min(asked or default, PAGE_MAX)
 
 
-def page_of(rows: Sequence[R], token: str, length: int) -> tuple[Sequence[R], str]:
-    """The rows of a page and the token of the next one, "" on the last."""
+def page_of(rows: Iterable[R], token: str, length: int) -> tuple[Sequence[R], str]:
+    """The rows of a page and the token of the next one, "" on the last. Rows are read up to one past the end of the page."""
     start = offset_of(token)
     end = start + length
-    return rows[start:end], token_of(end) if end < len(rows) else ""
+    page = list(islice(rows, start, end + 1))
+    return page[:length], token_of(end) if len(page) > length else ""

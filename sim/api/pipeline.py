@@ -6,6 +6,7 @@ A stage decides from the sealed input, the exchange and virtual now alone. Which
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -79,6 +80,7 @@ class Pipeline:
         self._requests: dict[tuple[str, str, str, bool], tuple[Any, tuple[str, ...]]] = {}
         self._stage = ""
         self._struck: FaultAction | None = None
+        self.journeys = 0  # in time, so far
         self._caller: Caller | None = None
 
     # ---- REST
@@ -174,11 +176,11 @@ class Pipeline:
         """A server stream over HTTP: the chunks' bytes as CSV, or one {"result": …} object a line."""
         if operation.content == "csv":
             reply.content_type = "text/csv"
-            reply.chunks = (part.data for part in answer)
+            reply.chunks = (part.data for part in self._parts(answer))
             return
         encode = json_encoder(operation.response, dialect)
         reply.content_type = "application/json"
-        reply.chunks = (b'{"result":%b}\n' % encode(part) for part in answer)
+        reply.chunks = (b'{"result":%b}\n' % encode(part) for part in self._parts(answer))
 
     def complete(self, plane: Plane, answer: Message) -> Reply:
         """The answer somebody was waiting for."""
@@ -274,9 +276,35 @@ class Pipeline:
         self._note(call, operation, caller, reply, (), refusal)
         return reply
 
-    def stream_handler(self, operation: Operation) -> AnyHandler | None:
-        """The handler of a download (a server stream that ends by itself), if this is one."""
-        return self._handlers.get(operation.name)
+    def download(self, call: StreamOpened, admitted: Admitted) -> Reply | None:
+        """A server stream that a handler answers and that ends by itself: its messages, each made when it is asked for. None for subscriptions."""
+        operation = admitted.operation
+        if operation.name not in self._handlers:
+            return None
+        refusal: Refusal | None = None
+        try:
+            answer = self._handle(operation, admitted.caller, admitted.request)
+            ctx = self._exchange.ctx
+            chunks = map(protobuf_encoder(operation.response), self._parts(answer))
+            reply = Reply(chunks=chunks, content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        except Exception as problem:
+            refusal = _refusal_of(problem)
+            reply = self._refused(refusal, "grpc")
+        if self._struck is not None:
+            reply, refusal = self._befall(self._struck, "grpc", reply, refusal)
+        self._note(call, operation, admitted.caller, reply, (), refusal)
+        return reply
+
+    def _parts(self, answer: Iterator[Any]) -> Iterator[Any]:
+        """Messages of a download, each when it is asked for; Unavailable once somebody has travelled in time, because the rows it reads went along."""
+        journeys = self.journeys
+        while True:
+            if self.journeys != journeys:
+                raise refusals.Unavailable(rule="control", remedy="ask again: the exchange was moved to another moment")
+            part = next(answer, None)
+            if part is None:
+                return
+            yield part
 
     # ---- stages shared by all
 

@@ -1,22 +1,24 @@
-"""Which orders, executions and trades a report is about: indexes first, then the filters of the request (rules R7-R10)."""
+"""Which orders, executions and trades a report is about (rules R7-R10): by id where one is asked for, else by account or symbol within the window, then the
+filters of the request one row at a time. Nothing is gathered: whoever wants a page reads no further than its end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
-from sim.api.retention import EXECUTIONS_KEPT, ORDERS_KEPT, execution_kept, order_kept, purged_before
-from sim.api.where_clause import Column, Condition, field_conditions, member, moment, number, parse_clause, predicate, text, values_of
+from sim.api.report_columns import EXECUTION_COLUMNS, FIELD_FILTERS, ORDER_COLUMNS, trade_columns
+from sim.api.report_dates import trade_days
+from sim.api.retention import EXECUTIONS_KEPT, ORDERS_KEPT, order_kept, purged_before
+from sim.api.where_clause import Condition, field_conditions, parse_clause, predicate, values_of
 from sim.core.exchange import Exchange
 from sim.core.orders import Execution, Order, Trade
-from sim.core.tape import Record
-from sim.core.vocabulary import DONE_STATES, ExecutionType, OrderState
-from sim.kernel.instants import Instant, trade_date
+from sim.core.records import Rows, Selection
+from sim.core.vocabulary import DONE_STATES, OrderState
+from sim.kernel.instants import Instant, parse_instant
 from sim.messages import exchange_v1 as wire
 
-# §4.3: structured filters know fewer columns than clauses; times are not among them.
-FIELD_FILTERS = ("symbol", "account", "state", "trade_date", "order_id", "clord_id", "trade_id", "exec_id", "side", "type", "price", "qty")
-
+_Op = wire.FilterOperator
 _Filter = wire.OrderStateFilter
 _STATES: dict[int, frozenset[OrderState]] = {
     _Filter.ORDER_STATE_FILTER_OPEN: frozenset(OrderState) - DONE_STATES,
@@ -30,9 +32,28 @@ _STATES: dict[int, frozenset[OrderState]] = {
     _Filter.ORDER_STATE_FILTER_EXPIRED: frozenset({OrderState.EXPIRED}),
     _Filter.ORDER_STATE_FILTER_PENDING_RISK: frozenset({OrderState.PENDING_RISK}),
 }
-_ENTRIES = frozenset({ExecutionType.NEW, ExecutionType.REJECTED})
+
+# What makes a search of trades a narrow one (rule R6).
+_NARROW = ("symbol", "order_id", "trade_id", "exec_id")
 
 R = TypeVar("R")
+Test = Callable[[R], bool]
+
+
+class Window(NamedTuple):
+    """Instants from start to end, both included; None does not bind."""
+
+    start: Instant | None
+    end: Instant | None
+
+    def within(self, other: Window) -> Window:
+        """What lies in both."""
+        starts = [start for start in (self.start, other.start) if start is not None]
+        ends = [end for end in (self.end, other.end) if end is not None]
+        return Window(max(starts, default=None), min(ends, default=None))
+
+    def __contains__(self, at: object) -> bool:
+        return isinstance(at, int) and (self.start is None or at >= self.start) and (self.end is None or at <= self.end)
 
 
 def conditions_of(clause: str, filters: Sequence[wire.FieldFilter]) -> list[Condition]:
@@ -40,16 +61,22 @@ def conditions_of(clause: str, filters: Sequence[wire.FieldFilter]) -> list[Cond
     return parse_clause(clause) + field_conditions(filters, FIELD_FILTERS)
 
 
+def narrowed(request: wire.SearchTradesRequest, conditions: Sequence[Condition]) -> bool:
+    """Whether a search of trades names an instrument, a trade, or one of a trade's orders or executions."""
+    fields = (request.symbol, request.order_id, request.trade_id, request.exec_id, request.trade_link_id)
+    return any(fields) or any(values_of(conditions, column) is not None for column in _NARROW)
+
+
 # ---- orders
 
 
-def orders_found(exchange: Exchange, accounts: Sequence[str], request: wire.SearchOrdersRequest) -> list[Order]:
-    """Orders of accounts that meet every filter, newest first."""
+def orders_found(
+    exchange: Exchange, accounts: Sequence[str], request: wire.SearchOrdersRequest, then: Callable[[Order], Order] | None = None
+) -> Iterator[Order]:
+    """Orders of accounts that meet every filter, newest first; each as `then` gives it."""
     conditions = conditions_of(request.where_clause, request.field_filter)
-    test = predicate(conditions, _ORDER_COLUMNS)
     boundary = purged_before(exchange, ORDERS_KEPT)
-    states = _STATES.get(request.order_state_filter)
-    equals = _wanted(
+    tests = _equal(
         request,
         (
             ("order_id", lambda order: order.id),
@@ -64,41 +91,32 @@ def orders_found(exchange: Exchange, accounts: Sequence[str], request: wire.Sear
             ("parent_order_id", _never),
         ),
     )
-    within = _within(request.start_time, request.end_time)
-    on_dates = _on_dates(request.start_transact_trade_date, request.end_transact_trade_date)
-    found = [
-        order
-        for order in _orders_of(exchange, accounts, request.symbol or _single(conditions, "symbol"))
-        if order_kept(order, boundary)
-        and (states is None or order.state in states)
-        and within(order.created)
-        and on_dates(order.changed)
-        and all(of(order) == wanted for of, wanted in equals)
-        and test(order)
-    ]
-    found.reverse()
-    return found
-
-
-def _orders_of(exchange: Exchange, accounts: Sequence[str], symbol: str) -> list[Order]:
-    """Orders ever entered by accounts, oldest first: each left an execution when it came in."""
+    tests.append(lambda order: order_kept(order, boundary))
+    if (states := _STATES.get(request.order_state_filter)) is not None:
+        tests.append(lambda order: order.state in states)
+    changed = _days(request)
+    if changed != Window(None, None):
+        tests.append(lambda order: order.changed in changed)
+    if conditions:
+        tests.append(predicate(conditions, ORDER_COLUMNS))
+    window = _window(request, conditions, "create_time")
+    ids = _ids(request.order_id, conditions, "order_id")
     orders = exchange.trading.orders
-    entries = dict.fromkeys(
-        execution.order.id for execution in _rows_of(exchange.trading.executions, accounts, symbol, _account_of) if execution.type in _ENTRIES
-    )
-    return [order for order in map(orders.get, entries) if order is not None]
+    if ids is None:
+        found = _select(orders.rows, accounts, request.symbol, conditions, window)
+    else:
+        tests.append(lambda order: order.created in window)
+        found = orders.rows.some((order.seq - 1 for order in map(orders.get, ids) if order is not None), accounts)
+    return _meeting(reversed(found) if then is None else map(then, reversed(found)), tests)
 
 
 # ---- executions
 
 
-def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.SearchExecutionsRequest) -> list[Execution]:
+def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.SearchExecutionsRequest) -> Iterator[Execution]:
     """Executions of accounts that meet every filter, oldest first unless asked otherwise."""
     conditions = conditions_of(request.where_clause, request.field_filter)
-    test = predicate(conditions, _EXECUTION_COLUMNS)
-    boundary = purged_before(exchange, EXECUTIONS_KEPT)
-    types, ids = frozenset(request.types), frozenset(request.exec_ids)
-    equals = _wanted(
+    tests = _equal(
         request,
         (
             ("order_id", lambda execution: execution.order.id),
@@ -109,144 +127,112 @@ def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.
             ("parent_order_id", _never),
         ),
     )
-    within = _within(request.start_time, request.end_time)
-    on_dates = _on_dates(request.start_transact_trade_date, request.end_transact_trade_date)
-    found = [
-        execution
-        for execution in _rows_of(exchange.trading.executions, accounts, request.symbol or _single(conditions, "symbol"), _account_of)
-        if execution_kept(execution, boundary)
-        and (not types or execution.type in types)
-        and (not ids or execution.id in ids)
-        and within(execution.at)
-        and on_dates(execution.at)
-        and all(of(execution) == wanted for of, wanted in equals)
-        and test(execution)
-    ]
-    if request.newest_first:
-        found.reverse()
-    return found
+    if request.types:
+        types = frozenset(request.types)
+        tests.append(lambda execution: execution.type in types)
+    if request.exec_ids:
+        wanted = frozenset(request.exec_ids)
+        tests.append(lambda execution: execution.id in wanted)
+    if conditions:
+        tests.append(predicate(conditions, EXECUTION_COLUMNS))
+    window = _window(request, conditions, "create_time", "update_time", "transact_time").within(_days(request))
+    window = window.within(Window(purged_before(exchange, EXECUTIONS_KEPT), None))
+    record = exchange.trading.executions
+    seqs = _execution_seqs(exchange, request, conditions)
+    if seqs is None:
+        found = _select(record, accounts, request.symbol, conditions, window)
+    else:
+        tests.append(lambda execution: execution.at in window)
+        found = record.some(seqs, accounts)
+    return _meeting(reversed(found) if request.newest_first else iter(found), tests)
 
 
-def _account_of(execution: Execution) -> tuple[str, ...]:
-    return (execution.order.account,)
+def _execution_seqs(exchange: Exchange, request: wire.SearchExecutionsRequest, conditions: Sequence[Condition]) -> list[int] | None:
+    """Seqs of the executions of an id, or of an order; None when the request names neither."""
+    ids = tuple(request.exec_ids) or _ids("", conditions, "exec_id")
+    if ids is not None:
+        return [seq for seq in map(exchange.trading.executions.seq, ids) if seq is not None]
+    orders = _ids(request.order_id, conditions, "order_id")
+    return None if orders is None else _of_orders(exchange, orders)
+
+
+def _of_orders(exchange: Exchange, ids: Iterable[str]) -> list[int]:
+    """Seqs of the executions of orders."""
+    trading = exchange.trading
+    return [seq for order in map(trading.orders.get, ids) if order is not None for seq in trading.tape.of_order(order)]
 
 
 # ---- trades
 
 
-def trades_found(exchange: Exchange, accounts: Sequence[str], request: wire.SearchTradesRequest, conditions: Sequence[Condition]) -> list[Trade]:
+def trades_found(exchange: Exchange, accounts: Sequence[str], request: wire.SearchTradesRequest, conditions: Sequence[Condition]) -> Iterator[Trade]:
     """Trades with a side of these accounts that meet every filter, newest first."""
-    test = predicate(conditions, _trade_columns(accounts))
-    states = frozenset(request.states)
-    equals = _wanted(request, (("trade_id", lambda trade: trade.id), ("symbol", lambda trade: trade.symbol), ("trade_link_id", lambda trade: trade.id)))
-    within = _within(request.start_time, request.end_time)
-    found = [
-        trade
-        for trade in _rows_of(exchange.trading.trades, accounts, request.symbol or _single(conditions, "symbol"), _sides_of)
-        if (not states or trade.state in states)
-        and within(trade.at)
-        and (not request.order_id or request.order_id in (trade.aggressor.order.id, trade.passive.order.id))
-        and (not request.exec_id or request.exec_id in (trade.aggressor.id, trade.passive.id))
-        and all(of(trade) == wanted for of, wanted in equals)
-        and test(trade)
-    ]
-    found.reverse()
-    return found
+    tests = _equal(request, (("trade_id", lambda trade: trade.id), ("symbol", lambda trade: trade.symbol), ("trade_link_id", lambda trade: trade.id)))
+    if request.states:
+        states = frozenset(request.states)
+        tests.append(lambda trade: trade.state in states)
+    if request.order_id:
+        tests.append(lambda trade: request.order_id in (trade.aggressor.order.id, trade.passive.order.id))
+    if request.exec_id:
+        tests.append(lambda trade: request.exec_id in (trade.aggressor.id, trade.passive.id))
+    if conditions:
+        tests.append(predicate(conditions, trade_columns(accounts)))
+    window = _window(request, conditions, "create_time", "transact_time")
+    record = exchange.trading.trades
+    seqs = _trade_seqs(exchange, request, conditions)
+    if seqs is None:
+        found = _select(record, accounts, request.symbol, conditions, window)
+    else:
+        tests.append(lambda trade: trade.at in window)
+        found = record.some(seqs, accounts)
+    return _meeting(reversed(found), tests)
 
 
-def _sides_of(trade: Trade) -> tuple[str, ...]:
-    return trade.aggressor.order.account, trade.passive.order.account
-
-
-# ---- columns
-
-
-_ORDER_COLUMNS: dict[str, Column[Order]] = {
-    "symbol": text(lambda order: order.symbol),
-    "account": text(lambda order: order.account),
-    "state": member(wire.OrderState, "ORDER_STATE_", lambda order: order.state),
-    "side": member(wire.Side, "SIDE_", lambda order: order.side),
-    "type": member(wire.OrderType, "ORDER_TYPE_", lambda order: order.type),
-    "order_id": text(lambda order: order.id),
-    "clord_id": text(lambda order: order.clord_id),
-    "price": number(lambda order: order.price),
-    "qty": number(lambda order: order.qty),
-    "trade_date": text(lambda order: trade_date(order.changed).isoformat()),
-    "create_time": moment(lambda order: order.created),
-    "update_time": moment(lambda order: order.changed),
-    "transact_time": moment(lambda order: order.changed),
-}
-_EXECUTION_COLUMNS: dict[str, Column[Execution]] = {
-    "symbol": text(lambda execution: execution.order.symbol),
-    "account": text(lambda execution: execution.order.account),
-    "state": member(wire.OrderState, "ORDER_STATE_", lambda execution: execution.order.state),
-    "side": member(wire.Side, "SIDE_", lambda execution: execution.order.side),
-    "type": member(wire.ExecutionType, "EXECUTION_TYPE_", lambda execution: execution.type),
-    "exec_id": text(lambda execution: execution.id),
-    "order_id": text(lambda execution: execution.order.id),
-    "clord_id": text(lambda execution: execution.order.clord_id),
-    "trade_id": text(lambda execution: execution.trade_id),
-    "price": number(lambda execution: execution.last_px),
-    "qty": number(lambda execution: execution.last_qty),
-    "trade_date": text(lambda execution: trade_date(execution.at).isoformat()),
-    "create_time": moment(lambda execution: execution.at),
-    "update_time": moment(lambda execution: execution.at),
-    "transact_time": moment(lambda execution: execution.at),
-}
-# What anybody may ask about a trade: nothing about who made it.
-TRADE_COLUMNS: dict[str, Column[Trade]] = {
-    "symbol": text(lambda trade: trade.symbol),
-    "state": member(wire.TradeState, "TRADE_STATE_", lambda trade: trade.state),
-    "trade_id": text(lambda trade: trade.id),
-    "price": number(lambda trade: trade.price),
-    "qty": number(lambda trade: trade.qty),
-    "trade_date": text(lambda trade: trade_date(trade.at).isoformat()),
-    "create_time": moment(lambda trade: trade.at),
-    "update_time": moment(lambda trade: trade.state_at),
-    "transact_time": moment(lambda trade: trade.at),
-}
-
-
-def _trade_columns(accounts: Sequence[str]) -> dict[str, Column[Trade]]:
-    """Columns of trades for one of their sides: the aggressor's where both are the caller's."""
-    mine = frozenset(accounts)
-
-    def side(trade: Trade) -> Execution:
-        return trade.aggressor if trade.aggressor.order.account in mine else trade.passive
-
-    return {
-        **TRADE_COLUMNS,
-        "account": text(lambda trade: side(trade).order.account),
-        "side": member(wire.Side, "SIDE_", lambda trade: side(trade).order.side),
-        "order_id": text(lambda trade: side(trade).order.id),
-        "clord_id": text(lambda trade: side(trade).order.clord_id),
-        "exec_id": text(lambda trade: side(trade).id),
-    }
+def _trade_seqs(exchange: Exchange, request: wire.SearchTradesRequest, conditions: Sequence[Condition]) -> list[int] | None:
+    """Seqs of the trades of an id, of an execution or of an order; None when the request names none of them."""
+    executions, trades = exchange.trading.executions, exchange.trading.trades
+    ids = _ids(request.trade_id or request.trade_link_id, conditions, "trade_id")
+    if ids is None:
+        found = _ids(request.exec_id, conditions, "exec_id")
+        seqs = [seq for seq in map(executions.seq, found) if seq is not None] if found is not None else None
+        if seqs is None and (orders := _ids(request.order_id, conditions, "order_id")) is not None:
+            seqs = _of_orders(exchange, orders)
+        if seqs is None:
+            return None
+        ids = tuple(executions[seq].trade_id for seq in seqs)
+    return [seq for seq in map(trades.seq, ids) if seq is not None]
 
 
 # ---- tools
 
 
-def _rows_of(record: Record[Any], accounts: Sequence[str], symbol: str, owners: Callable[[Any], tuple[str, ...]]) -> list[Any]:
-    """Rows of accounts in order of happening, by whichever index is shorter."""
-    per_account = [record.of_account(account) for account in accounts]
-    if symbol:
-        per_symbol = record.of_symbol(symbol)
-        if len(per_symbol) < sum(map(len, per_account)):
-            mine = frozenset(accounts)
-            return [row for row in map(record.__getitem__, per_symbol) if not mine.isdisjoint(owners(row))]
-    if len(per_account) == 1:
-        return [record[seq] for seq in per_account[0]]
-    return [record[seq] for seq in sorted(dict.fromkeys(seq for seqs in per_account for seq in seqs))]
+def _select(rows: Rows[R], accounts: Sequence[str], symbol: str, conditions: Sequence[Condition], window: Window) -> Selection[R]:
+    return rows.select(accounts, symbol or _single(conditions, "symbol"), window.start, window.end)
 
 
-def _wanted(request: Any, fields: Iterable[tuple[str, Callable[[Any], Any]]]) -> list[tuple[Callable[[Any], Any], Any]]:
-    """(reader, value) of the fields that are set."""
-    return [(of, getattr(request, name)) for name, of in fields if getattr(request, name)]
+def _meeting(rows: Iterator[R], tests: Sequence[Test[R]]) -> Iterator[R]:
+    """Rows that meet every test."""
+    for test in tests:
+        rows = filter(test, rows)
+    return rows
+
+
+def _equal(request: Any, fields: Iterable[tuple[str, Callable[[Any], Any]]]) -> list[Test[Any]]:
+    """A test for each of the fields that are set."""
+
+    def test(of: Callable[[Any], Any], wanted: Any) -> Test[Any]:
+        return lambda row: bool(of(row) == wanted)
+
+    return [test(of, getattr(request, name)) for name, of in fields if getattr(request, name)]
 
 
 def _never(row: object) -> None:
     """No order is the child of another here."""
+
+
+def _ids(named: str, conditions: Sequence[Condition], column: str) -> tuple[str, ...] | None:
+    """Ids that rows must have one of, by a field of the request or by a condition; None when neither narrows it."""
+    return (named,) if named else values_of(conditions, column)
 
 
 def _single(conditions: Sequence[Condition], column: str) -> str:
@@ -254,20 +240,27 @@ def _single(conditions: Sequence[Condition], column: str) -> str:
     return values[0] if values is not None and len(values) == 1 else ""
 
 
-def _within(start: Instant | None, end: Instant | None) -> Callable[[Instant], bool]:
-    """Whether an instant lies in a window, both ends included; an end that is not set does not bind."""
-    return lambda at: (start is None or at >= start) and (end is None or at <= end)
+def _window(request: Any, conditions: Sequence[Condition], *columns: str) -> Window:
+    """The window of a request, narrowed by conditions on columns that hold a row's instant. Those conditions are tested all the same."""
+    window = Window(request.start_time, request.end_time)
+    for condition in conditions:
+        if condition.column in columns:
+            window = window.within(_bounds(condition))
+    return window
 
 
-def _on_dates(first: wire.Date | None, last: wire.Date | None) -> Callable[[Instant], bool]:
-    """Whether an instant's trade date lies between two, both included."""
-    if first is None and last is None:
-        return lambda at: True
-    low = (first.year, first.month, first.day) if first else (0, 0, 0)
-    high = (last.year, last.month, last.day) if last else (9999, 12, 31)
+def _bounds(condition: Condition) -> Window:
+    match condition.operator:
+        case _Op.FILTER_OPERATOR_EQ:
+            at = parse_instant(condition.values[0])
+            return Window(at, at)
+        case _Op.FILTER_OPERATOR_GT | _Op.FILTER_OPERATOR_GE:
+            return Window(parse_instant(condition.values[0]), None)
+        case _Op.FILTER_OPERATOR_LT | _Op.FILTER_OPERATOR_LE:
+            return Window(None, parse_instant(condition.values[0]))
+        case _:
+            return Window(None, None)
 
-    def test(at: Instant) -> bool:
-        day = trade_date(at)
-        return low <= (day.year, day.month, day.day) <= high
 
-    return test
+def _days(request: wire.SearchOrdersRequest | wire.SearchExecutionsRequest) -> Window:
+    return Window(*trade_days(request.start_transact_trade_date, request.end_transact_trade_date))

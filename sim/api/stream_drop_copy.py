@@ -14,7 +14,7 @@ from sim.api.stream_wire import encoded
 from sim.core.events import Event, Executed, Traded
 from sim.core.orders import Execution, Trade
 from sim.core.resume_tokens import Place
-from sim.core.tape import Record
+from sim.core.tape import Record, Tape
 from sim.core.vocabulary import TradeState
 from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
@@ -83,25 +83,18 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
             self.tell(second, report)
 
     def place(self) -> Place:
-        return Place(len(self._record), self.desk.now)
+        return Place(len(self._tape.told), self.desk.now)
 
     def place_at(self, at: Instant) -> Place:
-        return Place(_first_at(self._record, at), at)
+        tape = self._tape
+        return Place(bisect_left(range(len(tape.told)), at, key=lambda number: tape.telling(number)[2]), at)
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, TradeReport]]:
-        """New trades as they were then, and changes of state since. Changes at exactly the place's instant come again: clients dedupe by id and state."""
-        reports: list[tuple[Instant, int, TradeReport]] = []
-        for seq in _seqs(self._record, self.accounts_of(firm), 0):
-            trade = self._record[seq]
-            if seq >= place.seq:
-                reports.append((trade.at, seq, TradeReport(trade, TradeState.NEW)))
-            if trade.state is not TradeState.NEW and (seq >= place.seq or trade.state_at >= place.at):
-                reports.append((trade.state_at, seq, TradeReport(trade, trade.state)))
-        reports.sort(key=lambda report: report[:2])
-        reached = place.seq
-        for at, seq, report in reports:
-            reached = max(reached, seq + 1)
-            yield Place(reached, at), report
+        tape, accounts = self._tape, frozenset(self.accounts_of(firm))
+        for number in range(place.seq, len(tape.told)):
+            trade, state, at = tape.telling(number)
+            if trade.aggressor.order.account in accounts or trade.passive.order.account in accounts:
+                yield Place(number + 1, at), TradeReport(trade, state)
 
     def symbol_of(self, row: TradeReport) -> str:
         return row.trade.symbol
@@ -110,16 +103,16 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
         return encoded(trade_message(row.trade, self.accounts_of(firm), row.state))
 
     @property
-    def _record(self) -> Record[Trade]:
-        return self.desk.exchange.trading.trades
+    def _tape(self) -> Tape:
+        return self.desk.exchange.trading.tape
 
 
-def _first_at(record: Record[Execution] | Record[Trade], at: Instant) -> int:
+def _first_at(record: Record[Execution], at: Instant) -> int:
     """Seq of the first row at or after an instant."""
     return bisect_left(record.rows, at, key=lambda row: row.at)
 
 
-def _seqs(record: Record[Execution] | Record[Trade], accounts: Iterable[str], start: int) -> Iterator[int]:
+def _seqs(record: Record[Execution], accounts: Iterable[str], start: int) -> Iterator[int]:
     """Seqs of the rows of accounts from a seq on, ascending, each once."""
     groups = [record.of_account(account) for account in accounts]
     last = -1

@@ -1,12 +1,12 @@
 """Positions over gRPC: CreatePositionChangeSubscription, resumable and with settlement results (§6.2), and CreatePositionSubscription, a snapshot
 and then changes.
 
-A message says how a position stands after a change, so several changes of one position in one input are told as one; a replay tells one per
-position and instant.
+A position change says how a position stands after one row of its ledger; those of one input come in one message.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -48,7 +48,7 @@ class PositionChangeFeed(ReplayFeed[Standing]):
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self._changed: dict[tuple[str, str], PositionChanged] = {}
+        self._changed: list[PositionChanged] = []
         self._length = 0
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
@@ -57,7 +57,7 @@ class PositionChangeFeed(ReplayFeed[Standing]):
     def _position_changed(self, event: PositionChanged) -> None:
         if self.followed:
             self._length += 1
-            self._changed[event.account, event.symbol] = event
+            self._changed.append(event)
 
     def begin(self, stream: Stream) -> None:
         if not self.followed:
@@ -76,36 +76,50 @@ class PositionChangeFeed(ReplayFeed[Standing]):
 
     def flush(self) -> None:
         if self._changed:
-            changed, self._changed = self._changed, {}
-            for (account, symbol), row in changed.items():
-                firm = self.firm_of(account)
-                position = self._positions.get(account, symbol)
-                if firm is not None and position is not None:
-                    self.tell(firm, Standing(replace(position, changed=row.at), row))
+            changed, self._changed = self._changed, []
+            for firm, standing in reversed(list(self._undone(changed))):
+                self.tell(firm, standing)
         super().flush()
+
+    def _undone(self, changed: Sequence[PositionChanged]) -> Iterator[tuple[str, Standing]]:
+        """Firms' positions after each row of one instant, newest first: the present ones, less what later rows bought and sold."""
+        later: dict[tuple[str, str], tuple[int, int]] = {}
+        for row in reversed(changed):
+            firm = self.firm_of(row.account)
+            position = self._positions.get(row.account, row.symbol)
+            if firm is None or position is None:
+                continue
+            bought, sold = later.get((row.account, row.symbol), (0, 0))
+            was = replace(
+                position,
+                net=row.net,
+                cost=row.cost,
+                realized=row.realized,
+                qty_bought=position.qty_bought - bought,
+                qty_sold=position.qty_sold - sold,
+                changed=row.at,
+            )
+            yield firm, Standing(was, row)
+            more, less = _traded(row)
+            later[row.account, row.symbol] = bought + more, sold + less
 
     def place(self) -> Place:
         # Counted while anybody listens, so that a token costs nothing that grows with the number of positions.
         return Place(self._length if self.followed else len(self._history), self.desk.now)
 
     def place_at(self, at: Instant) -> Place:
-        return Place(next((seq for seq, row in enumerate(self._history) if row.at >= at), len(self._history)), at)
+        return Place(bisect_left(self._history, at, key=lambda row: row.at), at)
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Standing]]:
         """The ledger is read from its beginning, because a row alone does not say what was bought and sold so far."""
         accounts = frozenset(self.accounts_of(firm))
         standings: dict[tuple[str, str], Position] = {}
-        told: dict[tuple[str, str], Standing] = {}
-        history = self._history
-        for seq, row in enumerate(history):
-            if told and row.at != history[seq - 1].at:
-                yield from _closed(told, Place(seq, history[seq - 1].at))
+        for seq, row in enumerate(self._history):
             if row.account in accounts:
                 key = row.account, row.symbol
                 standings[key] = position = _after(standings.get(key), row)
                 if seq >= place.seq:
-                    told[key] = Standing(position, row)
-        yield from _closed(told, self.place())
+                    yield Place(seq + 1, row.at), Standing(position, row)
 
     def symbol_of(self, row: Standing) -> str:
         return row.row.symbol
@@ -138,23 +152,23 @@ class PositionChangeFeed(ReplayFeed[Standing]):
 def _after(before: Position | None, row: PositionChanged) -> Position:
     """A position after a row, from what it was before."""
     was = before or Position(row.account, row.symbol, changed=row.at)
-    traded = row.qty_change if row.description == _FILL else 0
+    bought, sold = _traded(row)
     return replace(
         was,
         net=row.net,
         cost=row.cost,
         realized=row.realized,
-        qty_bought=was.qty_bought + max(traded, 0),
-        qty_sold=was.qty_sold - min(traded, 0),
+        qty_bought=was.qty_bought + bought,
+        qty_sold=was.qty_sold + sold,
         bod_net=was.bod_net if trade_date(was.changed) == trade_date(row.at) else was.net,
         changed=row.at,
     )
 
 
-def _closed(told: dict[tuple[str, str], Standing], place: Place) -> Iterator[tuple[Place, Standing]]:
-    """The standings of one instant, which is over."""
-    yield from ((place, standing) for standing in told.values())
-    told.clear()
+def _traded(row: PositionChanged) -> tuple[int, int]:
+    """What a row bought and sold."""
+    qty = row.qty_change if row.description == _FILL else 0
+    return max(qty, 0), max(-qty, 0)
 
 
 # ---- snapshot, then changes

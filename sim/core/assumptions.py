@@ -622,6 +622,13 @@ RESUME_TOKEN_TTL = Assumption(
     reason="A resume token older than this starts nothing: executions are kept as long",
     source="rule S3, U15",
 )
+STREAM_BUFFER_MESSAGES = Assumption(
+    name="stream.buffer_messages",
+    default=10_000,
+    least=1,
+    reason="A reader with more messages than this waiting is a slow consumer: its stream ends with code 8, or skips them where it asked for that",
+    source="rule S12, U16",
+)
 REVOCATION_SCOPE = Assumption(
     name="stream.revocation_scope",
     default="rpc",

@@ -20,12 +20,13 @@ class History(NamedTuple):
     trades: list[Trade]
     cash: list[CashMoved]
     positions: list[PositionChanged]
+    told: list[int]
 
 
 def parted(state: TradingState) -> tuple[TradingState, History]:
     """A state without its history, and the history. Done orders and written rows never change (rule M41)."""
     tape, cash, positions = state.tape, state.ledger.rows, state.positions.rows
-    history = History(state.orders, tape.executions[:], tape.trades[:], cash[:], positions[:])
+    history = History(state.orders, tape.executions[:], tape.trades[:], cash[:], positions[:], tape.told[:])
     present = replace(
         state,
         orders=[order for order in state.orders if order.live],
@@ -42,7 +43,7 @@ def joined(present: TradingState, history: History) -> TradingState:
     return replace(
         present,
         orders=[live.get(order.id, order) for order in history.orders],
-        tape=TapeState(history.executions, history.trades),
+        tape=TapeState(history.executions, history.trades, history.told),
         positions=replace(present.positions, rows=history.positions),
         ledger=replace(present.ledger, rows=history.cash),
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct, field
 
 from sim.core.quantities import Cash, Notional, Price, Qty
+from sim.core.records import Rows
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import (
     Channel,
@@ -125,25 +126,31 @@ class Trade(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     type: TradeType = TradeType.REGULAR
     state: TradeState = TradeState.NEW
     state_at: Instant = 0
+    cleared_at: Instant = 0
 
 
 class Orders:
-    """Every order by id in order of creation, the open ones by account, and the newest order of each client order id."""
+    """Every order by id in order of creation, the open ones by account, and the newest order of each client order id. `seq` less one is its place in `rows`."""
 
-    __slots__ = ("_by_id", "_clord_ids", "_open")
+    __slots__ = ("_by_id", "_clord_ids", "_open", "rows")
 
     def __init__(self) -> None:
+        self.rows: Rows[Order] = Rows(lambda order: order.created, lambda order: (order.account,))
         self._by_id: dict[str, Order] = {}
         self._open: dict[str, dict[str, Order]] = {}
         self._clord_ids: dict[tuple[str, str], str] = {}
 
     def __len__(self) -> int:
-        return len(self._by_id)
+        return len(self.rows)
 
     def add(self, order: Order) -> None:
         """Remember a new order, or another record of one that lost its place in the queue (see `book.py`). A rejected order leaves its client order id free."""
-        if not order.seq:
-            order.seq = len(self._by_id) + 1
+        rows, seq = self.rows, order.seq
+        if seq and seq <= len(rows.rows):
+            rows.rows[seq - 1] = order
+        else:
+            order.seq = len(rows.rows) + 1
+            rows.append(order, order.symbol, order.account)
         self._by_id[order.id] = order
         if order.clord_id and order.state is not OrderState.REJECTED:
             self._clord_ids[order.participant, order.clord_id] = order.id
@@ -191,14 +198,15 @@ class Orders:
 
     def all(self) -> Iterator[Order]:
         """Every order ever, in order of creation."""
-        return iter(self._by_id.values())
+        return iter(self.rows)
 
     def save(self) -> list[Order]:
         """All orders in order of creation."""
-        return list(self._by_id.values())
+        return list(self.rows)
 
     def load(self, state: list[Order]) -> None:
         """Take saved orders; what is open follows from their states."""
+        self.rows.cut(0)
         for index in (self._by_id, self._open, self._clord_ids):
             index.clear()
         for order in state:

@@ -1,14 +1,15 @@
 """What was reported and what was traded, in order: append-only records of executions and trades with their indexes.
 
-Rows are found by seq (their place in the record), by id, by account and by symbol. Nothing is ever taken out here; retention is applied by whoever reads.
+Rows are found by seq (their place in the record), by id, by account and by symbol, executions by their order too. Nothing is ever taken out here; retention
+is applied by whoever reads.
 """
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
-from collections.abc import Sequence as Rows
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,81 +18,67 @@ from sim.core.context import Context
 from sim.core.events import Executed, Traded
 from sim.core.orders import Execution, Order, Trade
 from sim.core.quantities import Notional, Price, Qty
+from sim.core.records import Rows
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import ExecutionType, RejectReason, TradeState, TradeType, UnsolicitedReason
 from sim.kernel.identifiers import Sequence
 from sim.kernel.instants import Instant
 
-
-class _Row(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def seq(self) -> int: ...
-
-
-R = TypeVar("R", bound=_Row)
-_NONE: tuple[int, ...] = ()
+R = TypeVar("R")
 _NEW = TradeState.NEW
 
 
-class Record(Generic[R]):
-    """Rows in order of happening; `record[seq]` is one of them. The nth row has the nth identifier of the sequence, so no index by id is needed."""
+class Record(Rows[R]):
+    """Rows by id too. The nth row has the nth identifier of the sequence, so no index by id is needed."""
 
-    __slots__ = ("_by_account", "_by_symbol", "_ids", "rows")
+    __slots__ = ("_ids",)
 
-    def __init__(self, ids: Sequence) -> None:
+    def __init__(self, ids: Sequence, at: Callable[[R], Instant], owners: Callable[[R], tuple[str, ...]]) -> None:
+        super().__init__(at, owners)
         self._ids = ids
-        self.rows: list[R] = []
-        self._by_account: dict[str, list[int]] = {}
-        self._by_symbol: dict[str, list[int]] = {}
 
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, seq: int) -> R:
-        return self.rows[seq]
-
-    def __iter__(self) -> Iterator[R]:
-        return iter(self.rows)
-
-    def append(self, row: R, symbol: str, account: str, other: str = "") -> None:
-        """Add a row of a symbol and of one or two accounts."""
-        seq = len(self.rows)
-        self.rows.append(row)
-        found = self._by_symbol.get(symbol)
-        if found is None:
-            found = self._by_symbol[symbol] = []
-        found.append(seq)
-        found = self._by_account.get(account)
-        if found is None:
-            found = self._by_account[account] = []
-        found.append(seq)
-        if other and other != account:
-            self._by_account.setdefault(other, []).append(seq)
+    def seq(self, row_id: str) -> int | None:
+        """The place of the row of an id, or None."""
+        number = self._ids.number(row_id)
+        return number - 1 if 0 < number <= len(self.rows) else None
 
     def get(self, row_id: str) -> R | None:
         """The row of an id, or None."""
-        number = self._ids.number(row_id)
-        return self.rows[number - 1] if 0 < number <= len(self.rows) else None
+        seq = self.seq(row_id)
+        return None if seq is None else self.rows[seq]
 
-    def of_account(self, account: str) -> Rows[int]:
-        """Seqs of an account's rows, ascending."""
-        return self._by_account.get(account, _NONE)
 
-    def of_symbol(self, symbol: str) -> Rows[int]:
-        """Seqs of a symbol's rows, ascending."""
-        return self._by_symbol.get(symbol, _NONE)
+class Chain:
+    """Executions order by order: for each the one before it, by seq, and for each order, by its seq, the newest. Replaced, never emptied, as rows are."""
 
-    def cut(self, count: int) -> None:
-        """Forget the rows from the one with this seq on."""
-        del self.rows[count:]
-        for index in (self._by_account, self._by_symbol):
-            if not count:
-                index.clear()
-            for seqs in index.values():
-                if seqs and seqs[-1] >= count:
-                    del seqs[bisect_left(seqs, count) :]
+    __slots__ = ("_before", "_newest")
+
+    def __init__(self) -> None:
+        self._before = array("q")
+        self._newest = array("q")
+
+    def add(self, order: Order) -> None:
+        """The next execution is one of an order."""
+        newest, number = self._newest, order.seq
+        try:
+            before = newest[number]
+        except IndexError:
+            newest.extend([-1] * (number + 1 - len(newest)))
+            before = -1
+        newest[number] = len(self._before)
+        self._before.append(before)
+
+    def cut(self, removed: list[Execution]) -> None:
+        """Forget these executions, the last ones."""
+        for execution in reversed(removed):
+            self._newest[execution.order.seq] = self._before.pop()
+
+    def back(self, order: Order) -> Iterator[int]:
+        """Seqs of an order's executions, newest first."""
+        seq = self._newest[order.seq] if order.seq < len(self._newest) else -1
+        while seq >= 0:
+            yield seq
+            seq = self._before[seq]
 
 
 class TapeState(Struct):
@@ -99,19 +86,22 @@ class TapeState(Struct):
 
     executions: list[Execution]
     trades: list[Trade]
+    told: list[int] = []
 
 
 class Tape:
-    """Executions and trades. Writing a row also tells it as an event."""
+    """Executions and trades. Writing a row also tells it as an event. `told` lists the states of trades in the order in which they came about."""
 
-    __slots__ = ("_ctx", "_execution_ids", "_trade_ids", "executions", "trades")
+    __slots__ = ("_chain", "_ctx", "_execution_ids", "_trade_ids", "executions", "told", "trades")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._execution_ids = ctx.ids.sequence("execution")
         self._trade_ids = ctx.ids.sequence("trade")
-        self.executions: Record[Execution] = Record(self._execution_ids)
-        self.trades: Record[Trade] = Record(self._trade_ids)
+        self.executions: Record[Execution] = Record(self._execution_ids, lambda row: row.at, lambda row: (row.order.account,))
+        self.trades: Record[Trade] = Record(self._trade_ids, lambda row: row.at, lambda row: (row.aggressor.order.account, row.passive.order.account))
+        self.told: list[int] = []  # seq << 4 | state: one small number each, as they are as many as trades, twice
+        self._chain = Chain()
 
     def next_trade_id(self) -> str:
         """Id of the trade that is about to be written."""
@@ -151,6 +141,7 @@ class Tape:
             trace_id=ctx.trace_id,
         )
         executions.append(execution, order.symbol, order.account)
+        self._chain.add(order)
         ctx.events.append(Executed(execution))
         return execution
 
@@ -172,12 +163,16 @@ class Tape:
             state_at=ctx.now,
         )
         trades.append(trade, symbol, aggressor.order.account, passive.order.account)
+        self.told.append(trade.seq << 4 | _NEW)
         ctx.events.append(Traded(trade, _NEW))
         return trade
 
     def advance(self, trade: Trade, state: TradeState) -> Trade:
         """A trade's clearing state moves on (rule M42): the same id is told again. Its row is another one from now on; snapshots keep the former."""
-        moved = self.trades.rows[trade.seq] = replace(trade, state=state, state_at=self._ctx.now)
+        now = self._ctx.now
+        cleared_at = now if state is TradeState.CLEARED else trade.cleared_at
+        moved = self.trades.rows[trade.seq] = replace(trade, state=state, state_at=now, cleared_at=cleared_at)
+        self.told.append(trade.seq << 4 | state)
         self._ctx.emit(Traded(moved, state))
         return moved
 
@@ -187,6 +182,28 @@ class Tape:
         if found is None:
             raise NotFound(f"unknown trade: {trade_id[:80]}")
         return found
+
+    def of_order(self, order: Order) -> Iterator[int]:
+        """Seqs of an order's executions, newest first."""
+        return self._chain.back(order)
+
+    def past(self) -> Callable[[Order], Order]:
+        """A function that gives orders as they are now, later too: an order that moved on is read from its last execution until now."""
+        rows, length, chain = self.executions.rows, len(self.executions), self._chain
+
+        def then(order: Order) -> Order:
+            last = next(chain.back(order), -1)
+            if last < length:
+                return order
+            return next((rows[seq].order for seq in chain.back(order) if seq < length), order)
+
+        return then
+
+    def telling(self, place: int) -> tuple[Trade, TradeState, Instant]:
+        """What is listed at a place of `told`: a trade, a state of it, and since when it had that."""
+        told = self.told[place]
+        trade, state = self.trades[told >> 4], TradeState(told & 15)
+        return trade, state, trade.at if state is _NEW else trade.cleared_at if state is TradeState.CLEARED else trade.state_at
 
     def between(self, symbol: str, start: Instant, end: Instant) -> Iterator[Trade]:
         """Trades of a symbol at start or later and before end, in order."""
@@ -200,7 +217,7 @@ class Tape:
 
     def save(self) -> TapeState:
         """The rows themselves."""
-        return TapeState(self.executions.rows, self.trades.rows)
+        return TapeState(self.executions.rows, self.trades.rows, self.told)
 
     def load(self, state: TapeState) -> None:
         """Take saved rows and rebuild what is not there already.
@@ -210,10 +227,13 @@ class Tape:
         executions, trades = self.executions, self.trades
         count = len(state.executions)
         same = 0 < count <= len(executions) and executions[count - 1] is state.executions[-1]
+        self._chain.cut(executions.rows[count if same else 0 :])
         executions.cut(count if same else 0)
         trades.cut(len(state.trades) if same else 0)
         trades.rows[:] = state.trades[: len(trades)]
         for execution in state.executions[len(executions) :]:
+            self._chain.add(execution.order)
             executions.append(execution, execution.order.symbol, execution.order.account)
         for trade in state.trades[len(trades) :]:
             trades.append(trade, trade.symbol, trade.aggressor.order.account, trade.passive.order.account)
+        self.told[:] = state.told

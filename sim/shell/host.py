@@ -31,6 +31,9 @@ _SETTLE_S = 10.0
 # A long advance lets sockets have a turn at least this often.
 _STEPS_PER_BREATH = 64
 
+# Longest real time that moving the clock by command waits for a reader who has fallen behind and does not move (rule S12 says what becomes of it).
+_READER_S = 1.0
+
 RESOURCE_EXHAUSTED, UNAVAILABLE = 8, 14
 TOO_SLOW = Close(0, RESOURCE_EXHAUSTED, "slow consumer", 1013)
 STOPPING = Close(0, UNAVAILABLE, "the simulator is stopping", 1001)
@@ -46,6 +49,8 @@ class Host:
         self.held: list[tuple[Instant, int, asyncio.Future[None]]] = []
         self._held_count = 0
         self._channels: dict[int, Channel] = {}
+        self._behind: dict[int, Channel] = {}
+        self._applied = 0
         self._awaited: dict[str, asyncio.Future[Reply]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._moving = asyncio.Lock()
@@ -72,12 +77,12 @@ class Host:
         return self._replied(self.simulation.rpc(method, metadata, message, peer=peer, wall=time.time_ns()))
 
     def open(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str, *, web_socket: bool = False) -> Channel | Reply:
-        """A stream begins: the channel of its frames, or the reply that refuses it."""
+        """A stream begins: the channel of its frames, or the reply that refuses it or holds the messages of a download."""
         self.arrive()
         outcome = self.simulation.open(method, metadata, message, peer=peer, wall=time.time_ns(), web_socket=web_socket)
         if outcome.reply is not None:
             return self._replied(outcome)
-        channel = self._channels[outcome.stream] = Channel(outcome.stream, self.settings.stream_buffer)
+        channel = self._channels[outcome.stream] = Channel(outcome.stream, self.simulation.stream_buffer, self.settings.stream_buffer)
         self.apply(outcome.effects)
         return channel
 
@@ -131,11 +136,12 @@ class Host:
 
     def apply(self, effects: list[Effect]) -> None:
         """Hand frames, ends and webhook attempts to those who carry them out, in order."""
+        self._applied += 1
         for effect in effects:
             if isinstance(effect, Send):
                 channel = self._channels.get(effect.stream)
                 if channel is not None and not channel.push(effect.frame):
-                    self._lag(channel)
+                    self._fell_behind(channel)
             elif isinstance(effect, Close):
                 ended = self._channels.pop(effect.stream, None)
                 if ended is not None:
@@ -147,8 +153,16 @@ class Host:
             else:
                 self.webhooks.post(effect)
 
-    def _lag(self, channel: Channel) -> None:
-        """A reader is too slow (rule S12): it loses its backlog if it asked for that, else its stream."""
+    def _fell_behind(self, channel: Channel) -> None:
+        """The reader of a stream is waited for where that is possible, and loses what waits for it or the stream where it is too slow.
+
+        What one input brings at once, such as a snapshot of everything, makes nobody slow: too much has to be waiting when more comes. Memory is another
+        matter.
+        """
+        self._behind[channel.stream] = channel
+        channel.slow_since = (channel.slow_since or self._applied) if channel.slow else 0
+        if channel.slow_since in (0, self._applied) and not channel.full:
+            return
         head = self.simulation.skip_to_head(channel.stream, channel.waiting)
         if head is not None:
             channel.skip(head)
@@ -156,6 +170,12 @@ class Host:
         channel.end(TOO_SLOW, at_once=True)
         # As an input of its own, after the present one has been applied.
         asyncio.get_running_loop().call_soon(self.hangup, channel)
+
+    async def _read(self) -> None:
+        """Let readers who have fallen behind catch up: time that is moved by command moves faster than anybody can read."""
+        behind, self._behind = self._behind, {}
+        for channel in behind.values():
+            await channel.caught_up(_READER_S)
 
     # ---- replies that take time
 
@@ -224,6 +244,8 @@ class Host:
             fired: list[Fired] = []
             steps = 0
             while (stop := self.next_stop()) is not None and stop <= to:
+                if self._behind:
+                    await self._read()
                 outcome = self.step(max(stop, self.simulation.now))
                 fired += outcome.fired
                 steps += 1

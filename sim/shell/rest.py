@@ -11,6 +11,7 @@ from aiohttp import web
 from sim.api.contract import Plane
 from sim.api.traffic import Reply
 from sim.core.kyc import DOCV_BASE
+from sim.core.refusals import Refusal
 from sim.shell.http_answer import SERVER, Answer, Gone, header_text, http_date
 from sim.shell.http_server import HttpServer, error_answer, read_body, reset
 
@@ -77,10 +78,10 @@ class RestListener:
         elided = host.elides(reply)
         if host.holds(reply):
             await host.ready(reply)
-        if reply.chunks is not None and not reply.disturb:
+        if reply.chunks is not None and reply.disturb in ("", "slow_body"):
             return await self._stream(request, reply, self._headers(request.headers, reply, elided))
         if reply.chunks is not None:
-            reply.body = b"".join(reply.chunks)
+            reply.body = next(reply.chunks, b"")
         answer = self._answer(reply, request.raw_path, request.headers, elided)
         return await _disturbed(request, answer, reply.disturb) if reply.disturb else answer
 
@@ -110,8 +111,14 @@ class RestListener:
         for name, value in headers:
             response.headers.add(name, header_text(value))
         await response.prepare(request)
-        for chunk in reply.chunks or ():
-            await response.write(chunk)
+        try:
+            for chunk in reply.chunks or ():
+                await response.write(chunk)
+                # A client that reads fast must not keep the others waiting.
+                await asyncio.sleep(_SLOW_PAUSE_S if reply.disturb else 0)
+        except Refusal:
+            reset(request)  # too late for a status
+            return Gone()
         await response.write_eof()
         return response
 

@@ -15,6 +15,7 @@ import grpc
 import grpc.aio
 
 from sim.api.traffic import Close, Reply
+from sim.core.refusals import Refusal
 from sim.shell.channel import Channel
 from sim.shell.listeners import taken
 
@@ -141,6 +142,10 @@ class _Handlers(_GenericHandler):
     def _server_stream(self, method: str) -> Callable[[bytes, Context], AsyncIterator[bytes]]:
         async def handler(message: bytes, context: Context) -> AsyncIterator[bytes]:
             channel = await self._opened(method, message, context)
+            if isinstance(channel, Reply):
+                async for part in self._download(channel, context):
+                    yield part
+                return
             try:
                 while not isinstance(frame := await channel.take(), Close):
                     yield frame
@@ -150,9 +155,20 @@ class _Handlers(_GenericHandler):
 
         return handler
 
+    async def _download(self, reply: Reply, context: Context) -> AsyncIterator[bytes]:
+        """Messages of a download, one at a time; other calls have their turn in between."""
+        try:
+            for message in reply.chunks or ():
+                yield message
+                await asyncio.sleep(0)
+        except Refusal as refusal:
+            await context.abort(_STATUS[refusal.code], refusal.message)
+
     def _bidi(self, method: str) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         async def handler(messages: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             channel = await self._opened(method, b"", context)
+            if isinstance(channel, Reply):
+                raise AssertionError(f"{method} is no download")
             # A client that half-closes keeps what it subscribed to until it cancels.
             listener = self._host.spawn(self._listen(messages, channel))
             try:
@@ -169,13 +185,12 @@ class _Handlers(_GenericHandler):
         async for message in messages:
             self._host.frame(channel, message)
 
-    async def _opened(self, method: str, message: bytes, context: Context) -> Channel:
-        """Channel of a stream that was admitted; aborts the call otherwise."""
+    async def _opened(self, method: str, message: bytes, context: Context) -> Channel | Reply:
+        """Channel of a stream that was admitted, or the download that is ready to leave; aborts the call otherwise."""
         try:
             opened = self._host.open(method, _metadata(context), message, _peer(context))
             if isinstance(opened, Reply):
                 await self._finish(opened, context)
-                raise AssertionError(f"{method} was refused without a code")
         except grpc.aio.AbortError:
             raise
         except Exception:

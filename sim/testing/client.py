@@ -14,7 +14,8 @@ world.advance("5m")
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -31,13 +32,17 @@ if TYPE_CHECKING:
 
 
 class Response:
-    """What came back over HTTP."""
+    """What came back over HTTP. A download's chunks are `reply.chunks`; whoever reads `body` instead gets them whole."""
 
     def __init__(self, reply: Reply) -> None:
         self.status = reply.status
         self.headers = {name.lower(): value for name, value in reply.headers}
-        self.body = b"".join(reply.chunks) if reply.chunks is not None else reply.body
         self.reply = reply
+
+    @cached_property
+    def body(self) -> bytes:
+        """The whole body."""
+        return b"".join(self.reply.chunks) if self.reply.chunks is not None else self.reply.body
 
     @property
     def json(self) -> Any:
@@ -289,6 +294,10 @@ class Rpc:
         self._connection = connection
         self._metadata = metadata
 
+    def metadata(self) -> Mapping[str, str]:
+        """What every call carries."""
+        return self._metadata()
+
     def call(self, operation: str, request: Message) -> Any:
         """A unary call; RpcError carries any other status than OK."""
         from sim.api.transcode import protobuf_decoder, protobuf_encoder
@@ -304,6 +313,20 @@ class Rpc:
         outcome = self._connection.absorb(self._connection.simulation.rpc(method, self._metadata(), message))
         assert outcome.reply is not None
         return outcome.reply
+
+    def download(self, operation: str, request: Message) -> Iterator[Any]:
+        """Messages of a download, each made when it is asked for; RpcError carries any other status than OK."""
+        from sim.api.transcode import protobuf_decoder, protobuf_encoder
+
+        found = self._connection.simulation.contract.by_name(operation)
+        outcome = self._connection.absorb(
+            self._connection.simulation.open(found.full_methods[0], self._metadata(), protobuf_encoder(type(request))(request))
+        )
+        reply = outcome.reply
+        assert reply is not None
+        if reply.code:
+            raise RpcError(reply.code, reply.message)
+        return map(protobuf_decoder(found.response), reply.chunks or ())
 
     def stream(self, operation: str, request: Message | None = None) -> Stream:
         """Open a server stream (with its request) or a bidirectional one (without)."""

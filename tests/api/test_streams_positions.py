@@ -75,13 +75,17 @@ def test_a_settlement_at_zero_is_a_price_and_not_its_absence(world: Connection, 
     assert [change.settlement_px for change in changes(stream)] == [0, 0]
 
 
-def test_several_fills_of_one_order_are_one_change(world: Connection, instrument: Instrument) -> None:
+def test_each_fill_of_an_order_is_a_change_and_they_come_in_one_message(world: Connection, instrument: Instrument) -> None:
     for cents in (40, 41):
         place(world, instrument, "sell", cents, user=1)
     stream = position_changes(world)
     place(world, instrument, "buy", 41, 2)
-    nets = [change.position.net_position for change in changes(stream) if change.position is not None]
-    assert sorted(nets) == [-2 * instrument.qty_scale, 2 * instrument.qty_scale]
+    (frame,) = stream.take()
+    found = [change.position for change in frame.position_changes]
+    one = instrument.qty_scale
+    assert sorted((position.net_position, position.qty_bought, position.qty_sold) for position in found) == [
+        (-2 * one, 0, 2 * one), (-one, 0, one), (one, one, 0), (2 * one, 2 * one, 0)
+    ]
 
 
 @pytest.mark.spec("S6.2-2", "S6.2-6")

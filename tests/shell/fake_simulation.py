@@ -32,6 +32,8 @@ class FakeSimulation:
         self.refuse_streams: Reply | None = None
         self.first_frames: tuple[bytes, ...] = ()
         self.secrets: dict[str, bytes] = {}
+        self.stream_buffer = 10_000
+        self.head: list[bytes] | None = None
         self._streams = 0
 
     # ---- inputs
@@ -142,7 +144,7 @@ class FakeSimulation:
         return []
 
     def skip_to_head(self, stream: int, waiting: list[bytes]) -> list[bytes] | None:
-        return None
+        return self.head
 
     def journal_lines(self, since: int = 0) -> Iterator[bytes]:
         return (b'{"seq":%d}' % (number + 1) for number in range(since, len(self.inputs)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 import aiohttp
 import pytest
@@ -248,6 +249,15 @@ async def test_a_body_in_chunks_arrives_whole(serve):
         assert answer.content_type == "text/csv"
         assert await answer.read() == b"a,b\n1,2\n"
         assert answer.headers["Date"].startswith("Tue, 08 Sep 2026")
+
+
+async def test_chunks_leave_as_they_are_made(serve):
+    served = await serve()
+    served.sim.replies["/csv"] = lambda: Reply(content_type="text/csv", chunks=itertools.repeat(b"1,2\n" * 1000))  # nobody could wait for its end
+    async with aiohttp.ClientSession() as http, http.get(f"{served.at.exchange}/csv") as answer:
+        assert await answer.content.readexactly(8) == b"1,2\n1,2\n"
+        async with http.get(f"{served.at.exchange}/x") as other:
+            assert other.status == 200
 
 
 @pytest.mark.parametrize("disturbance", ["reset", "refuse"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 
 import grpc
@@ -52,6 +53,19 @@ async def test_opaque_trailers_say_nothing_of_the_simulator(serve):
     assert trailers(refused.value) == {"x-request-id": "req-1"}
 
 
+async def test_a_download_leaves_as_it_is_made_and_other_calls_have_their_turn(serve):
+    served = await serve()
+    served.sim.refuse_streams = Reply(chunks=itertools.repeat(b"x" * 1000))  # nobody could wait for its end
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        download = channel.unary_stream("/t.T/Server")(b"")
+        assert await download.read() == b"x" * 1000
+        assert await channel.unary_unary("/t.T/Unary")(b"") == b"re:"
+        download.cancel()
+    served.sim.refuse_streams = Reply(chunks=iter((b"a", b"b")))
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        assert [message async for message in channel.unary_stream("/t.T/Server")(b"")] == [b"a", b"b"]
+
+
 @pytest.mark.parametrize("kind", ["unary_unary", "unary_stream", "stream_stream"])
 async def test_an_unknown_method_is_an_input_and_unimplemented_however_it_is_called(serve, kind):
     served = await serve()
@@ -98,6 +112,36 @@ async def test_a_refused_stream_is_a_status(serve):
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         for call in (channel.unary_stream("/t.T/Server")(b""), channel.stream_stream("/t.T/Bidi")()):
             assert await call.code() == grpc.StatusCode.PERMISSION_DENIED
+
+
+async def test_a_reader_with_too_much_waiting_is_a_slow_consumer(serve):
+    """Rule S12: code 8."""
+    served = await serve()
+    served.sim.stream_buffer = 10
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.unary_stream("/t.T/Server")(b"")
+        await until(lambda: kinds(served) == ["open"])
+        served.host.apply([Send(1, b"%d" % number) for number in range(10)])
+        assert [await call.read() for _ in range(10)] == [b"%d" % number for number in range(10)]
+        served.host.apply([Send(1, b"x") for _ in range(11)])  # a snapshot, say: too much at once makes nobody slow
+        served.host.apply([Send(1, b"x")])
+        assert (await call.code(), await call.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "slow consumer")
+        await until(lambda: kinds(served) == ["open", "hangup"])
+
+
+async def test_a_slow_consumer_may_ask_to_lose_what_waits_instead_of_the_stream(serve):
+    """Rule S12."""
+    served = await serve()
+    served.sim.stream_buffer = 10
+    served.sim.head = [b"as it is now"]
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.unary_stream("/t.T/Server")(b"")
+        await until(lambda: kinds(served) == ["open"])
+        served.host.apply([Send(1, b"%d" % number) for number in range(1, 15)])
+        served.host.apply([Send(1, b"%d" % number) for number in range(15, 18)])
+        assert [await call.read() for _ in range(3)] == [b"as it is now", b"16", b"17"]
+        served.host.apply([Send(1, b"on it goes")])
+        assert await call.read() == b"on it goes"
 
 
 async def test_a_client_that_cancels_hangs_up(serve):

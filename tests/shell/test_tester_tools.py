@@ -7,6 +7,7 @@ import http.client
 import json
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -139,6 +140,47 @@ def test_a_stream_is_listed_and_ended_by_a_tester(exchange):
             list(call)
         assert ended.value.code() == grpc.StatusCode.UNAVAILABLE
     assert exchange.control("GET", "/streams")["streams"] == []
+
+
+BOOKS = "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
+
+
+def everything_that_came(call):
+    """Messages of a stream until it ends, and how it ended."""
+    frames = []
+    try:
+        for frame in call:
+            frames.append(frame)
+    except grpc.RpcError as ended:
+        return frames, ended.code(), ended.details()
+    return frames, grpc.StatusCode.OK, ""
+
+
+def test_time_moved_by_command_waits_for_those_who_read(exchange):
+    """A clock that is moved far at once makes messages faster than anybody reads; that does not make a slow consumer (rule S12)."""
+    exchange.control("PUT", "/assumptions/stream.buffer_messages", {"value": "40"})
+    with grpc.insecure_channel(exchange.grpc) as channel, ThreadPoolExecutor(1) as pool:
+        call = channel.unary_stream(BOOKS)(b"", metadata=bearer(exchange, exchange.firms[0]))
+        next(call)
+        reading = pool.submit(everything_that_came, call)
+        exchange.clock.advance("20m")
+        (stream,) = exchange.control("GET", "/streams")["streams"]
+        exchange.control("DELETE", f"/streams/{stream['id']}")
+        frames, code, _ = reading.result()
+    assert code == grpc.StatusCode.UNAVAILABLE
+    assert len(frames) + 1 == stream["sent"] > 400
+
+
+def test_who_does_not_read_at_all_is_a_slow_consumer(exchange, monkeypatch):
+    """Rule S12: code 8."""
+    monkeypatch.setattr("sim.shell.host._READER_S", 0.01)
+    exchange.control("PUT", "/assumptions/stream.buffer_messages", {"value": "40"})
+    with grpc.insecure_channel(exchange.grpc) as channel:
+        call = channel.unary_stream(BOOKS)(b"", metadata=bearer(exchange, exchange.firms[0]))
+        next(call)
+        exchange.clock.advance("24h")
+        assert exchange.control("GET", "/streams")["streams"] == []
+        assert everything_that_came(call)[1:] == (grpc.StatusCode.RESOURCE_EXHAUSTED, "slow consumer")
 
 
 @pytest.mark.spec("S7.2-6")

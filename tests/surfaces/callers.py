@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -80,3 +83,26 @@ def check_refusal(plane: Plane, answer: Any, *statuses: int) -> None:
         assert set(body) == {"code", "message", "details"} and isinstance(body["code"], int)
     for word in (b"Traceback", b"sim/", b"msgspec", b"sim.core", b"object at 0x"):
         assert word not in answer.body
+
+
+class Counted(list[Any]):
+    """Rows that count how often one is read."""
+
+    read = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.read += 1
+        return super().__getitem__(place)
+
+
+@contextmanager
+def counted(holder: Any, name: str) -> Iterator[Counted]:
+    """The rows that are an attribute, or an entry of a dictionary, count for a while."""
+    rows = holder[name] if isinstance(holder, dict) else getattr(holder, name)
+    put = holder.__setitem__ if isinstance(holder, dict) else partial(setattr, holder)
+    found = Counted(rows)
+    put(name, found)
+    try:
+        yield found
+    finally:
+        put(name, rows)

@@ -1,0 +1,150 @@
+"""Rows in order of happening, found by place, account, symbol and instant: what executions, trades and orders are kept in.
+
+Nothing is ever taken out but by a journey in time. A `Selection` is a window of rows as it stood at one moment: rows added later are not in it, so a download
+may read from it for as long as its reader takes without holding more than the next row.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import merge
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from sim.kernel.instants import Instant
+
+
+class _Dated(Protocol):
+    @property
+    def at(self) -> Instant: ...
+
+
+R = TypeVar("R")
+D = TypeVar("D", bound=_Dated)
+_NONE: tuple[int, ...] = ()
+
+
+class _Run(NamedTuple):
+    """A stretch of an index: `seqs[low:high]`."""
+
+    seqs: Sequence[int]
+    low: int
+    high: int
+
+    def __reversed__(self) -> Iterator[int]:
+        return map(self.seqs.__getitem__, range(self.high - 1, self.low - 1, -1))
+
+    def forward(self) -> Iterator[int]:
+        return map(self.seqs.__getitem__, range(self.low, self.high))
+
+
+class Selection(Generic[R]):
+    """Seqs of a window of rows, each once, in either order; nothing is read before it is asked for."""
+
+    __slots__ = ("_of", "_rows", "_runs")
+
+    def __init__(self, rows: Sequence[R], runs: Sequence[_Run], of: Callable[[R], bool] | None) -> None:
+        self._rows = rows
+        self._runs = runs
+        self._of = of
+
+    def __iter__(self) -> Iterator[R]:
+        return self._read(_distinct(merge(*[run.forward() for run in self._runs])) if len(self._runs) != 1 else self._runs[0].forward())
+
+    def __reversed__(self) -> Iterator[R]:
+        return self._read(_distinct(merge(*map(reversed, self._runs), reverse=True)) if len(self._runs) != 1 else reversed(self._runs[0]))
+
+    def _read(self, seqs: Iterator[int]) -> Iterator[R]:
+        found = map(self._rows.__getitem__, seqs)
+        return found if self._of is None else filter(self._of, found)
+
+
+class Rows(Generic[R]):
+    """Rows and their indexes. `owners` gives a row's accounts, `at` its instant, which never falls from one row to the next."""
+
+    __slots__ = ("_at", "_by_account", "_by_symbol", "_owners", "rows")
+
+    def __init__(self, at: Callable[[R], Instant], owners: Callable[[R], tuple[str, ...]]) -> None:
+        self._at = at
+        self._owners = owners
+        self.rows: list[R] = []
+        self._by_account: dict[str, list[int]] = {}
+        self._by_symbol: dict[str, list[int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, seq: int) -> R:
+        return self.rows[seq]
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self.rows)
+
+    def append(self, row: R, symbol: str, account: str, other: str = "") -> None:
+        """Add a row of a symbol and of one or two accounts."""
+        rows = self.rows
+        seq = len(rows)
+        rows.append(row)
+        try:
+            self._by_symbol[symbol].append(seq)
+        except KeyError:
+            self._by_symbol[symbol] = [seq]
+        try:
+            self._by_account[account].append(seq)
+        except KeyError:
+            self._by_account[account] = [seq]
+        if other and other != account:
+            self._by_account.setdefault(other, []).append(seq)
+
+    def of_account(self, account: str) -> Sequence[int]:
+        """Seqs of an account's rows, ascending."""
+        return self._by_account.get(account, _NONE)
+
+    def of_symbol(self, symbol: str) -> Sequence[int]:
+        """Seqs of a symbol's rows, ascending."""
+        return self._by_symbol.get(symbol, _NONE)
+
+    def select(self, accounts: Iterable[str], symbol: str = "", start: Instant | None = None, end: Instant | None = None) -> Selection[R]:
+        """Rows of accounts from start to end, both included, by whichever index is shorter. A symbol only chooses the index; it may leave others' rows in."""
+        mine = frozenset(accounts)
+        by_account = [self.of_account(account) for account in sorted(mine)]
+        if symbol and len(by_symbol := self.of_symbol(symbol)) < sum(map(len, by_account)):
+            owners = self._owners
+            return Selection(self.rows, [self._run(by_symbol, start, end)], lambda row: not mine.isdisjoint(owners(row)))
+        return Selection(self.rows, [self._run(seqs, start, end) for seqs in by_account if seqs], None)
+
+    def some(self, seqs: Iterable[int], accounts: Iterable[str]) -> Selection[R]:
+        """Those rows among these seqs that are of accounts, in order of happening."""
+        mine, owners = frozenset(accounts), self._owners
+        found = sorted(set(seqs))
+        return Selection(self.rows, [_Run(found, 0, len(found))], lambda row: not mine.isdisjoint(owners(row)))
+
+    def cut(self, count: int) -> None:
+        """Forget the rows from the one with this seq on."""
+        del self.rows[count:]
+        for index in (self._by_account, self._by_symbol):
+            if not count:
+                index.clear()
+            for seqs in index.values():
+                if seqs and seqs[-1] >= count:
+                    del seqs[bisect_left(seqs, count) :]
+
+    def _run(self, seqs: Sequence[int], start: Instant | None, end: Instant | None) -> _Run:
+        rows, at = self.rows, self._at
+        low = 0 if start is None else bisect_left(seqs, start, key=lambda seq: at(rows[seq]))
+        high = len(seqs) if end is None else bisect_right(seqs, end, low, key=lambda seq: at(rows[seq]))
+        return _Run(seqs, low, high)
+
+
+def stretch(rows: Sequence[D], start: Instant, end: Instant | None) -> range:
+    """Places of rows from start to end, both included."""
+    low = bisect_left(rows, start, key=lambda row: row.at)
+    return range(low, len(rows) if end is None else bisect_right(rows, end, low, key=lambda row: row.at))
+
+
+def _distinct(seqs: Iterable[int]) -> Iterator[int]:
+    last = -1
+    for seq in seqs:
+        if seq != last:
+            last = seq
+            yield seq

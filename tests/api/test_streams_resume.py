@@ -1,0 +1,232 @@
+"""A stream cut off after any of its messages and taken up again tells exactly what the one that was never cut off tells, whatever happened meanwhile.
+
+One exchange, drawn orders, cancels, trades, busts and passing time; one uninterrupted stream of each kind from the beginning. Then every message of it is taken
+for the last one a client has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from unittest import mock
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from stream_clients import books, drop_copy, orders, place, position_changes, trades
+
+from sim import Simulation, load_scenario
+from sim.api import stream_ledger, stream_replay
+from sim.core.instruments import Instrument
+from sim.core.vocabulary import InstrumentState
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, Stream, connect
+from tests.journeys import firm, quiet, rpc_trader, trader
+
+
+class Kind(NamedTuple):
+    """A kind of stream: how it is opened, and what its messages tell."""
+
+    name: str
+    open: Callable[..., Stream]
+    rows: Callable[[Any], Any]
+
+
+KINDS = [
+    Kind("drop copy", drop_copy, lambda frame: frame.executions),
+    Kind("trade capture", trades, lambda frame: frame.trade_capture_reports),
+    Kind("position change", position_changes, lambda frame: frame.position_changes),
+]
+
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("place"), st.integers(0, 1), st.sampled_from(["buy", "sell"]), st.integers(48, 52), st.integers(1, 4), st.integers(0, 1)),
+        st.tuples(st.just("advance"), st.sampled_from(["1s", "15s", "30s", "1m"])),
+        st.tuples(st.just("cancel"), st.integers(0, 9)),
+        st.tuples(st.just("bust"), st.integers(0, 9)),
+        st.tuples(st.just("settle"), st.integers(0, 1)),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+_start: list[Simulation] = []
+_pair: list[Instrument] = []
+
+
+def beginning() -> Connection:
+    """The same exchange each time, as it was before anything happened."""
+    if not _start:
+        _start.append(Simulation(load_scenario("quickstart")))
+        _start[0].control("preset.set", "", {"name": "ideal"})
+        _start[0].snapshot("beginning")
+    _start[0].restore("beginning")
+    return connect(_start[0])
+
+
+def two(world: Connection) -> list[Instrument]:
+    """Two open instruments of one kind, whose books were empty in the beginning."""
+    if not _pair:
+        sim = world.simulation
+        first = quiet(sim)
+        others = (found for found in sim.exchange.instruments if sim.exchange.trading.state(found.symbol) is InstrumentState.OPEN)
+        _pair.extend([first, next(found for found in others if found.symbol != first.symbol and found.tick == first.tick)])
+    return _pair
+
+
+def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
+    """Do one drawn thing; what is refused does nothing."""
+    kind, *rest = action
+    trading = world.simulation.exchange.trading
+    if kind == "place":
+        which, side, cents, contracts, user = rest
+        found = two(world)[which]
+        if trading.state(found.symbol) is InstrumentState.OPEN:
+            placed.append(place(world, found, side, cents, contracts, user=user))
+    elif kind == "advance":
+        world.advance(rest[0])
+    elif kind == "cancel" and placed:
+        for user in (0, 1):
+            trader(world, user).post("/v1/trading/orders/cancel", json={"orderId": placed[rest[0] % len(placed)]})
+    elif kind == "bust" and len(trading.trades):
+        trade = trading.trades[-1 - rest[0] % len(trading.trades)]
+        if trade.state.name != "BUSTED" and trading.state(trade.symbol) is InstrumentState.OPEN:
+            trading.bust(trade.id)
+            world.advance("1ns")  # the input that tells it
+    elif kind == "settle":
+        found = two(world)[rest[0]]
+        if trading.state(found.symbol) is InstrumentState.OPEN:
+            world.absorb(world.simulation.control("instrument.settle", found.symbol, {"price": "1"}))
+
+
+def tell(world: Connection, actions: Sequence[tuple[Any, ...]]) -> None:
+    """Do everything."""
+    placed: list[str] = []
+    for action in actions:
+        act(world, action, placed)
+
+
+def rows(kind: Kind, frames: Sequence[Any]) -> list[Any]:
+    return [row for frame in frames for row in kind.rows(frame)]
+
+
+# A story with everything in it, so that no run is about nothing.
+STORY = [
+    ("place", 0, "sell", 50, 2, 1), ("place", 0, "sell", 51, 2, 1), ("place", 0, "buy", 52, 3, 0), ("place", 1, "buy", 49, 1, 0),
+    ("place", 1, "sell", 49, 4, 1),
+    ("bust", 0), ("advance", "15s"), ("place", 0, "buy", 51, 1, 0), ("advance", "30s"), ("bust", 0), ("cancel", 4), ("settle", 0), ("advance", "1m"),
+    ("place", 1, "buy", 1, 1, 0),
+]  # fmt: skip
+
+
+@pytest.mark.spec("S6.2-1", "S6.2-2", "S6.2-6")
+@settings(max_examples=15)
+@example(actions=STORY, filtered=False, batch=1)
+@given(actions=ACTIONS, filtered=st.booleans(), batch=st.sampled_from([1, 3, 500]))
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_a_stream_can_be_resumed_after_every_message(kind: Kind, actions: list[tuple[Any, ...]], filtered: bool, batch: int) -> None:
+    """S2: strictly after the last message delivered, and to now before anything live."""
+    world = beginning()
+    filters = {"symbols": [two(world)[0].symbol]} if filtered else {}
+    start = world.simulation.now
+    whole = kind.open(world, **filters)
+    tell(world, actions)
+    frames = whole.take()
+    whole.close()
+    expected = rows(kind, frames)
+    assert len(expected) > 6 or actions is not STORY
+    with mock.patch.object(stream_replay, "BATCH", batch):
+        for number, frame in enumerate(frames):
+            before = rows(kind, frames[: number + 1])
+            replayed = kind.open(world, **filters, resume_token=frame.resume_token).take()
+            assert before + rows(kind, replayed) == expected
+            # Whoever breaks off in the middle of the replay goes on from there just as well.
+            for place, part in enumerate(replayed):
+                again = kind.open(world, **filters, resume_token=part.resume_token)
+                assert before + rows(kind, replayed[: place + 1]) + rows(kind, again.take()) == expected
+                again.close()
+        assert rows(kind, kind.open(world, **filters, resume_time=start).take()) == expected
+
+
+@pytest.mark.spec("S4.4-3", "S6.2-3", "S6.2-6")
+@settings(max_examples=15)
+@example(actions=STORY, batch=1)
+@given(actions=ACTIONS, batch=st.sampled_from([1, 3, 500]))
+def test_a_balance_ledger_taken_up_at_its_last_entry_repeats_that_instant_and_loses_nothing(actions: list[tuple[Any, ...]], batch: int) -> None:
+    world = beginning()
+    account = firm(world.simulation).users[0].account
+
+    def entries(since: int) -> list[list[wire.BalanceLedgerEntry]]:
+        request = wire.CreateBalanceLedgerSubscriptionRequest(account=account, resume_time=since)
+        stream = rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
+        following.append(stream)
+        return [frame.entries for frame in stream.take() if frame.entries]
+
+    following: list[Stream] = []
+    old = entries(world.simulation.now)
+    tell(world, actions)
+    messages = [*old, *(frame.entries for frame in following[0].take() if frame.entries)]
+    expected = [entry for message in messages for entry in message]
+    assert len(expected) > 3 or actions is not STORY
+    with mock.patch.object(stream_ledger, "BATCH", batch):
+        for number in range(len(messages)):
+            seen = [entry for message in messages[: number + 1] for entry in message]
+            last = seen[-1].update_time
+            kept = [entry for entry in seen if entry.update_time < last]
+            assert kept + [entry for message in entries(last) for entry in message] == expected
+
+
+# ---- streams that begin anew with a snapshot
+
+
+def open_orders(frames: Sequence[Any]) -> dict[str, Any]:
+    """Orders that work, as a client that follows the stream knows them."""
+    known: dict[str, Any] = {}
+    for frame in frames:
+        for order in frame.snapshot.orders if frame.snapshot else ():
+            known[order.id] = order
+        for execution in frame.update.executions if frame.update else ():
+            known[execution.order.id] = execution.order
+            if not execution.order.leaves_qty:
+                del known[execution.order.id]
+    return known
+
+
+def positions(frames: Sequence[Any]) -> dict[tuple[str, str], Any]:
+    found = (frame.snapshot or frame.update for frame in frames)
+    return {(position.account, position.symbol): position for part in found if part is not None for position in part.positions}
+
+
+def books_shown(frames: Sequence[Any]) -> dict[str, Any]:
+    shown = {frame.update.symbol: frame.update for frame in frames if frame.update}
+    return {symbol: (book.bids, book.offers, book.state, book.stats) for symbol, book in shown.items()}
+
+
+def open_positions(world: Connection) -> Stream:
+    return rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest())
+
+
+SNAPSHOTS = [
+    Kind("orders", lambda world: orders(world, symbols=[found.symbol for found in two(world)]), open_orders),
+    Kind("positions", open_positions, positions),
+    Kind("market data", lambda world: books(world, *(found.symbol for found in two(world))), books_shown),
+]
+
+
+@pytest.mark.spec("S6.2-5", "S6.2-6")
+@settings(max_examples=15)
+@example(actions=STORY)
+@given(actions=ACTIONS)
+@pytest.mark.parametrize("kind", SNAPSHOTS, ids=lambda kind: kind.name)
+def test_a_stream_that_begins_anew_at_any_moment_shows_the_same_in_the_end(kind: Kind, actions: list[tuple[Any, ...]]) -> None:
+    """The snapshot, then what changed: wherever a client begins again, it ends up knowing what one knows that never stopped."""
+    world = beginning()
+    streams = [kind.open(world)]
+    placed: list[str] = []
+    for action in actions:
+        act(world, action, placed)
+        streams.append(kind.open(world))
+    known = kind.rows(streams[0].take())
+    assert known or actions is not STORY
+    for stream in streams[1:]:
+        assert kind.rows(stream.take()) == known

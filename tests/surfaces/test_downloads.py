@@ -1,0 +1,210 @@
+"""CSV downloads over both protocols: rows are read as the text is read, so nothing grows with their number, and they are those of the moment of asking."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tracemalloc
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from callers import counted, unlimited
+
+from sim.api.csv_text import CHUNK_ROWS
+from sim.core.commands import CancelOrder, PlaceOrder
+from sim.core.refusals import Unavailable
+from sim.core.vocabulary import OrderType, Side, TimeInForce
+from sim.kernel.instants import minutes
+from sim.messages import Message
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError
+from tests.journeys import firm, quiet, rpc_trader, trader
+
+TRADES = 1600
+
+
+class Download(NamedTuple):
+    """One download: its address, what it is called, its request, the field its text is in, and where its rows live."""
+
+    verb: str
+    path: str
+    operation: str
+    request: type[Message]
+    text: str
+    rows: Callable[[Connection], tuple[Any, str]]
+
+
+def _ledger_rows(component: str) -> Callable[[Connection], tuple[Any, str]]:
+    return lambda world: (getattr(world.simulation.exchange.trading, component)._rows_of, account(world))
+
+
+DOWNLOADS = [
+    Download("POST", "/v1/report/orders/csv", "ReportAPI.DownloadOrders", wire.DownloadOrdersRequest, "filechunk",
+             lambda world: (world.simulation.exchange.trading.orders.rows, "rows")),
+    Download("POST", "/v1/report/executions/csv", "ReportAPI.DownloadExecutions", wire.DownloadExecutionsRequest, "filechunk",
+             lambda world: (world.simulation.exchange.trading.executions, "rows")),
+    Download("POST", "/v1/report/trades/csv", "ReportAPI.DownloadTrades", wire.DownloadTradesRequest, "filechunk",
+             lambda world: (world.simulation.exchange.trading.trades, "rows")),
+    Download("GET", "/v1/funding/balance-ledger/download", "FundingAPI.DownloadBalanceLedger", wire.DownloadBalanceLedgerRequest, "data",
+             _ledger_rows("ledger")),
+    Download("GET", "/v1/positions/ledger/download", "PositionAPI.DownloadPositionLedger", wire.DownloadPositionLedgerRequest, "data",
+             _ledger_rows("positions")),
+]
+every_download = pytest.mark.parametrize("download", DOWNLOADS, ids=lambda download: download.operation)
+REPORTS = DOWNLOADS[:3]
+
+
+def account(world: Connection) -> str:
+    return firm(world.simulation).users[0].account
+
+
+def busy(count: int) -> Connection:
+    """Two participants trade one contract back and forth, `count` times."""
+    world = unlimited()
+    trading = world.simulation.exchange.trading
+    symbol = quiet(world.simulation).symbol
+    users = firm(world.simulation).users
+    for number in range(count):
+        for user, side in ((users[0], (Side.BUY, Side.SELL)[number % 2]), (users[1], (Side.SELL, Side.BUY)[number % 2])):
+            trading.place(PlaceOrder(account=user.account, participant=user.name, symbol=symbol, side=side, type=OrderType.LIMIT, price=50, qty=1,
+                                     tif=TimeInForce.GOOD_TILL_CANCEL, clord_id=f"{number}"))
+        world.simulation.exchange.take_events()
+    world.advance("1m")
+    return world
+
+
+@pytest.fixture(scope="module")
+def world() -> Connection:
+    return busy(TRADES)
+
+
+@pytest.fixture(scope="module")
+def little() -> Connection:
+    return busy(2 * CHUNK_ROWS)
+
+
+def by_rest(world: Connection, download: Download, **fields: Any) -> Iterator[bytes]:
+    """Chunks as they leave, out of the JSON around them where there is some."""
+    client = trader(world)
+    if download.verb == "GET":
+        chunks = client.get(download.path, params={"account": account(world), **fields}).reply.chunks
+        assert chunks is not None
+        return chunks
+    lines = client.post(download.path, json=fields).reply.chunks
+    assert lines is not None
+    return (msgspec.json.decode(line)["result"]["filechunk"].encode() for line in lines)
+
+
+def by_grpc(world: Connection, download: Download, **fields: Any) -> Iterator[bytes]:
+    if download.text == "data":
+        fields = {"account": account(world), **fields}
+    for part in rpc_trader(world).download(download.operation, download.request(**fields)):
+        text = getattr(part, download.text)
+        yield text if isinstance(text, bytes) else text.encode()
+
+
+both = pytest.mark.parametrize("ask", [by_rest, by_grpc])
+
+
+@pytest.mark.spec("S4.3-17", "S4.3-18")
+@both
+@every_download
+def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(world: Connection, download: Download, ask: Any) -> None:
+    with counted(*download.rows(world)) as rows:
+        lines = -1
+        for number, chunk in enumerate(ask(world, download), 1):
+            lines += chunk.count(b"\r\n")
+            # Finding the window reads a few more: two bisections.
+            assert lines <= rows.read <= number * CHUNK_ROWS + 50
+        assert lines >= TRADES > CHUNK_ROWS
+
+
+@pytest.mark.spec("S4.3-17", "S4.3-18")
+@both
+@pytest.mark.parametrize("download", DOWNLOADS[::3], ids=lambda download: download.operation)
+def test_memory_does_not_grow_with_the_number_of_rows(world: Connection, little: Connection, download: Download, ask: Any) -> None:
+    few, many = peak(little, download, ask), peak(world, download, ask)
+    assert many < few * 5 // 4
+
+
+def peak(world: Connection, download: Download, ask: Any) -> int:
+    """Most bytes that were in use at once from asking to the last chunk, which the reader does not keep."""
+    deque(ask(world, download), maxlen=0)  # what is made once is made now
+    tracemalloc.start()
+    try:
+        deque(ask(world, download), maxlen=0)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@every_download
+def test_both_protocols_send_the_same_text(world: Connection, download: Download) -> None:
+    text = b"".join(by_rest(world, download))
+    assert b"".join(by_grpc(world, download)) == text
+    assert len(csv_rows(text)) == text.count(b"\r\n") - 1 >= TRADES
+
+
+@both
+@pytest.mark.parametrize("download", REPORTS, ids=lambda download: download.operation)
+def test_a_window_without_rows_is_a_header(world: Connection, download: Download, ask: Any) -> None:
+    start = world.simulation.now + minutes(5)
+    given = start if ask is by_grpc else "2030-01-01T00:00:00Z"
+    assert b"".join(ask(world, download, start_time=given)).count(b"\r\n") == 1
+
+
+def test_a_refused_download_is_a_status(world: Connection) -> None:
+    with pytest.raises(RpcError) as refused:
+        rpc_trader(world).download("FundingAPI.DownloadBalanceLedger", wire.DownloadBalanceLedgerRequest(account="firms/nobody/accounts/x"))
+    assert refused.value.code == 7
+
+
+def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_are_read() -> None:
+    world = busy(2 * CHUNK_ROWS)
+    trading = world.simulation.exchange.trading
+    symbol = quiet(world.simulation).symbol
+    user = firm(world.simulation).users[0]
+    resting = PlaceOrder(account=user.account, participant=user.name, symbol=symbol, side=Side.BUY, price=10, qty=1, tif=TimeInForce.GOOD_TILL_CANCEL)
+    old = trading.place(resting).id
+    for _ in range(CHUNK_ROWS + 100):
+        trading.place(
+            PlaceOrder(account=user.account, participant=user.name, symbol=symbol, side=Side.BUY, price=9, qty=1, tif=TimeInForce.IMMEDIATE_OR_CANCEL)
+        )
+    expected = b"".join(by_rest(world, DOWNLOADS[0]))
+    assert csv_rows(expected)[old]["state"] == "ORDER_STATE_NEW"
+    world.simulation.snapshot("before")
+
+    def cancel() -> None:
+        trading.cancel(CancelOrder(accounts=(user.account,), order_id=old))
+
+    def trade() -> None:
+        other = firm(world.simulation).users[1]
+        trading.place(PlaceOrder(account=other.account, participant=other.name, symbol=symbol, side=Side.SELL, price=10, qty=1, tif=TimeInForce.DAY))
+
+    for meanwhile in (lambda: trading.place(resting), trade, cancel):
+        world.simulation.restore("before")
+        chunks = by_rest(world, DOWNLOADS[0])
+        text = next(chunks)
+        assert old.encode() not in text
+        meanwhile()
+        assert text + b"".join(chunks) == expected
+
+
+@both
+@every_download
+def test_a_journey_in_time_ends_a_download(world: Connection, download: Download, ask: Any) -> None:
+    trader(world).get("/v1/whoami")  # a token got later would be gone afterwards
+    world.simulation.snapshot("before")
+    chunks = ask(world, download)
+    next(chunks)
+    world.simulation.restore("before")
+    with pytest.raises(Unavailable):
+        next(chunks)
+
+
+def csv_rows(text: bytes) -> dict[str, dict[str, str]]:
+    """Rows by id."""
+    return {row["id"]: row for row in csv.DictReader(io.StringIO(text.decode()))}

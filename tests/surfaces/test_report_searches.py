@@ -1,0 +1,201 @@
+"""Searches of orders, executions and trades against the plainest way to do them: take every row, keep those that fit. And how few rows they read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from callers import counted, unlimited
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sim.core.commands import CancelOrder, PlaceOrder
+from sim.core.quirks import UNFILTERED_SEARCH_TIMES_OUT
+from sim.core.vocabulary import Side, TimeInForce
+from sim.kernel.instants import format_instant
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, RpcError
+from tests.journeys import firm, quiet, rpc_trader
+
+SIDES = (Side.BUY, Side.SELL)
+USERS = 2
+
+
+@pytest.fixture(scope="module")
+def world() -> Connection:
+    """Two participants of one firm trade two instruments over some minutes; some orders are canceled, some rest."""
+    world = unlimited()
+    sim = world.simulation
+    trading = sim.exchange.trading
+    users = firm(sim).users
+    other = next(found.symbol for found in sim.exchange.instruments if found.tick == quiet(sim).tick and found.symbol != quiet(sim).symbol)
+    symbols = [quiet(sim).symbol, *([other] if trading.state(other).name == "OPEN" else [])]
+    for number in range(480):
+        user = users[number % 7 % USERS]
+        order = trading.place(
+            PlaceOrder(account=user.account, participant=user.name, symbol=symbols[number % 5 % len(symbols)], side=SIDES[number % 3 % 2],
+                       price=40 + number % 4, qty=1 + number % 3, tif=TimeInForce.GOOD_TILL_CANCEL, clord_id=f"c-{number % 50}-{number}")
+        )
+        if number % 6 == 0 and order.live:
+            trading.cancel(CancelOrder(accounts=(user.account,), order_id=order.id))
+        if number % 10 == 9:
+            world.advance("1m")
+    return world
+
+
+def search(world: Connection, what: str, **asked: Any) -> list[Any]:
+    """Every page of a search."""
+    operation, request, field = {
+        "orders": ("ReportAPI.SearchOrders", wire.SearchOrdersRequest, "order"),
+        "executions": ("ReportAPI.SearchExecutions", wire.SearchExecutionsRequest, "executions"),
+        "trades": ("ReportAPI.SearchTrades", wire.SearchTradesRequest, "trade"),
+    }[what]
+    found: list[Any] = []
+    token = ""
+    while True:
+        answer = rpc_trader(world).call(operation, request(accounts=accounts(world), page_size=70, page_token=token, **asked))
+        found += getattr(answer, field)
+        token = answer.next_page_token
+        if not token:
+            return found
+
+
+def accounts(world: Connection) -> list[str]:
+    return [user.account for user in firm(world.simulation).users[:USERS]]
+
+
+def everything(world: Connection, what: str) -> list[Any]:
+    """Every row there is, in the order of a search."""
+    rows = search(world, what)
+    expected = getattr(world.simulation.exchange.trading, what)
+    assert [row.id for row in rows] == [row.id for row in (list(expected.rows) if what == "executions" else list(expected.rows)[::-1])
+                                        if not OWNERS[what](row).isdisjoint(accounts(world))]
+    return rows
+
+
+OWNERS: dict[str, Any] = {
+    "orders": lambda row: {row.account},
+    "executions": lambda row: {row.order.account},
+    "trades": lambda row: {row.aggressor.order.account, row.passive.order.account},
+}
+
+# For each filter: the values worth asking for, and whether a row has one.
+FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
+    "orders": {
+        "order_id": (lambda row: row.id, lambda row, value: row.id == value),
+        "clord_id": (lambda row: row.clord_id, lambda row, value: row.clord_id == value),
+        "symbol": (lambda row: row.symbol, lambda row, value: row.symbol == value),
+        "start_time": (lambda row: row.create_time, lambda row, value: row.create_time >= value),
+        "end_time": (lambda row: row.create_time, lambda row, value: row.create_time <= value),
+    },
+    "executions": {
+        "exec_ids": (lambda row: [row.id, row.id[::-1]], lambda row, value: row.id in value),
+        "order_id": (lambda row: row.order.id, lambda row, value: row.order.id == value),
+        "symbol": (lambda row: row.order.symbol, lambda row, value: row.order.symbol == value),
+        "types": (lambda row: [row.type], lambda row, value: row.type in value),
+        "start_time": (lambda row: row.transact_time, lambda row, value: row.transact_time >= value),
+        "end_time": (lambda row: row.transact_time, lambda row, value: row.transact_time <= value),
+    },
+    "trades": {
+        "trade_id": (lambda row: row.id, lambda row, value: row.id == value),
+        "order_id": (lambda row: row.passive.order.id, lambda row, value: value in (row.aggressor.order.id, row.passive.order.id)),
+        "exec_id": (lambda row: row.aggressor.id, lambda row, value: value in (row.aggressor.id, row.passive.id)),
+        "symbol": (lambda row: row.aggressor.order.symbol, lambda row, value: row.aggressor.order.symbol == value),
+        "start_time": (lambda row: row.aggressor.transact_time, lambda row, value: row.aggressor.transact_time >= value),
+        "end_time": (lambda row: row.aggressor.transact_time, lambda row, value: row.aggressor.transact_time <= value),
+    },
+}
+
+# Columns of a where_clause that say the same, and how a value is written there.
+CLAUSES: dict[str, str] = {
+    "order_id": "order_id = '{}'",
+    "trade_id": "trade_id = '{}'",
+    "symbol": "symbol = '{}'",
+    "clord_id": "clord_id = '{}'",
+    "start_time": "create_time >= '{}'",
+    "end_time": "create_time <= '{}'",
+}
+
+
+@pytest.fixture(scope="module")
+def rows(world: Connection) -> dict[str, list[Any]]:
+    return {what: everything(world, what) for what in FILTERS}
+
+
+@pytest.mark.spec("S4.3-9", "S4.3-10")
+@settings(max_examples=60)
+@given(data=st.data())
+@pytest.mark.parametrize("what", FILTERS)
+def test_a_search_finds_what_going_through_every_row_finds(world: Connection, rows: dict[str, list[Any]], what: str, data: st.DataObject) -> None:
+    filters = FILTERS[what]
+    expected = rows[what]
+    asked: dict[str, Any] = {}
+    clause: list[str] = []
+    for name in data.draw(st.lists(st.sampled_from(sorted(filters)), unique=True, max_size=3)):
+        value_of, fits = filters[name]
+        value = value_of(data.draw(st.sampled_from(rows[what])))
+        if name == "order_id" and what == "trades" and clause:
+            continue
+        if name in CLAUSES and (what, name) != ("trades", "order_id") and data.draw(st.booleans()):
+            clause.append(CLAUSES[name].format(format_instant(value) if isinstance(value, int) else value))
+        else:
+            asked[name] = value
+        expected = [row for row in expected if fits(row, value)]
+    found = search(world, what, **asked, where_clause=" AND ".join(clause))
+    assert found == expected
+    if what == "executions":
+        assert search(world, what, **asked, where_clause=" AND ".join(clause), newest_first=True) == expected[::-1]
+
+
+@pytest.mark.parametrize("name", ["trade_id", "order_id", "exec_id"])
+@pytest.mark.parametrize("by_clause", [False, True])
+@pytest.mark.spec("S4.3-9")
+def test_a_search_of_trades_by_an_id_is_a_narrow_one(world: Connection, rows: dict[str, list[Any]], name: str, by_clause: bool) -> None:
+    trade = rows["trades"][5]
+    value = {"trade_id": trade.id, "order_id": trade.aggressor.order.id, "exec_id": trade.aggressor.id}[name]
+    quirks = world.simulation.exchange.ctx.quirks
+    quirks.change(UNFILTERED_SEARCH_TIMES_OUT.name, "always")
+    try:
+        assert trade in search(world, "trades", **({"where_clause": f"{name} = '{value}'"} if by_clause else {name: value}))
+        with pytest.raises(RpcError, match="timeout"):
+            search(world, "trades", where_clause="price > 0")
+    finally:
+        quirks.change(UNFILTERED_SEARCH_TIMES_OUT.name, "never")
+
+
+@pytest.mark.parametrize(
+    ("what", "asked", "most"),
+    [
+        ("orders", lambda row: {"order_id": row.id}, 1),
+        ("orders", lambda row: {"where_clause": f"order_id IN ('{row.id}', 'nope')"}, 1),
+        ("orders", lambda row: {"start_time": row.create_time, "end_time": row.create_time}, 40),
+        ("executions", lambda row: {"exec_ids": [row.id]}, 1),
+        ("executions", lambda row: {"order_id": row.order.id}, 6),
+        ("executions", lambda row: {"start_time": row.transact_time, "end_time": row.transact_time}, 60),
+        ("trades", lambda row: {"trade_id": row.id}, 1),
+        ("trades", lambda row: {"exec_id": row.passive.id}, 1),
+        ("trades", lambda row: {"order_id": row.aggressor.order.id}, 6),
+        ("trades", lambda row: {"where_clause": f"transact_time >= '{format_instant(row.passive.transact_time)}'", "end_time": row.passive.transact_time}, 50),
+    ],
+)
+def test_a_search_by_id_or_time_reads_hardly_more_rows_than_it_finds(
+    world: Connection, rows: dict[str, list[Any]], what: str, asked: Any, most: int
+) -> None:
+    row = rows[what][len(rows[what]) // 2]
+    record = getattr(world.simulation.exchange.trading, what)
+    record = record.rows if what == "orders" else record
+    with counted(record, "rows") as read:
+        assert row in search(world, what, **asked(row))
+        assert read.read <= most < len(read) // 4
+
+
+def test_a_trade_date_that_is_none_is_refused_and_the_others_bound_trade_days(world: Connection, rows: dict[str, list[Any]]) -> None:
+    for day in (wire.Date(year=2026, month=13, day=1), wire.Date(year=1, month=1, day=1), wire.Date()):
+        for what in ("orders", "executions"):
+            with pytest.raises(RpcError, match="start_transact_trade_date is not a date"):
+                search(world, what, start_transact_trade_date=day)
+    today = rows["executions"][0].transact_trade_date
+    yesterday = wire.Date(year=today.year, month=today.month, day=today.day - 1)
+    assert search(world, "executions", start_transact_trade_date=today, end_transact_trade_date=today) == rows["executions"]
+    assert search(world, "executions", end_transact_trade_date=yesterday) == []
+    assert search(world, "orders", start_transact_trade_date=today) == rows["orders"]
