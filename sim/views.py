@@ -9,7 +9,7 @@ from msgspec import json, to_builtins
 
 from sim.core.exchange import Exchange
 from sim.core.orders import Order
-from sim.core.quantities import CASH_SCALE, cash_text, decimal_text
+from sim.core.quantities import CASH_SCALE, cash_text, decimal_fixed, decimal_text
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import OrderState, OrderType, Side, TimeInForce
 from sim.kernel.instants import format_instant
@@ -137,6 +137,35 @@ def _maintenance(sim: Simulation) -> Rows:
     ]
 
 
+def _participants(sim: Simulation) -> Rows:
+    from sim.scenario.fair_prices import UNIT
+
+    found: Rows = []
+    trading = sim.exchange.trading
+    for seat, fair in sim.participants.rows():
+        scale = seat.instrument.qty_scale
+        found.append(
+            {
+                "name": seat.entry.name,
+                "kind": type(seat.entry).__name__.removesuffix("Entry").lower(),
+                "symbol": seat.symbol,
+                "participant": seat.user.name,
+                "account": seat.user.account,
+                "active": seat.state.active,
+                "acts": seat.open and seat.state.active,
+                "fair_price": decimal_fixed(fair, UNIT, 6),
+                "position": decimal_text(trading.positions.net(seat.user.account, seat.symbol), scale),
+                "orders": len(seat.state.orders),
+                "refused": seat.state.refused,
+            }
+        )
+    for flow in sim.participants.flows:
+        due = flow.due
+        next_row = format_instant(due) if due is not None else None
+        found.append({"name": flow.entry.name, "kind": "flow", "sent": flow.state.sent, "refused": flow.state.refused, "next": next_row})
+    return sorted(found, key=lambda row: (row["name"], row.get("symbol", "")))
+
+
 VIEWS: dict[str, Callable[[Simulation], Rows]] = {
     "accounts": _accounts,
     "books": _books,
@@ -147,6 +176,7 @@ VIEWS: dict[str, Callable[[Simulation], Rows]] = {
     "limits": _limits,
     "maintenance": _maintenance,
     "orders": _orders,
+    "participants": _participants,
     "sessions": _sessions,
     "timers": _timers,
     "verifications": _verifications,

@@ -165,11 +165,12 @@ def test_the_walk_of_a_fair_price_is_the_same_however_often_it_is_looked_at() ->
 
 
 def test_nobody_holds_more_than_his_inventory_and_nobody_trades_with_himself() -> None:
-    sim = sim_of(CROWD.replace("skew:", "spread: \"0\", skew:"))
+    sim = sim_of(CROWD.replace("skew:", "spread: \"0\", skew:").replace('balance: "40"', 'inventory: "30"'))
     trading = sim.exchange.trading
     for _ in range(6):
         moved(sim, 10 * MINUTE)
         for symbol, scale in (("cents", 1), ("fine", 100)):
+            assert abs(trading.positions.net(sim.account_named("fog"), symbol)) <= 30 * scale
             assert abs(trading.positions.net(sim.account_named("mm"), symbol)) <= 400 * scale
             assert abs(trading.positions.net(sim.account_named("crowd"), symbol)) <= 1000 * scale
     assert len(trading.trades) > 500
@@ -192,6 +193,46 @@ def test_a_participant_more_changes_nobody_elses_draws() -> None:
     few, many = (moved(sim_of(crowd), 10 * MINUTE) for crowd in (CROWD, more))
     for name in ("mm cents", "mm fine", "crowd cents", "crowd fine", "sharp cents"):
         assert acts(few, name) == acts(many, name) != []
+
+
+def test_news_moves_quotes_and_a_participant_that_is_stopped_takes_its_orders_out() -> None:
+    sim = sim_of("participants: {makers: [{name: mm, symbols: [cents, fine], sizes: ['5']}], takers: [{name: crowd, symbols: fine, rate: 60/m}]}")
+    before = sim.digest
+    sim.control("fair_price.set", "cents", {"price": "0.805"})
+    moved(sim, 5 * NS_PER_S)
+    assert depth(sim, "cents") == ([(79, 5)], [(82, 5)]), "fair is 0.805 give or take a walk of seconds"
+    sim.control("participant.switch", "mm", {"active": False})
+    assert depth(sim, "cents") == depth(sim, "fine") == ([], [])
+    stopped = moved(sim, MINUTE)
+    assert (len(acts(stopped, "mm cents")), len(acts(stopped, "crowd")) > 30) == (1, True)
+    rows = {(row["name"], row["symbol"]): row for row in sim.state("participants")["participants"]}  # type: ignore[index]
+    assert (rows["mm", "cents"]["active"], rows["mm", "cents"]["orders"], rows["crowd", "fine"]["acts"]) == (False, 0, True)
+    assert rows["mm", "cents"]["fair_price"].startswith("0.8")
+    sim.control("participant.switch", "mm", {"active": True})
+    moved(sim, 0)
+    assert all(depth(sim, "cents")) and all(depth(sim, "fine"))
+    sim.rewind(seq=0)
+    assert sim.digest == before
+    moved(sim, 5 * NS_PER_S)
+    assert depth(sim, "cents")[0][0][0] in (48, 49), "a rewind takes the news back"
+
+
+@pytest.mark.parametrize(
+    ("action", "subject", "body", "says"),
+    [
+        ("fair_price.set", "cents", {"price": "1"}, "between 0 and 1 dollar"),
+        ("fair_price.set", "nowhere", {"price": "0.5"}, "unknown symbol"),
+        ("fair_price.set", "fine", {"price": "0.5"}, "no participant trades fine"),
+        ("fair_price.set", "cents", {"prize": "0.5"}, "did you mean 'price'?"),
+        ("participant.switch", "nn", {"active": True}, "no participant is called 'nn'"),
+        ("participant.switch", "mm", {"active": "perhaps"}, "true or false"),
+    ],
+)
+def test_what_cannot_be_done_to_participants_is_refused(action: str, subject: str, body: dict[str, object], says: str) -> None:
+    sim = sim_of("participants: {makers: [{name: mm, symbols: cents}]}")
+    with pytest.raises(Refusal) as refused:
+        sim.control(action, subject, body)
+    assert says in refused.value.message
 
 
 # ---- when they do it
@@ -259,7 +300,7 @@ def journal_of(path: str) -> Simulation:
 
 
 def test_a_rewind_takes_participants_back_with_everything_else() -> None:
-    sim = sim_of()
+    sim = sim_of(CROWD.replace("[cents, fine], rate", "['c?nts', fine], rate"))
     moved(sim, 10 * MINUTE)
     there = sim.digest
     moved(sim, 10 * MINUTE)
@@ -268,6 +309,7 @@ def test_a_rewind_takes_participants_back_with_everything_else() -> None:
     assert sim.digest == there
     moved(sim, 10 * MINUTE)
     assert sim.digest == ahead
+    sim.control("instrument.create", "", {"symbol": "cants", "state": "OPEN"})
     other = sim.fork()
     moved(sim, MINUTE), moved(other, MINUTE)
     assert sim.digest == other.digest
@@ -317,14 +359,23 @@ WRONG = [
     ("makers: [{name: mm, symbols: [cents, 'zz*']}]", "unknown symbol 'zz*'"),
     ("makers: [{name: mm, symbols: cents, every: 0s}]", "expected an interval: at least 1ms"),
     ("makers: [{name: mm, symbols: cents, sprad: '0.02'}]", "unknown key 'sprad', did you mean 'spread'?"),
-    ("makers: [{name: mm, symbols: cents, spread: '-0.02'}]", "-0.02 is below zero"),
+    ("makers: [{name: mm, symbols: cents, spread: '-0.02'}]", "-0.02 is not from 0 to 1"),
     ("makers: [{name: 'm m', symbols: cents}]", "expected a name: at most 64 letters"),
     ("makers: [{name: mm, symbols: cents, as: firms/no/users/body}]", "nobody is called 'firms/no/users/body'"),
     ("takers: [{name: t, symbols: cents, rate: often}]", 'write "12/m" or "1/30s"'),
     ("takers: [{name: t, symbols: cents, rate: 9999/s}]", "at most 1000 a second"),
     ("takers: [{name: t, symbols: cents, size: {low: '9', high: '3'}}]", "from 9 to 3 contracts is no range"),
     ("{makers: [{name: t, symbols: cents}], noise: [{name: t, symbols: cents}]}", "two participants are called 't'"),
-    ("fair_prices: [{symbol: cents, start: '1.5'}]", "a price lies between 0 and 1 dollar, not 1.5"),
+    ("makers: [{name: mm, symbols: cents, every: 99999h}]", "at most 366 days"),
+    ("makers: [{name: mm, symbols: cents, jitter: 99999999999h}]", "at most 366 days"),
+    ("makers: [{name: mm, symbols: cents, step: '0.0000000000001'}]", "is not above zero"),
+    ("makers: [{name: mm, symbols: cents, balance: '10000000001'}]", "is not from 0 to ten billion"),
+    ("noise: [{name: mm, symbols: cents, resting: 1001}]", "from 1 to 1000"),
+    ("noise: [{name: mm, symbols: cents, width: '1.5'}]", "1.5 is not from 0 to 1"),
+    ("takers: [{name: mm, symbols: cents, rate: 1/999999d}]", "at least one a year"),
+    ("fair_prices: [{symbol: cents, start: '1.5'}]", "1.5 is not from 0 to 1"),
+    ("fair_prices: [{symbol: cents, start: '1'}]", "a price lies between 0 and 1 dollar, not 1"),
+    ("makers: [{name: mm, symbols: cents, balance: '0.000000001'}]", "expected dollars from zero"),
     ("fair_prices: [{symbol: nowhere}]", "unknown symbol 'nowhere'"),
     ("fair_prices: [{symbol: cents, volatility: '0.2'}]", "at most 0.05 dollars in an hour"),
     ("fair_prices: [{symbol: cents, asset: btc}]", "an asset is crypto:<symbol>"),
@@ -339,3 +390,62 @@ def test_participants_that_cannot_be_are_told_at_their_line(text: str, says: str
         load_scenario(f"{WORLD}participants:\n  {text}\n")
     assert says in str(wrong.value)
     assert wrong.value.problems[0].line == 9
+
+
+def test_what_a_file_changes_of_what_it_extends_is_told_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text(WORLD + "participants: {takers: [{name: t, symbols: cents, size: {low: '5', high: '9'}}]}\n")
+    (tmp_path / "top.yaml").write_text("name: top\nextends: base\nparticipants: {takers: [{name: t, symbols: cents, size: {low: '7'}}]}\n")
+    assert load_scenario(str(tmp_path / "top.yaml")).participants.takers[0].size.high == "9"
+    (tmp_path / "top.yaml").write_text("name: top\nextends: base\nparticipants: {noise: [{name: t, symbols: cents}]}\n")
+    with pytest.raises(ScenarioError, match=r"top.yaml:3:31: two participants are called 't'"):
+        load_scenario(str(tmp_path / "top.yaml"))
+
+
+HUGE = "999999999999999999"
+AMOUNTS = st.sampled_from(("0.000000000000000001", "0.005", "1", "33", "1000", HUGE))
+SHARES = st.sampled_from(("0.0000001", "0.003", "0.01", "0.33", "0.99", "1"))
+COMMON = {
+    "as": st.sampled_from(("maker", "firms/atlas/users/mara-voss")),
+    "balance": st.sampled_from(("0", "0.01", "70", "10000000000")),
+    "inventory": AMOUNTS,
+}
+SIZE = st.one_of(st.fixed_dictionaries({}, optional={"low": AMOUNTS, "high": AMOUNTS}), st.just({"low": HUGE, "high": HUGE}))
+KINDS = {
+    "makers": {
+        "spread": SHARES,
+        "skew": SHARES,
+        "step": SHARES,
+        "sizes": st.lists(AMOUNTS, max_size=3),
+        "every": st.sampled_from(("1ms", "1s", "1h", "366d")),
+        "jitter": st.sampled_from(("0s", "1s", "366d")),
+    },
+    "takers": {"rate": st.sampled_from(("1000/s", "1/1s", "1/366d")), "size": SIZE, "slippage": SHARES, "edge": SHARES, "buys": st.just("always")},
+    "noise": {"rate": st.sampled_from(("200/s", "1/s")), "size": SIZE, "width": SHARES, "resting": st.sampled_from((1, 1000)), "cancels": st.just("never")},
+}
+FAIR = {
+    "volatility": st.sampled_from(("0", "0.05", "0.06")),
+    "start": SHARES,
+    "asset": st.just("crypto:btc"),
+    "strike": st.sampled_from(("0", "60000", HUGE)),
+    "width": AMOUNTS,
+}
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_whatever_a_scenario_says_of_participants_runs_or_is_told_where_it_is_wrong(data: st.DataObject) -> None:
+    section: dict[str, object] = {"fair_prices": [{"symbol": "fine", **data.draw(st.fixed_dictionaries({}, optional=FAIR))}]}
+    for kind, fields in KINDS.items():
+        section[kind] = [{"name": kind, "symbols": ["cents", "fine"], **data.draw(st.fixed_dictionaries({}, optional={**COMMON, **fields}))}]
+    text = WORLD + f"participants: {json.dumps(section)}\n"
+    try:
+        sim = Simulation(load_scenario(text))
+    except ScenarioError as wrong:
+        assert all(problem.line == 8 and problem.column > 1 for problem in wrong.problems)
+        return
+    moved(sim, NS_PER_S // 10)
+    moved(sim, 2 * NS_PER_S // 10)
+    assert broken(sim.exchange.trading) == []
+    digest = sim.digest
+    sim.rewind(seq=1), sim.advance_to(sim.now + 2 * NS_PER_S // 10)
+    assert sim.digest == digest

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 
 from sim import Simulation, load_scenario
 from sim.replay import replay
+from sim.scenario.document import read_file, value_of
 from sim.scenario.report import run_scenario
+from sim.scenario.schema import scenario_schema
 
 FILES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
 
@@ -32,6 +35,16 @@ def test_a_lesson_says_what_it_teaches_and_checks_it(file: Path) -> None:
     assert file.read_text().startswith("# ")
     assert scenario.description
     assert any(step.expect is not None for step in scenario.steps)
+
+
+def test_every_bundled_scenario_fits_the_schema_that_editors_use() -> None:
+    schema = scenario_schema()
+    jsonschema_rs.meta.validate(schema)
+    validator = jsonschema_rs.validator_for(schema)
+    for file in FILES:
+        assert [str(error)[:300] for error in validator.iter_errors(value_of(read_file(file)))] == [], file
+    assert not validator.is_valid({"name": "x", "participants": {"makers": [{"name": "m", "symbols": "w", "sprad": "0.02"}]}})
+    assert not validator.is_valid({"name": "x", "participants": {"takers": [{"name": "m"}]}})
 
 
 def test_an_expectation_that_does_not_hold_is_reported_with_both_sides() -> None:

@@ -55,11 +55,8 @@ class Stream:
     def log_between(self, low: int, high: int) -> int:
         """Integer in [low, high], about log-uniform: each octave is equally likely, uniform inside it. 0 < low <= high. No floats."""
         octaves = (high // low).bit_length()
-        while True:
-            start = low << self.below(octaves)
-            found = start + self.below(start)
-            if found <= high:
-                return found
+        start = low << self.below(octaves)
+        return start + self.below(min(start, high + 1 - start))
 
     def exponential(self, mean: int) -> int:
         """Exponentially distributed integer of this mean, from 1 on: the wait for the next of independent arrivals. No floats, so the same everywhere."""

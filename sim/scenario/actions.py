@@ -28,10 +28,24 @@ from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, Order
 from sim.kernel.instants import format_instant, parse_span
 from sim.scenario.document import Mapping, Node, Problem, ScenarioError, Sequence, read_text
 from sim.scenario.entries import InstrumentEntry, MaintenanceEntry, OrderEntry
+from sim.scenario.fair_prices import UNIT
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.listing import ListingError, list_instrument
+from sim.scenario.parties import SANDBOX_FIRM
 from sim.scenario.shapes import record
-from sim.scenario.steps import CancelStep, EventStep, FaultEntry, FundingStep, FundStep, KycStep, PriceStep, SettleStep, StateStep
+from sim.scenario.steps import (
+    CancelStep,
+    EventStep,
+    FairPriceStep,
+    FaultEntry,
+    FundingStep,
+    FundStep,
+    KycStep,
+    ParticipantStep,
+    PriceStep,
+    SettleStep,
+    StateStep,
+)
 
 if TYPE_CHECKING:
     from sim.scenario.parties import Parties
@@ -157,6 +171,7 @@ def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry, name:
         all_or_none=entry.all_or_none,
         post_only=entry.post_only,
         good_till=entry.good_till,
+        smp_id=user.name if user.name.startswith(f"{SANDBOX_FIRM}/") else "",  # scripted participants never trade with themselves
         submitter=user.name,
     )
 
@@ -237,6 +252,22 @@ def tick(sim: Simulation, step: PriceStep) -> Answer:
     """An index tick of an asset now; an asset never seen before is created."""
     sim.exchange.assets.tick(step.asset, step.price)
     return {}
+
+
+def set_fair_price(sim: Simulation, step: FairPriceStep) -> Answer:
+    """What scripted participants think an instrument worth, from now on."""
+    price = _scaled(step.price, UNIT, "price")
+    if not 0 < price < UNIT:
+        raise InvalidRequest(f"a fair price lies between 0 and 1 dollar, not {step.price}", rule="control")
+    sim.exchange.instruments.require(step.symbol)
+    sim.participants.news(step.symbol, price)
+    return {}
+
+
+def switch_participant(sim: Simulation, step: ParticipantStep) -> Answer:
+    """Stop a scripted participant, or let it go on."""
+    sim.participants.switch(step.name, step.active)
+    return {"name": step.name, "active": step.active}
 
 
 def update_event(sim: Simulation, step: EventStep) -> Answer:
@@ -379,6 +410,8 @@ ACTIONS: dict[str, Action] = {
     "instrument.settle": lambda sim, subject, body, outcome: settle(sim, entry_of(SettleStep, body, symbol=subject)),
     "order.place": lambda sim, subject, body, outcome: place_order(sim, entry_of(OrderEntry, body)),
     "price.tick": lambda sim, subject, body, outcome: tick(sim, entry_of(PriceStep, body, asset=subject)),
+    "fair_price.set": lambda sim, subject, body, outcome: set_fair_price(sim, entry_of(FairPriceStep, body, symbol=subject)),
+    "participant.switch": lambda sim, subject, body, outcome: switch_participant(sim, entry_of(ParticipantStep, body, name=subject)),
     "event.update": lambda sim, subject, body, outcome: update_event(sim, entry_of(EventStep, body, slug=subject)),
     "account.fund": lambda sim, subject, body, outcome: fund(sim, entry_of(FundStep, body, account=subject)),
     "funding.decide": lambda sim, subject, body, outcome: decide_funding(sim, entry_of(FundingStep, body, transaction=subject)),

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from sim.core.assets import PRICE_SCALE
 from sim.core.exchange import Exchange
 from sim.core.index_process import DAY, MINUTE, IndexProcess
-from sim.core.quantities import scaled
+from sim.core.quantities import scaled_down
 from sim.kernel.instants import NS_PER_S, Instant, parse_span
 from sim.scenario.participants_format import FairEntry, PathPoint
 
@@ -26,7 +26,7 @@ _VOLATILITY_OF_EACH = 2_828_427
 class FairPrice:
     """The fair price of one instrument, in UNITs of a dollar."""
 
-    __slots__ = ("_asset", "_base", "_exchange", "_path", "_start_second", "_strike", "_walk", "_width")
+    __slots__ = ("_asset", "_base", "_exchange", "_news", "_origin", "_path", "_start_second", "_strike", "_walk", "_width")
 
     def __init__(self, exchange: Exchange, entry: FairEntry, start: Instant, base: int) -> None:
         """`base` is its price at the start, where neither a path nor an asset says otherwise."""
@@ -34,14 +34,25 @@ class FairPrice:
         self._base = base
         self._path = path_of(entry.path, start)
         self._asset = entry.asset
-        self._strike, self._width = scaled(entry.strike, PRICE_SCALE), scaled(entry.width, PRICE_SCALE)
+        self._strike, self._width = scaled_down(entry.strike, PRICE_SCALE), max(1, scaled_down(entry.width, PRICE_SCALE))
         self._start_second = start // NS_PER_S
         usual = "0" if entry.path or entry.asset else _USUAL_VOLATILITY
-        volatility = scaled(usual if entry.volatility is None else entry.volatility, UNIT) * _VOLATILITY_OF_EACH // UNIT
-        self._walk: tuple[IndexProcess, IndexProcess, int, int] | None = None
+        volatility = scaled_down(usual if entry.volatility is None else entry.volatility, UNIT) * _VOLATILITY_OF_EACH // UNIT
+        self._walk: tuple[IndexProcess, IndexProcess] | None = None
         if volatility:
-            up, down = (self._process(f"fair.{entry.symbol}.{side}", volatility) for side in ("up", "down"))
-            self._walk = (up, down, _tick(up, self._start_second), _tick(down, self._start_second))
+            self._walk = self._process(f"fair.{entry.symbol}.up", volatility), self._process(f"fair.{entry.symbol}.down", volatility)
+        self.turn(None)
+
+    @property
+    def news(self) -> tuple[Instant, int] | None:
+        """When somebody last said what it is worth, and what; None when nobody did."""
+        return self._news
+
+    def turn(self, news: tuple[Instant, int] | None) -> None:
+        """Be worth so much from an instant on, and walk from there; None: as at the start."""
+        self._news = news
+        second = self._start_second if news is None else news[0] // NS_PER_S
+        self._origin = (_tick(self._walk[0], second), _tick(self._walk[1], second)) if self._walk is not None else (1, 1)
 
     def _process(self, name: str, volatility: int) -> IndexProcess:
         day = self._start_second // DAY * DAY
@@ -53,12 +64,14 @@ class FairPrice:
         if self._walk is None:
             return base
         second = max(now // NS_PER_S, self._start_second)
-        up, down, up_first, down_first = self._walk
+        (up, down), (up_first, down_first) = self._walk, self._origin
         odds = base * _tick(up, second) * down_first
         against = (UNIT - base) * _tick(down, second) * up_first
         return UNIT * odds // (odds + against)
 
     def _bare(self, now: Instant) -> int:
+        if self._news is not None:
+            return self._news[1]
         if self._asset:
             price = self._exchange.assets.price(self._asset)
             return self._base if price is None else _within(UNIT // 2 + UNIT * (price - self._strike) // self._width)
@@ -67,7 +80,7 @@ class FairPrice:
 
 def path_of(points: tuple[PathPoint, ...], start: Instant) -> list[tuple[Instant, int]]:
     """(instant, price) of a path's points."""
-    return [(start + parse_span(point.at) if isinstance(point.at, str) else point.at, _within(scaled(point.price, UNIT))) for point in points]
+    return [(start + parse_span(point.at) if isinstance(point.at, str) else point.at, _within(scaled_down(point.price, UNIT))) for point in points]
 
 
 def along(path: list[tuple[Instant, int]], now: Instant) -> int:
@@ -107,9 +120,19 @@ class FairPrices:
             entry = self._entries.get(symbol) or FairEntry(symbol=symbol)
             base = self.first.get(symbol)
             if base is None:
-                base = self.first[symbol] = _within(scaled(entry.start, UNIT) if entry.start else self._seen(symbol))
+                base = self.first[symbol] = _within(scaled_down(entry.start, UNIT) if entry.start else self._seen(symbol))
             found = self._prices[symbol] = FairPrice(self._exchange, entry, self._start, base)
         return found
+
+    def save(self) -> dict[str, tuple[Instant, int]]:
+        """What somebody said, by symbol."""
+        return {symbol: price.news for symbol, price in self._prices.items() if price.news is not None}
+
+    def load(self, state: Mapping[str, tuple[Instant, int]]) -> None:
+        """Go on from what was saved."""
+        for symbol, price in self._prices.items():
+            if price.news != state.get(symbol):
+                price.turn(state.get(symbol))
 
     def _seen(self, symbol: str) -> int:
         scale = self._exchange.instruments.require(symbol).price_scale

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import json
 from msgspec.structs import replace
 
 from sim import resources
@@ -30,6 +31,7 @@ from sim.scenario.document import (
 )
 from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.fault_names import unknown_operation
+from sim.scenario.flow_files import flow_problems, with_order_flow
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
 from sim.scenario.participants_check import participant_problems
@@ -52,6 +54,7 @@ _KEYS = {
     "makers": "name",
     "takers": "name",
     "noise": "name",
+    "flows": "name",
 }
 
 
@@ -93,8 +96,11 @@ def _bundled(path: str) -> Scenario:
 
 
 def scenario_from_source(source: bytes) -> Scenario:
-    """A scenario from its canonical JSON, as it stands in a journal."""
-    return _read(read_text(source, "journal"))
+    """A scenario from its canonical JSON, as it stands in a journal. The order flow in it is checked again."""
+    scenario = _read(tree_of(json.decode(source), "journal"))
+    if scenario.participants.flows and (problems := list(flow_problems(scenario, build_world(scenario), {}))):
+        raise ScenarioError(problems)
+    return scenario
 
 
 def scenario_from_document(document: dict[str, Any]) -> Scenario:
@@ -110,7 +116,8 @@ def _resolved(chain: list[Node], given: Values[str, str]) -> Scenario:
     unknown = [name for name in given if name not in known]
     if unknown:
         raise refuse(chain[-1].at, f"there is no parameter {unknown[0]!r}" + (f": it has {', '.join(known)}" if known else ""))
-    filled = [expanded(node, {**known, **given}) for node in chain]
+    files: dict[str, str] = {}
+    filled = [with_order_flow(expanded(node, {**known, **given}), files) for node in chain]
     own = filled[-1]
     for node in filled:  # each for itself, so that a problem is told where it stands
         scenario = _read(node)
@@ -122,7 +129,7 @@ def _resolved(chain: list[Node], given: Values[str, str]) -> Scenario:
         scenario = _read(tree_of(merged, _file_of(own)))
     if given:
         scenario = replace(scenario, params={**scenario.params, **given})
-    _check(scenario, own)
+    _check(scenario, own, files)
     return scenario
 
 
@@ -189,12 +196,12 @@ def _file_of(node: Node) -> str:
 # ---- what only the world can tell
 
 
-def _check(scenario: Scenario, node: Node) -> None:
-    """Names that must exist and terms that must be sound, at the positions of the file itself."""
+def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
+    """Names that must exist and terms that must be sound, at the positions of the file itself; `files` are those of order flow, by name of the flow."""
     problems = [*_names(scenario, node), *_terms(scenario, node), *_sources(node)]
-    if not problems and (scenario.steps or scenario.participants.traders or scenario.participants.fair_prices):
+    if not problems and (scenario.steps or scenario.participants.anybody):
         world = build_world(scenario)
-        problems = [*participant_problems(scenario, node, world), *_symbols(world, node)]
+        problems = [*participant_problems(scenario, node, world), *_symbols(world, node), *flow_problems(scenario, world, files)]
     if problems:
         raise ScenarioError(problems)
 

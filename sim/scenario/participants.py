@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from sim.core.events import Event, StateChanged
+from sim.core.refusals import Conflict, NotFound
 from sim.core.vocabulary import InstrumentState
+from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer
 from sim.scenario.fair_prices import FairPrices
-from sim.scenario.traders import Seat, SeatState, act, first_wait, next_wait
+from sim.scenario.flow_player import ROW_TIMER, FlowPlayer, FlowState
+from sim.scenario.seats import Seat, SeatState
+from sim.scenario.traders import act, first_wait, next_wait
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -25,9 +29,11 @@ ACT_TIMER = "participant.act"
 
 
 class ParticipantsState(Struct):
-    """What all of them save: seats by name."""
+    """What all of them save: seats and flows by name, and by symbol from when on an instrument is worth what somebody said."""
 
     seats: dict[str, SeatState] = field(default_factory=dict)
+    flows: dict[str, FlowState] = field(default_factory=dict)
+    news: dict[str, tuple[Instant, int]] = field(default_factory=dict)
 
 
 class Participants:
@@ -38,6 +44,7 @@ class Participants:
         self._ctx = sim.exchange.ctx
         section = sim.scenario.participants
         self.fair_prices = FairPrices(sim.exchange, section.fair_prices, sim.start, first_prices)
+        self._flows = {entry.name: FlowPlayer(sim, entry) for entry in section.flows}
         self._seats: dict[str, Seat] = {}
         self._by_symbol: dict[str, list[Seat]] = {}
         symbols = [instrument.symbol for instrument in sim.exchange.instruments]
@@ -58,7 +65,9 @@ class Participants:
         return Participants(made, self.fair_prices.first)
 
     def begin(self) -> None:
-        """Makers quote in the instant in which the scenario begins; the others wait for their turn."""
+        """What is recorded for the start is sent and makers quote in the instant in which the scenario begins; the others wait for their turn."""
+        for flow in self._flows.values():
+            flow.begin()
         for seat in self._seats.values():
             if seat.open:
                 seat.state.asleep = False
@@ -68,11 +77,14 @@ class Participants:
                 self._wait(seat, wait or next_wait(seat))
 
     def fire(self, timer: Timer) -> bool:
-        """Let a seat act; False when the timer is none of theirs."""
+        """Let a seat act, or a flow send a row; False when the timer is none of theirs."""
+        if timer.kind == ROW_TIMER:
+            self._flows[timer.subject].fire()
+            return True
         if timer.kind != ACT_TIMER:
             return False
         seat = self._seats[timer.subject]
-        if seat.open:
+        if seat.open and seat.state.active:
             act(seat)
             self._wait(seat, next_wait(seat))
         else:
@@ -84,21 +96,57 @@ class Participants:
         for event in events:
             if type(event) is StateChanged and event.state is InstrumentState.OPEN:
                 for seat in self._by_symbol.get(event.symbol, ()):
-                    if seat.state.asleep:
-                        seat.state.asleep = False
-                        self._wait(seat, first_wait(seat))
+                    self._wake(seat)
+
+    def switch(self, name: str, active: bool) -> None:
+        """Let a participant stop, which takes its orders out wherever that is possible, or go on. NotFound when there is none of this name."""
+        seats = [seat for seat in self._seats.values() if seat.entry.name == name]
+        if not seats:
+            known = dict.fromkeys(seat.entry.name for seat in self._seats.values())
+            raise NotFound(f"no participant is called {name!r}", rule="control", remedy=f"known: {', '.join(known)}" if known else "this scenario has none")
+        for seat in seats:
+            seat.state.active = active
+            if not active:
+                seat.cancel_all()
+            elif seat.open:
+                self._wake(seat)
+
+    def news(self, symbol: str, price: int) -> None:
+        """From now on an instrument is worth so much, in UNITs, and walks from there. Conflict where nobody would care."""
+        if symbol not in self._by_symbol:
+            raise Conflict(f"no participant trades {symbol}", rule="control", remedy="name it under `participants` of the scenario")
+        self.fair_prices.of(symbol).turn((self._ctx.now, price))
+
+    def rows(self) -> Iterator[tuple[Seat, int]]:
+        """Every seat with its fair price now, in order."""
+        for seat in self._seats.values():
+            yield seat, seat.fair.at(self._ctx.now)
+
+    @property
+    def flows(self) -> list[FlowPlayer]:
+        """Every order flow."""
+        return list(self._flows.values())
+
+    def _wake(self, seat: Seat) -> None:
+        if seat.state.asleep and seat.state.active:
+            seat.state.asleep = False
+            self._wait(seat, first_wait(seat))
 
     def _wait(self, seat: Seat, span: int) -> None:
         self._ctx.timers.schedule(self._ctx.now + span, ACT_TIMER, seat.name)
 
     def save(self) -> ParticipantsState:
         """What they have in mind, not copied."""
-        return ParticipantsState({name: seat.state for name, seat in self._seats.items()})
+        seats, flows = self._seats.items(), self._flows.items()
+        return ParticipantsState({name: seat.state for name, seat in seats}, {name: flow.state for name, flow in flows}, self.fair_prices.save())
 
     def load(self, state: ParticipantsState) -> None:
         """Go on from a saved state."""
+        self.fair_prices.load(state.news)
         for name, seat in self._seats.items():
             seat.state = state.seats[name]
+        for name, flow in self._flows.items():
+            flow.load(state.flows[name])
 
 
 def matching(symbols: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:

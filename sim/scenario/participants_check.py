@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from sim.core.quantities import scaled
+from sim.core.quantities import scaled_down
 from sim.kernel.instants import Instant
-from sim.scenario.document import Mapping, Node, Problem, Sequence, problem
+from sim.scenario.document import Mapping, Node, Position, Problem, Sequence, problem
 from sim.scenario.fair_prices import HIGHEST_VOLATILITY, UNIT, path_of
 from sim.scenario.participants import matching
 from sim.scenario.participants_format import FairEntry, NoiseEntry, ParticipantsSection, TakerEntry, Trader
@@ -34,6 +34,10 @@ def participant_problems(scenario: Scenario, node: Node, world: World) -> Iterat
     for kind, entries in kinds:
         for trader, at in _stated(entries, stated, kind, "name"):
             yield from _of_trader(trader, at, section, symbols, world)
+    for flow, at in _stated(section.flows, stated, "flows", "name"):
+        yield from _of_name(flow.name, at, section)
+        if world.parties.user(flow.as_) is None:
+            yield problem(_place(at, "as"), f"nobody is called {flow.as_!r}: maker, taker, noise, a participant, or firms/<firm>/users/<user>")
     seats = sum(len(list(matching(symbols, trader.symbols))) for trader in section.traders)
     if seats > SEATS_MAX:
         yield problem(stated.at, f"participants on {seats} instruments in all, more than {SEATS_MAX}")
@@ -51,31 +55,39 @@ def _stated(entries: Iterable[T], section: Mapping, kind: str, key: str) -> Iter
                 yield entry, item
 
 
+def _place(at: Mapping, key: str) -> Position:
+    """Where an entry says something, or where it stands when what it says comes from what the file extends."""
+    return at.items[key].at if key in at.items else at.at
+
+
 def _of_trader(entry: Trader, at: Mapping, section: ParticipantsSection, symbols: list[str], world: World) -> Iterator[Problem]:
-    if sum(1 for other in section.traders if other.name == entry.name) > 1:
-        yield problem(at.items["name"].at, f"two participants are called {entry.name!r}")
+    yield from _of_name(entry.name, at, section)
     for pattern in entry.symbols:
         if not any(matching(symbols, (pattern,))):
-            yield problem(at.items["symbols"].at, f"unknown symbol {pattern!r}{suggestion(pattern, symbols)}")
+            yield problem(_place(at, "symbols"), f"unknown symbol {pattern!r}{suggestion(pattern, symbols)}")
     if entry.as_ and world.parties.user(entry.as_) is None:
-        yield problem(at.items["as"].at, f"nobody is called {entry.as_!r}: maker, taker, noise, or firms/<firm>/users/<user>")
-    if isinstance(entry, TakerEntry | NoiseEntry) and scaled(entry.size.low, UNIT) > scaled(entry.size.high, UNIT):
-        yield problem(at.items["size"].at, f"from {entry.size.low} to {entry.size.high} contracts is no range")
+        yield problem(_place(at, "as"), f"nobody is called {entry.as_!r}: maker, taker, noise, or firms/<firm>/users/<user>")
+    if isinstance(entry, TakerEntry | NoiseEntry) and scaled_down(entry.size.low, UNIT) > scaled_down(entry.size.high, UNIT):
+        yield problem(_place(at, "size"), f"from {entry.size.low} to {entry.size.high} contracts is no range")
+
+
+def _of_name(name: str, at: Mapping, section: ParticipantsSection) -> Iterator[Problem]:
+    names = [*(trader.name for trader in section.traders), *(flow.name for flow in section.flows)]
+    if names.count(name) > 1:
+        yield problem(_place(at, "name"), f"two participants are called {name!r}")
 
 
 def _of_fair_price(entry: FairEntry, at: Mapping, symbols: list[str], start: Instant) -> Iterator[Problem]:
     if entry.symbol not in symbols:
-        yield problem(at.items["symbol"].at, f"unknown symbol {entry.symbol!r}{suggestion(entry.symbol, symbols)}")
+        yield problem(_place(at, "symbol"), f"unknown symbol {entry.symbol!r}{suggestion(entry.symbol, symbols)}")
     if entry.path and entry.asset:
-        yield problem(at.items["asset"].at, "a fair price follows a path or an asset, not both")
+        yield problem(_place(at, "asset"), "a fair price follows a path or an asset, not both")
     if entry.asset and not entry.asset.startswith("crypto:"):
-        yield problem(at.items["asset"].at, f"an asset is crypto:<symbol>, not {entry.asset!r}")
-    if entry.start is not None and scaled(entry.start, UNIT) >= UNIT:
-        yield problem(at.items["start"].at, f"a price lies between 0 and 1 dollar, not {entry.start}")
-    if any(scaled(point.price, UNIT) > UNIT for point in entry.path):
-        yield problem(at.items["path"].at, "a price lies between 0 and 1 dollar")
+        yield problem(_place(at, "asset"), f"an asset is crypto:<symbol>, not {entry.asset!r}")
+    if entry.start is not None and scaled_down(entry.start, UNIT) >= UNIT:
+        yield problem(_place(at, "start"), f"a price lies between 0 and 1 dollar, not {entry.start}")
     instants = [moment for moment, _ in path_of(entry.path, start)]
     if instants != sorted(instants):
-        yield problem(at.items["path"].at, "the points of a path stand in order of time")
-    if entry.volatility is not None and scaled(entry.volatility, UNIT) > HIGHEST_VOLATILITY:
-        yield problem(at.items["volatility"].at, f"at most 0.05 dollars in an hour, not {entry.volatility}")
+        yield problem(_place(at, "path"), "the points of a path stand in order of time")
+    if entry.volatility is not None and scaled_down(entry.volatility, UNIT) > HIGHEST_VOLATILITY:
+        yield problem(_place(at, "volatility"), f"at most 0.05 dollars in an hour, not {entry.volatility}")

@@ -12,6 +12,23 @@ from sim.scenario.model import Scenario
 from sim.scenario.shapes import record
 
 _PREFIX = "#/$defs/"
+_REFERENCE = r"\$\{[A-Za-z_]"
+_STEPS = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Step"}, {"$ref": "#/$defs/Loop"}]}}
+# A loop is written out before anything is read (`expansion.py`), so no Struct describes it.
+_LOOP = {
+    "type": "object",
+    "description": "Steps that are written out several times.",
+    "properties": {
+        "repeat": {"type": ["integer", "string"], "description": "rounds, counted from 1"},
+        "each": {"type": "array", "description": "a value for each round"},
+        "var": {"type": "string", "description": "name of the count or value: n or item when left out"},
+        "pause": {"type": "string", "description": "time between two rounds"},
+        "steps": _STEPS,
+    },
+    "oneOf": [{"required": ["repeat"]}, {"required": ["each"]}],
+    "required": ["steps"],
+    "additionalProperties": False,
+}
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -26,8 +43,31 @@ def scenario_schema() -> dict[str, Any]:
         if name not in definitions:
             definitions[name] = record(kinds[name]).definition()
             waiting += _references(definitions[name])
+    root["properties"]["steps"] |= _STEPS
+    definitions["Loop"] = _LOOP
     title = "Scenario of the sandbox exchange"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **root, "$defs": dict(sorted(definitions.items()))}
+    whole = {"title": title, **root, "$defs": dict(sorted(definitions.items()))}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_with_references(whole)}
+
+
+def _with_references(schema: Any) -> Any:
+    """The schema with `${name}` allowed wherever text of a form, a word of a list or a truth value is asked for: what stands there is filled in later."""
+    if isinstance(schema, list):
+        return [_with_references(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if isinstance(schema.get("pattern"), str):
+        return {**schema, "pattern": f"(?:{schema['pattern']})|{_REFERENCE}", "type": _and_text(schema["type"])}
+    if "enum" in schema or schema.get("type") == "boolean":
+        kept = {key: value for key, value in schema.items() if key != "description"}
+        said = {"description": schema["description"]} if "description" in schema else {}
+        return {**said, "anyOf": [kept, {"type": "string", "pattern": _REFERENCE}]}
+    return {key: _with_references(value) for key, value in schema.items()}
+
+
+def _and_text(types: str | list[str]) -> list[str]:
+    known = [types] if isinstance(types, str) else types
+    return known if "string" in known else ["string", *known]
 
 
 def _references(schema: Any) -> list[str]:

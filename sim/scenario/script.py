@@ -195,6 +195,10 @@ class Script:
             actions.settle(sim, step.settle)
         if step.price is not None:
             actions.tick(sim, step.price)
+        if step.fair_price is not None:
+            actions.set_fair_price(sim, step.fair_price)
+        if step.participant is not None:
+            actions.switch_participant(sim, step.participant)
         if step.event is not None:
             actions.update_event(sim, step.event)
         if step.fund is not None:

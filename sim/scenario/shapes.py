@@ -199,7 +199,8 @@ class Words(Shape):
         return self._names[value]
 
     def schema(self) -> Schema:
-        return {"enum": list(self._names.values())}
+        names = list(self._names.values())
+        return {"enum": list(dict.fromkeys((*names, *(name.lower() for name in names))))}  # case does not matter, and these are how it is written
 
 
 def members(enumeration: type[IntEnum], prefix: str) -> Words:

@@ -80,6 +80,20 @@ class PriceStep(Struct, frozen=True, kw_only=True):
     at: Annotated[Instant | None, INSTANT, "instant of the tick, at once when left out; never in the past"] = None
 
 
+class FairPriceStep(Struct, frozen=True, kw_only=True):
+    """News: from now on scripted participants think an instrument worth so much, and its fair price walks from there."""
+
+    symbol: str
+    price: Annotated[str, POSITIVE, "dollars, below 1"]
+
+
+class ParticipantStep(Struct, frozen=True, kw_only=True):
+    """Let a scripted participant stop, which takes its orders out where the market lets it, or go on."""
+
+    name: str
+    active: Annotated[bool, BOOLEAN]
+
+
 class Score(Struct, frozen=True):
     """Points of a game."""
 
@@ -355,6 +369,8 @@ class Step(Struct, frozen=True, kw_only=True):
     state: StateStep | None = None
     settle: SettleStep | None = None
     price: PriceStep | None = None
+    fair_price: FairPriceStep | None = None
+    participant: ParticipantStep | None = None
     event: EventStep | None = None
     fund: FundStep | None = None
     kyc: KycStep | None = None

@@ -324,6 +324,8 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/instruments/{symbol}/settle", "settle an instrument at a price and pay", _act("instrument.settle", "symbol"), ("price",)),
     Route("POST", "/orders", "an order of a scripted participant: an `order` step", _act("order.place"), None),
     Route("POST", "/prices/{asset}", "an index tick", _act("price.tick", "asset"), ("price", "at")),
+    Route("POST", "/fair-prices/{symbol}", "what scripted participants think an instrument worth from now on", _act("fair_price.set", "symbol"), ("price",)),
+    Route("PUT", "/participants/{name}", "stop a scripted participant, or let it go on", _act("participant.switch", "name"), ("active",)),
     Route("POST", "/events/{id}", "score, period, live or ended of an event", _act("event.update", "id"), None),
     Route("POST", "/accounts/{account*}/fund", "money for an account, at once or through a source: a `fund` step", _act("account.fund", "account"), None),
     Route("POST", "/funding/{id}", "complete, cancel or refund a funding transaction", _act("funding.decide", "id"), ("state", "amount")),

@@ -89,6 +89,8 @@ async def test_actions_reach_the_simulation_with_their_subject(serve):
         ("POST", "/instruments/ab/settle", {"price": "1"}, ("instrument.settle", "ab", {"price": "1"})),
         ("POST", "/orders", {"as": "maker"}, ("order.place", "", {"as": "maker"})),
         ("POST", "/prices/crypto:btc", {"price": "1"}, ("price.tick", "crypto:btc", {"price": "1"})),
+        ("POST", "/fair-prices/ab", {"price": "0.8"}, ("fair_price.set", "ab", {"price": "0.8"})),
+        ("PUT", "/participants/mm", {"active": False}, ("participant.switch", "mm", {"active": False})),
         ("POST", "/events/7", {"live": True}, ("event.update", "7", {"live": True})),
         ("POST", "/kyc/u-1/decision", {"decision": "approve"}, ("kyc.decide", "u-1", {"decision": "approve"})),
         ("POST", "/kyc/u-1/document", {"result": "uploaded"}, ("kyc.document", "u-1", {"result": "uploaded"})),

@@ -56,6 +56,8 @@ def steps(exchange):
             "POST /instruments/{symbol}/settle": [("/instruments/made/settle", {"price": "1"})],
             "POST /orders": [("/orders", {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": "3"})],
             "POST /prices/{asset}": [("/prices/crypto:btc", {"price": "63000.5"})],
+            "POST /fair-prices/{symbol}": [("/fair-prices/living-game", {"price": "0.80"})],
+            "PUT /participants/{name}": [("/participants/fog", {"active": active}) for active in (False, True)],
             "POST /events/{id}": [(f"/events/{event}", {"home_score": 1, "away_score": 0, "period": "Q1", "live": True})],
             "POST /accounts/{account*}/fund": [(f"/accounts/{exchange.firms[0]['accounts'][0]}/fund", {"amount": "5.00"})],
             "POST /funding/{id}": [(f"/funding/{held}", {"state": "completed"}), (f"/funding/{held}", {"state": "refunded", "amount": "2.50"})],
@@ -74,7 +76,21 @@ def steps(exchange):
     return make
 
 
-VIEWS = ("accounts", "books", "breakers", "faults", "funding", "instruments", "limits", "maintenance", "orders", "sessions", "timers", "verifications")
+VIEWS = (
+    "accounts",
+    "books",
+    "breakers",
+    "faults",
+    "funding",
+    "instruments",
+    "limits",
+    "maintenance",
+    "orders",
+    "participants",
+    "sessions",
+    "timers",
+    "verifications",
+)
 
 
 def _event(exchange) -> str:
@@ -84,6 +100,7 @@ def _event(exchange) -> str:
         return str(json.load(answer)["events"][0]["slug"])
 
 
+@pytest.mark.scenario("living-market")
 def test_every_call_does_what_it_says(exchange, steps):
     # Those that leave the present come last; a stream's end is shown where streams are (tests/shell/test_tester_tools.py).
     last = ("/rewind", "/snapshots/{name}/restore", "/reset")
@@ -97,6 +114,8 @@ def test_every_call_does_what_it_says(exchange, steps):
     assert answers["POST /kyc/c-2/document"]["sub_status"] == "pending"
     assert answers["POST /instruments/made/settle"] == {"symbol": "made", "price": "1", "paid": 0}
     assert [(row["amount"], row["state"], row["review"]) for row in answers["GET /state/funding"]["funding"]] == [("7.00", "PARTIALLY_REFUNDED", "APPROVED")]
+    assert answers["PUT /participants/fog"] == {"name": "fog", "active": True}
+    assert {row["kind"] for row in answers["GET /state/participants"]["participants"]} == {"maker", "taker", "noise", "flow"}
     assert answers["POST /orders"]["state"] == "ORDER_STATE_NEW"
     assert [world["world"] for world in answers["GET /worlds"]["worlds"]] == ["main", "other"]
     assert answers["POST /worlds"]["seed"] == 3

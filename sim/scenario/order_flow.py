@@ -1,0 +1,260 @@
+"""Order flow recorded elsewhere: a CSV file of orders, cancels and replaces, packed when the scenario is read and unpacked a part at a time when it runs.
+
+The file's bytes are kept compressed in parts of a fixed number of lines, so a million rows cost a few megabytes, any line is found without reading those before
+it, and a journal can carry them. Nothing here knows the exchange; `participants.py` sends the rows.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+from sim.core.quantities import NotADecimal, scaled
+from sim.core.vocabulary import OrderType, Side, TimeInForce
+from sim.kernel.instants import NS_PER_S, Instant, parse_instant, parse_span
+from sim.scenario.shapes import suggestion
+
+PART_LINES = 2_048
+LINE_LIMIT = 1_000  # bytes
+SIZE_LIMIT = 1 << 28  # bytes of a file
+PROBLEMS_SHOWN = 20
+
+NEW, CANCEL, REPLACE = "new", "cancel", "replace"
+COLUMNS = {
+    "at": 'seconds after the start, "+1m30s", or an instant; rows stand in order of time',
+    "as": "maker, taker, noise, another participant, or firms/<firm>/users/<user>; `as` of the flow when empty",
+    "action": "new, cancel or replace; new when empty",
+    "id": "client order id: of the new order, or of the one to cancel or replace",
+    "symbol": "instrument",
+    "side": "buy or sell",
+    "price": "dollars; empty for a market order, or to keep the price in a replace",
+    "qty": "contracts; in a replace the new total, empty to keep it",
+    "type": "limit or market; limit when empty",
+    "tif": "gtc, day, ioc or fok; gtc when empty",
+}
+REQUIRED = ("at", "symbol")
+
+_LATEST: Instant = parse_instant("2200-01-01T00:00:00Z")  # within 64 bits of nanoseconds
+_NUMBER = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,9})?", re.ASCII)
+_ACTIONS = {"": NEW, NEW: NEW, CANCEL: CANCEL, REPLACE: REPLACE}
+_SIDES = {"buy": Side.BUY, "sell": Side.SELL}
+_TYPES = {"": OrderType.LIMIT, "limit": OrderType.LIMIT, "market": OrderType.MARKET_TO_LIMIT}
+_TIFS = {
+    "": TimeInForce.GOOD_TILL_CANCEL,
+    "gtc": TimeInForce.GOOD_TILL_CANCEL,
+    "day": TimeInForce.DAY,
+    "ioc": TimeInForce.IMMEDIATE_OR_CANCEL,
+    "fok": TimeInForce.FILL_OR_KILL,
+}
+
+
+class FlowError(ValueError):
+    """A file that is no order flow. `line` and `column` count from 1."""
+
+    def __init__(self, line: int, column: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+
+
+class Row(NamedTuple):
+    """One row. `due` is an instant; price and quantity are decimal text, empty where the file has none."""
+
+    due: Instant
+    who: str
+    action: str
+    order: str
+    symbol: str
+    side: Side
+    price: str
+    qty: str
+    type: OrderType
+    tif: TimeInForce
+
+
+class Packed(NamedTuple):
+    """A file: SHA-256 of its bytes, and its lines in compressed parts of PART_LINES."""
+
+    sha256: str
+    parts: tuple[bytes, ...]
+
+
+def pack_file(path: Path) -> Packed:
+    """A file in parts, read once, a part at a time. OSError when it cannot be read, FlowError when it is too large or has endless lines."""
+    digest, parts, lines, size = sha256(), [], [], 0
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(LINE_LIMIT + 1):
+            number += 1
+            size += len(line)
+            if len(line) > LINE_LIMIT:
+                raise FlowError(number, LINE_LIMIT + 1, f"a line of more than {LINE_LIMIT} bytes")
+            if size > SIZE_LIMIT:
+                raise FlowError(number, 1, f"larger than {SIZE_LIMIT} bytes")
+            digest.update(line)
+            lines.append(line)
+            if len(lines) == PART_LINES:
+                parts.append(zlib.compress(b"".join(lines), 6))
+                lines.clear()
+    if lines:
+        parts.append(zlib.compress(b"".join(lines), 6))
+    return Packed(digest.hexdigest(), tuple(parts))
+
+
+def sound(packed: Packed) -> bool:
+    """Whether the parts are the file that the digest names."""
+    digest = sha256()
+    try:
+        for part in packed.parts:
+            unpacker = zlib.decompressobj()
+            digest.update(unpacker.decompress(part, PART_LINES * LINE_LIMIT))
+            if not unpacker.eof:
+                return False
+    except zlib.error:
+        return False
+    return digest.hexdigest() == packed.sha256
+
+
+def lines_of(packed: Packed, first: int = 0) -> Iterator[tuple[int, str]]:
+    """(number, text) of lines from a number on, without their ends; the first line has the number 0. FlowError for text that is not UTF-8."""
+    for index in range(first // PART_LINES, len(packed.parts)):
+        number = index * PART_LINES
+        for line in zlib.decompress(packed.parts[index]).split(b"\n"):
+            if number >= first:
+                try:
+                    yield number, line.rstrip(b"\r").decode("utf-8-sig" if not number else "utf-8")
+                except UnicodeDecodeError as failed:
+                    raise FlowError(number + 1, failed.start + 1, "not UTF-8 text") from None
+            number += 1
+
+
+class Reader:
+    """Reads the rows of one file. `start` is the scenario's start, `who` sends what names nobody."""
+
+    def __init__(self, packed: Packed, start: Instant, who: str) -> None:
+        """FlowError when the first line is no heading."""
+        self._packed = packed
+        self._start = start
+        self._who = who
+        heading = next(lines_of(packed), None)
+        if heading is None:
+            raise FlowError(1, 1, f"the file is empty; its first line names the columns: {','.join(COLUMNS)}")
+        self._columns = _heading(heading[1])
+        self._places = tuple(self._columns.index(name) if name in self._columns else -1 for name in COLUMNS)
+
+    def rows(self, first: int = 0) -> Iterator[tuple[int, Row]]:
+        """(number of the line, row) from a line on. Empty lines and lines that begin with # are passed over."""
+        for number, line in lines_of(self._packed, max(first, 1)):
+            if line and not line.isspace() and line[0] != "#":
+                yield number, self._row(number, line)
+
+    def _row(self, number: int, line: str) -> Row:
+        cells = line.split(",")
+        if len(cells) != len(self._columns):
+            raise FlowError(number + 1, 1, f"{len(cells)} cells, not {len(self._columns)} as the heading has")
+        if '"' in line or " " in line or "\t" in line:
+            cells = [_bare(cell) for cell in cells]
+        cells.append("")  # what a column that the file does not have holds
+        at, who, action_place, order, symbol, side_place, price_place, qty_place, type_place, tif_place = self._places
+        action, type, tif = _ACTIONS.get(cells[action_place]), _TYPES.get(cells[type_place]), _TIFS.get(cells[tif_place])
+        side = _SIDES.get(cells[side_place]) if action == NEW else Side.BUY
+        if action is None or type is None or tif is None or side is None:
+            known: tuple[tuple[str, int, Mapping[str, object]], ...]
+            known = (("action", action_place, _ACTIONS), ("type", type_place, _TYPES), ("tif", tif_place, _TIFS), ("side", side_place, _SIDES))
+            column, cell, words = next((name, cells[place], words) for name, place, words in known if cells[place] not in words)
+            raise self.wrong(number, line, column, f"{column} is {' or '.join(filter(None, words))}, not {cell[:40]!r}")
+        try:
+            due = _due(cells[at], self._start)
+        except ValueError as error:
+            raise self.wrong(number, line, "at", f"at: {error}") from None
+        price, qty = cells[price_place], cells[qty_place]
+        if action != NEW:
+            if not cells[order]:
+                raise self.wrong(number, line, "id", f"a {action} names the id of an order")
+        elif not qty:
+            raise self.wrong(number, line, "qty", "a new order has a quantity")
+        elif (type is OrderType.LIMIT) != bool(price):
+            raise self.wrong(number, line, "price", "a limit order has a price, a market order has none")
+        return Row(due, cells[who] or self._who, action, cells[order], cells[symbol], side, price, qty, type, tif)
+
+    def wrong(self, number: int, line: str, column: str, message: str) -> FlowError:
+        """What is wrong with a cell, where it begins; the line itself where the file has no such column."""
+        place = 0
+        if column in self._columns:
+            place = sum(len(cell) + 1 for cell in line.split(",")[: self._columns.index(column)])
+        return FlowError(number + 1, place + 1, message)
+
+    def check(self, price_scales: Mapping[str, tuple[int, int]], known: Callable[[str], bool]) -> Iterator[FlowError]:
+        """Everything that is wrong, at most PROBLEMS_SHOWN. `price_scales` has the scales of prices and quantities by symbol, `known` says who exists."""
+        shown, before, names = 0, None, lru_cache(maxsize=4096)(known)
+        for number, line in lines_of(self._packed, 1):
+            if not line or line.isspace() or line[0] == "#":
+                continue
+            try:
+                row = self._row(number, line)
+                self._check(row, number, line, price_scales, names)
+                if before is not None and row.due < before:
+                    raise self.wrong(number, line, "at", "rows stand in order of time")
+                before = row.due
+            except FlowError as error:
+                shown += 1
+                yield error
+                if shown == PROBLEMS_SHOWN:
+                    return
+
+    def _check(self, row: Row, number: int, line: str, scales: Mapping[str, tuple[int, int]], known: Callable[[str], bool]) -> None:
+        units = scales.get(row.symbol)
+        if units is None:
+            raise self.wrong(number, line, "symbol", f"unknown symbol {row.symbol[:80]!r}")
+        if not known(row.who):
+            raise self.wrong(number, line, "as", f"nobody is called {row.who[:80]!r}")
+        for column, text, unit in (("price", row.price, units[0]), ("qty", row.qty, units[1])):
+            if text and (problem := _unfit(text, unit)):
+                raise self.wrong(number, line, column, f"{column}: {problem}")
+
+
+def _heading(line: str) -> Sequence[str]:
+    cells = line.split(",")
+    columns = [_bare(cell) for cell in cells]
+    place = 1
+    for index, name in enumerate(columns):
+        if name not in COLUMNS:
+            raise FlowError(1, place, f"no column is called {name[:40]!r}{suggestion(name, COLUMNS)}: there are {', '.join(COLUMNS)}")
+        if name in columns[:index]:
+            raise FlowError(1, place, f"the column {name!r} stands here twice")
+        place += len(cells[index]) + 1
+    for name in REQUIRED:
+        if name not in columns:
+            raise FlowError(1, 1, f"the column {name!r} is missing")
+    return columns
+
+
+def _bare(cell: str) -> str:
+    """A cell without the blanks and quotation marks around it."""
+    cell = cell.strip()
+    return cell[1:-1] if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell
+
+
+def _due(text: str, start: Instant) -> Instant:
+    if _NUMBER.fullmatch(text):
+        whole, _, fraction = text.partition(".")
+        due = start + int(whole) * NS_PER_S + int(fraction.ljust(9, "0"))
+    else:
+        due = start + parse_span(text[1:]) if text[:1] == "+" else parse_instant(text)
+    if due >= _LATEST:
+        raise ValueError("too far in the future")
+    return due
+
+
+@lru_cache(maxsize=1 << 16)
+def _unfit(text: str, unit: int) -> str:
+    """Why a decimal is none of an instrument's, above zero; empty when it is."""
+    try:
+        return "" if scaled(text, unit) > 0 else f"{text} is not above zero"
+    except NotADecimal as error:
+        return str(error)
