@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 
-def token(ready: dict[str, Any]) -> str:
-    """An access token of the first firm."""
+def token(ready: dict[str, Any], name: str = "") -> str:
+    """An access token of a firm, the first one if none is named."""
     import jwt
 
-    firm = ready["firms"][0]
+    firm = next(firm for firm in ready["firms"] if name in ("", firm["firm"]))
     now = int(time.time())
     claims = {"iss": firm["client_id"], "sub": firm["client_id"], "aud": firm["audience"], "iat": now, "exp": now + 240, "jti": f"bench-{time.time_ns()}"}
     form = {

@@ -3,7 +3,8 @@
 get: a bare aiohttp application whose one handler returns the bytes of FILE.
 post: one that reads JSON, verifies one Ed25519 signature and answers the bytes of FILE.
 fanout: one whose POST sends the bytes of FILE to every WebSocket connected to it.
-grpc: a bare grpc.aio server whose unary method returns the bytes of FILE and whose stream method sends them without end.
+grpc: a bare grpc.aio server whose unary method returns the bytes of FILE and whose stream method sends them without end. Each call of its method Push sends
+them once to every stream of its method Follow.
 """
 
 from __future__ import annotations
@@ -72,8 +73,27 @@ async def _grpc(answer: bytes) -> int:
         while True:
             yield answer
 
+    followers: list[asyncio.Queue[bytes]] = []
+
+    async def push(request: bytes, context: Any) -> bytes:
+        for follower in followers:
+            follower.put_nowait(answer)
+        return b""
+
+    async def follow(request: bytes, context: Any) -> Any:
+        queue: asyncio.Queue[bytes] = asyncio.Queue()
+        followers.append(queue)
+        yield answer
+        while True:
+            yield await queue.get()
+
     server = grpc.aio.server()
-    handlers = {"Unary": grpc.unary_unary_rpc_method_handler(unary), "Stream": grpc.unary_stream_rpc_method_handler(stream)}
+    handlers = {
+        "Unary": grpc.unary_unary_rpc_method_handler(unary),
+        "Stream": grpc.unary_stream_rpc_method_handler(stream),
+        "Push": grpc.unary_unary_rpc_method_handler(push),
+        "Follow": grpc.unary_stream_rpc_method_handler(follow),
+    }
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("floor.Floor", handlers),))
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()

@@ -1,6 +1,7 @@
-"""Every unary operation served on both protocols: the same request through both codecs does the same, answers the same, or is refused the same.
+"""Every operation served on both protocols: the same request through both codecs does the same, answers the same, or is refused the same.
 
-Two equal exchanges take the same drawn request, one by REST, the other by gRPC. What comes back is compared as JSON, what is left as saved state.
+Two equal exchanges take the same drawn request of the same caller, one by REST on any of its addresses, the other by gRPC. What comes back is compared as JSON,
+downloads as text, what is left as saved state.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from callers import SERVED, kept, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.api.contract import Operation
+from sim.api.contract import Binding, Operation
 from sim.api.transcode import Field, dialect_at, fields_of, json_encoder, protobuf_decoder, protobuf_encoder
 from sim.core.funding import sources_of
 from sim.kernel.instants import format_instant, minutes
 from sim.messages import Message, find, find_message
 from sim.testing.client import Connection
-from tests.journeys import firm, order, quiet, retail_order, trader
+from tests.journeys import firm, order, poor_firm, quiet, retail_order, trader
 
-BOTH = [operation for operation in SERVED if operation.grpc and operation.kind == "unary" and operation.bindings and "exchange" in operation.planes]
+BOTH = [operation for operation in SERVED if operation.grpc and operation.bindings and "exchange" in operation.planes]
+DOWNLOADS = [operation for operation in BOTH if operation.kind == "server"]
 
 # grpc-gateway's mapping (wire facts §0.1), and the two places where the documents differ from it: 422 and 409 for business refusals (rules M7, E1).
 HTTP_OF = {0: 200, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: (400, 409, 422), 10: 409, 12: 501, 13: 500, 14: 503, 16: 401}
@@ -226,9 +228,22 @@ def _text(field: Field, value: Any) -> str:
             return str(int(value)) if field.kind == "enum" else str(value)
 
 
-def by_rest(world: Connection, operation: Operation, request: Message) -> Any:
-    """The request on the operation's first binding."""
-    verb, path, body = operation.bindings[0]
+# Who asks: firm and participant. Mostly somebody who may.
+WHO = ["participant"] * 6 + ["firm", "poor", "stranger", "nobody"]
+
+
+def identity(world: Connection, who: str) -> tuple[Any, str | None]:
+    """The firm and the participant that a kind of caller is."""
+    sim = world.simulation
+    found = poor_firm(sim) if who == "poor" else firm(sim)
+    strangers = (other for other in sim.exchange.firms.all() if other.client_id and other.users and other is not found)
+    participant = {"participant": found.users[0].name, "poor": found.users[0].name, "nobody": "firms/no/users/body", "stranger": next(strangers).users[0].name}
+    return found, participant.get(who)
+
+
+def by_rest(world: Connection, operation: Operation, request: Message, who: str, binding: Binding) -> Any:
+    """The request on one of the operation's bindings."""
+    verb, path, body = binding
     while "{" in path:
         before, _, rest = path.partition("{")
         name, _, after = rest.partition("}")
@@ -236,7 +251,7 @@ def by_rest(world: Connection, operation: Operation, request: Message) -> Any:
         for part in name.split("."):
             value = getattr(value, part, "") if value is not None else ""
         path = f"{before}{quote(str(value), safe='/' if '*' in name else '')}{after}"
-    client = trader(world)
+    client = world.exchange(*identity(world, who))
     if not body:
         return client.request(verb, path, params=_grouped(query_of(request)))
     if body != "*":
@@ -251,9 +266,9 @@ def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def sayable(operation: Operation, request: Message) -> bool:
+def sayable(binding: Binding, request: Message) -> bool:
     """Whether REST can say it: an empty part of a path makes another path, and a query cannot hold an empty message."""
-    _, path, body = operation.bindings[0]
+    _, path, body = binding
     for part in path.split("/"):
         value: Any = request
         for name in part.strip("{}").partition("=")[0].split(".") if part.startswith("{") else ():
@@ -264,32 +279,50 @@ def sayable(operation: Operation, request: Message) -> bool:
     return bool(body) or all(query_of(message) for message in inside if message is not None)
 
 
-def check(both: Pair, operation: Operation, request: Message) -> int:
+def check(both: Pair, operation: Operation, request: Message, who: str = "participant", binding: Binding | None = None) -> int:
     """Send a request both ways and compare; the gRPC code."""
-    answer = by_rest(both.rest, operation, request)
-    client = both.grpc.rpc(firm(both.grpc.simulation), firm(both.grpc.simulation).users[0].name)
-    reply = client.raw(operation.full_methods[0], protobuf_encoder(type(request))(request))
+    answer = by_rest(both.rest, operation, request, who, binding or operation.bindings[0])
+    simulation = both.grpc.simulation
+    metadata = both.grpc.rpc(*identity(both.grpc, who)).metadata()
+    message = protobuf_encoder(type(request))(request)
+    ask = simulation.rpc if operation.kind == "unary" else simulation.open
+    reply = ask(operation.full_methods[0], metadata, message).reply
+    assert reply is not None
     assert answer.reply.failure is None and reply.failure is None
     expected = HTTP_OF[reply.code]
     assert answer.status in (expected if isinstance(expected, tuple) else (expected,)), (reply.code, reply.message, answer.status, answer.body)
+    assert answer.reply.ready_at == reply.ready_at
     if reply.code:
         assert (answer.json["code"], answer.json["message"]) == (reply.code, reply.message)
-    else:
-        now = both.grpc.simulation.now
-        shown = json_encoder(operation.response, dialect_at("exchange", now))(protobuf_decoder(operation.response)(reply.body))
+    elif operation.kind == "unary":
+        shown = json_encoder(operation.response, dialect_at("exchange", simulation.now))(protobuf_decoder(operation.response)(reply.body))
         assert msgspec.json.decode(shown) == answer.json
+    else:
+        parts = [protobuf_decoder(operation.response)(part) for part in reply.chunks or ()]
+        if operation.content == "csv":
+            assert b"".join(part.data for part in parts) == answer.body
+        else:
+            encode = json_encoder(operation.response, dialect_at("exchange", simulation.now))
+            assert [msgspec.json.decode(line)["result"] for line in answer.body.splitlines()] == [msgspec.json.decode(encode(part)) for part in parts]
     both.compare()
     return reply.code
 
 
 @pytest.mark.spec("S0-5", "S7.2-2")
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(data=st.data())
 @pytest.mark.parametrize("operation", BOTH, ids=lambda operation: operation.name)
 def test_both_protocols_do_the_same(operation: Operation, data: st.DataObject) -> None:
     request = data.draw(drawn(operation.request, pair().known))
-    if sayable(operation, request):
-        check(pair(), operation, request)
+    binding = data.draw(st.sampled_from(operation.bindings))
+    if sayable(binding, request):
+        check(pair(), operation, request, data.draw(st.sampled_from(WHO)), binding)
+
+
+def test_downloads_are_among_those_compared() -> None:
+    assert {operation.rpc for operation in DOWNLOADS} == {
+        "DownloadOrders", "DownloadExecutions", "DownloadTrades", "DownloadBalanceLedger", "DownloadPositionLedger"
+    }
 
 
 @pytest.mark.parametrize("operation", [operation for operation in BOTH if operation.name in ORDERS], ids=lambda operation: operation.name)
