@@ -32,13 +32,17 @@ class _Columns(NamedTuple):
     write: _Write
 
 
-def csv_chunks(cls: type[Message], rows: Iterable[Message]) -> Iterator[bytes]:
-    """CSV of rows of one message type, the header in front of the first of them, or alone when there is no row. No row is asked for before its chunk is."""
+def csv_chunks(cls: type[Message], rows: Iterable[Message], *, header_alone: bool = True) -> Iterator[bytes]:
+    """CSV of rows of one message type, the header in front of the first of them. When there is no row: the header alone, or nothing at all.
+
+    No row is asked for before its chunk is.
+    """
     names, write = _columns(cls)
     waiting = iter(rows)
     text = StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(names)
+    begun = header_alone
     while True:
         count = 0
         for row in islice(waiting, CHUNK_ROWS):
@@ -46,7 +50,8 @@ def csv_chunks(cls: type[Message], rows: Iterable[Message]) -> Iterator[bytes]:
             line: list[Any] = []
             write(row, line)
             writer.writerow(line)
-        if text.tell():
+        begun = begun or count > 0
+        if begun and text.tell():
             yield text.getvalue().encode()
             text.seek(0)
             text.truncate()
@@ -129,7 +134,7 @@ def _conversion(field: Field) -> Callable[[Any], str] | None:
         case "message":
             return _date_text
         case "enum":
-            return partial(_member_name, {int(member): member.name for member in find(field.type_name)})  # type: ignore[attr-defined]
+            return partial(_member_name, {int(member): member.name.removeprefix(field.bare_enum) for member in find(field.type_name)})  # type: ignore[attr-defined]
         case "timestamp":
             return format_instant
         case "bool":

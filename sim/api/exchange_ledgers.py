@@ -68,10 +68,10 @@ def get_account_balance_ledger(
 def download_balance_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadBalanceLedgerRequest
 ) -> Iterator[wire.DownloadBalanceLedgerResponse]:
-    """The same as CSV."""
+    """The same as CSV; nothing at all when there is no row (rule P24)."""
     rows = _cash_rows(exchange, caller, request)
     messages = (ledger_entry_message(row) for row in rows)
-    return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in csv_chunks(wire.BalanceLedgerEntry, messages))
+    return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in csv_chunks(wire.BalanceLedgerEntry, messages, header_alone=False))
 
 
 def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterator[CashMoved]:
@@ -113,10 +113,10 @@ def get_position_ledger(exchange: Exchange, caller: Caller, request: wire.GetPos
 def download_position_ledger(
     exchange: Exchange, caller: Caller, request: wire.DownloadPositionLedgerRequest
 ) -> Iterator[wire.DownloadPositionLedgerResponse]:
-    """The same as CSV."""
+    """The same as CSV; nothing at all when there is no row (rule P24)."""
     rows = _position_rows(exchange, caller, request)
     messages = (position_entry_message(row) for row in rows)
-    return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in csv_chunks(wire.PositionLedgerEntry, messages))
+    return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in csv_chunks(wire.PositionLedgerEntry, messages, header_alone=False))
 
 
 def _position_rows(exchange: Exchange, caller: Caller, request: PositionQuery) -> Iterator[PositionChanged]:
