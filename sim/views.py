@@ -23,8 +23,11 @@ Rows = list[dict[str, Any]]
 def _books(sim: Simulation) -> Rows:
     trading = sim.exchange.trading
     found = []
-    for instrument in sorted(sim.exchange.instruments, key=lambda terms: terms.symbol):
-        book = trading.book(instrument.symbol)
+    for symbol in sorted(sim.exchange.trading.lifecycle.symbols()):
+        instrument = sim.exchange.instruments.require(symbol)
+        book = trading.books.touched(instrument.symbol)
+        if book is None:
+            continue
         sides = {}
         for name, side in (("bids", Side.BUY), ("offers", Side.SELL)):
             sides[name] = [

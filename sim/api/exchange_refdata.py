@@ -45,7 +45,7 @@ def get_instrument(exchange: Exchange, caller: Caller, request: wire.GetInstrume
 @handles("RefDataAPI.ListSymbols")
 def list_symbols(exchange: Exchange, caller: Caller, request: wire.ListSymbolsRequest) -> wire.ListSymbolsResponse:
     """Every symbol, in order of listing."""
-    return wire.ListSymbolsResponse(symbols=[instrument.symbol for instrument in exchange.instruments])
+    return wire.ListSymbolsResponse(symbols=list(exchange.instruments.symbols()))
 
 
 @handles("RefDataAPI.GetInstrumentMetadata")

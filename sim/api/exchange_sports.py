@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sim.api.callers import Caller
-from sim.api.gateway_lists import arranged, page
+from sim.api.gateway_entries import cut
+from sim.api.gateway_lists import arranged
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest
@@ -38,7 +39,7 @@ def get_sports_teams(exchange: Exchange, caller: Caller, request: wire.GetSports
     if request.order_by and request.order_by not in _KEYS:
         raise InvalidRequest(f"order_by must be one of {', '.join(_KEYS)}", remedy="leave it out for id")
     ordered = arranged(found, _KEYS, (request.order_by or "id",), request.order_direction or "asc")
-    return wire.GetSportsTeamsResponse(teams=[_team(team) for team in page(ordered, request.limit or 0, request.offset or 0)])
+    return wire.GetSportsTeamsResponse(teams=[_team(team) for team in cut(ordered, request.limit or 0, request.offset or 0)])
 
 
 @handles("RefDataSportsAPI.GetSportsTeamsForProvider")

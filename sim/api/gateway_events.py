@@ -8,7 +8,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from sim.api.callers import Caller
-from sim.api.gateway_lists import agrees, arranged, page, within
+from sim.api.gateway_entries import Entry, Wanted, cut, entries, leagues_of, standing, views
+from sim.api.gateway_lists import agrees, arranged, within
 from sim.api.gateway_views import event_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -16,30 +17,32 @@ from sim.core.refusals import NotFound
 from sim.messages import gateway_v1 as wire
 
 _KEYS: dict[str, Any] = {
-    "id": lambda event: event.id,
-    "slug": lambda event: event.slug,
-    "title": lambda event: event.title,
-    "volume": lambda event: event.volume,
-    "volume24hr": lambda event: event.volume_24hr,
-    "volume1wk": lambda event: event.volume_1wk,
-    "liquidity": lambda event: event.liquidity,
-    "openinterest": lambda event: event.open_interest,
-    "startdate": lambda event: event.start_date,
-    "enddate": lambda event: event.end_date,
-    "starttime": lambda event: event.start_time,
-    "createdat": lambda event: event.created_at,
-    "updatedat": lambda event: event.updated_at,
-    "featuredorder": lambda event: event.featured_order,
+    "id": lambda row: row[1].id,
+    "slug": lambda row: row[1].slug,
+    "title": lambda row: row[1].title,
+    "volume": lambda row: row[1].volume,
+    "volume24hr": lambda row: row[1].volume_24hr,
+    "volume1wk": lambda row: row[1].volume_1wk,
+    "liquidity": lambda row: row[1].liquidity,
+    "openinterest": lambda row: row[1].open_interest,
+    "startdate": lambda row: row[1].start_date,
+    "enddate": lambda row: row[1].end_date,
+    "starttime": lambda row: row[1].start_time,
+    "createdat": lambda row: row[1].created_at,
+    "updatedat": lambda row: row[1].updated_at,
+    "featuredorder": lambda row: row[1].featured_order,
 }
 
 
 @handles("GatewayEventsAPI.ListEvents")
 def list_events(exchange: Exchange, caller: Caller, request: wire.ListEventsRequest) -> wire.ListEventsResponse:
     """Events that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
-    found = [event_view(exchange, event) for event in exchange.reference.events if _named(exchange, event, request)]
+    named = (entry for entry in entries(exchange, _wanted(exchange, request)) if _named(exchange, entry, request))
+    standings = ((entry, standing(exchange, entry)) for entry in named)
+    found = ((entry, event) for entry, event in standings if _stands(event, request))
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
     direction = request.order_direction or ("asc" if request.featured_order and not request.order_by else "")
-    shown = page(arranged([event for event in found if _stands(event, request)], _KEYS, order_by, direction), request.limit, request.offset)
+    shown = views(exchange, (entry for entry, _ in cut(arranged(found, _KEYS, order_by, direction), request.limit, request.offset)))
     if request.include_combo_market_counts:
         shown = [replace(event, market_counts=dict(Counter(market.market_type for market in event.markets))) for event in shown]
     return wire.ListEventsResponse(events=shown)
@@ -48,14 +51,14 @@ def list_events(exchange: Exchange, caller: Caller, request: wire.ListEventsRequ
 @handles("GatewayEventsAPI.GetEvent")
 def get_event(exchange: Exchange, caller: Caller, request: wire.GetEventRequest) -> wire.GetEventResponse:
     """One event by its number."""
-    event = _require(exchange, exchange.reference.event_by_id.get(request.id), str(request.id))
+    event = _require(exchange, exchange.reference.event_numbered(request.id), str(request.id))
     return wire.GetEventResponse(event=_shaped(event, groups=request.groups, combos_only=request.combo_enabled_only))
 
 
 @handles("GatewayEventsAPI.GetEventBySlug")
 def get_event_by_slug(exchange: Exchange, caller: Caller, request: wire.GetEventBySlugRequest) -> wire.GetEventResponse:
     """One event by its slug."""
-    event = _require(exchange, exchange.reference.event_by_slug.get(request.slug), request.slug)
+    event = _require(exchange, exchange.reference.event_named(request.slug), request.slug)
     return wire.GetEventResponse(event=_shaped(event, groups=request.groups, combos_only=request.combo_enabled_only))
 
 
@@ -76,8 +79,23 @@ def _shaped(event: wire.Event, *, groups: bool, combos_only: bool) -> wire.Event
     return event
 
 
-def _named(exchange: Exchange, event: wire.Event, request: wire.ListEventsRequest) -> bool:
+def _wanted(exchange: Exchange, request: wire.ListEventsRequest) -> Wanted:
+    """What the season's indexes know of a request; the filters below have the last word."""
+    nobody = request.event_week is not None or request.user_id or (request.categories and "sports" not in request.categories)
+    tags = [*([request.tag_slug] if request.tag_slug else []), *request.tag_slugs_all[:1]]
+    tag_ids = [] if request.related_tags else [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
+    return Wanted(
+        numbers=() if nobody else request.id or None,
+        slugs=request.slug or None,
+        leagues=leagues_of(exchange.reference, tags=tags[:1], tag_ids=() if tags else tag_ids, series_ids=() if tags or tag_ids else request.series_id),
+        day=request.event_date,
+        team=request.team_id,
+    )
+
+
+def _named(exchange: Exchange, entry: Entry, request: wire.ListEventsRequest) -> bool:
     """Filters on what never changes. What no event here has (a week, a user, a former date) is matched by none."""
+    event, markets = entry.event, entry.kinds
     series = exchange.reference.series_by_slug.get(event.series_slug)
     series_id = int(series.id) if series is not None else 0
     return (
@@ -90,8 +108,8 @@ def _named(exchange: Exchange, event: wire.Event, request: wire.ListEventsReques
         and (not request.recurrence or (series is not None and series.recurrence == request.recurrence))
         and _tagged(event, request)
         and _played(event, request)
-        and (not request.market_types or any(market.market_type in request.market_types for market in event.markets))
-        and (not request.sports_market_types or any(market.sports_market_type_v2 in request.sports_market_types for market in event.markets))
+        and (not request.market_types or any(market.market_type in request.market_types for market in markets))
+        and (not request.sports_market_types or any(market.sports_market_type_v2 in request.sports_market_types for market in markets))
         and (request.include_hidden or not event.hidden)
         and agrees(event.archived, request.archived)
         and agrees(event.featured, request.featured)

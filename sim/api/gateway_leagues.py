@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from sim.api.callers import Caller
+from sim.api.gateway_entries import Entry, Wanted, cut, entries, standing, views
 from sim.api.gateway_lists import page
-from sim.api.gateway_views import event_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest, NotFound
@@ -78,12 +80,12 @@ def _section(
     section = request.section or "general"
     if kind not in _TYPES or section not in _SECTIONS:
         raise InvalidRequest("type is sport or futures, section is general or trending")
-    events = [
-        event_view(exchange, event)
-        for event in exchange.reference.events
-        if event.subcategory in leagues and event.id not in request.exclude_event_id and bool(event.game_id) == (kind == "sport")
-    ]
-    running = [event for event in events if not event.closed]
+    standings = (
+        (entry, standing(exchange, entry))
+        for entry in entries(exchange, Wanted(leagues=leagues))
+        if entry.event.subcategory in leagues and entry.event.id not in request.exclude_event_id and bool(entry.event.game_id) == (kind == "sport")
+    )
+    running: Iterable[tuple[Entry, wire.Event]] = ((entry, event) for entry, event in standings if not event.closed)
     if section == "trending":
-        running.sort(key=lambda event: event.volume, reverse=True)
-    return kind, section, page(running, request.limit, request.offset)
+        running = sorted(running, key=lambda row: row[1].volume, reverse=True)
+    return kind, section, views(exchange, (entry for entry, _ in cut(running, request.limit, request.offset)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sim.core.refusals import InvalidRequest
@@ -13,16 +13,21 @@ T = TypeVar("T")
 
 def page(rows: Sequence[T], limit: int, offset: int, *, default: int = PAGE_DEFAULT, most: int | None = None) -> list[T]:
     """The rows of a page. A limit of 0 means the default, one above `most` is cut to it."""
-    if limit < 0 or offset < 0:
-        raise InvalidRequest("limit and offset must not be negative")
-    size = limit or default
+    size = check_page(limit, offset) or default
     return list(rows[offset : offset + (size if most is None else min(size, most))])
 
 
-def arranged(rows: list[T], keys: Mapping[str, Callable[[T], Any]], order_by: Sequence[str], direction: str) -> list[T]:
+def check_page(limit: int, offset: int) -> int:
+    """The limit; InvalidRequest for a negative one, or a negative offset."""
+    if limit < 0 or offset < 0:
+        raise InvalidRequest("limit and offset must not be negative")
+    return limit
+
+
+def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by: Sequence[str], direction: str) -> Iterable[T]:
     """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names are taken in either casing and unknown ones passed over.
 
-    None sorts as the smallest. Rows that are equal keep their order of listing.
+    None sorts as the smallest. Rows that are equal keep their order of listing; without a key nothing is looked at.
     """
     if direction not in ("", "asc", "desc"):
         raise InvalidRequest("orderDirection must be asc or desc")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sim.api.callers import Caller
-from sim.api.gateway_lists import agrees, arranged, page, within
+from sim.api.gateway_lists import PAGE_DEFAULT, agrees, arranged, within
+from sim.api.gateway_market_rows import Quiet, Row, page_of, rows, unfolded
 from sim.api.gateway_views import listed, market_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -13,39 +15,45 @@ from sim.core.refusals import NotFound
 from sim.messages import gateway_v1 as wire
 
 _KEYS: dict[str, Any] = {
-    "id": lambda market: int(market.id),
-    "slug": lambda market: market.slug,
-    "volume": lambda market: market.volume,
-    "volumenum": lambda market: market.volume,
-    "volume24hr": lambda market: market.volume_24hr,
-    "volume1wk": lambda market: market.volume_1wk,
-    "volume1mo": lambda market: market.volume_1mo,
-    "startdate": lambda market: market.start_date,
-    "enddate": lambda market: market.end_date,
-    "createdat": lambda market: market.created_at,
-    "updatedat": lambda market: market.updated_at,
-    "sortorder": lambda market: market.sort_order,
+    "id": lambda row: int(row.standing.id),
+    "slug": lambda row: row.standing.slug,
+    "volume": lambda row: row.standing.volume,
+    "volumenum": lambda row: row.standing.volume,
+    "volume24hr": lambda row: row.standing.volume_24hr,
+    "volume1wk": lambda row: row.standing.volume_1wk,
+    "volume1mo": lambda row: row.standing.volume_1mo,
+    "startdate": lambda row: row.standing.start_date,
+    "enddate": lambda row: row.standing.end_date,
+    "createdat": lambda row: row.standing.created_at,
+    "updatedat": lambda row: row.standing.updated_at,
+    "sortorder": lambda row: row.standing.sort_order,
 }
+_OWN_KEYS = frozenset(("slug", "sortorder"))  # in which markets of one event differ
 
 
 @handles("GatewayMarketsAPI.ListMarkets")
 def list_markets(exchange: Exchange, caller: Caller, request: wire.ListMarketsRequest) -> wire.ListMarketsResponse:
     """Markets that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
-    found = [market_view(exchange, market) for market in exchange.reference.markets if listed(exchange, market) and _named(exchange, market, request)]
-    shown = arranged([market for market in found if _stands(market, request)], _KEYS, request.order_by, request.order_direction)
-    return wire.ListMarketsResponse(markets=page(shown, request.limit, request.offset))
+    found: Iterator[Row] = (row for row in rows(exchange, request) if _stands(row.standing, request))
+    if any(name.replace("_", "").lower() in _OWN_KEYS for name in request.order_by):
+        found = unfolded(exchange, found)
+    elif "id" in request.order_by and request.order_direction != "asc":
+        found = (row._replace(places=row.places[::-1]) for row in found)
+    return wire.ListMarketsResponse(
+        markets=page_of(exchange, arranged(found, _KEYS, request.order_by, request.order_direction), request.limit, request.offset, PAGE_DEFAULT)
+    )
 
 
 @handles("GatewayMarketsAPI.GetMarketBySlug")
 def get_market_by_slug(exchange: Exchange, caller: Caller, request: wire.GetMarketBySlugRequest) -> wire.GetMarketResponse:
     """One market."""
-    return wire.GetMarketResponse(market=_require(exchange, exchange.reference.market_by_slug.get(request.slug), request.slug))
+    return wire.GetMarketResponse(market=_require(exchange, exchange.reference.market(request.slug), request.slug))
 
 
 @handles("GatewayMarketsAPI.GetMarketById")
 def get_market_by_id(exchange: Exchange, caller: Caller, request: wire.GetMarketByIdRequest) -> wire.GetMarketResponse:
     """One market."""
-    return wire.GetMarketResponse(market=_require(exchange, exchange.reference.market_by_id.get(str(request.id)), str(request.id)))
+    return wire.GetMarketResponse(market=_require(exchange, exchange.reference.market_numbered(request.id), str(request.id)))
 
 
 @handles("GatewayMarketsAPI.GetMarketSettlement")
@@ -64,28 +72,7 @@ def _require(exchange: Exchange, market: wire.Market | None, name: str) -> wire.
     return market_view(exchange, market)
 
 
-def _named(exchange: Exchange, market: wire.Market, request: wire.ListMarketsRequest) -> bool:
-    """Filters on what never changes."""
-    event = exchange.reference.event_of(market.slug)
-    tags = [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
-    return (
-        (not request.id or int(market.id) in request.id)
-        and (not request.slug or market.slug in request.slug)
-        and (not request.event_slug or (event is not None and event.slug in request.event_slug))
-        and (not request.categories or market.category in request.categories)
-        and (not request.market_types or market.market_type in request.market_types)
-        and (not request.sports_market_types or market.sports_market_type_v2 in request.sports_market_types)
-        and (not request.game_id or (event is not None and event.game_id == request.game_id))
-        and (not tags or any(int(tag.id) in tags for tag in market.tags))
-        and (request.include_hidden or not market.hidden)
-        and within(market.start_date, request.start_date_min, request.start_date_max)
-        and within(market.end_date, request.end_date_min, request.end_date_max)
-        and not request.question_ids
-        and request.cyom is not True
-    )
-
-
-def _stands(market: wire.Market, request: wire.ListMarketsRequest) -> bool:
+def _stands(market: wire.Market | Quiet, request: wire.ListMarketsRequest) -> bool:
     """Filters on what trading changes."""
     return (
         agrees(market.active, request.active)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sim.api.callers import Caller
-from sim.api.gateway_lists import page, within
-from sim.api.gateway_views import event_view
+from sim.api.gateway_entries import Entry, Wanted, cut, entries, standing, views
+from sim.api.gateway_lists import within
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest
@@ -22,29 +24,34 @@ def search_events(exchange: Exchange, caller: Caller, request: wire.SearchEvents
     if request.page < 0:
         raise InvalidRequest("page must not be negative")
     words = request.query.lower().split()
-    found = [event for event in exchange.reference.events if _fits(exchange, event, request) and _holds(event, words)]
-    found.sort(key=lambda event: not all(word in event.title.lower() for word in words))
-    views = [view for view in (event_view(exchange, event) for event in found) if _stands(exchange, view, request)]
+    found = [entry for entry in _holding(exchange, words) if _fits(exchange, entry, request)]
+    found.sort(key=lambda entry: not all(word in entry.event.title.lower() for word in words))
+    stands = (entry for entry in found if _stands(exchange, standing(exchange, entry), request))
     size = request.limit or PAGE_DEFAULT
-    return wire.SearchEventsResponse(events=page(views, size, max(request.page - 1, 0) * size))
+    return wire.SearchEventsResponse(events=views(exchange, cut(stands, size, max(request.page - 1, 0) * size)))
 
 
-def _holds(event: wire.Event, words: list[str]) -> bool:
-    texts = [event.title, event.slug, event.subtitle, event.description, event.category, event.subcategory]
-    texts += [team.name for team in event.teams] + [team.abbreviation for team in event.teams]
-    texts += [text for market in event.markets for text in (market.question, market.slug)]
-    whole = "\n".join(texts).lower()
-    return all(word in whole for word in words)
+def _holding(exchange: Exchange, words: list[str]) -> Iterator[Entry]:
+    """Events in whose texts every word occurs, in order of listing. The season has an index; the few events listed one by one are looked through."""
+    reference = exchange.reference
+    season = reference.season
+    numbers = [] if season is None else season.words.holding(words)
+    wanted = Wanted(slugs=[season.slug(number) for number in (*numbers, *reference.grown)] if season is not None else None)
+    known = set(numbers)
+    for entry in entries(exchange, wanted):
+        if entry.number in known or reference.holds(entry.event, words):
+            yield entry
 
 
-def _fits(exchange: Exchange, event: wire.Event, request: wire.SearchEventsRequest) -> bool:
+def _fits(exchange: Exchange, entry: Entry, request: wire.SearchEventsRequest) -> bool:
     """Filters on what never changes."""
+    event, markets = entry.event, entry.kinds
     series = exchange.reference.series_by_slug.get(event.series_slug)
     return (
         not event.hidden
         and (not request.series_ids or (series is not None and int(series.id) in request.series_ids))
-        and (not request.market_type or any(market.market_type in request.market_type for market in event.markets))
-        and (not request.combo_enabled_only or any(market.combo_enabled for market in event.markets))
+        and (not request.market_type or any(market.market_type in request.market_type for market in markets))
+        and (not request.combo_enabled_only or any(market.combo_enabled for market in markets))
         and within(event.start_time, request.start_time_min, request.start_time_max)
         and within(event.closed_time, request.closed_time_min, request.closed_time_max)
     )

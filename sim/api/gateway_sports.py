@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.api.callers import Caller
+from sim.api.gateway_entries import cut
 from sim.api.gateway_leagues import require_sport, with_leagues
 from sim.api.gateway_lists import arranged, page
 from sim.api.handles import handles
@@ -50,7 +51,7 @@ def list_teams(exchange: Exchange, caller: Caller, request: wire.ListTeamsReques
         and (not wanted.abbreviation or team.abbreviation in wanted.abbreviation)
         and (not wanted.id or team.id in wanted.id)
     ]
-    return wire.ListTeamsResponse(teams=page(arranged(found, _TEAM_KEYS, request.order_by, request.order_direction), request.limit, request.offset))
+    return wire.ListTeamsResponse(teams=cut(arranged(found, _TEAM_KEYS, request.order_by, request.order_direction), request.limit, request.offset))
 
 
 @handles("GatewaySportsAPI.ListProviderTeams")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sim.api.callers import Caller
+from sim.api.gateway_entries import Wanted, cut, entries, leagues_of, standing, views
 from sim.api.gateway_lists import agrees, arranged, page
-from sim.api.gateway_views import event_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import NotFound
@@ -46,10 +46,12 @@ def list_tag_events(exchange: Exchange, caller: Caller, request: wire.ListTagEve
     tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
     active = True if request.active is None else request.active
     closed = False if request.closed is None else request.closed
-    tagged = [event_view(exchange, event) for event in exchange.reference.events if any(mine.slug == tag.slug for mine in event.tags)]
-    found = [event for event in tagged if agrees(event.active, active) and agrees(event.closed, closed)]
-    found.sort(key=lambda event: event.volume, reverse=True)
-    return wire.ListTagEventsResponse(events=page(found, request.limit, request.offset))
+    wanted = Wanted(leagues=leagues_of(exchange.reference, tags=[tag.slug]))
+    tagged = (entry for entry in entries(exchange, wanted) if any(mine.slug == tag.slug for mine in entry.event.tags))
+    standings = [(entry, standing(exchange, entry)) for entry in tagged]
+    found = [(entry, event) for entry, event in standings if agrees(event.active, active) and agrees(event.closed, closed)]
+    found.sort(key=lambda row: row[1].volume, reverse=True)
+    return wire.ListTagEventsResponse(events=views(exchange, (entry for entry, _ in cut(found, request.limit, request.offset))))
 
 
 @handles("GatewaySeriesAPI.ListSeries")
@@ -64,7 +66,7 @@ def list_series(exchange: Exchange, caller: Caller, request: wire.ListSeriesRequ
         and agrees(series.archived, request.archived)
         and request.recurrence in ("", series.recurrence)
     ]
-    return wire.ListSeriesResponse(series=page(arranged(found, _SERIES_KEYS, request.order_by, request.order_direction), request.limit, request.offset))
+    return wire.ListSeriesResponse(series=cut(arranged(found, _SERIES_KEYS, request.order_by, request.order_direction), request.limit, request.offset))
 
 
 @handles("GatewaySeriesAPI.GetSeries")

@@ -5,6 +5,8 @@ The reference stays as it is; a view is a copy with the live fields filled in, k
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec import json
 from msgspec.structs import replace
 
@@ -13,22 +15,25 @@ from sim.api.memo import Memo
 from sim.api.retail_books import current_price
 from sim.core.exchange import Exchange
 from sim.core.fees import THETA_SCALE
-from sim.core.games import Game
+from sim.core.games import NOTHING, Game
 from sim.core.instruments import Instrument
 from sim.core.quantities import Price, decimal_text
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import HOUR, NS_PER_S, Instant
 from sim.messages.gateway_v1 import Event, EventState, Market, MarketSide, MarketStatus, Quote
 
+if TYPE_CHECKING:
+    from sim.scenario.season import Season
+
 CURRENCY = "USD"
-_ACTIVE = (
+ACTIVE = (
     InstrumentState.OPEN,
     InstrumentState.PREOPEN,
     InstrumentState.SUSPENDED,
     InstrumentState.HALTED,
     InstrumentState.MATCH_AND_CLOSE_AUCTION,
 )
-_CLOSED = (InstrumentState.CLOSED, InstrumentState.EXPIRED, InstrumentState.TERMINATED)
+CLOSED = (InstrumentState.CLOSED, InstrumentState.EXPIRED, InstrumentState.TERMINATED)
 _STATUSES = {
     InstrumentState.OPEN: MarketStatus.MARKET_STATUS_OPEN,
     InstrumentState.PREOPEN: MarketStatus.MARKET_STATUS_OPEN,
@@ -41,7 +46,7 @@ _STATUSES = {
     InstrumentState.PENDING: MarketStatus.MARKET_STATUS_UNSPECIFIED,
 }
 _markets: Memo[Market] = Memo()
-_events: Memo[Event] = Memo()
+_events: Memo[Event] = Memo(512)  # an event of a large world has some twenty markets
 
 
 # ---- markets
@@ -61,17 +66,18 @@ def _market_version(exchange: Exchange, market: Market) -> tuple[int, int, int, 
     """What a view of a market depends on: its book, its state, the taker fee in force and the hour that volumes end in."""
     trading = exchange.trading
     theta = trading.fees.theta(exchange.instruments.require(market.slug).fee_class, exchange.now)
-    return trading.book(market.slug).version, trading.state(market.slug), theta.taker, exchange.now // HOUR
+    book = trading.books.touched(market.slug)
+    return book.version if book is not None else 0, trading.state(market.slug), theta.taker, exchange.now // HOUR
 
 
 def _market(exchange: Exchange, market: Market) -> Market:
     trading = exchange.trading
     instrument = exchange.instruments.require(market.slug)
-    book = trading.book(market.slug)
+    book = trading.books.touched(market.slug)
     state = trading.state(market.slug)
     stats = trading.stats(market.slug)
-    bid = None if book.hidden else book.bids.best or None
-    ask = None if book.hidden else book.offers.best or None
+    bid = None if book is None or book.hidden else book.bids.best or None
+    ask = None if book is None or book.hidden else book.offers.best or None
     long, short = _side_prices(instrument, stats.settlement_px, bid, ask, current_price(stats, bid, ask))
     sides = [_side(side, instrument, long if side.long else short, tradable=state is InstrumentState.OPEN) for side in market.market_sides]
     traded = volumes(exchange, instrument)
@@ -82,8 +88,8 @@ def _market(exchange: Exchange, market: Market) -> Market:
         exchange_status=state.name,
         exchange_synced_at=changed,
         updated_at=changed,
-        active=state in _ACTIVE and not final,
-        closed=state in _CLOSED or final,
+        active=state in ACTIVE and not final,
+        closed=state in CLOSED or final,
         status=MarketStatus.MARKET_STATUS_RESOLVED if final else _STATUSES[state],
         best_bid_quote=_quote(bid, instrument),
         best_ask_quote=_quote(ask, instrument),
@@ -133,10 +139,26 @@ def _last_change(exchange: Exchange, market: Market) -> Instant:
 # ---- events
 
 
+def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
+    """Whether nothing has happened to an event of the season: no market of it left the shelf or was added, nobody said how the game stands."""
+    return not exchange.trading.lifecycle.busy(slug) and exchange.games.get(slug) is NOTHING and number not in exchange.reference.grown
+
+
+def season_state(exchange: Exchange, season: Season, number: int) -> InstrumentState:
+    """The state of all markets of a quiet event."""
+    return exchange.trading.lifecycle.on_shelf(season.state(number, exchange.now))
+
+
 def event_view(exchange: Exchange, event: Event) -> Event:
     """An event as it is now, with its markets."""
-    shown = [market for market in event.markets if listed(exchange, market)]
     game = exchange.games.get(event.slug)
+    season = exchange.reference.season
+    number = season.number(event.slug) if season is not None else None
+    if number is not None and season is not None and is_quiet(exchange, number, event.slug):
+        theta = exchange.trading.fees.theta(season.fee_class(number), exchange.now)
+        quiet = (season_state(exchange, season, number), theta.taker, exchange.now // HOUR)
+        return _events.get(exchange, event.id, quiet, lambda: _event(exchange, event, [market_view(exchange, market) for market in event.markets], game))
+    shown = [market for market in event.markets if listed(exchange, market)]
     version = (game, tuple(_market_version(exchange, market) for market in shown))
     return _events.get(exchange, event.id, version, lambda: _event(exchange, event, [market_view(exchange, market) for market in shown], game))
 
@@ -192,9 +214,9 @@ def _open_interest(exchange: Exchange, market: Market) -> float:
 
 def _liquidity(exchange: Exchange, market: Market) -> float:
     """Dollars that resting orders would cost: price per bid, one dollar less price per offer."""
-    book = exchange.trading.book(market.slug)
+    book = exchange.trading.books.touched(market.slug)
     instrument = exchange.instruments.require(market.slug)
-    if book.hidden:
+    if book is None or book.hidden:
         return 0.0
     bids = sum(level.price * level.qty for level in book.bids.walk())
     offers = sum((instrument.price_scale - level.price) * level.qty for level in book.offers.walk())

@@ -13,6 +13,7 @@ from sim.api.exchange_messages import book_message
 from sim.api.stream_feed import Desk, Feed, Stream, Topic, Topics
 from sim.api.stream_rules import MARKET_DATA_DEPTH
 from sim.api.stream_wire import part
+from sim.core.book import Book
 from sim.core.refusals import InvalidRequest
 from sim.core.vocabulary import InstrumentState
 from sim.messages.exchange_v1 import CreateMarketDataSubscriptionResponse, Heartbeat
@@ -100,10 +101,11 @@ class Books:
         if not self._topics and not self._everything:
             self._encoded.clear()
 
-    def followed(self) -> list[str]:
-        """Symbols somebody follows."""
+    def followed(self, *, shelf: bool = False) -> list[str]:
+        """Symbols somebody follows. Whoever follows everything is counted as following the shelf only when that is asked for: nothing happens there."""
         if self._everything:
-            return [instrument.symbol for instrument in self._desk.exchange.instruments]
+            exchange = self._desk.exchange
+            return list(exchange.instruments.symbols() if shelf else dict.fromkeys((*exchange.trading.lifecycle.symbols(), *self._topics)))
         return list(self._topics)
 
     def show(self, stream: BookStream, symbols: Iterable[str]) -> None:
@@ -116,7 +118,7 @@ class Books:
         found = []
         for symbol in self._begun(symbols):
             known = self._encoded.get(symbol)
-            current = known[1].get(stream.shape) if known is not None and known[0] == self._desk.exchange.trading.book(symbol).version else None
+            current = known[1].get(stream.shape) if known is not None and known[0] == self._version(symbol) else None
             found.append(current or self._encode(symbol, stream.shape))
         return found
 
@@ -132,19 +134,26 @@ class Books:
 
     def frame(self, symbol: str, shape: Shape) -> bytes:
         """The encoded book of a symbol as it is now."""
-        book = self._desk.exchange.trading.book(symbol)
+        version = self._version(symbol)
         known = self._encoded.get(symbol)
-        if known is None or known[0] != book.version:
-            known = self._encoded[symbol] = (book.version, {})
+        if known is None or known[0] != version:
+            known = self._encoded[symbol] = (version, {})
         found = known[1].get(shape)
         if found is None:
             found = known[1][shape] = self._encode(symbol, shape)
         return found
 
-    def _encode(self, symbol: str, shape: Shape) -> bytes:
+    def _version(self, symbol: str) -> int:
+        """What an encoded book is valid for. An empty book on the shelf differs by its state alone."""
         trading = self._desk.exchange.trading
+        book = trading.books.touched(symbol)
+        return book.version if book is not None else ~trading.state(symbol)
+
+    def _encode(self, symbol: str, shape: Shape) -> bytes:
+        exchange = self._desk.exchange
+        trading = exchange.trading
         update = book_message(
-            trading.book(symbol),
+            trading.books.touched(symbol) or Book(exchange.instruments.require(symbol)),
             trading.state(symbol),
             trading.stats(symbol),
             self._desk.now,

@@ -12,7 +12,9 @@ from sim.api.exchange_messages import instrument_message
 from sim.api.stream_feed import Desk, Feed, Stream, Topics
 from sim.api.stream_rules import BATCH
 from sim.api.stream_wire import part
-from sim.core.events import Event, StateChanged
+from sim.core.events import Event, ShelfMoved, StateChanged
+from sim.core.instruments import Instrument
+from sim.core.vocabulary import InstrumentState
 from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResponse
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class InstrumentFeed(Feed):
         self._topics: Topics[str, InstrumentStream] = Topics()
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {StateChanged: self._state_changed}
+        return {StateChanged: self._state_changed, ShelfMoved: self._shelf_moved}
 
     def accept(self, admitted: Admitted) -> Stream:
         for symbol in admitted.request.symbols:
@@ -75,9 +77,19 @@ class InstrumentFeed(Feed):
         return b""  # an empty list of instruments
 
     def _state_changed(self, event: StateChanged) -> None:
-        topics = [topic for topic in (self._topics.get(event.symbol), self._topics.get(_EVERY)) if topic is not None]
+        if self._topics:
+            self._tell(self.desk.exchange.instruments.require(event.symbol), event.state)
+
+    def _shelf_moved(self, event: ShelfMoved) -> None:
+        """What nobody has touched moved all at once; who follows some of it hears of each by itself."""
+        instruments, lifecycle = self.desk.exchange.instruments, self.desk.exchange.trading.lifecycle
+        for symbol in instruments.symbols() if _EVERY in self._topics else list(self._topics):
+            if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
+                self._tell(instruments.require(symbol), event.state)
+
+    def _tell(self, instrument: Instrument, state: InstrumentState) -> None:
+        topics = [topic for topic in (self._topics.get(instrument.symbol), self._topics.get(_EVERY)) if topic is not None]
         if topics:
-            instrument = self.desk.exchange.instruments.require(event.symbol)
-            frame = part(CreateInstrumentStateChangeSubscriptionResponse, instruments=[instrument_message(instrument, event.state)])
+            frame = part(CreateInstrumentStateChangeSubscriptionResponse, instruments=[instrument_message(instrument, state)])
             for topic in topics:
                 self.desk.outbox.send_all(topic.values(), frame)

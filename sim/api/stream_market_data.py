@@ -16,7 +16,7 @@ from sim.api.stream_feed import Desk, Feed, Stream
 from sim.api.stream_wire import part
 from sim.api.transcode import BadInput, protobuf_decoder
 from sim.core.assumptions import BIDI_IDLE_TIMEOUT, MARKET_DATA_REFRESH
-from sim.core.events import BookChanged, Event, StateChanged
+from sim.core.events import BookChanged, Event, ShelfMoved, StateChanged
 from sim.core.refusals import Code, InvalidRequest, Refusal
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import format_span
@@ -51,7 +51,7 @@ class MarketDataFeed(Feed):
         self._idle = 0
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {StateChanged: self._state_changed, BookChanged: self._book_changed}
+        return {StateChanged: self._state_changed, ShelfMoved: self._shelf_moved, BookChanged: self._book_changed}
 
     @cached_property
     def _heartbeat(self) -> bytes:
@@ -121,13 +121,21 @@ class MarketDataFeed(Feed):
             self.desk.end(stream, Code.OK, "")
 
     def _every_symbol(self) -> list[str]:
-        return [instrument.symbol for instrument in self.desk.exchange.instruments]
+        return list(self.desk.exchange.instruments.symbols())
 
     # ---- events and time
 
     def _state_changed(self, event: StateChanged) -> None:
         if event.state is InstrumentState.TERMINATED and self._streams:
             self._last_words[event.symbol] = None
+
+    def _shelf_moved(self, event: ShelfMoved) -> None:
+        if not self._streams:
+            return
+        lifecycle = self.desk.exchange.trading.lifecycle
+        for symbol in self._books.followed(shelf=True):
+            if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
+                self._books.publish(symbol)
 
     def _book_changed(self, event: BookChanged) -> None:
         if not self._streams:

@@ -14,12 +14,13 @@ from sim.core.instruments import Instruments
 class Books:
     """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it."""
 
-    __slots__ = ("_by_symbol", "_changed", "_ctx", "_hidden", "_instruments", "_versions")
+    __slots__ = ("_by_symbol", "_changed", "_ctx", "_hidden", "_instruments", "_own", "_versions")
 
-    def __init__(self, ctx: Context, instruments: Instruments, hidden: Callable[[str], bool]) -> None:
+    def __init__(self, ctx: Context, instruments: Instruments, hidden: Callable[[str], bool], own: Callable[[str], None]) -> None:
         self._ctx = ctx
         self._instruments = instruments
         self._hidden = hidden
+        self._own = own
         self._by_symbol: dict[str, Book] = {}
         self._changed: dict[str, None] = {}
         self._versions = count(1)
@@ -28,9 +29,10 @@ class Books:
         return iter(self._by_symbol.values())
 
     def get(self, symbol: str) -> Book:
-        """The book of a listed instrument; NotFound when there is none."""
+        """The book of a listed instrument, which has a state of its own from then on; NotFound when there is none."""
         book = self._by_symbol.get(symbol)
         if book is None:
+            self._own(symbol)
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
             book.version = next(self._versions)
             book.hidden = self._hidden(symbol)

@@ -57,6 +57,14 @@ class StateChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     at: Instant
 
 
+class ShelfMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
+    """Every instrument on the shelf that was in the one state is in the other now (maintenance)."""
+
+    was: InstrumentState
+    state: InstrumentState
+    at: Instant
+
+
 class Settled(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """A settlement price was set, corrected, or became final (rules L25-L27)."""
 
@@ -132,6 +140,7 @@ Event: TypeAlias = (
     | Traded
     | BookChanged
     | StateChanged
+    | ShelfMoved
     | Settled
     | PositionChanged
     | CashMoved

@@ -141,7 +141,7 @@ class Exchange:
         An abandoned game's markets take their last fair price. What the facts do not decide goes on until somebody settles it.
         """
         game, found = self.games.get(slug), {}
-        for instrument in [one for one in self.instruments if one.event == slug and one.settles is not None]:
+        for instrument in [one for one in self.instruments.of_event(slug) if one.settles is not None]:
             if instrument.settles is None or self.trading.settlements.final(instrument.symbol):
                 continue
             if game.result == "abandoned":
@@ -170,17 +170,18 @@ class Exchange:
         """The lead before a window."""
         trading = self.trading
         trading.cancel_all()
-        for instrument in self.instruments:
-            if trading.state(instrument.symbol) is InstrumentState.OPEN:
-                trading.change_state(instrument.symbol, InstrumentState.SUSPENDED, hold=False)
-                self._suspended.append(instrument.symbol)
+        for symbol in trading.lifecycle.symbols():
+            if trading.state(symbol) is InstrumentState.OPEN:
+                trading.change_state(symbol, InstrumentState.SUSPENDED, hold=False)
+                self._suspended.append(symbol)
+        trading.lifecycle.pause()
 
     def begin(self) -> None:
         """The window begins: the pipeline refuses from here on, and the hub ends streams when it hears of it."""
 
     def end(self) -> None:
         """The window is over: what was open before opens again."""
-        for symbol in self._suspended:
+        for symbol in (*self._suspended, *self.trading.lifecycle.resume()):
             if self.trading.state(symbol) is InstrumentState.SUSPENDED:
                 self.trading.change_state(symbol, InstrumentState.OPEN, hold=False)
         self._suspended = []

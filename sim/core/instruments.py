@@ -14,6 +14,7 @@ from sim.core.collateral import Related
 from sim.core.outcomes import Settles
 from sim.core.quantities import CASH_SCALE, Notional, Price, Qty, decimal_text, is_decimal_scale
 from sim.core.refusals import NotFound
+from sim.core.shelf import NOTHING, Shelf
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant, Span
 
@@ -99,30 +100,51 @@ class Instrument(Struct, frozen=True, kw_only=True):
 
 
 class Instruments:
-    """All instruments by symbol, in order of listing. Nothing is ever removed while time goes forward: history refers to it."""
+    """All instruments by symbol, in order of listing. Nothing is ever removed while time goes forward: history refers to it.
 
-    __slots__ = ("_base", "_by_symbol")
+    Those listed one by one come first in every look-up; the shelf has the rest of the world's beginning and makes them when asked.
+    """
 
-    def __init__(self, instruments: tuple[Instrument, ...] = ()) -> None:
+    __slots__ = ("_base", "_by_symbol", "shelf")
+
+    def __init__(self, instruments: tuple[Instrument, ...] = (), shelf: Shelf = NOTHING) -> None:
         self._by_symbol = {instrument.symbol: instrument for instrument in instruments}
         self._base = len(self._by_symbol)
+        self.shelf = shelf
 
     def __iter__(self) -> Iterator[Instrument]:
-        return iter(self._by_symbol.values())
+        return (self.require(symbol) for symbol in self.symbols())
 
     def __len__(self) -> int:
-        return len(self._by_symbol)
+        return len(self._by_symbol) + len(self.shelf) - sum(self.shelf.find(symbol) is not None for symbol in self._by_symbol)
 
     def __contains__(self, symbol: str) -> bool:
-        return symbol in self._by_symbol
+        return symbol in self._by_symbol or self.shelf.find(symbol) is not None
+
+    def symbols(self) -> Iterator[str]:
+        """Every symbol, in order of listing, without making instruments."""
+        known = self._by_symbol
+        yield from islice(known, self._base)
+        yield from (symbol for symbol in self.shelf.symbols() if symbol not in known)
+        yield from islice(known, self._base, None)
+
+    def listed(self) -> Iterator[Instrument]:
+        """Those that are not on the shelf, in order of listing."""
+        return iter(self._by_symbol.values())
+
+    def of_event(self, event: str) -> list[Instrument]:
+        """The instruments of an event, in order of listing."""
+        known = self._by_symbol
+        found = [instrument for instrument in known.values() if instrument.event == event]
+        return found + [instrument for instrument in self.shelf.of_event(event) if instrument.symbol not in known]
 
     def get(self, symbol: str) -> Instrument | None:
         """The instrument, or None."""
-        return self._by_symbol.get(symbol)
+        return self._by_symbol.get(symbol) or self.shelf.find(symbol)
 
     def require(self, symbol: str) -> Instrument:
         """The instrument; NotFound when there is none."""
-        found = self._by_symbol.get(symbol)
+        found = self._by_symbol.get(symbol) or self.shelf.find(symbol)
         if found is None:
             raise NotFound(f"unknown symbol: {symbol[:80]}", rule="M2")
         return found
@@ -131,14 +153,16 @@ class Instruments:
         """List one more."""
         self._by_symbol[instrument.symbol] = instrument
 
-    def settle_base(self) -> None:
-        """Those listed so far are the world as it begins; the ones after it are part of the state that is saved."""
+    def settle_base(self, shelf: Shelf = NOTHING) -> None:
+        """Those listed so far and the shelf are the world as it begins; the ones after it are part of the state that is saved."""
         self._base = len(self._by_symbol)
+        self.shelf = shelf
 
     def begin_as(self, other: Instruments) -> None:
         """Have the beginning of another's; terms never change, so they are shared."""
         self._by_symbol = dict(islice(other._by_symbol.items(), other._base))
         self._base = other._base
+        self.shelf = other.shelf
 
     def added(self) -> list[Instrument]:
         """Those listed since the beginning, in order."""

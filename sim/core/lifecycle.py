@@ -1,17 +1,22 @@
 """Lifecycle of instruments (§3.1): the table of edges, what each state permits, and when an instrument moves by itself.
 
-An instrument that nobody touches costs one state and one timer, for its next edge; where dates and schedule have no further edge, no timer.
+An instrument that nobody touches costs one state and one timer, for its next edge; where dates and schedule have no further edge, no timer. One on the
+shelf costs nothing: its state follows from its dates until something happens to it.
 The effects of an edge on orders and money are in `transitions.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct, field
 
 from sim.core.context import Context
+from sim.core.events import ShelfMoved
 from sim.core.instruments import Instrument, Instruments
-from sim.core.refusals import IllegalTransition, InstrumentNotTradable, InvalidRequest, NotFound
+from sim.core.refusals import IllegalTransition, InstrumentNotTradable, InvalidRequest
 from sim.core.schedule import Phase, next_phase, phase_at
+from sim.core.shelf import SHELF_TIMER
 from sim.core.vocabulary import CancelRejectReason, InstrumentState, RejectReason
 from sim.kernel.instants import Instant
 
@@ -64,35 +69,101 @@ def check_cancel(state: InstrumentState) -> None:
 
 
 class LifecycleState(Struct):
-    """What the lifecycle saves. `held`: symbols an operator holds in their state (rule L5). `timers`: seq of each instrument's pending edge."""
+    """What the lifecycle saves. `held`: symbols an operator holds in their state (rule L5). `timers`: seq of each instrument's pending edge.
+
+    `shelf_at`: up to when the shelf's dates have been followed. `paused`: maintenance has suspended what is open on the shelf; `awake`: symbols that left
+    the shelf meanwhile.
+    """
 
     states: dict[str, InstrumentState] = field(default_factory=dict)
     held: dict[str, bool] = field(default_factory=dict)
     hidden: dict[str, bool] = field(default_factory=dict)
     timers: dict[str, int] = field(default_factory=dict)
     closed_at: dict[str, Instant] = field(default_factory=dict)
+    shelf_at: Instant = 0
+    shelf_timer: int = 0
+    paused: bool = False
+    awake: dict[str, bool] = field(default_factory=dict)
 
 
 class Lifecycle:
     """State of every listed instrument and the timer of its next edge."""
 
-    __slots__ = ("_ctx", "_instruments", "_now")
+    __slots__ = ("_busy", "_ctx", "_instruments", "_now")
 
     def __init__(self, ctx: Context, instruments: Instruments) -> None:
         self._ctx = ctx
         self._instruments = instruments
         self._now = LifecycleState()
+        self._busy: dict[str, None] = {}
 
     def state(self, symbol: str) -> InstrumentState:
         """State of an instrument; NotFound when it is not listed."""
         found = self._now.states.get(symbol)
-        if found is None:
-            raise NotFound(f"unknown symbol: {symbol[:80]}", rule="M2")
-        return found
+        return self.on_shelf(self.scheduled(self._instruments.require(symbol)).state) if found is None else found
 
     def listed(self, symbol: str) -> bool:
         """Whether the symbol was listed."""
+        return symbol in self._now.states or symbol in self._instruments
+
+    def owns(self, symbol: str) -> bool:
+        """Whether the instrument has a state of its own: nothing on the shelf has."""
         return symbol in self._now.states
+
+    def symbols(self) -> list[str]:
+        """Symbols with a state of their own, in the order in which they got it."""
+        return list(self._now.states)
+
+    # ---- the shelf
+
+    def own(self, symbol: str) -> None:
+        """Take an instrument off the shelf, as it stands: from here on it has a state and a timer of its own."""
+        if symbol not in self._now.states:
+            instrument = self._instruments.require(symbol)
+            self._take(instrument, self.on_shelf(self.scheduled(instrument).state))
+            if self._now.paused:
+                self._now.awake[symbol] = True
+            self.wait(instrument)
+
+    def moving(self) -> Iterator[Instrument]:
+        """Take off the shelf what moves by now, each as it stood before."""
+        since, self._now.shelf_at = self._now.shelf_at, self._ctx.now
+        for instrument in self._instruments.shelf.moving(since, self._ctx.now):
+            if instrument.symbol not in self._now.states:
+                self._take(instrument, self.scheduled(instrument, since).state)
+                yield instrument
+
+    def watch_shelf(self) -> None:
+        """Set the timer to the next date on the shelf."""
+        due = self._instruments.shelf.next_edge(self._ctx.now)
+        self._now.shelf_at = self._ctx.now
+        self._now.shelf_timer = 0 if due is None else self._ctx.timers.schedule(due, SHELF_TIMER, "")
+
+    def pause(self) -> None:
+        """Maintenance suspends whatever is open on the shelf."""
+        if len(self._instruments.shelf) and not self._now.paused:
+            self._now.paused = True
+            self._ctx.emit(ShelfMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
+
+    def resume(self) -> list[str]:
+        """Maintenance is over: what is on the shelf opens again. Symbols that left it meanwhile, to be opened one by one."""
+        awake, self._now.awake = list(self._now.awake), {}
+        if self._now.paused:
+            self._now.paused = False
+            self._ctx.emit(ShelfMoved(_S.SUSPENDED, _S.OPEN, self._ctx.now))
+        return awake
+
+    def on_shelf(self, asked: InstrumentState) -> InstrumentState:
+        """The state of what is on the shelf and for which dates ask this state."""
+        return _S.SUSPENDED if self._now.paused and asked is _S.OPEN else asked
+
+    def busy(self, event: str) -> bool:
+        """Whether any instrument of an event has a state of its own."""
+        return event in self._busy
+
+    def _take(self, instrument: Instrument, state: InstrumentState) -> None:
+        self._now.states[instrument.symbol] = state
+        self._busy[instrument.event] = None
 
     def hidden(self, symbol: str) -> bool:
         """Whether the schedule hides the published book (rule L3)."""
@@ -108,6 +179,7 @@ class Lifecycle:
 
     def enter(self, symbol: str, state: InstrumentState) -> InstrumentState:
         """Write down a new state and return the former one."""
+        self.own(symbol)
         now = self._now
         was = now.states[symbol]
         now.states[symbol] = state
@@ -126,14 +198,14 @@ class Lifecycle:
             state = asked.state
         elif state is not asked.state and state not in GONE_STATES:
             self._now.held[symbol] = True
-        self._now.states[symbol] = state
+        self._take(instrument, state)
         if asked.hide:
             self._now.hidden[symbol] = True
         self.wait(instrument)
 
-    def scheduled(self, instrument: Instrument) -> Phase:
-        """What dates and schedule ask for now (rules L4, L6, L8). A date of 0 never comes."""
-        now = self._ctx.now
+    def scheduled(self, instrument: Instrument, at: Instant | None = None) -> Phase:
+        """What dates and schedule ask for now, or at an instant (rules L4, L6, L8). A date of 0 never comes."""
+        now = self._ctx.now if at is None else at
         if instrument.termination and now >= instrument.termination:
             return Phase(_S.TERMINATED)
         if instrument.expiration and now >= instrument.expiration:
@@ -147,11 +219,13 @@ class Lifecycle:
 
     def hold(self, symbol: str) -> None:
         """An operator set the state: the schedule has no say until `release` (rule L5)."""
+        self.own(symbol)
         self._now.held[symbol] = True
         self.wait(self._instruments.require(symbol))
 
     def release(self, symbol: str) -> None:
         """Follow the schedule again."""
+        self.own(symbol)
         self._now.held.pop(symbol, None)
         self.wait(self._instruments.require(symbol))
 
@@ -164,6 +238,7 @@ class Lifecycle:
 
     def wait(self, instrument: Instrument) -> None:
         """Set the instrument's one timer to its next edge; weekly edges only while the schedule has a say."""
+        self.own(instrument.symbol)
         timers = self._now.timers
         pending = timers.pop(instrument.symbol, 0)
         if pending:
@@ -187,6 +262,7 @@ class Lifecycle:
     def load(self, state: LifecycleState) -> None:
         """Take saved states."""
         self._now = state
+        self._busy = dict.fromkeys(self._instruments.require(symbol).event for symbol in state.states)
 
     def _next_edge(self, instrument: Instrument) -> Instant | None:
         now = self._ctx.now

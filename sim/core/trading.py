@@ -33,6 +33,7 @@ from sim.core.refusals import AlreadyExists, Conflict, DuplicateOrder, IllegalTr
 from sim.core.replacing import Replacing
 from sim.core.risk import Risk
 from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, SettlementState
+from sim.core.shelf import SHELF_TIMER, Shelf
 from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
@@ -42,7 +43,7 @@ from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
 
 DAY_ROLL = Dated(True, ("2026-09-13", False))
-POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SETTLEMENT_TIMER})  # what waits for the end of maintenance (rule W7)
+POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER})  # what waits for the end of maintenance (rule W7)
 
 
 class TradingState(Struct):
@@ -76,7 +77,7 @@ class Trading:
         self.statistics = Statistics()
         self.fees = Fees(ctx)
         self.lifecycle = Lifecycle(ctx, instruments)
-        self.books = Books(ctx, instruments, self.lifecycle.hidden)
+        self.books = Books(ctx, instruments, self.lifecycle.hidden, self.lifecycle.own)
         self.risk = Risk(self.ledger, self.positions)
         self.settlements = Settlements(ctx, self.positions, self.ledger, self.risk)
         fills = Fills(ctx, self.orders, self.tape, self.positions, self.ledger, self.risk, self.fees, self.statistics)
@@ -228,7 +229,7 @@ class Trading:
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
         """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule W2). Returns how many."""
-        wanted = symbols or tuple(instrument.symbol for instrument in self.instruments)
+        wanted = symbols or self.lifecycle.symbols()
         return sum(self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted)
 
     def bound_to(self, session_id: str) -> list[Order]:
@@ -250,6 +251,11 @@ class Trading:
             raise AlreadyExists(f"instrument {instrument.symbol} exists")
         self.instruments.add(instrument)
         self.lifecycle.begin(instrument)
+
+    def stock(self, shelf: Shelf) -> None:
+        """Everything listed so far is the beginning of the world, and so is what is on the shelf."""
+        self.instruments.settle_base(shelf)
+        self.lifecycle.watch_shelf()
 
     def state(self, symbol: str) -> InstrumentState:
         """Lifecycle state; NotFound for an unknown symbol."""
@@ -376,6 +382,11 @@ class Trading:
             self._take(subject)
         elif kind == EDGE_TIMER:
             self._transitions.follow(self.instruments.require(subject))
+            self._clearing.wait()
+        elif kind == SHELF_TIMER:
+            for instrument in self.lifecycle.moving():
+                self._transitions.follow(instrument)
+            self.lifecycle.watch_shelf()
             self._clearing.wait()
         elif kind == CLEARING_TIMER:
             self._clearing.clear()

@@ -272,7 +272,7 @@ def switch_participant(sim: Simulation, step: ParticipantStep) -> Answer:
 
 def update_event(sim: Simulation, step: EventStep) -> Answer:
     """How a game stands."""
-    if step.slug not in sim.world.reference.event_by_slug:
+    if sim.world.reference.event_named(step.slug) is None:
         raise NotFound(f"no event is called {step.slug}", rule="control")
     facts: dict[str, Any] = {name: getattr(step, name) for name in ("home_score", "away_score", "period", "elapsed", "live", "ended", "advances", "result")}
     facts |= {name: found for name, found in (("periods", step.periods), ("players", step.players)) if found}

@@ -269,14 +269,13 @@ def _sources(node: Node) -> Iterator[Problem]:
 
 def _symbols(world: World, node: Node) -> Iterator[Problem]:
     """Steps that name an instrument or a participant nobody knows."""
-    known = {terms.symbol for terms in world.instruments}
     for step in _items(node, "steps"):
         for part in step.items.values() if isinstance(step, Mapping) else ():
             if not isinstance(part, Mapping):
                 continue
             symbol = part.items.get("symbol")
-            if isinstance(symbol, Scalar) and symbol.text and symbol.text not in known:
-                near = nearest(symbol.text, known)
+            if isinstance(symbol, Scalar) and symbol.text and not world.has(symbol.text):
+                near = nearest(symbol.text, [terms.symbol for terms in world.instruments])
                 yield problem(symbol.at, f"unknown symbol {symbol.text!r}" + (f", did you mean {near!r}?" if near else ""))
             caller = part.items.get("as")
             if isinstance(caller, Scalar) and caller.text and not world.parties.knows(caller.text) and not world.parties.user(caller.text):

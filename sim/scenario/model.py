@@ -29,7 +29,7 @@ from sim.scenario.entries import (
     OrderEntry,
 )
 from sim.scenario.participants_format import ParticipantsSection
-from sim.scenario.shapes import BOOLEAN, CHANCE, INSTANT, INTEGER, STRING, Several, Text, Words, record
+from sim.scenario.shapes import BOOLEAN, CHANCE, COUNT, INSTANT, INTEGER, STRING, Several, Text, Words, record
 from sim.scenario.steps import PRESET, FaultEntry, Step
 
 DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the bundled quickstart's
@@ -69,6 +69,7 @@ class WorldSection(Struct, frozen=True, kw_only=True):
     """What exists when the scenario begins: the default world, plus and changed by what stands here."""
 
     base: Annotated[str, Words({"default": "default", "empty": "empty"}), "empty: only the scripted participants and what stands here"] = "default"
+    games: Annotated[int, COUNT, "how many games the default world has besides its hand-picked ones, made when asked for; 2410 make it as large as life"] = 240
     standing_orders: Annotated[bool, BOOLEAN, "false: the default world's books begin empty"] = True
     instruments: Annotated[tuple[InstrumentEntry, ...], "by symbol"] = ()
     firms: Annotated[tuple[FirmEntry, ...], "by name"] = ()

@@ -47,7 +47,7 @@ class Participants:
         self._flows = {entry.name: FlowPlayer(sim, entry) for entry in section.flows}
         self._seats: dict[str, Seat] = {}
         self._by_symbol: dict[str, list[Seat]] = {}
-        symbols = [instrument.symbol for instrument in sim.exchange.instruments]
+        symbols = list(sim.exchange.instruments.symbols()) if section.traders else []
         for entry in section.traders:
             user = sim.world.parties.require_user(entry.as_ or entry.name)
             for symbol in matching(symbols, entry.symbols):

@@ -27,7 +27,7 @@ def participant_problems(scenario: Scenario, node: Node, world: World) -> Iterat
     stated = node.items.get("participants") if isinstance(node, Mapping) else None
     if not isinstance(stated, Mapping):
         return
-    symbols = [terms.symbol for terms in world.instruments]
+    symbols = [*(terms.symbol for terms in world.instruments), *world.shelf.symbols()]
     for entry, at in _stated(section.fair_prices, stated, "fair_prices", "symbol"):
         yield from _of_fair_price(entry, at, symbols, scenario.clock.start)
     kinds: tuple[tuple[str, Iterable[Trader]], ...] = (("makers", section.makers), ("takers", section.takers), ("noise", section.noise))

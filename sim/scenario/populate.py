@@ -37,7 +37,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         exchange.assets.add(asset)
     for instrument in world.instruments:
         exchange.trading.list_instrument(instrument)
-    exchange.instruments.settle_base()
+    exchange.trading.stock(world.shelf)
     enrol(exchange, world.parties)
     for period in world.periods:
         exchange.incentives.add(period)

@@ -7,7 +7,8 @@ names, tags of leagues) is filled in here, so that a row says each thing once.
 from __future__ import annotations
 
 import copy
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -29,6 +30,9 @@ from sim.messages.gateway_v1 import (
     TeamProvider,
 )
 
+if TYPE_CHECKING:
+    from sim.scenario.season import Season
+
 M = TypeVar("M", bound=Message)
 
 LISTED: Instant = parse_instant("2026-01-15T12:00:00-05:00")
@@ -37,9 +41,16 @@ _SOLO = frozenset(("tennis", "mma", "table-tennis", "boxing", "darts", "golf")) 
 
 
 class Reference:
-    """Reference data with its indexes. Lists are in order of listing; events hold the very market objects of `markets`."""
+    """Reference data with its indexes. Lists are in order of listing; events hold the very market objects of `markets`.
+
+    `events` and `markets` are those listed one by one, of which the first `base` and `base_markets` are the world's beginning; `season` has the rest of that
+    beginning and makes it when asked.
+    """
 
     def __init__(self, *, empty: bool = False) -> None:
+        self.season: Season | None = None
+        self.base = self.base_markets = 0
+        self.grown: dict[int, Event] = {}
         rows = fixture("leagues.json")
         teams = fixture("teams.json")
         self.sports = messages(rows["sports"], Sport)
@@ -54,6 +65,7 @@ class Reference:
         self.sport_by_id = {sport.id: sport for sport in self.sports}
         self.league_by_slug = {league.slug: league for league in self.leagues}
         self.tag_by_slug = {tag.slug: tag for tag in self.tags}
+        self._series_by_id = {series.id: series for series in self.series}
         self.series_by_slug = {series.slug: series for series in self.series}
         self.team_by_name = {(team.league, team.abbreviation): team for team in self.teams}
         self.subject_by_name = {subject.display_name: subject for subject in self.subjects}
@@ -70,23 +82,53 @@ class Reference:
         for name, value in vars(self).items():
             if isinstance(value, list | dict):
                 setattr(made, name, value.copy())
+        made.base, made.base_markets = len(made.events), len(made.markets)
         return made
 
     def market(self, slug: str) -> Market | None:
         """The market of an instrument, or None."""
-        return self.market_by_slug.get(slug)
+        return self.market_by_slug.get(slug) or (self.season.market(slug) if self.season is not None else None)
+
+    def market_numbered(self, number: int) -> Market | None:
+        """A market by its number, or None."""
+        return self.market_by_id.get(str(number)) or (self.season.market_numbered(number) if self.season is not None else None)
 
     def event_of(self, slug: str) -> Event | None:
         """The event of a market, or None."""
-        return self._event_of_market.get(slug)
+        event = self._event_of_market.get(slug)
+        if event is not None or self.season is None:
+            return event
+        number = self.season.event_of(slug)
+        return None if number is None or self.season.market(slug) is None else self.of_season(number)
 
-    def event(self, name: str) -> Event | None:
-        """An event by slug, or by number as text."""
-        return self.event_by_slug.get(name) or (self.event_by_id.get(int(name)) if name.isdecimal() and name.isascii() and len(name) < 19 else None)
+    def event_named(self, slug: str) -> Event | None:
+        """An event by slug, or None."""
+        number = self.season.number(slug) if self.season is not None else None
+        return self.event_by_slug.get(slug) if number is None else self.of_season(number)
+
+    def event_numbered(self, number: int) -> Event | None:
+        """An event by its number, or None."""
+        place = self.season.numbered(number) if self.season is not None else None
+        return self.event_by_id.get(number) if place is None else self.of_season(place)
+
+    def holds(self, event: Event, words: list[str]) -> bool:
+        """Whether every word, in lower case, occurs in the texts of an event or of its markets."""
+        whole = "\n".join((*texts_of(event), *(text for market in event.markets for text in (market.question, market.slug)))).lower()
+        return all(word in whole for word in words)
+
+    def of_season(self, number: int) -> Event:
+        """An event of the season, with what was added to it by hand."""
+        if self.season is None:
+            raise LookupError("there is no season")
+        return self.grown.get(number) or self.season.event(number)
 
     def sport_of(self, league: League) -> Sport:
         """The sport of a league."""
         return self.sport_by_id[league.sport_id]
+
+    def series_of(self, league: League) -> Series | None:
+        """The series a league is in now, or None."""
+        return self._series_by_id.get(str(league.active_series_id))
 
     def team(self, league: str, name: str) -> Team:
         """A team by abbreviation; `epl:LIV` names one of another league. KeyError when there is none."""
@@ -114,8 +156,12 @@ class Reference:
     def owned(self, event: Event) -> Event:
         """An event of these lists alone, so that one more market on it is seen by nobody else who shares the default world."""
         mine = msgspec.structs.replace(event, markets=list(event.markets))
-        self.events[self.events.index(event)] = mine
-        self.event_by_slug[mine.slug] = self.event_by_id[mine.id] = mine
+        number = self.season.number(event.slug) if self.season is not None else None
+        if number is None:
+            self.events[self.events.index(event)] = mine
+            self.event_by_slug[mine.slug] = self.event_by_id[mine.id] = mine
+        else:
+            self.grown[number] = mine
         self._event_of_market.update((market.slug, mine) for market in mine.markets)
         return mine
 
@@ -178,6 +224,14 @@ class Reference:
             TeamProvider(provider=Provider.PROVIDER_SPORTSDATAIO, provider_id=str(7_000 + team.id)),
         ]
         team.image_display_type = ImageDisplayType.IMAGE_DISPLAY_TYPE_HEADSHOT if solo else ImageDisplayType.IMAGE_DISPLAY_TYPE_LOGO
+
+
+def texts_of(event: Event) -> Iterator[str]:
+    """What a search looks at in an event, its markets apart."""
+    yield from (event.title, event.slug, event.subtitle, event.description, event.category, event.subcategory)
+    for team in event.teams:
+        yield team.name
+        yield team.abbreviation
 
 
 def _listed(tag: Tag, image: str) -> Tag:

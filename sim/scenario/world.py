@@ -16,6 +16,7 @@ from sim.core.firms import SANDBOX
 from sim.core.incentives import Period, Reward
 from sim.core.instruments import Instrument
 from sim.core.quantities import CASH_SCALE, scaled
+from sim.core.shelf import NOTHING, Shelf
 from sim.kernel.instants import DAY, NS_PER_S, Instant, parse_instant
 from sim.messages.gateway_v1 import Event
 from sim.scenario.document import tree_of
@@ -25,6 +26,7 @@ from sim.scenario.markets import Facts, Side, market_of, with_metadata
 from sim.scenario.parties import Parties, credentials_of, gather, with_traders
 from sim.scenario.programs import programs
 from sim.scenario.reference import Reference, fixture
+from sim.scenario.season import Season
 from sim.scenario.shapes import record
 from sim.scenario.slate import add_game, mid_of
 from sim.scenario.topics import add_future, add_topic
@@ -53,12 +55,18 @@ class World:
     ) -> None:
         self.parties = parties
         self.reference = reference
+        self.shelf: Shelf = reference.season or NOTHING
         self.instruments = instruments
+        self._symbols = frozenset(terms.symbol for terms in instruments)
         self.assets = assets
         self.periods = periods
         self.rewards = rewards
         self.books = books
         self.orders = orders
+
+    def has(self, symbol: str) -> bool:
+        """Whether the world begins with an instrument of this symbol."""
+        return symbol in self._symbols or self.shelf.find(symbol) is not None
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
         """Put an instrument made by hand on the gateway too; the instrument with its metadata.
@@ -72,7 +80,7 @@ class World:
 def add_by_hand(reference: Reference, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
     """A market for an instrument, under its event, which is made when there is none."""
     slug = instrument.event or instrument.symbol
-    event = reference.event_by_slug.get(slug)
+    event = reference.event_named(slug)
     if event is None:
         event = Event(
             id=reference.next_event_id(),
@@ -101,7 +109,7 @@ def add_by_hand(reference: Reference, instrument: Instrument, entry: InstrumentE
         tags=tuple(event.tags),
     )
     listed = with_metadata(structs.replace(instrument, event=slug), facts, event)
-    if instrument.symbol not in reference.market_by_slug:
+    if reference.market(instrument.symbol) is None:
         reference.add_market(market_of(reference.next_market_id(), listed, facts, now), event)
     return listed
 
@@ -127,6 +135,7 @@ class _Default:
                 if row.get("quoted"):
                     self.books += [_book(terms) for terms in made[:3]]
         self.instruments = tuple(found)
+        self.shift = shift
         assets = _read(AssetEntry, rows["assets"])
         self.assets = [structs.replace(asset, since=asset.since + min(0, shift)) for asset in assets]
         self.periods, self.rewards = programs(self.instruments, self.reference, now)
@@ -135,6 +144,12 @@ class _Default:
 @lru_cache(maxsize=8)
 def _default(now: Instant) -> _Default:
     return _Default(now)
+
+
+@lru_cache(maxsize=8)
+def _season(games: int, now: Instant) -> Season:
+    default = _default(now)
+    return Season(games, default.reference, now, default.shift)
 
 
 @lru_cache(maxsize=1)
@@ -177,9 +192,12 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     empty = section.base == "empty"
     default = None if empty else _default(now)
     reference = Reference(empty=True) if default is None else default.reference.fork()
+    if default is not None:
+        reference.season = _season(section.games, now)
+    shelf = reference.season or NOTHING
     terms = {instrument.symbol: instrument for instrument in (default.instruments if default else ())}
     for entry in section.instruments:
-        terms[entry.symbol] = _listed(reference, entry, terms.get(entry.symbol), now)
+        terms[entry.symbol] = _listed(reference, entry, terms.get(entry.symbol) or shelf.find(entry.symbol), now)
     firms, accounts, keys = _default_parties()
     if scenario.environment != SANDBOX:
         firms, keys = credentials_of(scenario.environment, firms, keys)

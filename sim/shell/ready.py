@@ -52,19 +52,22 @@ def ready_facts(simulation: Simulation, addresses: Addresses, journal: str | Non
 
 
 def symbols(simulation: Simulation) -> dict[str, list[str]]:
-    """Symbols by what they are good for: open ones (those with an empty book first), fractional ones among them, and one list for each other state."""
+    """Symbols by what they are good for: open ones (those with an empty book first), fractional ones among them, and one list for each other state.
+
+    Only those listed one by one: what is on the shelf is as good, and there is too much of it.
+    """
     trading = simulation.exchange.trading
     found: dict[str, list[str]] = {"open": [], "fractional": []}
     found |= {state.name.lower(): [] for state in InstrumentState if state is not InstrumentState.OPEN}
     quiet: list[Instrument] = []
     quoted: list[Instrument] = []
-    for instrument in simulation.exchange.instruments:
+    for instrument in simulation.exchange.instruments.listed():
         state = trading.state(instrument.symbol)
         if state is not InstrumentState.OPEN:
             found[state.name.lower()].append(instrument.symbol)
             continue
-        book = trading.book(instrument.symbol)
-        (quoted if book.levels(Side.BUY, 1) or book.levels(Side.SELL, 1) else quiet).append(instrument)
+        book = trading.books.touched(instrument.symbol)
+        (quoted if book is not None and (book.levels(Side.BUY, 1) or book.levels(Side.SELL, 1)) else quiet).append(instrument)
     for instrument in (*quiet, *quoted):
         found["open"].append(instrument.symbol)
         if instrument.qty_scale > 1:

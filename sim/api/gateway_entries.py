@@ -1,0 +1,124 @@
+"""Events and markets as lists look at them: what never changes of each at hand, what trading changes only where something has happened.
+
+An event of the season (`scenario/season.py`) is looked at without making its markets: its dates say how it stands until somebody touches it. Indexes by number,
+slug, league, day and team say which events of the season a request can mean at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from sim.api.gateway_lists import PAGE_DEFAULT, check_page
+from sim.api.gateway_views import ACTIVE, CLOSED, event_view, is_quiet, season_state
+from sim.core.exchange import Exchange
+from sim.messages import gateway_v1 as wire
+
+if TYPE_CHECKING:
+    from sim.scenario.reference import Reference
+    from sim.scenario.season import Kind, Season
+
+T = TypeVar("T")
+
+
+class Entry(NamedTuple):
+    """An event in a list. `number` is its place in the season, None for one listed by itself; `kinds` are its markets, or what is known of them unmade."""
+
+    event: wire.Event
+    kinds: Sequence[wire.Market | Kind]
+    number: int | None = None
+
+
+class Wanted(NamedTuple):
+    """What a request says that an index of the season can answer: None asks for nothing, an empty collection for what no event has."""
+
+    numbers: Collection[int] | None = None
+    slugs: Collection[str] | None = None
+    leagues: Collection[str] | None = None
+    day: str = ""
+    team: int = 0
+
+
+ANY = Wanted()
+
+
+def entries(exchange: Exchange, wanted: Wanted = ANY) -> Iterator[Entry]:
+    """Events in order of listing; of those of the season only such as can be wanted."""
+    reference = exchange.reference
+    for event in reference.events[: reference.base]:
+        yield Entry(event, event.markets)
+    if reference.season is not None:
+        for number in _numbers(reference.season, wanted):
+            yield entry_of(reference, reference.season, number)
+    for event in reference.events[reference.base :]:
+        yield Entry(event, event.markets)
+
+
+def entry_of(reference: Reference, season: Season, number: int) -> Entry:
+    """An event of the season as an entry."""
+    grown = reference.grown.get(number)
+    return Entry(season.bare(number), season.kinds(number), number) if grown is None else Entry(grown, grown.markets, number)
+
+
+def _numbers(season: Season, wanted: Wanted) -> Iterable[int]:
+    """Places of the events that the narrowest index leaves, ascending."""
+    if wanted.numbers is not None:
+        return sorted(number for number in map(season.numbered, dict.fromkeys(wanted.numbers)) if number is not None)
+    if wanted.slugs is not None:
+        return sorted(number for number in map(season.number, dict.fromkeys(wanted.slugs)) if number is not None)
+    found: list[Sequence[int]] = []
+    if wanted.day:
+        found.append(season.by_day.get(wanted.day, ()))
+    if wanted.team:
+        found.append(season.by_team.get(wanted.team, ()))
+    if wanted.leagues is not None:
+        lists = [season.by_league[league] for league in dict.fromkeys(wanted.leagues) if league in season.by_league]
+        found.append(lists[0] if len(lists) == 1 else sorted(number for numbers in lists for number in numbers))
+    narrowest: Sequence[int] = range(season.games)
+    for numbers in found:
+        narrowest = numbers if len(numbers) < len(narrowest) else narrowest
+    return narrowest
+
+
+def standing(exchange: Exchange, entry: Entry) -> wire.Event:
+    """How an event stands: with its markets where something has happened to it, else with what its dates say and no markets."""
+    season = exchange.reference.season
+    if entry.number is None or season is None or not is_quiet(exchange, entry.number, entry.event.slug):
+        return event_view(exchange, shown(exchange, entry))
+    state = season_state(exchange, season, entry.number)
+    return season.standing(entry.number, active=state in ACTIVE, closed=state in CLOSED)
+
+
+def shown(exchange: Exchange, entry: Entry) -> wire.Event:
+    """The event of an entry with its markets, as reference data."""
+    return entry.event if entry.number is None else exchange.reference.of_season(entry.number)
+
+
+def views(exchange: Exchange, found: Iterable[Entry]) -> list[wire.Event]:
+    """Events as they are now, with their markets."""
+    return [event_view(exchange, shown(exchange, entry)) for entry in found]
+
+
+def leagues_of(reference: Reference, *, tags: Collection[str] = (), tag_ids: Collection[int] = (), series_ids: Collection[int] = ()) -> list[str] | None:
+    """Leagues whose games carry one of the tags, by slug or number, or belong to one of the series; None when neither is asked for."""
+    if not tags and not tag_ids and not series_ids:
+        return None
+    found = []
+    for league in reference.leagues:
+        sport = reference.sport_of(league)
+        slugs, numbers = {"sports", sport.slug, league.slug}, {league.tag_id, sport.tag_id, *(int(tag.id) for tag in reference.tags_of("sports"))}
+        if not slugs.isdisjoint(tags) or not numbers.isdisjoint(tag_ids) or league.active_series_id in series_ids:
+            found.append(league.slug)
+    return found
+
+
+def cut(found: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[T]:
+    """The rows of a page; nothing after it is looked at."""
+    size = check_page(limit, offset) or default
+    page = []
+    for place, row in enumerate(found):
+        if place >= offset + size:
+            break
+        if place >= offset:
+            page.append(row)
+    return page

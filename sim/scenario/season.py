@@ -1,0 +1,320 @@
+"""The season: games made by code from a seed, as many as a scenario asks for, on the shelf until somebody wants one.
+
+Planning a season says who plays whom and when, and nothing else; that is all that a start pays for. An event is made when a list or a look-up comes to it, its
+markets and instruments when it is shown or traded, and the least recently used ones are forgotten again: what they are follows from the plan.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from sim.core.instruments import Instrument
+from sim.core.vocabulary import InstrumentState
+from sim.kernel.instants import DAY, Instant, Span
+from sim.messages.gateway_v1 import Event, Market
+from sim.scenario.markets import Facts, market_of, with_metadata
+from sim.scenario.reference import Reference
+from sim.scenario.season_plan import plan
+from sim.scenario.season_words import Words
+from sim.scenario.slate import FIRST_GAME, PLAYED_FOR, game_event, game_market
+from sim.scenario.slots import TWO_SIDED_SETS, TWO_SIDED_SOCCER, Game, ordered, slots_of
+
+FIRST_EVENT = 30_001
+FIRST_MARKET = 1_000_001
+MARKETS_PER_EVENT = 100  # numbers kept free for each event, so that a market's number tells its event
+_KEPT = 384  # events whose markets are remembered
+_TERMINATES = 7 * DAY
+_DATE = re.compile(r"-\d{4}-\d\d-\d\d", re.ASCII)
+
+
+class Kind(NamedTuple):
+    """What is the same about the n-th market of every game of a league that was listed in the same era."""
+
+    market_type: str
+    sports_market_type: str
+    sports_market_type_v2: str
+    combo_enabled: bool
+
+
+class Season:
+    """The planned games of a world at its beginning: a shelf of instruments, and the events and markets that the gateway shows of them."""
+
+    def __init__(self, count: int, reference: Reference, now: Instant, shift: Span) -> None:
+        teams: dict[str, list[str]] = {}
+        for team in reference.teams:
+            teams.setdefault(team.league, []).append(team.abbreviation)
+        sides = tuple((league, tuple(names)) for league, names in teams.items())
+        self._plan = plan(count, sides, frozenset(reference.event_by_slug))
+        self._stems = list(self._plan)
+        self._numbers = {stem: number for number, stem in enumerate(self._stems)}
+        self._reference = reference
+        self._now = now
+        self._shift = shift
+        self._events: list[Event | None] = [None] * len(self._stems)
+        self._standing: dict[tuple[int, bool, bool], Event] = {}
+        self._parts: OrderedDict[int, dict[str, tuple[Instrument, Facts]]] = OrderedDict()
+        self._shown: OrderedDict[int, Event] = OrderedDict()
+        self._kinds: dict[tuple[object, ...], tuple[Kind, ...]] = {}
+
+    # ---- which there are
+
+    @property
+    def games(self) -> int:
+        """How many games there are."""
+        return len(self._stems)
+
+    @cached_property
+    def by_league(self) -> dict[str, list[int]]:
+        """Places of the events of each league."""
+        found: dict[str, list[int]] = {}
+        for number, fixture in enumerate(self._plan.values()):
+            found.setdefault(fixture.league.slug, []).append(number)
+        return found
+
+    @cached_property
+    def by_day(self) -> dict[str, list[int]]:
+        """Places of the events of each day, YYYY-MM-DD in Eastern Time."""
+        found: dict[str, list[int]] = {}
+        for number in range(len(self._stems)):
+            found.setdefault(self.bare(number).event_date, []).append(number)
+        return found
+
+    @cached_property
+    def by_team(self) -> dict[int, list[int]]:
+        """Places of the events of each team, by the team's number."""
+        found: dict[int, list[int]] = {}
+        for number in range(len(self._stems)):
+            for team in self.bare(number).teams:
+                found.setdefault(team.id, []).append(number)
+        return found
+
+    @cached_property
+    def words(self) -> Words:
+        """What a search finds events by; made when somebody first searches."""
+        return Words(self)
+
+    def numbered(self, event_id: int) -> int | None:
+        """Place of the event with a number, or None."""
+        number = event_id - FIRST_EVENT
+        return number if 0 <= number < len(self._stems) else None
+
+    def slug(self, number: int) -> str:
+        """The slug of an event."""
+        return self._stems[number]
+
+    def opens(self, number: int) -> Instant:
+        """When an event's markets open."""
+        fixture = self._plan[self._stems[number]]
+        return (fixture.created if fixture.opens is None else fixture.opens) + self._shift
+
+    def market_id(self, number: int, place: int) -> int:
+        """The number of the market at a place of an event."""
+        return FIRST_MARKET + number * MARKETS_PER_EVENT + place
+
+    def event_of_market(self, market_id: int) -> int | None:
+        """Place of the event that a market's number lies in; whether it has such a market is another question."""
+        number = (market_id - FIRST_MARKET) // MARKETS_PER_EVENT
+        return number if 0 <= number < len(self._stems) else None
+
+    def numbered_game(self, game_id: str) -> int | None:
+        """Place of the event with a game's number, or None."""
+        return self.numbered(int(game_id) - FIRST_GAME) if game_id.isdecimal() and game_id.isascii() and len(game_id) < 19 else None
+
+    def symbols_of(self, number: int) -> list[str]:
+        """The symbols of an event's markets, in order, without making them."""
+        made = self._parts.get(number)
+        return [symbol for symbol, _ in self.questions(number)] if made is None else list(made)
+
+    def fee_class(self, number: int) -> str:
+        """The fee class of an event's markets."""
+        return self._plan[self._stems[number]].league.fee_class
+
+    def state(self, number: int, now: Instant) -> InstrumentState:
+        """The state that dates ask for in an event's markets."""
+        fixture = self._plan[self._stems[number]]
+        at = now - self._shift
+        over = fixture.start + PLAYED_FOR
+        if at >= over:
+            return InstrumentState.EXPIRED if at < over + _TERMINATES else InstrumentState.TERMINATED
+        return InstrumentState.PENDING if at < (fixture.created if fixture.opens is None else fixture.opens) else InstrumentState.OPEN
+
+    # ---- events and markets
+
+    def number(self, stem: str) -> int | None:
+        """Place of an event among the season's, by its slug; None when it is not of the season."""
+        return self._numbers.get(stem)
+
+    def bare(self, number: int) -> Event:
+        """An event without its markets. Whoever changes one must copy it."""
+        found = self._events[number]
+        if found is None:
+            found = self._events[number] = game_event(self._game(number), self._reference, FIRST_EVENT + number)
+            if found.start_time is not None and found.start_time + PLAYED_FOR <= self._now:
+                found.active, found.closed, found.ended, found.period = False, True, True, "FT"
+        return found
+
+    def standing(self, number: int, *, active: bool, closed: bool) -> Event:
+        """An event without its markets, as it stands while nobody touches it."""
+        bare = self.bare(number)
+        if bare.active is active and bare.closed is closed:
+            return bare
+        key = (number, active, closed)
+        found = self._standing.get(key)
+        if found is None:
+            found = self._standing[key] = replace(bare, active=active, closed=closed)
+        return found
+
+    def event(self, number: int) -> Event:
+        """An event with its markets."""
+        found = self._shown.get(number)
+        if found is not None:
+            self._shown.move_to_end(number)
+            return found
+        parts = enumerate(self._made(number).values())
+        markets: list[Market] = [market_of(self.market_id(number, place), terms, facts, self._now) for place, (terms, facts) in parts]
+        found = self._shown[number] = replace(self.bare(number), markets=markets)
+        if len(self._shown) > _KEPT:
+            self._shown.popitem(last=False)
+        return found
+
+    def kind_key(self, number: int) -> tuple[object, ...]:
+        """What decides which markets an event has."""
+        fixture = self._plan[self._stems[number]]
+        created = fixture.created + self._shift
+        return (fixture.league.slug, created >= TWO_SIDED_SETS, created >= TWO_SIDED_SOCCER)
+
+    def questions(self, number: int) -> Iterator[tuple[str, str]]:
+        """Symbols and questions of an event's markets, in order, without making them."""
+        stem = self._stems[number]
+        for slot in slots_of(self._game(number), ()):
+            yield f"{slot.product}-{stem}{slot.tail}", slot.question
+
+    def kinds(self, number: int) -> tuple[Kind, ...]:
+        """What the markets of an event are, in their order, without making them."""
+        key = self.kind_key(number)
+        found = self._kinds.get(key)
+        if found is None:
+            found = self._kinds[key] = tuple(
+                Kind(market.market_type, market.sports_market_type, market.sports_market_type_v2, market.combo_enabled) for market in self.event(number).markets
+            )
+        return found
+
+    def event_of(self, symbol: str) -> int | None:
+        """Place of the event that a symbol names; whether it has such a market is another question."""
+        end = _DATE.search(symbol)
+        return None if end is None else self._numbers.get(symbol[symbol.find("-") + 1 : end.end()])
+
+    def market(self, symbol: str) -> Market | None:
+        """The market of a symbol, or None."""
+        number = self.event_of(symbol)
+        return None if number is None else next((market for market in self.event(number).markets if market.slug == symbol), None)
+
+    def market_numbered(self, market_id: int) -> Market | None:
+        """The market with a number, or None."""
+        number = self.event_of_market(market_id)
+        if number is None:
+            return None
+        markets, place = self.event(number).markets, (market_id - FIRST_MARKET) % MARKETS_PER_EVENT
+        return markets[place] if place < len(markets) else None
+
+    # ---- the shelf
+
+    @cached_property
+    def _size(self) -> int:
+        return sum(len(self.kinds(number)) for number in range(len(self._stems)))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def find(self, symbol: str) -> Instrument | None:
+        """The instrument of a symbol, or None."""
+        number = self.event_of(symbol)
+        if number is None:
+            return None
+        parts = self._made(number)
+        found = parts.get(symbol)
+        if found is None:
+            return None
+        terms, facts = found
+        if not terms.metadata:
+            terms = with_metadata(terms, facts, self.bare(number))
+            parts[symbol] = (terms, facts)
+        return terms
+
+    def symbols(self) -> Iterator[str]:
+        """Every symbol, in order of listing."""
+        for number in range(len(self._stems)):
+            yield from self.symbols_of(number)
+
+    def of_event(self, event: str) -> Iterable[Instrument]:
+        """The instruments of an event, in order of listing."""
+        number = self._numbers.get(event)
+        if number is None:
+            return ()
+        return [found for symbol in list(self._made(number)) if (found := self.find(symbol)) is not None]
+
+    def next_edge(self, after: Instant) -> Instant | None:
+        """First date after an instant at which a market opens, expires or terminates."""
+        dates = self._dates
+        place = bisect_right(dates, (after, len(self._stems)))
+        return dates[place][0] if place < len(dates) else None
+
+    def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
+        """Those with a date after the one instant and up to the other."""
+        dates, last = self._dates, len(self._stems)
+        for _, number in dates[bisect_right(dates, (after, last)) : bisect_right(dates, (until, last))]:
+            yield from self.of_event(self._stems[number])
+
+    @cached_property
+    def _dates(self) -> list[tuple[Instant, int]]:
+        """When what moves, ascending: instants and places of events."""
+        found = []
+        for number, fixture in enumerate(self._plan.values()):
+            over = fixture.start + self._shift + PLAYED_FOR
+            found += [(over, number), (over + _TERMINATES, number)]
+            if fixture.opens is not None:
+                found.append((fixture.opens + self._shift, number))
+        return sorted(found)
+
+    # ---- making
+
+    def _game(self, number: int) -> Game:
+        stem = self._stems[number]
+        fixture = self._plan[stem]
+        league = fixture.league.slug
+        home, away = self._reference.team(league, fixture.home), self._reference.team(league, fixture.away)
+        first, second = ordered(league, home, away)
+        opens = None if fixture.opens is None else fixture.opens + self._shift
+        return Game(
+            league=league,
+            home=home,
+            away=away,
+            first=first,
+            second=second,
+            stem=stem,
+            start=fixture.start + self._shift,
+            created=fixture.created + self._shift,
+            sets=fixture.league.sets,
+            fee_class=fixture.league.fee_class,
+            opens=opens,
+        )
+
+    def _made(self, number: int) -> dict[str, tuple[Instrument, Facts]]:
+        """An event's instruments by symbol, without metadata as long as nobody asked for them, and what the gateway says of them."""
+        found = self._parts.get(number)
+        if found is not None:
+            self._parts.move_to_end(number)
+            return found
+        game, event = self._game(number), self.bare(number)
+        made = (game_market(game, slot, event, self._reference, self._now) for slot in slots_of(game, ()))
+        found = self._parts[number] = {terms.symbol: (terms, facts) for terms, facts in made}
+        if len(self._parts) > _KEPT:
+            self._parts.popitem(last=False)
+        return found

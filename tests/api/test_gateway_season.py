@@ -1,0 +1,212 @@
+"""Lists, filters, order, pages and search over the season, whose markets are not made for them: the same answers as from looking at everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim import Simulation, load_scenario
+from sim.testing.client import Connection, connect
+
+GAMES = 90
+
+
+class Whole:
+    """A world with a small season, something of everything having happened in it, and all its events as the gateway shows them one by one."""
+
+    def __init__(self, *, games: int = GAMES) -> None:
+        self.simulation = Simulation(load_scenario(f"name: season\nextends: quickstart\nworld: {{games: {games}}}\n"))
+        self.connection = connect(self.simulation)
+        season = self.season = self.simulation.exchange.reference.season
+        assert season is not None
+        self.touched = [season.symbols_of(number)[0] for number in (50, 60, 75)]
+        for by, side in (("maker", "buy"), ("taker", "sell")):
+            self.simulation.control("order.place", "", {"as": by, "symbol": self.touched[0], "side": side, "price": "0.40", "qty": "10"})
+        self.simulation.control("instrument.state", self.touched[1], {"state": "HALTED"})
+        self.simulation.control("event.update", season.slug(75), {"home_score": 1, "away_score": 0, "period": "T3", "live": True})
+        entry = {"symbol": "by-hand", "event": season.slug(70), "question": "Will it rain?", "state": "OPEN"}
+        self.simulation.control("instrument.create", "", entry)
+        slugs = [event.slug for event in self.simulation.exchange.reference.events]
+        slugs[self.simulation.exchange.reference.base :] = []
+        self.events = [self.get(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *(season.slug(number) for number in range(season.games))]]
+        self.markets = [market for event in self.events for market in event["markets"] if market["slug"] != "by-hand"]
+        self.markets.append(self.get("/v1/market/slug/by-hand")["market"])
+
+    def get(self, path: str, **params: Any) -> Any:
+        self.connection.advance("100ms")
+        return self.connection.gateway.get(path, params=params).json
+
+
+@pytest.fixture(scope="module")
+def whole() -> Whole:
+    return Whole()
+
+
+Test = Callable[[dict[str, Any]], bool]
+
+
+def tags_of(thing: dict[str, Any]) -> set[int]:
+    return {int(tag["id"]) for tag in thing["tags"]}
+
+
+# Query parameters with what they mean of an event.
+EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
+    ({"active": "true"}, lambda event: event["active"]),
+    ({"closed": "true"}, lambda event: event["closed"]),
+    ({"active": "false", "closed": "false"}, lambda event: not event["active"] and not event["closed"]),
+    ({"live": "true"}, lambda event: event["live"]),
+    ({"ended": "true"}, lambda event: event["ended"]),
+    ({"categories": "sports"}, lambda event: event["category"] == "sports"),
+    ({"categories": "crypto"}, lambda event: event["category"] == "crypto"),
+    ({"volumeMin": "0.01"}, lambda event: event["volume"] >= 0.01),
+    ({"featured": "true"}, lambda event: event["featured"]),
+    ({"tagSlug": "basketball"}, lambda event: "basketball" in {tag["slug"] for tag in event["tags"]}),
+    ({"tagSlug": "nba"}, lambda event: "nba" in {tag["slug"] for tag in event["tags"]}),
+    ({"tagIds": "105"}, lambda event: 105 in tags_of(event)),
+    ({"excludeTagId": "2"}, lambda event: 2 not in tags_of(event)),
+    ({"seriesId": "10001"}, lambda event: event["seriesSlug"] == "nfl-2026"),
+    ({"teamId": "1001"}, lambda event: 1001 in {team["id"] for team in event["teams"]}),
+    ({"eventDate": "2026-09-08"}, lambda event: event["eventDate"] == "2026-09-08"),
+    ({"gameId": "910007"}, lambda event: event["gameId"] == "910007"),
+    ({"startTimeMin": "2026-09-08T16:00:00Z"}, lambda event: (event["startTime"] or "") >= "2026-09-08T16:00:00Z"),
+    ({"endDateMax": "2026-09-09T00:00:00Z"}, lambda event: event["endDate"] <= "2026-09-09T00:00:00Z"),
+    ({"period": "T3"}, lambda event: event["period"] == "T3"),
+]
+MARKET_FILTERS: list[tuple[dict[str, Any], Test]] = [
+    ({"active": "true"}, lambda market: market["active"]),
+    ({"closed": "true"}, lambda market: market["closed"]),
+    ({"categories": "sports"}, lambda market: market["category"] == "sports"),
+    ({"marketTypes": "spreads"}, lambda market: market["metadata"].get("outcomeType") == "spreads"),
+    ({"tagIds": "105"}, lambda market: 105 in tags_of(market)),
+    ({"volumeMin": "0.01"}, lambda market: market["volume"] >= 0.01),
+    ({"startDateMin": "2026-09-01T00:00:00Z"}, lambda market: market["startDate"] >= "2026-09-01T00:00:00Z"),
+    ({"endDateMax": "2026-09-09T00:00:00Z"}, lambda market: market["endDate"] <= "2026-09-09T00:00:00Z"),
+]
+ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "id": lambda thing: int(thing["id"]),
+    "slug": lambda thing: thing["slug"],
+    "volume": lambda thing: thing["volume"],
+    "startDate": lambda thing: thing["startDate"],
+    "endDate": lambda thing: thing["endDate"],
+    "createdAt": lambda thing: thing["createdAt"],
+}
+pages = st.tuples(st.integers(1, 200), st.integers(0, 300))
+orders = st.none() | st.tuples(st.sampled_from(sorted(ORDERS)), st.sampled_from(["asc", "desc"]))
+
+
+def expected(things: list[dict[str, Any]], tests: list[Test], order: tuple[str, str] | None, page: tuple[int, int]) -> list[str]:
+    found = [thing for thing in things if all(test(thing) for test in tests)]
+    if order is not None:
+        found = sorted(found, key=ORDERS[order[0]], reverse=order[1] == "desc")
+    return [thing["slug"] for thing in found[page[1] : page[1] + page[0]]]
+
+
+def query(filters: list[tuple[dict[str, Any], Test]], order: tuple[str, str] | None, page: tuple[int, int]) -> dict[str, Any]:
+    params: dict[str, Any] = {"limit": page[0], "offset": page[1]}
+    for given_params, _ in filters:
+        params |= given_params
+    return params | ({} if order is None else {"orderBy": order[0], "orderDirection": order[1]})
+
+
+def picked(filters: list[tuple[dict[str, Any], Test]]) -> st.SearchStrategy[list[tuple[dict[str, Any], Test]]]:
+    return st.lists(st.sampled_from(filters), max_size=3, unique_by=lambda one: next(iter(one[0])))
+
+
+@pytest.mark.spec("S4.1-10")
+@given(filters=picked(EVENT_FILTERS), order=orders, page=pages)
+def test_events_are_those_that_looking_at_all_of_them_finds(
+    whole: Whole, filters: list[tuple[dict[str, Any], Test]], order: tuple[str, str] | None, page: tuple[int, int]
+) -> None:
+    found = whole.get("/v1/events", **query(filters, order, page))["events"]
+    assert [event["slug"] for event in found] == expected(whole.events, [test for _, test in filters], order, page)
+
+
+@pytest.mark.spec("S4.1-11")
+@given(filters=picked(MARKET_FILTERS), order=orders, page=pages)
+def test_markets_are_those_that_looking_at_all_of_them_finds(
+    whole: Whole, filters: list[tuple[dict[str, Any], Test]], order: tuple[str, str] | None, page: tuple[int, int]
+) -> None:
+    found = whole.get("/v1/markets", **query(filters, order, page))["markets"]
+    assert [market["slug"] for market in found] == expected(whole.markets, [test for _, test in filters], order, page)
+
+
+WORDS = ["celtics", "NYK", "spread", "will", "exceed", "218.5", "2026-09-08", "aec-mlb", "-1h", "first half", "tie-break", "st.", "rain", "?", "cowb", "9pt5"]
+
+
+@given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
+def test_a_search_finds_what_reading_every_text_finds(whole: Whole, words: list[str]) -> None:
+    def texts(event: dict[str, Any]) -> str:
+        parts = [event[name] for name in ("title", "slug", "subtitle", "description", "category", "subcategory")]
+        parts += [team[name] for team in event["teams"] for name in ("name", "abbreviation")]
+        parts += [market[name] for market in event["markets"] for name in ("question", "slug")]
+        return "\n".join(parts).lower()
+
+    asked = " ".join(words).lower().split()
+    holding = [event for event in whole.events if all(word in texts(event) for word in asked)]
+    first = [event for event in holding if all(word in event["title"].lower() for word in asked)]
+    order = [*first, *(event for event in holding if event not in first)]
+    found = whole.get("/v1/search", query=" ".join(words), limit=500)["events"]
+    assert [event["slug"] for event in found] == [event["slug"] for event in order]
+
+
+def test_one_by_one_and_in_lists_they_are_the_same(whole: Whole) -> None:
+    listed = {event["slug"]: event for event in whole.get("/v1/events", limit=500)["events"]}
+    assert listed == {event["slug"]: event for event in whole.events}
+    for event in whole.events[-3:]:
+        assert whole.get(f"/v1/events/{event['id']}")["event"] == event
+        for market in event["markets"]:
+            assert whole.get(f"/v1/market/id/{market['id']}")["market"] == market
+            assert whole.get("/v1/markets", slug=market["slug"])["markets"] == [market]
+            assert whole.get("/v1/markets", id=market["id"])["markets"] == [market]
+
+
+def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
+    exchange = whole.simulation.exchange
+    for number in range(whole.season.games):
+        for symbol in whole.season.symbols_of(number):
+            if not exchange.trading.lifecycle.owns(symbol):
+                assert whole.season.state(number, exchange.now) is exchange.trading.state(symbol)
+
+
+def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> None:
+    stem = whole.season.slug(0)
+    for path in (f"/v1/market/slug/aec-{stem}-nonsense", "/v1/market/id/1000099", "/v1/market/id/99999999", "/v1/events/39999", f"/v1/events/slug/{stem}x"):
+        assert whole.connection.gateway.get(path).status == 404
+
+
+@pytest.fixture(scope="module")
+def large() -> Connection:
+    return connect(Simulation(load_scenario("life-size")))
+
+
+def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) -> None:
+    season = large.simulation.exchange.reference.season
+    assert season is not None
+    assert len(large.simulation.exchange.instruments) >= 43_000
+    made = len(season._parts)  # kinds of markets were read from one event each
+    assert made < 60
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("/v1/events", {"active": "true", "limit": 10, "offset": 1500}),
+        ("/v1/events", {"orderBy": "startTime", "orderDirection": "desc", "limit": 10}),
+        ("/v1/markets", {"closed": "false", "limit": 50, "offset": 40_000}),
+        ("/v1/markets", {"marketTypes": "totals", "tagIds": "105", "limit": 50}),
+        ("/v1/search", {"query": "lakers celtics", "limit": 5}),
+        ("/v2/leagues/mlb/events", {"limit": 10, "section": "trending"}),
+    ]
+    for path, params in asked:
+        answer = large.gateway.get(path, params=params).json
+        assert answer["markets" if path == "/v1/markets" else "events"]
+    assert len(season._parts) - made < 60
+    assert not [symbol for symbol in large.simulation.exchange.trading.lifecycle.symbols() if season.find(symbol)]
+
+
+def test_what_was_made_is_forgotten_again(large: Connection) -> None:
+    season = large.simulation.exchange.reference.season
+    assert season is not None
+    for number in range(500):
+        season.event(number)
+    assert len(season._parts) == len(season._shown) == 384

@@ -1,0 +1,150 @@
+"""The shelf: instruments that cost nothing until something happens to them, and are then like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sim.core.commands import PlaceOrder
+from sim.core.events import Event, ShelfMoved, StateChanged
+from sim.core.exchange import Exchange
+from sim.core.instruments import Instrument
+from sim.core.quantities import CASH_SCALE
+from sim.core.refusals import AlreadyExists, NotFound
+from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, Side
+from sim.kernel.instants import HOUR, parse_instant
+
+S = InstrumentState
+NOW = parse_instant("2026-09-08T14:00:00-04:00")
+LISTED, ON_SHELF, LATER = "listed", "on-shelf", "later"
+
+
+def terms(symbol: str, opens: int, lasts: int, event: str = "game") -> Instrument:
+    return Instrument(symbol=symbol, created=NOW - HOUR, start=opens, expiration=opens + lasts, termination=opens + 2 * lasts, event=event)
+
+
+class Shelf:
+    """Two instruments: one open until six hours from now, one that opens in an hour."""
+
+    def __init__(self) -> None:
+        self.all = {one.symbol: one for one in (terms(ON_SHELF, NOW - HOUR, 7 * HOUR), terms(LATER, NOW + HOUR, 2 * HOUR, "later game"))}
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def find(self, symbol: str) -> Instrument | None:
+        return self.all.get(symbol)
+
+    def symbols(self) -> Iterator[str]:
+        return iter(self.all)
+
+    def of_event(self, event: str) -> list[Instrument]:
+        return [one for one in self.all.values() if one.event == event]
+
+    def _dates(self) -> list[tuple[int, str]]:
+        return sorted((at, one.symbol) for one in self.all.values() for at in (one.start, one.expiration, one.termination))
+
+    def next_edge(self, after: int) -> int | None:
+        return min((at for at, _ in self._dates() if at > after), default=None)
+
+    def moving(self, after: int, until: int) -> Iterator[Instrument]:
+        return (self.all[symbol] for at, symbol in self._dates() if after < at <= until)
+
+
+@pytest.fixture
+def exchange() -> Exchange:
+    found = Exchange(seed=1, now=NOW)
+    found.trading.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
+    found.trading.stock(Shelf())
+    for name in ("ann", "bob"):
+        found.trading.open_account(name)
+        found.trading.move_cash(name, 1_000 * CASH_SCALE, LedgerEntryType.DEPOSIT, "opening")
+    found.take_events()
+    return found
+
+
+def run(exchange: Exchange, to: int) -> list[Event]:
+    """Let time pass; what happened."""
+    while (timer := exchange.ctx.timers.pop_due(to)) is not None:
+        exchange.ctx.now = max(exchange.now, timer.due)
+        assert exchange.fire(timer)
+        exchange.flush()
+    exchange.ctx.now = to
+    return exchange.take_events()
+
+
+def moves(events: list[Event]) -> list[tuple[str, InstrumentState, InstrumentState]]:
+    return [(event.symbol, event.was, event.state) for event in events if isinstance(event, StateChanged)]
+
+
+def expiry(symbol: str) -> list[tuple[str, InstrumentState, InstrumentState]]:
+    """What an open instrument passes through on its expiration date (rule L9)."""
+    return [(symbol, S.OPEN, S.CLOSED), (symbol, S.CLOSED, S.EXPIRED)]
+
+
+def buy(exchange: Exchange, symbol: str, account: str = "ann", side: Side = Side.BUY) -> None:
+    exchange.trading.place(PlaceOrder(symbol=symbol, account=account, participant=account, side=side, qty=1, price=50, channel=Channel.EXCHANGE))
+
+
+def test_what_is_on_the_shelf_is_listed_and_stands_as_its_dates_say(exchange: Exchange) -> None:
+    assert [one.symbol for one in exchange.instruments] == [LISTED, ON_SHELF, LATER]
+    assert (len(exchange.instruments), ON_SHELF in exchange.instruments, "nothing" in exchange.instruments) == (3, True, False)
+    assert [exchange.trading.state(symbol) for symbol in (ON_SHELF, LATER)] == [S.OPEN, S.PENDING]
+    assert not exchange.trading.lifecycle.owns(ON_SHELF)
+    with pytest.raises(NotFound):
+        exchange.trading.state("nothing")
+    with pytest.raises(AlreadyExists):
+        exchange.trading.list_instrument(terms(ON_SHELF, NOW, HOUR))
+
+
+def test_its_dates_come_like_those_of_any_other(exchange: Exchange) -> None:
+    assert moves(run(exchange, NOW + HOUR)) == [(LATER, S.PENDING, S.OPEN)]
+    assert moves(run(exchange, NOW + 4 * HOUR)) == expiry(LATER)
+    assert moves(run(exchange, NOW + 6 * HOUR)) == [(LATER, S.EXPIRED, S.TERMINATED), *expiry(LISTED), *expiry(ON_SHELF)]
+    last = moves(run(exchange, NOW + 100 * HOUR))
+    assert last == [(LISTED, S.EXPIRED, S.TERMINATED), (ON_SHELF, S.EXPIRED, S.TERMINATED)]
+
+
+def test_an_order_takes_it_off_the_shelf_and_its_expiry_ends_the_order(exchange: Exchange) -> None:
+    buy(exchange, ON_SHELF)
+    assert exchange.trading.lifecycle.owns(ON_SHELF)
+    assert exchange.trading.book(ON_SHELF).bids.best == 50
+    assert not exchange.trading.lifecycle.owns(LATER)
+    run(exchange, NOW + 6 * HOUR)
+    (order,) = exchange.trading.orders.all()
+    assert order.state.name == "EXPIRED"
+
+
+def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: Exchange) -> None:
+    exchange.before_begin()
+    events = exchange.take_events()
+    assert moves(events) == [(LISTED, S.OPEN, S.SUSPENDED)]
+    assert [(event.was, event.state) for event in events if isinstance(event, ShelfMoved)] == [(S.OPEN, S.SUSPENDED)]
+    assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [S.SUSPENDED, S.SUSPENDED, S.PENDING]
+    exchange.trading.book(ON_SHELF)  # leaves the shelf meanwhile
+    assert exchange.trading.state(ON_SHELF) is S.SUSPENDED
+    exchange.end()
+    events = exchange.take_events()
+    assert moves(events) == [(LISTED, S.SUSPENDED, S.OPEN), (ON_SHELF, S.SUSPENDED, S.OPEN)]
+    assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [S.OPEN, S.OPEN, S.PENDING]
+
+
+def test_an_operator_may_take_it_off_the_shelf(exchange: Exchange) -> None:
+    assert exchange.trading.change_state(ON_SHELF, S.HALTED) is S.OPEN
+    assert exchange.trading.state(ON_SHELF) is S.HALTED
+    exchange.take_events()
+    assert exchange.trading.settle(ON_SHELF, 100) == 0
+    assert moves(exchange.take_events())[0] == (ON_SHELF, S.HALTED, S.CLOSED)
+
+
+def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(exchange: Exchange) -> None:
+    buy(exchange, ON_SHELF)
+    state = exchange.save()
+    other = Exchange(seed=1, now=NOW)
+    other.trading.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
+    other.trading.stock(Shelf())
+    other.load(state)
+    assert (other.trading.lifecycle.owns(ON_SHELF), other.trading.lifecycle.owns(LATER)) == (True, False)
+    assert (other.trading.lifecycle.busy("game"), other.trading.lifecycle.busy("later game")) == (True, False)
+    assert moves(run(other, NOW + 6 * HOUR))[0] == (LATER, S.PENDING, S.OPEN)
