@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sim.api.gateway_lists import PAGE_DEFAULT, check_page
-from sim.api.gateway_views import ACTIVE, CLOSED, event_view, is_quiet, season_state
+from sim.api.gateway_views import ACTIVE, CLOSED, event_view, moved, season_state
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
@@ -22,10 +22,9 @@ T = TypeVar("T")
 
 
 class Entry(NamedTuple):
-    """An event in a list. `number` is its place in the season, None for one listed by itself; `kinds` are its markets, or what is known of them unmade."""
+    """An event in a list. `number` is its place in the season, None for one listed by itself."""
 
     event: wire.Event
-    kinds: Sequence[wire.Market | Kind]
     number: int | None = None
 
 
@@ -45,22 +44,23 @@ ANY = Wanted()
 def entries(exchange: Exchange, wanted: Wanted = ANY) -> Iterator[Entry]:
     """Events in order of listing; of those of the season only such as can be wanted."""
     reference = exchange.reference
-    for event in reference.events[: reference.base]:
-        yield Entry(event, event.markets)
-    if reference.season is not None:
-        for number in _numbers(reference.season, wanted):
-            yield entry_of(reference, reference.season, number)
-    for event in reference.events[reference.base :]:
-        yield Entry(event, event.markets)
+    season = reference.season
+    yield from map(Entry, reference.events[: reference.base])
+    if season is not None:
+        for number in numbers(season, wanted):
+            yield Entry(reference.grown.get(number) or season.bare(number), number)
+    yield from map(Entry, reference.events[reference.base :])
 
 
-def entry_of(reference: Reference, season: Season, number: int) -> Entry:
-    """An event of the season as an entry."""
-    grown = reference.grown.get(number)
-    return Entry(season.bare(number), season.kinds(number), number) if grown is None else Entry(grown, grown.markets, number)
+def kinds(exchange: Exchange, entry: Entry) -> Sequence[wire.Market | Kind]:
+    """The markets of an entry, or what is known of them unmade."""
+    season = exchange.reference.season
+    if entry.number is None or season is None or entry.number in exchange.reference.grown:
+        return entry.event.markets
+    return season.kinds(entry.number)
 
 
-def _numbers(season: Season, wanted: Wanted) -> Iterable[int]:
+def numbers(season: Season, wanted: Wanted) -> Iterable[int]:
     """Places of the events that the narrowest index leaves, ascending."""
     if wanted.numbers is not None:
         return sorted(number for number in map(season.numbered, dict.fromkeys(wanted.numbers)) if number is not None)
@@ -73,20 +73,28 @@ def _numbers(season: Season, wanted: Wanted) -> Iterable[int]:
         found.append(season.by_team.get(wanted.team, ()))
     if wanted.leagues is not None:
         lists = [season.by_league[league] for league in dict.fromkeys(wanted.leagues) if league in season.by_league]
-        found.append(lists[0] if len(lists) == 1 else sorted(number for numbers in lists for number in numbers))
+        found.append(lists[0] if len(lists) == 1 else sorted(number for league in lists for number in league))
     narrowest: Sequence[int] = range(season.games)
-    for numbers in found:
-        narrowest = numbers if len(numbers) < len(narrowest) else narrowest
+    for places in found:
+        narrowest = places if len(places) < len(narrowest) else narrowest
     return narrowest
 
 
-def standing(exchange: Exchange, entry: Entry) -> wire.Event:
-    """How an event stands: with its markets where something has happened to it, else with what its dates say and no markets."""
-    season = exchange.reference.season
-    if entry.number is None or season is None or not is_quiet(exchange, entry.number, entry.event.slug):
-        return event_view(exchange, shown(exchange, entry))
-    state = season_state(exchange, season, entry.number)
-    return season.standing(entry.number, active=state in ACTIVE, closed=state in CLOSED)
+class Standings:
+    """How events stand, for the length of one request: which of the season something has happened to is looked up once."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._season = exchange.reference.season
+        self._moved = moved(exchange)
+
+    def of(self, entry: Entry) -> wire.Event:
+        """An event with its markets where something has happened to it, else with what its dates say and no markets."""
+        season, number = self._season, entry.number
+        if number is None or season is None or number in self._moved:
+            return event_view(self._exchange, shown(self._exchange, entry))
+        state = season_state(self._exchange, season, number)
+        return season.standing(number, active=state in ACTIVE, closed=state in CLOSED)
 
 
 def shown(exchange: Exchange, entry: Entry) -> wire.Event:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Entry, Wanted, cut, entries, leagues_of, standing, views
-from sim.api.gateway_lists import agrees, arranged, within
+from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, leagues_of, views
+from sim.api.gateway_lists import arranged, within
 from sim.api.gateway_views import event_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -37,12 +38,15 @@ _KEYS: dict[str, Any] = {
 @handles("GatewayEventsAPI.ListEvents")
 def list_events(exchange: Exchange, caller: Caller, request: wire.ListEventsRequest) -> wire.ListEventsResponse:
     """Events that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
-    named = (entry for entry in entries(exchange, _wanted(exchange, request)) if _named(exchange, entry, request))
-    standings = ((entry, standing(exchange, entry)) for entry in named)
-    found = ((entry, event) for entry, event in standings if _stands(event, request))
+    static, live = list(_on_what_stays(exchange, request)), list(_on_what_changes(request))
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
     direction = request.order_direction or ("asc" if request.featured_order and not request.order_by else "")
-    shown = views(exchange, (entry for entry, _ in cut(arranged(found, _KEYS, order_by, direction), request.limit, request.offset)))
+    standing = Standings(exchange).of
+    found: Iterable[Entry] = (entry for entry in entries(exchange, _wanted(exchange, request)) if all(test(entry) for test in static))
+    if live or order_by:
+        standings = ((entry, standing(entry)) for entry in found)
+        found = (entry for entry, _ in arranged((row for row in standings if all(test(row[1]) for test in live)), _KEYS, order_by, direction))
+    shown = views(exchange, cut(found, request.limit, request.offset))
     if request.include_combo_market_counts:
         shown = [replace(event, market_counts=dict(Counter(market.market_type for market in event.markets))) for event in shown]
     return wire.ListEventsResponse(events=shown)
@@ -93,67 +97,102 @@ def _wanted(exchange: Exchange, request: wire.ListEventsRequest) -> Wanted:
     )
 
 
-def _named(exchange: Exchange, entry: Entry, request: wire.ListEventsRequest) -> bool:
-    """Filters on what never changes. What no event here has (a week, a user, a former date) is matched by none."""
-    event, markets = entry.event, entry.kinds
-    series = exchange.reference.series_by_slug.get(event.series_slug)
-    series_id = int(series.id) if series is not None else 0
-    return (
-        (not request.id or event.id in request.id)
-        and (not request.slug or event.slug in request.slug)
-        and event.id not in request.exclude_event_id
-        and (not request.categories or event.category in request.categories)
-        and (not request.series_id or series_id in request.series_id)
-        and series_id not in request.exclude_series_id
-        and (not request.recurrence or (series is not None and series.recurrence == request.recurrence))
-        and _tagged(event, request)
-        and _played(event, request)
-        and (not request.market_types or any(market.market_type in request.market_types for market in markets))
-        and (not request.sports_market_types or any(market.sports_market_type_v2 in request.sports_market_types for market in markets))
-        and (request.include_hidden or not event.hidden)
-        and agrees(event.archived, request.archived)
-        and agrees(event.featured, request.featured)
-        and within(event.start_date, request.start_date_min, request.start_date_max)
-        and within(event.end_date, request.end_date_min, request.end_date_max)
-        and within(event.start_time, request.start_time_min, request.start_time_max)
-        and request.event_week is None
-        and not request.user_id
-    )
+Static = Iterator[Callable[[Entry], bool]]
 
 
-def _tagged(event: wire.Event, request: wire.ListEventsRequest) -> bool:
-    ids = {int(tag.id) for tag in event.tags}
-    slugs = {tag.slug for tag in event.tags}
-    if request.related_tags:
-        ids |= {tag.parent_id for tag in event.tags}
+def _on_what_stays(exchange: Exchange, request: wire.ListEventsRequest) -> Static:
+    """One test for each filter that is set, on what never changes. What no event here has (a week, a user, a former date) is matched by none."""
+    if request.id:
+        yield lambda entry: entry.event.id in request.id
+    if request.slug:
+        yield lambda entry: entry.event.slug in request.slug
+    if request.exclude_event_id:
+        yield lambda entry: entry.event.id not in request.exclude_event_id
+    if request.categories:
+        yield lambda entry: entry.event.category in request.categories
+    if request.market_types:
+        yield lambda entry: any(market.market_type in request.market_types for market in kinds(exchange, entry))
+    if request.sports_market_types:
+        yield lambda entry: any(market.sports_market_type_v2 in request.sports_market_types for market in kinds(exchange, entry))
+    if not request.include_hidden:
+        yield lambda entry: not entry.event.hidden
+    if request.archived is not None:
+        yield lambda entry: entry.event.archived is request.archived
+    if request.featured is not None:
+        yield lambda entry: entry.event.featured is request.featured
+    if request.event_week is not None or request.user_id:
+        yield lambda entry: False
+    yield from _on_series(exchange, request)
+    yield from _on_tags(request)
+    yield from _on_play(request)
+    for name in ("start_date", "end_date", "start_time"):
+        low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
+        if low is not None or high is not None:
+            yield _between(name, low, high)
+
+
+def _between(name: str, low: int | None, high: int | None) -> Callable[[Entry], bool]:
+    return lambda entry: within(getattr(entry.event, name), low, high)
+
+
+def _on_series(exchange: Exchange, request: wire.ListEventsRequest) -> Static:
+    by_slug = exchange.reference.series_by_slug
+    if request.series_id or request.exclude_series_id:
+
+        def number(entry: Entry) -> int:
+            series = by_slug.get(entry.event.series_slug)
+            return int(series.id) if series is not None else 0
+
+        yield lambda entry: (not request.series_id or number(entry) in request.series_id) and number(entry) not in request.exclude_series_id
+    if request.recurrence:
+        slugs = frozenset(series.slug for series in exchange.reference.series if series.recurrence == request.recurrence)
+        yield lambda entry: entry.event.series_slug in slugs
+
+
+def _on_tags(request: wire.ListEventsRequest) -> Static:
     wanted = [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
-    return (
-        (not wanted or not ids.isdisjoint(wanted))
-        and request.tag_slug in ("", *slugs)
-        and slugs.issuperset(request.tag_slugs_all)
-        and ids.isdisjoint(request.exclude_tag_id)
-    )
+    if wanted or request.exclude_tag_id:
+
+        def ids(entry: Entry) -> set[int]:
+            tags = entry.event.tags
+            return {int(tag.id) for tag in tags} | ({tag.parent_id for tag in tags} if request.related_tags else set())
+
+        yield lambda entry: (not wanted or not ids(entry).isdisjoint(wanted)) and ids(entry).isdisjoint(request.exclude_tag_id)
+    if request.tag_slug or request.tag_slugs_all:
+        slugs = {*request.tag_slugs_all, *([request.tag_slug] if request.tag_slug else [])}
+        yield lambda entry: slugs.issubset({tag.slug for tag in entry.event.tags})
 
 
-def _played(event: wire.Event, request: wire.ListEventsRequest) -> bool:
-    return (
-        request.game_id in ("", event.game_id)
-        and request.event_date in ("", event.event_date)
-        and request.sportradar_game_id in ("", event.sportradar_game_id)
-        and request.rescheduled_from_game_id in ("", event.rescheduled_from_game_id)
-        and (not request.team_id or any(team.id == request.team_id for team in event.teams))
-    )
+def _on_play(request: wire.ListEventsRequest) -> Static:
+    for name in ("game_id", "event_date", "sportradar_game_id", "rescheduled_from_game_id"):
+        asked = getattr(request, name)
+        if asked:
+            yield _same(name, asked)
+    if request.team_id:
+        yield lambda entry: any(team.id == request.team_id for team in entry.event.teams)
 
 
-def _stands(event: wire.Event, request: wire.ListEventsRequest) -> bool:
-    """Filters on what trading and the game change."""
-    return (
-        agrees(event.active, request.active)
-        and agrees(event.closed, request.closed)
-        and agrees(event.live, request.live)
-        and agrees(event.ended, request.ended)
-        and request.period in ("", event.period)
-        and within(event.liquidity, request.liquidity_min, request.liquidity_max)
-        and within(event.volume, request.volume_min, request.volume_max)
-        and within(event.finished_timestamp, request.finished_timestamp_min, request.finished_timestamp_max)
-    )
+def _same(name: str, asked: str) -> Callable[[Entry], bool]:
+    return lambda entry: getattr(entry.event, name) == asked
+
+
+def _on_what_changes(request: wire.ListEventsRequest) -> Iterator[Callable[[wire.Event], bool]]:
+    """One test for each filter that is set, on what trading and the game change."""
+    for name in ("active", "closed", "live", "ended"):
+        asked = getattr(request, name)
+        if asked is not None:
+            yield _flag(name, asked)
+    if request.period:
+        yield lambda event: event.period == request.period
+    for name in ("liquidity", "volume", "finished_timestamp"):
+        low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
+        if low is not None or high is not None:
+            yield _lies(name, low, high)
+
+
+def _flag(name: str, asked: bool) -> Callable[[wire.Event], bool]:
+    return lambda event: getattr(event, name) is asked
+
+
+def _lies(name: str, low: float | None, high: float | None) -> Callable[[wire.Event], bool]:
+    return lambda event: within(getattr(event, name), low, high)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Entry, Wanted, cut, entries, standing, views
+from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, views
 from sim.api.gateway_lists import page
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -80,8 +80,9 @@ def _section(
     section = request.section or "general"
     if kind not in _TYPES or section not in _SECTIONS:
         raise InvalidRequest("type is sport or futures, section is general or trending")
+    standing = Standings(exchange).of
     standings = (
-        (entry, standing(exchange, entry))
+        (entry, standing(entry))
         for entry in entries(exchange, Wanted(leagues=leagues))
         if entry.event.subcategory in leagues and entry.event.id not in request.exclude_event_id and bool(entry.event.game_id) == (kind == "sport")
     )

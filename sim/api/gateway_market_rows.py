@@ -7,22 +7,23 @@ list as one row, which is taken apart when a page comes to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from sim.api.gateway_entries import Entry, Wanted, entries, leagues_of
+from sim.api.gateway_entries import Wanted, leagues_of, numbers
 from sim.api.gateway_lists import check_page, within
-from sim.api.gateway_views import ACTIVE, CLOSED, is_quiet, listed, market_view, season_state
+from sim.api.gateway_views import ACTIVE, CLOSED, listed, market_view, moved, season_state
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
 if TYPE_CHECKING:
-    from sim.scenario.season import Season
+    from sim.scenario.season import Kind, Season
 
 
 class Quiet(Struct, frozen=True, kw_only=True):
-    """What untouched markets of one event have in common. `id` is that of the first."""
+    """What untouched markets of one event have in common; `id` and `sort_order` are those of the first."""
 
     id: int
     start_date: int
@@ -31,9 +32,8 @@ class Quiet(Struct, frozen=True, kw_only=True):
     updated_at: int | None
     active: bool
     closed: bool
+    sort_order: int
     archived: bool = False
-    slug: str = ""
-    sort_order: int = 0
     volume: float = 0.0
     volume_24hr: float = 0.0
     volume_1wk: float = 0.0
@@ -41,9 +41,9 @@ class Quiet(Struct, frozen=True, kw_only=True):
 
 
 class Row(NamedTuple):
-    """One market, or the markets at some places of an event of the season."""
+    """One market as it is now, or the markets at some places of a quiet event of the season."""
 
-    standing: wire.Market | Quiet
+    market: wire.Market | None
     number: int = -1
     places: Sequence[int] = (0,)
 
@@ -54,9 +54,7 @@ def rows(exchange: Exchange, request: wire.ListMarketsRequest) -> Iterator[Row]:
     season = reference.season
     yield from _by_itself(exchange, reference.markets[: reference.base_markets], request)
     if season is not None:
-        for entry in entries(exchange, _wanted(exchange, season, request)):
-            if entry.number is not None:
-                yield from _of_season(exchange, season, entry, request)
+        yield from _of_season(exchange, season, request)
     yield from _by_itself(exchange, reference.markets[reference.base_markets :], request)
 
 
@@ -66,17 +64,52 @@ def _by_itself(exchange: Exchange, markets: Iterable[wire.Market], request: wire
             yield Row(market_view(exchange, market))
 
 
-def unfolded(exchange: Exchange, found: Iterable[Row]) -> Iterator[Row]:
-    """Every market a row of its own, with its slug: for the keys in which markets of one event differ."""
+def standing(exchange: Exchange, row: Row) -> wire.Market | Quiet:
+    """What filters and keys look at in a row."""
     season = exchange.reference.season
+    if row.market is not None or season is None:
+        return row.market or wire.Market()
+    event = season.bare(row.number)
+    state = season_state(exchange, season, row.number)
+    return Quiet(
+        id=season.market_id(row.number, row.places[0]),
+        start_date=season.opens(row.number),
+        end_date=event.end_date,
+        created_at=event.created_at,
+        updated_at=event.updated_at,
+        active=state in ACTIVE,
+        closed=state in CLOSED,
+        sort_order=season.market_id(row.number, row.places[0]) % 1_000,
+    )
+
+
+def slug_of(exchange: Exchange, row: Row) -> str:
+    """The slug of the first market of a row."""
+    season = exchange.reference.season
+    if row.market is not None or season is None:
+        return row.market.slug if row.market is not None else ""
+    return season.symbols_of(row.number)[row.places[0]]
+
+
+def unfolded(found: Iterable[Row]) -> Iterator[Row]:
+    """Every market a row of its own: for keys in which markets of one event differ."""
+    return (Row(row.market, row.number, (place,)) for row in found for place in row.places)
+
+
+def by_slug(exchange: Exchange, found: Iterable[Row], *, falling: bool) -> Iterator[Row]:
+    """Every market a row of its own, in alphabetical order of slugs, along the season's index."""
+    season = exchange.reference.season
+    single: list[tuple[str, Row]] = []
+    wanted: dict[int, Sequence[int]] = {}
     for row in found:
-        if row.number < 0 or season is None:
-            yield row
-            continue
-        symbols = season.symbols_of(row.number)
-        for place in row.places:
-            number = season.market_id(row.number, place)
-            yield Row(_with(row.standing, number, symbols[place]), row.number, (place,))
+        if row.market is not None:
+            single.append((row.market.slug, row))
+        else:
+            wanted[row.number] = row.places
+    single.sort(key=lambda pair: pair[0], reverse=falling)
+    index = [] if season is None else reversed(season.by_slug) if falling else season.by_slug
+    of_season = ((symbol, Row(None, number, (place,))) for symbol, number, place in index if place in wanted.get(number, ()))
+    return (row for _, row in merge(single, of_season, key=lambda pair: pair[0], reverse=falling))
 
 
 def page_of(exchange: Exchange, found: Iterable[Row], limit: int, offset: int, default: int) -> list[wire.Market]:
@@ -88,35 +121,21 @@ def page_of(exchange: Exchange, found: Iterable[Row], limit: int, offset: int, d
             offset -= len(row.places)
             continue
         places, offset = row.places[offset : offset + left], 0
-        if isinstance(row.standing, Quiet):
+        if row.market is None:
             markets = exchange.reference.of_season(row.number).markets
             shown += [market_view(exchange, markets[place]) for place in places]
         else:
-            shown.append(row.standing)
+            shown.append(row.market)
         left -= len(places)
         if not left:
             break
     return shown
 
 
-def _with(standing: wire.Market | Quiet, number: int, slug: str) -> Quiet:
-    return Quiet(
-        id=number,
-        slug=slug,
-        sort_order=number % 1_000,
-        start_date=standing.start_date or 0,
-        end_date=standing.end_date,
-        created_at=standing.created_at,
-        updated_at=standing.updated_at,
-        active=standing.active,
-        closed=standing.closed,
-    )
-
-
 def _wanted(exchange: Exchange, season: Season, request: wire.ListMarketsRequest) -> Wanted:
     """What the season's indexes know of a request."""
     slugs: set[str] | None = set(request.event_slug) if request.event_slug else None
-    for given in ([season.event_of(slug) for slug in request.slug], [season.event_of_market(number) for number in request.id]):
+    for given in ([season.event_of(slug) for slug in request.slug], [season.event_of_market(market_id) for market_id in request.id]):
         if given:
             named = {season.slug(number) for number in given if number is not None}
             slugs = named if slugs is None else slugs & named
@@ -129,38 +148,44 @@ def _wanted(exchange: Exchange, season: Season, request: wire.ListMarketsRequest
     return Wanted(slugs=slugs, leagues=leagues_of(exchange.reference, tag_ids=tags))
 
 
-def _of_season(exchange: Exchange, season: Season, entry: Entry, request: wire.ListMarketsRequest) -> Iterator[Row]:
-    number, event = entry.number, entry.event
-    if number is None:
-        return
-    if not is_quiet(exchange, number, event.slug):
-        yield from _by_itself(exchange, season.event(number).markets, request)
-        return
-    opens = season.opens(number)
-    if not within(opens, request.start_date_min, request.start_date_max) or not within(event.end_date, request.end_date_min, request.end_date_max):
-        return
-    places: Sequence[int] = range(len(entry.kinds))
-    if request.market_types:
-        places = [place for place in places if entry.kinds[place].market_type in request.market_types]
-    if request.sports_market_types:
-        places = [place for place in places if entry.kinds[place].sports_market_type_v2 in request.sports_market_types]
-    if request.id:
-        places = [place for place in places if season.market_id(number, place) in request.id]
-    if request.slug:
-        symbols = season.symbols_of(number)
-        places = [place for place in places if symbols[place] in request.slug]
-    if places:
-        state = season_state(exchange, season, number)
-        standing = Quiet(
-            id=season.market_id(number, 0),
-            start_date=opens,
-            end_date=event.end_date,
-            created_at=event.created_at,
-            updated_at=event.updated_at,
-            active=state in ACTIVE,
-            closed=state in CLOSED,
-        )
-        yield Row(standing, number, places)
+def _of_season(exchange: Exchange, season: Season, request: wire.ListMarketsRequest) -> Iterator[Row]:
+    disturbed = moved(exchange)
+    dated = any(bound is not None for bound in (request.start_date_min, request.start_date_max, request.end_date_min, request.end_date_max))
+    places: dict[tuple[object, ...], Sequence[int]] = {}
+    for number in numbers(season, _wanted(exchange, season, request)):
+        if number in disturbed:
+            yield from _by_itself(exchange, season.event(number).markets, request)
+            continue
+        if dated and not _dated(season, number, request):
+            continue
+        key = season.kind_keys[number]
+        found = places.get(key)
+        if found is None:
+            found = places[key] = _places(season.kinds(number), request)
+        if request.id:
+            found = [place for place in found if season.market_id(number, place) in request.id]
+        if request.slug:
+            symbols = season.symbols_of(number)
+            found = [place for place in found if symbols[place] in request.slug]
+        if found:
+            yield Row(None, number, found)
+
+
+def _dated(season: Season, number: int, request: wire.ListMarketsRequest) -> bool:
+    starts, ends = season.opens(number), season.bare(number).end_date
+    return within(starts, request.start_date_min, request.start_date_max) and within(ends, request.end_date_min, request.end_date_max)
+
+
+def _places(kinds: Sequence[Kind], request: wire.ListMarketsRequest) -> Sequence[int]:
+    """Places of the markets of the kinds that are asked for."""
+    if not request.market_types and not request.sports_market_types:
+        return range(len(kinds))
+    return [
+        place
+        for place, kind in enumerate(kinds)
+        if (not request.market_types or kind.market_type in request.market_types)
+        and (not request.sports_market_types or kind.sports_market_type_v2 in request.sports_market_types)
+    ]
 
 
 def _fits(exchange: Exchange, market: wire.Market, request: wire.ListMarketsRequest) -> bool:

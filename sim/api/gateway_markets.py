@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from sim.api.callers import Caller
 from sim.api.gateway_lists import PAGE_DEFAULT, agrees, arranged, within
-from sim.api.gateway_market_rows import Quiet, Row, page_of, rows, unfolded
+from sim.api.gateway_market_rows import Quiet, Row, by_slug, page_of, rows, slug_of, standing, unfolded
 from sim.api.gateway_views import listed, market_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -15,33 +15,47 @@ from sim.core.refusals import NotFound
 from sim.messages import gateway_v1 as wire
 
 _KEYS: dict[str, Any] = {
-    "id": lambda row: int(row.standing.id),
-    "slug": lambda row: row.standing.slug,
-    "volume": lambda row: row.standing.volume,
-    "volumenum": lambda row: row.standing.volume,
-    "volume24hr": lambda row: row.standing.volume_24hr,
-    "volume1wk": lambda row: row.standing.volume_1wk,
-    "volume1mo": lambda row: row.standing.volume_1mo,
-    "startdate": lambda row: row.standing.start_date,
-    "enddate": lambda row: row.standing.end_date,
-    "createdat": lambda row: row.standing.created_at,
-    "updatedat": lambda row: row.standing.updated_at,
-    "sortorder": lambda row: row.standing.sort_order,
+    "id": lambda pair: int(pair.standing.id),
+    "slug": lambda pair: pair.slug,
+    "volume": lambda pair: pair.standing.volume,
+    "volumenum": lambda pair: pair.standing.volume,
+    "volume24hr": lambda pair: pair.standing.volume_24hr,
+    "volume1wk": lambda pair: pair.standing.volume_1wk,
+    "volume1mo": lambda pair: pair.standing.volume_1mo,
+    "startdate": lambda pair: pair.standing.start_date,
+    "enddate": lambda pair: pair.standing.end_date,
+    "createdat": lambda pair: pair.standing.created_at,
+    "updatedat": lambda pair: pair.standing.updated_at,
+    "sortorder": lambda pair: pair.standing.sort_order,
 }
 _OWN_KEYS = frozenset(("slug", "sortorder"))  # in which markets of one event differ
+_LIVE = ("active", "closed", "archived", "volume_num_min", "volume_num_max", "volume_min", "volume_max")
+
+
+class _Pair(NamedTuple):
+    row: Row
+    standing: wire.Market | Quiet
+    slug: str = ""
 
 
 @handles("GatewayMarketsAPI.ListMarkets")
 def list_markets(exchange: Exchange, caller: Caller, request: wire.ListMarketsRequest) -> wire.ListMarketsResponse:
     """Markets that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
-    found: Iterator[Row] = (row for row in rows(exchange, request) if _stands(row.standing, request))
-    if any(name.replace("_", "").lower() in _OWN_KEYS for name in request.order_by):
-        found = unfolded(exchange, found)
-    elif "id" in request.order_by and request.order_direction != "asc":
-        found = (row._replace(places=row.places[::-1]) for row in found)
-    return wire.ListMarketsResponse(
-        markets=page_of(exchange, arranged(found, _KEYS, request.order_by, request.order_direction), request.limit, request.offset, PAGE_DEFAULT)
-    )
+    found: Iterable[Row] = rows(exchange, request)
+    if any(getattr(request, name) is not None for name in _LIVE):
+        found = (row for row in found if _stands(standing(exchange, row), request))
+    keys = [name.replace("_", "").lower() for name in request.order_by]
+    falling = request.order_direction != "asc"
+    if keys == ["slug"]:
+        found = by_slug(exchange, found, falling=falling)
+    elif keys:
+        if not _OWN_KEYS.isdisjoint(keys):
+            found = unfolded(found)
+        pairs = (_Pair(row, standing(exchange, row), slug_of(exchange, row) if "slug" in keys else "") for row in found)
+        found = (pair.row for pair in arranged(pairs, _KEYS, request.order_by, request.order_direction))
+        if "id" in keys and falling:
+            found = (row._replace(places=row.places[::-1]) for row in found)
+    return wire.ListMarketsResponse(markets=page_of(exchange, found, request.limit, request.offset, PAGE_DEFAULT))
 
 
 @handles("GatewayMarketsAPI.GetMarketBySlug")

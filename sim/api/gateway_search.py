@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Entry, Wanted, cut, entries, standing, views
+from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, views
 from sim.api.gateway_lists import within
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -26,7 +26,8 @@ def search_events(exchange: Exchange, caller: Caller, request: wire.SearchEvents
     words = request.query.lower().split()
     found = [entry for entry in _holding(exchange, words) if _fits(exchange, entry, request)]
     found.sort(key=lambda entry: not all(word in entry.event.title.lower() for word in words))
-    stands = (entry for entry in found if _stands(exchange, standing(exchange, entry), request))
+    standing = Standings(exchange).of
+    stands = (entry for entry in found if _stands(exchange, standing(entry), request))
     size = request.limit or PAGE_DEFAULT
     return wire.SearchEventsResponse(events=views(exchange, cut(stands, size, max(request.page - 1, 0) * size)))
 
@@ -45,13 +46,13 @@ def _holding(exchange: Exchange, words: list[str]) -> Iterator[Entry]:
 
 def _fits(exchange: Exchange, entry: Entry, request: wire.SearchEventsRequest) -> bool:
     """Filters on what never changes."""
-    event, markets = entry.event, entry.kinds
+    event = entry.event
     series = exchange.reference.series_by_slug.get(event.series_slug)
     return (
         not event.hidden
         and (not request.series_ids or (series is not None and int(series.id) in request.series_ids))
-        and (not request.market_type or any(market.market_type in request.market_type for market in markets))
-        and (not request.combo_enabled_only or any(market.combo_enabled for market in markets))
+        and (not request.market_type or any(market.market_type in request.market_type for market in kinds(exchange, entry)))
+        and (not request.combo_enabled_only or any(market.combo_enabled for market in kinds(exchange, entry)))
         and within(event.start_time, request.start_time_min, request.start_time_max)
         and within(event.closed_time, request.closed_time_min, request.closed_time_max)
     )

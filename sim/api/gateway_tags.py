@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Wanted, cut, entries, leagues_of, standing, views
+from sim.api.gateway_entries import Standings, Wanted, cut, entries, leagues_of, views
 from sim.api.gateway_lists import agrees, arranged, page
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -48,7 +48,8 @@ def list_tag_events(exchange: Exchange, caller: Caller, request: wire.ListTagEve
     closed = False if request.closed is None else request.closed
     wanted = Wanted(leagues=leagues_of(exchange.reference, tags=[tag.slug]))
     tagged = (entry for entry in entries(exchange, wanted) if any(mine.slug == tag.slug for mine in entry.event.tags))
-    standings = [(entry, standing(exchange, entry)) for entry in tagged]
+    standing = Standings(exchange).of
+    standings = [(entry, standing(entry)) for entry in tagged]
     found = [(entry, event) for entry, event in standings if agrees(event.active, active) and agrees(event.closed, closed)]
     found.sort(key=lambda row: row[1].volume, reverse=True)
     return wire.ListTagEventsResponse(events=views(exchange, (entry for entry, _ in cut(found, request.limit, request.offset))))

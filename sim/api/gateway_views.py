@@ -139,6 +139,15 @@ def _last_change(exchange: Exchange, market: Market) -> Instant:
 # ---- events
 
 
+def moved(exchange: Exchange) -> set[int]:
+    """Places of the events of the season to which something has happened."""
+    season = exchange.reference.season
+    if season is None:
+        return set()
+    slugs = (*exchange.trading.lifecycle.busy_events(), *exchange.games.known())
+    return {*exchange.reference.grown, *(number for slug in slugs if (number := season.number(slug)) is not None)}
+
+
 def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
     """Whether nothing has happened to an event of the season: no market of it left the shelf or was added, nobody said how the game stands."""
     return not exchange.trading.lifecycle.busy(slug) and exchange.games.get(slug) is NOTHING and number not in exchange.reference.grown

@@ -91,6 +91,8 @@ class _Writers:
         if name is None:
             name = self._names[cls] = f"write_{len(self._names)}"
             exec(compile(self._source(name, cls), f"<json of {cls.__full_name__}>", "exec"), self._namespace)
+            if cls.__full_name__ in _KEPT:
+                self._namespace[name] = _keeping(self._namespace[name])
         return name
 
     def _enum(self, field: Field) -> str:
@@ -173,6 +175,32 @@ class _Writers:
         pair = f"f{key + ':' + self._element(field, 'x')!r}"
         exec(f"def {name}(d): return '{{' + join([{pair} for k, x in sorted(d.items())]) + '}}'", self._namespace)
         return name
+
+
+# Large messages of which the same object is shown again and again, and never changed once shown: their text is written once.
+_KEPT = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
+_KEPT_MAX = 24_000_000  # characters for each type and dialect
+
+
+def _keeping(write: Callable[[Message], str]) -> Callable[[Message], str]:
+    """The same function, remembering what it wrote."""
+    known: dict[int, tuple[Message, str]] = {}
+    size = 0
+
+    def kept(message: Message) -> str:
+        nonlocal size
+        found = known.get(id(message))
+        if found is not None and found[0] is message:
+            return found[1]
+        text = write(message)
+        size += len(text)
+        if size > _KEPT_MAX:
+            known.clear()
+            size = len(text)
+        known[id(message)] = (message, text)
+        return text
+
+    return kept
 
 
 _NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct, structs
@@ -52,6 +53,10 @@ class Games:
     def get(self, slug: str) -> Game:
         """How a game stands."""
         return self._games.get(slug, NOTHING)
+
+    def known(self) -> Iterable[str]:
+        """Slugs of the games somebody has told of."""
+        return self._games
 
     def update(self, slug: str, **facts: Any) -> Game:
         """Change what is said and keep the rest; periods and players are added to those known. A game that ends is no longer live unless told so."""

@@ -7,7 +7,7 @@ The effects of an edge on orders and money are in `transitions.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
@@ -156,6 +156,10 @@ class Lifecycle:
     def on_shelf(self, asked: InstrumentState) -> InstrumentState:
         """The state of what is on the shelf and for which dates ask this state."""
         return _S.SUSPENDED if self._now.paused and asked is _S.OPEN else asked
+
+    def busy_events(self) -> Iterable[str]:
+        """Events of which an instrument has a state of its own."""
+        return self._busy
 
     def busy(self, event: str) -> bool:
         """Whether any instrument of an event has a state of its own."""

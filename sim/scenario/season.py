@@ -53,6 +53,7 @@ class Season:
         sides = tuple((league, tuple(names)) for league, names in teams.items())
         self._plan = plan(count, sides, frozenset(reference.event_by_slug))
         self._stems = list(self._plan)
+        self._fixtures = list(self._plan.values())
         self._numbers = {stem: number for number, stem in enumerate(self._stems)}
         self._reference = reference
         self._now = now
@@ -74,7 +75,7 @@ class Season:
     def by_league(self) -> dict[str, list[int]]:
         """Places of the events of each league."""
         found: dict[str, list[int]] = {}
-        for number, fixture in enumerate(self._plan.values()):
+        for number, fixture in enumerate(self._fixtures):
             found.setdefault(fixture.league.slug, []).append(number)
         return found
 
@@ -111,7 +112,7 @@ class Season:
 
     def opens(self, number: int) -> Instant:
         """When an event's markets open."""
-        fixture = self._plan[self._stems[number]]
+        fixture = self._fixtures[number]
         return (fixture.created if fixture.opens is None else fixture.opens) + self._shift
 
     def market_id(self, number: int, place: int) -> int:
@@ -132,13 +133,18 @@ class Season:
         made = self._parts.get(number)
         return [symbol for symbol, _ in self.questions(number)] if made is None else list(made)
 
+    @cached_property
+    def by_slug(self) -> list[tuple[str, int, int]]:
+        """Symbols in alphabetical order, with the places of their events and of the markets in them; made when somebody first sorts by it."""
+        return sorted((symbol, number, place) for number in range(len(self._stems)) for place, symbol in enumerate(self.symbols_of(number)))
+
     def fee_class(self, number: int) -> str:
         """The fee class of an event's markets."""
-        return self._plan[self._stems[number]].league.fee_class
+        return self._fixtures[number].league.fee_class
 
     def state(self, number: int, now: Instant) -> InstrumentState:
         """The state that dates ask for in an event's markets."""
-        fixture = self._plan[self._stems[number]]
+        fixture = self._fixtures[number]
         at = now - self._shift
         over = fixture.start + PLAYED_FOR
         if at >= over:
@@ -184,11 +190,12 @@ class Season:
             self._shown.popitem(last=False)
         return found
 
-    def kind_key(self, number: int) -> tuple[object, ...]:
-        """What decides which markets an event has."""
-        fixture = self._plan[self._stems[number]]
-        created = fixture.created + self._shift
-        return (fixture.league.slug, created >= TWO_SIDED_SETS, created >= TWO_SIDED_SOCCER)
+    @cached_property
+    def kind_keys(self) -> list[tuple[object, ...]]:
+        """What decides which markets an event has, by place."""
+        created = [fixture.created + self._shift for fixture in self._fixtures]
+        leagues = [fixture.league.slug for fixture in self._fixtures]
+        return [(league, at >= TWO_SIDED_SETS, at >= TWO_SIDED_SOCCER) for league, at in zip(leagues, created, strict=True)]
 
     def questions(self, number: int) -> Iterator[tuple[str, str]]:
         """Symbols and questions of an event's markets, in order, without making them."""
@@ -198,7 +205,7 @@ class Season:
 
     def kinds(self, number: int) -> tuple[Kind, ...]:
         """What the markets of an event are, in their order, without making them."""
-        key = self.kind_key(number)
+        key = self.kind_keys[number]
         found = self._kinds.get(key)
         if found is None:
             found = self._kinds[key] = tuple(
@@ -276,7 +283,7 @@ class Season:
     def _dates(self) -> list[tuple[Instant, int]]:
         """When what moves, ascending: instants and places of events."""
         found = []
-        for number, fixture in enumerate(self._plan.values()):
+        for number, fixture in enumerate(self._fixtures):
             over = fixture.start + self._shift + PLAYED_FOR
             found += [(over, number), (over + _TERMINATES, number)]
             if fixture.opens is not None:

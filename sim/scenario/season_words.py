@@ -29,7 +29,7 @@ class Words:
         for number in range(season.games):
             for piece in _pieces(texts_of(season.bare(number))):
                 self._events.setdefault(piece, set()).add(number)
-            self._of_kind.setdefault(season.kind_key(number), []).append(number)
+            self._of_kind.setdefault(season.kind_keys[number], []).append(number)
         for key, numbers in self._of_kind.items():
             for piece in _pieces(self._texts(numbers[0])) - _pieces(texts_of(season.bare(numbers[0]))):
                 self._kinds.setdefault(piece, set()).add(key)
