@@ -23,12 +23,12 @@ def figures(rounds: int) -> list[Figure]:
         return [_book(ready, rounds), _exchange_book(ready, rounds), _order(ready, rounds)]
 
 
-def _fetched(url: str, **headers: str) -> bytes:
+def fetched(url: str, **headers: str) -> bytes:
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
         return bytes(answer.read())
 
 
-def _pair(ours: Server, other: Server, requests: list[bytes], rounds: int) -> tuple[list[float], list[float]]:
+def pair(ours: Server, other: Server, requests: list[bytes], rounds: int) -> tuple[list[float], list[float]]:
     figures: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for server, found in ((ours, figures[0]), (other, figures[1])):
@@ -38,9 +38,9 @@ def _pair(ours: Server, other: Server, requests: list[bytes], rounds: int) -> tu
 
 def _book(ready: dict[str, Any], rounds: int) -> Figure:
     path = f"/v1/markets/{SYMBOL}/book"
-    answer = _fetched(ready["gateway"] + path)
+    answer = fetched(ready["gateway"] + path)
     with floor("get", answer) as other:
-        ours, bare = _pair(Server(port_of(ready["gateway"]), ready["pid"]), other, [request("GET", path)], rounds)
+        ours, bare = pair(Server(port_of(ready["gateway"]), ready["pid"]), other, [request("GET", path)], rounds)
     return Figure("gateway GET book, 10 levels", "/s", ours, bare, "bare aiohttp", Goal(0.85), f"{len(answer)} bytes")
 
 
@@ -49,9 +49,9 @@ def _exchange_book(ready: dict[str, Any], rounds: int) -> Figure:
 
     path = f"/v1/orderbook/{SYMBOL}?depth=10"
     bearer = f"Bearer {token(ready)}"
-    answer = _fetched(ready["exchange"] + path, Authorization=bearer)
+    answer = fetched(ready["exchange"] + path, Authorization=bearer)
     with floor("get", answer) as other:
-        ours, bare = _pair(Server(port_of(ready["exchange"]), ready["pid"]), other, [request("GET", path, Authorization=bearer)], rounds)
+        ours, bare = pair(Server(port_of(ready["exchange"]), ready["pid"]), other, [request("GET", path, Authorization=bearer)], rounds)
     return Figure("exchange GET book, bearer token", "/s", ours, bare, "bare aiohttp", Goal(0.75))
 
 

@@ -21,8 +21,8 @@ def usd(value: str) -> dict[str, str]:
 class RetailWorld:
     """`ann` and `bob` are two retail accounts."""
 
-    def __init__(self) -> None:
-        self.sim = Simulation(load_scenario("quickstart"))
+    def __init__(self, scenario: str = "quickstart") -> None:
+        self.sim = Simulation(load_scenario(scenario))
         self.world: Connection = connect(self.sim)
         self.keys = list({key.account: key for key in self.sim.exchange.firms.api_keys()}.values())[:2]
         self.ann, self.bob = (self.world.retail(key) for key in self.keys)

@@ -1,0 +1,31 @@
+"""Lists, filters, sorting and search over a catalogue as large as life (43,000 markets), against a bare aiohttp server that answers the same bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.figures import Figure
+from benchmarks.http import fetched, pair
+from benchmarks.serving import Server, floor, port_of, request, served
+
+SCENARIO = str(Path(__file__).parent / "large.yaml")
+ASKED = (
+    ("20 active events", "/v1/events?active=true&limit=20"),
+    ("20 events of a league, latest first", "/v1/events?tagSlug=nba&orderBy=startTime&orderDirection=desc&limit=20"),
+    ("100 markets from the 40,000th on", "/v1/markets?limit=100&offset=40000"),
+    ("100 markets by slug", "/v1/markets?limit=100&orderBy=slug&orderDirection=asc"),
+    ("100 open totals", "/v1/markets?marketTypes=totals&closed=false&limit=100"),
+    ("search for two teams", "/v1/search?query=lakers%20celtics&limit=20"),
+)
+
+
+def figures(rounds: int) -> list[Figure]:
+    """The catalogue rows."""
+    found = []
+    with served(SCENARIO) as ready:
+        for name, path in ASKED:
+            answer = fetched(ready["gateway"] + path)
+            with floor("get", answer) as bare:
+                ours, floors = pair(Server(port_of(ready["gateway"]), ready["pid"]), bare, [request("GET", path)], rounds)
+            found.append(Figure(f"43,000 markets: {name}", "/s", ours, floors, "bare aiohttp", note=f"{len(answer) // 1024} KB"))
+    return found
