@@ -78,7 +78,7 @@ def test_what_matters_is_left_and_why_it_fails_is_kept(sim, file, tmp_path):
         '- {order: {symbol: x, side: buy, price: "0.41", qty: "1", tif: day}}',
         "- {state: {symbol: x, state: CLOSED}}",
         "- {state: {symbol: x, state: OPEN}}",
-        '- {name: sale, order: {symbol: x, side: sell, price: "0.40", qty: "1", tif: ioc}, expect: {order: [{state: FILLED}]}}',
+        '- {name: sale, order: {as: taker, symbol: x, side: sell, price: "0.40", qty: "1", tif: ioc}, expect: {order: [{state: FILLED}]}}',
     ]
     for gone in ("faults", "quirks", "assumptions", "symbol: y", "seed:"):
         assert gone not in out.read_text().partition("name:")[2]
