@@ -18,9 +18,15 @@ SYMBOLS = [
 
 
 def found(world: Connection, **asked: object) -> list[str]:
-    answer = trader(world).post("/v1/refdata/instruments", json={"pageSize": 1000, **asked})
-    assert answer.status == 200, answer
-    return [row["symbol"] for row in answer.json["instruments"]]
+    """Symbols of every page."""
+    symbols, token = [], ""
+    while True:
+        answer = trader(world).post("/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token, **asked})
+        assert answer.status == 200, answer
+        symbols += [row["symbol"] for row in answer.json["instruments"]]
+        if answer.json["eof"]:
+            return symbols
+        token = answer.json["nextPageToken"]
 
 
 @pytest.mark.spec("S4.3-13")
