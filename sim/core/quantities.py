@@ -96,11 +96,6 @@ def divide_half_even(numerator: int, denominator: int) -> int:
     return quotient
 
 
-def cash_of(notional: Notional, price_scale: int, qty_scale: int) -> Cash:
-    """Exact cash of notional units of an instrument (§2.6): one dollar is price_scale times qty_scale of them."""
-    return notional * (CASH_SCALE // (price_scale * qty_scale))
-
-
 def cash_text(value: Cash, places: int = 2) -> str:
     """Dollars as decimal text with at least two places; balances may carry more (§8)."""
     return decimal_text(value, CASH_SCALE, places)

@@ -28,18 +28,17 @@ from sim.core.matching import EXPIRY_TIMER, ROLL_TIMER, Matching
 from sim.core.orders import Execution, Order, Orders, Trade
 from sim.core.positions import Positions, PositionsState
 from sim.core.quantities import Cash, Price
-from sim.core.quirks import CLEARED_FIELDS_LAG
 from sim.core.refusals import AlreadyExists, Conflict, DuplicateOrder, IllegalTransition, InsufficientFunds, InvalidRequest, OrderRefused, Refusal
 from sim.core.replacing import Replacing
 from sim.core.risk import Risk
 from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, SettlementState
 from sim.core.shelf import SHELF_TIMER, Shelf
-from sim.core.statistics import Statistics, SymbolStats, TradeStats, trade_stats
+from sim.core.statistics import Statistics, SymbolStats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
 from sim.core.vocabulary import OPEN, RETAIL, ExecutionType, InstrumentState, LedgerEntryType, OrderState, RejectReason, Side, TradeType, UnsolicitedReason
 from sim.kernel.dated import Dated
-from sim.kernel.instants import Instant, Span
+from sim.kernel.instants import Span
 from sim.kernel.timers import Timer
 
 DAY_ROLL = Dated(True, ("2026-09-13", False))
@@ -438,11 +437,6 @@ class Trading:
         if book is not None and state in AUCTION_STATES:
             found.indicative_open_px = self._transitions.indicative(symbol, book)
         return found
-
-    def trade_stats(self, symbol: str, start: Instant, end: Instant, bars: int) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
-        """Trade statistics of [start, end), whole and in `bars` equal slices, with the slices' starts and ends (rule R11)."""
-        lag = self.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
-        return trade_stats(self.tape.between(symbol, start, end), start, end, bars, lag)
 
     # ---- state
 

@@ -6,10 +6,11 @@ import pytest
 
 from sim.core.events import Traded
 from sim.core.quantities import CENT
+from sim.core.quirks import CLEARED_FIELDS_LAG
 from sim.core.refusals import Conflict, NotFound
-from sim.core.statistics import TradeStats
+from sim.core.statistics import TradeStats, trade_stats
 from sim.core.vocabulary import InstrumentState, TradeState
-from sim.kernel.instants import minutes, seconds
+from sim.kernel.instants import Instant, minutes, seconds
 from sim.testing.market import START, Market
 
 S = InstrumentState
@@ -19,6 +20,11 @@ def trade(market: Market, price: int, qty: int) -> str:
     market.sell("s", qty, price)
     market.buy("b", qty, price)
     return market.trading.trades[-1].id
+
+
+def window(market: Market, start: Instant, end: Instant, bars: int) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
+    """Trade statistics of a window, with the quirk that cleared sums lag as it is set."""
+    return trade_stats(market.trading.tape.between("X", start, end), start, end, bars, market.ctx.quirks.strikes(CLEARED_FIELDS_LAG))
 
 
 def test_statistics_follow_every_trade() -> None:
@@ -55,7 +61,7 @@ def test_trade_statistics_slice_a_window_evenly_with_edges_to_the_later_bar() ->
     trade(market, 60, 2)
     market.advance(minutes(5))
     trade(market, 40, 3)
-    whole, bars, starts, ends = market.trading.trade_stats("X", start, start + minutes(30), 3)
+    whole, bars, starts, ends = window(market, start, start + minutes(30), 3)
     assert (whole.first, whole.last, whole.high, whole.low, whole.total_trade_count, whole.volume, whole.notional) == (50, 40, 60, 40, 3, 6, 290)
     assert [bar.total_trade_count for bar in bars] == [1, 2, 0]
     assert bars[2] == TradeStats()
@@ -69,7 +75,7 @@ def test_a_window_holds_its_start_and_not_its_end() -> None:
     trade(market, 50, 1)
     market.advance(minutes(1))
     trade(market, 60, 1)
-    whole, bars, starts, ends = market.trading.trade_stats("X", start, start + minutes(1), 0)
+    whole, bars, starts, ends = window(market, start, start + minutes(1), 0)
     assert (whole.total_trade_count, bars, starts, ends) == (1, [], [], [])
 
 
@@ -78,10 +84,10 @@ def test_cleared_sums_are_zero_until_the_trade_is_cleared() -> None:
     market = Market()
     start = market.ctx.now
     trade(market, 50, 2)
-    fresh = market.trading.trade_stats("X", start, start + minutes(1), 1)[0]
+    fresh = window(market, start, start + minutes(1), 1)[0]
     assert (fresh.total_trade_count, fresh.cleared_trade_count, fresh.cleared_volume, fresh.cleared_notional) == (1, 0, 0, 0)
     market.advance(seconds(30))
-    later = market.trading.trade_stats("X", start, start + minutes(1), 1)[0]
+    later = window(market, start, start + minutes(1), 1)[0]
     assert (later.cleared_trade_count, later.cleared_volume, later.cleared_notional) == (1, 2, 100)
 
 
@@ -91,7 +97,7 @@ def test_the_lag_of_cleared_sums_can_be_switched_off() -> None:
     market.ctx.quirks.change("cleared_fields_lag", "never")
     start = market.ctx.now
     trade(market, 50, 2)
-    assert market.trading.trade_stats("X", start, start + minutes(1), 0)[0].cleared_volume == 2
+    assert window(market, start, start + minutes(1), 0)[0].cleared_volume == 2
 
 
 def test_trades_clear_one_after_the_other_with_one_timer() -> None:
@@ -126,7 +132,7 @@ def test_a_bust_gives_back_contracts_and_cash_with_fees_and_tells_the_same_trade
     market.check()
     market.advance(minutes(1))
     assert market.trading.trades[0].state is TradeState.BUSTED
-    whole = market.trading.trade_stats("X", START, START + minutes(1), 0)[0]
+    whole = window(market, START, START + minutes(1), 0)[0]
     assert whole.total_trade_count == 0
 
 
