@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test serve bench lint types contract docs lock clean
+.PHONY: help demo test serve bench lint types contract docs lock npm clean
 help:            ## what can be done here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -38,6 +38,9 @@ docs: $(VENV)/.ready      ## renew the tables in README.md and docs/ that come f
 
 lock: $(VENV)/.ready      ## pin what pyproject.toml asks for (needs uv)
 	uv pip compile --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+
+npm: $(VENV)/.ready       ## the published npm client, for the tests that drive it (needs node)
+	npm install --silent --no-fund --no-audit --prefix $(VENV) polymarket-us@0.1.1
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
