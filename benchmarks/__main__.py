@@ -1,7 +1,7 @@
 """`make bench`: every figure beside its floor, measured in interleaved rounds of one run; medians are quoted, machines are noisy.
 
-`python -m benchmarks [AREA ...] [--rounds 7] [--keep FOLDER]`. Each area is a module with a function `figures(rounds)`. FOLDER gets `benchmarks.json`, where an
-area measured again replaces what was there, and a plot of each area.
+`python -m benchmarks [AREA ...] [--rounds 7] [--keep FOLDER] [--peers FOLDER]`. Each area is a module with a function `figures(rounds)`. The folder that keeps
+them gets `benchmarks.json`, where an area measured again replaces what was there, and a plot of each area.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import Figure, summary, table
+from benchmarks.peers import use
 from benchmarks.plots import plot
 
 AREAS = (
-    *("start", "http", "grpc", "fanout", "subscribers", "reports", "catalogue"),
+    *("start", "http", "mocks", "grpc", "fanout", "subscribers", "reports", "catalogue"),
     *("matching", "timers", "state", "travel", "replay", "campaign", "participants", "memory"),
 )
 
@@ -29,7 +30,10 @@ def main() -> int:
     parser.add_argument("areas", nargs="*", choices=[*AREAS, []], help="areas to measure; all when left out")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the figures and a plot of each area there")
+    parser.add_argument("--peers", type=Path, metavar="FOLDER", help="measure the peers installed there too (python -m benchmarks.peers FOLDER installs them)")
     given = parser.parse_args()
+    if given.peers:
+        use(given.peers.resolve())
     found: list[Figure] = []
     for area in given.areas or AREAS:
         print(f"measuring {area} …", file=sys.stderr, flush=True)

@@ -19,11 +19,16 @@ class _Connection(asyncio.Protocol):
         self._counter = counter
         self._buffer = b""
         self._transport: asyncio.Transport
+        self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         transport.write(next(self._requests))
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        if not self.lost.done():
+            self.lost.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         buffer = self._buffer + data if self._buffer else data
@@ -42,7 +47,10 @@ class _Connection(asyncio.Protocol):
         self._counter[0] += 1
         if buffer[9:10] != b"2":
             self._counter[1] += 1
-        self._transport.write(next(self._requests))
+        if buffer.startswith(b"HTTP/1.0") or b"connection: close" in lower:
+            self._transport.close()
+        else:
+            self._transport.write(next(self._requests))
 
 
 async def drive(host: str, port: int, requests: list[bytes], seconds: float, connections: int) -> tuple[int, int]:
@@ -50,10 +58,17 @@ async def drive(host: str, port: int, requests: list[bytes], seconds: float, con
     loop = asyncio.get_running_loop()
     counter = [0, 0]
     endless = itertools.cycle(requests)
-    opened = [(await loop.create_connection(lambda: _Connection(endless, counter), host, port))[0] for _ in range(connections)]
-    await asyncio.sleep(seconds)
-    for transport in opened:
-        transport.abort()
+    until = loop.time() + seconds
+
+    async def keep_asking() -> None:
+        """One connection after another: some servers close each after its answer."""
+        while loop.time() < until:
+            transport, connection = await loop.create_connection(lambda: _Connection(endless, counter), host, port)
+            done, _ = await asyncio.wait([connection.lost], timeout=max(0.0, until - loop.time()))
+            if not done:
+                transport.abort()
+
+    await asyncio.gather(*(keep_asking() for _ in range(connections)))
     return counter[0], counter[1]
 
 

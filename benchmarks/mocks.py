@@ -1,0 +1,149 @@
+"""The gateway's book against the same bytes from the mocks that users know. Peers that are not installed (see `benchmarks.peers`) have no row."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.figures import Figure, Goal
+from benchmarks.http import SCENARIO, SYMBOL, fetched
+from benchmarks.serving import Server, load, port_of, request, running, served
+
+PATH = f"/v1/markets/{SYMBOL}/book"
+# Node takes its time to start on a busy machine.
+_START_S = 60.0
+
+_HTTPSERVER = """
+import sys, threading
+from pathlib import Path
+sys.path.extend(sys.argv[4:])
+from pytest_httpserver import HTTPServer
+server = HTTPServer(port=int(sys.argv[1]))
+server.expect_request(sys.argv[2]).respond_with_data(Path(sys.argv[3]).read_bytes(), content_type="application/json")
+server.start()
+threading.Event().wait()
+"""
+
+
+class Mock(NamedTuple):
+    """A peer: its name, the goal, whether it is installed, and its command line for a port and a folder that holds the answer."""
+
+    name: str
+    goal: float
+    installed: Callable[[], bool]
+    command: Callable[[int, Path], list[str]]
+    path: str = PATH
+
+
+def _on_path(command: str) -> Callable[[], bool]:
+    return lambda: shutil.which(command) is not None
+
+
+def _httpserver(port: int, folder: Path) -> list[str]:
+    return [sys.executable, "-c", _HTTPSERVER, str(port), PATH, str(folder / "answer"), *sys.path]
+
+
+def _moto(port: int, folder: Path) -> list[str]:
+    return ["moto_server", "-H", "127.0.0.1", "-p", str(port)]
+
+
+def _prism(port: int, folder: Path) -> list[str]:
+    example = json.loads((folder / "answer").read_text())
+    answers = {"200": {"description": "book", "content": {"application/json": {"schema": {"type": "object"}, "example": example}}}}
+    contract = {"openapi": "3.0.3", "info": {"title": "book", "version": "1"}, "paths": {PATH: {"get": {"responses": answers}}}}
+    (folder / "openapi.json").write_text(json.dumps(contract))
+    return ["prism", "mock", "-h", "127.0.0.1", "-p", str(port), "-v", "fatal", str(folder / "openapi.json")]
+
+
+def _mockoon(port: int, folder: Path) -> list[str]:
+    headers = [{"key": "Content-Type", "value": "application/json"}]
+    answer = {"uuid": "answer", "body": (folder / "answer").read_text(), "statusCode": 200, "headers": headers, "disableTemplating": True, "default": True}
+    route = {"uuid": "route", "type": "http", "method": "get", "endpoint": PATH.lstrip("/"), "responses": [answer]}
+    environment = {"uuid": "book", "lastMigration": 33, "name": "book", "port": port, "hostname": "127.0.0.1", "routes": [route]}
+    (folder / "mockoon.json").write_text(json.dumps(environment))
+    return ["mockoon-cli", "start", "--repair", "-d", str(folder / "mockoon.json"), "-p", str(port), "--disable-log-to-file"]
+
+
+MOCKS = (
+    Mock("pytest-httpserver", 6, lambda: importlib.util.find_spec("pytest_httpserver") is not None, _httpserver),
+    Mock("moto server, S3 object", 10, _on_path("moto_server"), _moto, "/bench/book"),
+    Mock("Prism", 8, _on_path("prism"), _prism),
+    Mock("Mockoon", 30, _on_path("mockoon-cli"), _mockoon),
+)
+
+
+def figures(rounds: int) -> list[Figure]:
+    """A row for each mock that is installed."""
+    present = [mock for mock in MOCKS if mock.installed()]
+    if not present:
+        print("  no mocks are installed: see python -m benchmarks.peers", file=sys.stderr)
+        return []
+    with served(SCENARIO) as ready:
+        answer = fetched(ready["gateway"] + PATH)
+        ours = Server(port_of(ready["gateway"]), ready["pid"])
+        return [_row(mock, ours, answer, rounds) for mock in present]
+
+
+def _row(mock: Mock, ours: Server, answer: bytes, rounds: int) -> Figure:
+    with _serving(mock, answer) as other:
+        found: list[float] = []
+        theirs: list[float] = []
+        for _ in range(rounds):
+            found.append(load(ours, [request("GET", PATH)]))
+            theirs.append(load(other, [request("GET", mock.path)]))
+    return Figure(f"gateway GET book beside {mock.name}", "/s", found, theirs, mock.name.partition(",")[0], Goal(mock.goal))
+
+
+@contextlib.contextmanager
+def _serving(mock: Mock, answer: bytes) -> Iterator[Server]:
+    """A mock that answers these bytes; what it says of a first request is compared."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "answer").write_bytes(answer)
+        port = _free_port()
+        with running(mock.command(port, folder), stderr=subprocess.DEVNULL) as process:
+            url = f"http://127.0.0.1:{port}"
+            _wait(url)
+            if mock.name.startswith("moto"):
+                _put(f"{url}/bench", b"")
+                _put(url + mock.path, answer)
+            if json.loads(fetched(url + mock.path)) != json.loads(answer):
+                raise RuntimeError(f"{mock.name} answers something else")
+            yield Server(port, process.pid)
+
+
+def _wait(url: str) -> None:
+    until = time.monotonic() + _START_S
+    while True:
+        try:
+            fetched(url)
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _put(url: str, body: bytes) -> None:
+    urllib.request.urlopen(urllib.request.Request(url, body, {"x-amz-acl": "public-read", "Content-Type": "application/json"}, method="PUT")).close()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
