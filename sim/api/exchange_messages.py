@@ -69,6 +69,7 @@ def order_message(order: core.Order) -> wire.Order:
         submitting_participant=order.submitter,
         client_account_id=order.client_account_id,
         client_participant_id=order.client_participant_id,
+        parent_order_id=order.parent_id,
         participate_dont_initiate=order.post_only,
         cash_order_qty=order.cash_qty,
         strict_limit=order.strict_limit,

@@ -11,11 +11,13 @@ from contextlib import suppress
 from enum import IntEnum
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from sim.api.acting import trading_account, visible_accounts
 from sim.api.callers import Caller
 from sim.api.exchange_messages import order_message
 from sim.api.handles import handles
-from sim.core.assumptions import EXCHANGE_REJECTS
+from sim.core.assumptions import EXCHANGE_REJECTS, ORDER_PARENT
 from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest, PermissionDenied, Refusal
@@ -44,7 +46,10 @@ def insert_order(exchange: Exchange, caller: Caller, request: wire.InsertOrderRe
 def insert_order_list(exchange: Exchange, caller: Caller, request: wire.InsertOrderListRequest) -> wire.InsertOrderListResponse:
     """A receipt for each entry. A malformed one refuses the whole list before anything is entered; a business reject is a REJECTED execution (rule M38)."""
     commands = [_entry_command(exchange, caller, index, entry) for index, entry in enumerate(_entries(request.requests))]
-    return wire.InsertOrderListResponse(responses=[wire.InsertOrderResponse(order_id=exchange.trading.place(command).id) for command in commands])
+    ids = [exchange.trading.place(commands[0]).id]
+    parent = ids[0] if exchange.ctx.assumptions.text(ORDER_PARENT) == "list" else ""
+    ids += [exchange.trading.place(replace(command, parent_id=parent)).id for command in commands[1:]]
+    return wire.InsertOrderListResponse(responses=[wire.InsertOrderResponse(order_id=order_id) for order_id in ids])
 
 
 @handles("OrderEntryAPI.PreviewOrder")

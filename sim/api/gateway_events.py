@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sim.api.callers import Caller
 from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, leagues_of, views
-from sim.api.gateway_lists import arranged, within
+from sim.api.gateway_lists import arranged, check_order, within
 from sim.api.gateway_views import event_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -38,6 +38,7 @@ _KEYS: dict[str, Any] = {
 @handles("GatewayEventsAPI.ListEvents")
 def list_events(exchange: Exchange, caller: Caller, request: wire.ListEventsRequest) -> wire.ListEventsResponse:
     """Events that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
+    check_order(exchange, _KEYS, wire.Event, request.order_by, request.order_direction)
     static, live = list(_on_what_stays(exchange, request)), list(_on_what_changes(request))
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
     direction = request.order_direction or ("asc" if request.featured_order and not request.order_by else "")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from sim.core.assumptions import GATEWAY_ORDER_BY
+from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest
+from sim.messages import Message
 
 PAGE_DEFAULT = 100
 T = TypeVar("T")
@@ -24,15 +27,28 @@ def check_page(limit: int, offset: int) -> int:
     return limit
 
 
-def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by: Sequence[str], direction: str) -> Iterable[T]:
-    """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names are taken in either casing and unknown ones passed over.
-
-    None sorts as the smallest. Rows that are equal keep their order of listing; without a key nothing is looked at.
-    """
+def check_order(exchange: Exchange, keys: Iterable[str], row: type[Message], order_by: Iterable[str], direction: str) -> None:
+    """InvalidRequest for a direction that is none, and for a name to sort by that neither is a key nor a field of the rows (assumption `gateway.order_by`)."""
     if direction not in ("", "asc", "desc"):
         raise InvalidRequest("orderDirection must be asc or desc")
+    if order_by and exchange.ctx.assumptions.text(GATEWAY_ORDER_BY) == "refuse":
+        known = {*keys, *map(_folded, row.__struct_fields__)}
+        for name in order_by:
+            if _folded(name) not in known:
+                raise InvalidRequest(f"orderBy: {name[:40]!r} is no field to sort by", rule="gateway.order_by", remedy=f"one of {', '.join(sorted(keys))}")
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by: Sequence[str], direction: str) -> Iterable[T]:
+    """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names are taken in either casing.
+
+    None sorts as the smallest. Rows that are equal keep their order of listing; a name without a key sorts nothing (see `check_order` for what may be named).
+    """
     for name in reversed(order_by):
-        key = keys.get(name.replace("_", "").lower())
+        key = keys.get(_folded(name))
         if key is not None:
             rows = sorted(rows, key=lambda row, key=key: _comparable(key(row)), reverse=direction != "asc")  # type: ignore[misc]
     return rows

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from sim.api.callers import Caller
-from sim.api.gateway_lists import PAGE_DEFAULT, agrees, arranged, within
+from sim.api.gateway_lists import PAGE_DEFAULT, agrees, arranged, check_order, within
 from sim.api.gateway_market_rows import Quiet, Row, by_slug, page_of, rows, slug_of, standing, unfolded
 from sim.api.gateway_views import listed, market_view
 from sim.api.handles import handles
@@ -41,6 +41,7 @@ class _Pair(NamedTuple):
 @handles("GatewayMarketsAPI.ListMarkets")
 def list_markets(exchange: Exchange, caller: Caller, request: wire.ListMarketsRequest) -> wire.ListMarketsResponse:
     """Markets that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
+    check_order(exchange, _KEYS, wire.Market, request.order_by, request.order_direction)
     found: Iterable[Row] = rows(exchange, request)
     if any(getattr(request, name) is not None for name in _LIVE):
         found = (row for row in found if _stands(standing(exchange, row), request))

@@ -7,7 +7,7 @@ from typing import Any
 from sim.api.callers import Caller
 from sim.api.gateway_entries import cut
 from sim.api.gateway_leagues import require_sport, with_leagues
-from sim.api.gateway_lists import arranged, page
+from sim.api.gateway_lists import arranged, check_order, page
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
@@ -42,6 +42,7 @@ def list_sport_listings(exchange: Exchange, caller: Caller, request: wire.ListSp
 @handles("GatewaySportsAPI.ListTeams")
 def list_teams(exchange: Exchange, caller: Caller, request: wire.ListTeamsRequest) -> wire.ListTeamsResponse:
     """Teams that pass every filter, by league slug, name, abbreviation or number."""
+    check_order(exchange, _TEAM_KEYS, wire.Team, request.order_by, request.order_direction)
     wanted = request.filters or wire.TeamFilters()
     found = [
         team

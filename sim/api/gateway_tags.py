@@ -6,7 +6,7 @@ from typing import Any
 
 from sim.api.callers import Caller
 from sim.api.gateway_entries import Standings, Wanted, cut, entries, leagues_of, views
-from sim.api.gateway_lists import agrees, arranged, page
+from sim.api.gateway_lists import agrees, arranged, check_order, page
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import NotFound
@@ -58,6 +58,7 @@ def list_tag_events(exchange: Exchange, caller: Caller, request: wire.ListTagEve
 @handles("GatewaySeriesAPI.ListSeries")
 def list_series(exchange: Exchange, caller: Caller, request: wire.ListSeriesRequest) -> wire.ListSeriesResponse:
     """Series that pass every filter."""
+    check_order(exchange, _SERIES_KEYS, wire.Series, request.order_by, request.order_direction)
     found = [
         series
         for series in exchange.reference.series

@@ -4,7 +4,8 @@ filters of the request one row at a time. Nothing is gathered: whoever wants a p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from sim.api.report_columns import EXECUTION_COLUMNS, FIELD_FILTERS, ORDER_COLUMNS, trade_columns
@@ -32,6 +33,17 @@ _STATES: dict[int, frozenset[OrderState]] = {
     _Filter.ORDER_STATE_FILTER_EXPIRED: frozenset({OrderState.EXPIRED}),
     _Filter.ORDER_STATE_FILTER_PENDING_RISK: frozenset({OrderState.PENDING_RISK}),
 }
+
+# Fields that find rows by an index of their own, with the attribute of a row. Sides, types and states are scanned for, newest first, within account and window.
+_ORDER_WORDS = {
+    "clord_id": "clord_id",
+    "client_account_id": "client_account_id",
+    "client_participant_id": "client_participant_id",
+    "cross_id": "cross_id",
+    "host_cross_id": "host_cross_id",
+    "parent_order_id": "parent_id",
+}
+_EXECUTION_WORDS = {name: f"order.{_ORDER_WORDS[name]}" for name in ("clord_id", "client_account_id", "client_participant_id", "parent_order_id")}
 
 # What makes a search of trades a narrow one (rule R6).
 _NARROW = ("symbol", "order_id", "trade_id", "exec_id")
@@ -88,7 +100,7 @@ def orders_found(
             ("client_participant_id", lambda order: order.client_participant_id),
             ("cross_id", lambda order: order.cross_id),
             ("host_cross_id", lambda order: order.host_cross_id),
-            ("parent_order_id", _never),
+            ("parent_order_id", lambda order: order.parent_id),
         ),
     )
     tests.append(lambda order: order_kept(order, boundary))
@@ -102,11 +114,17 @@ def orders_found(
     window = _window(request, conditions, "create_time")
     ids = _ids(request.order_id, conditions, "order_id")
     orders = exchange.trading.orders
-    if ids is None:
-        found = _select(orders.rows, accounts, request.symbol, conditions, window)
+    if ids is not None:
+        some = [order for order in map(orders.get, ids) if order is not None]
+    elif states is not None and states.isdisjoint(DONE_STATES):
+        some = orders.open_of(accounts)  # an account's open orders are few, whatever it has done before
+    else:
+        some = None
+    if some is None:
+        found = _select(orders.rows, accounts, request, conditions, window, _ORDER_WORDS)
     else:
         tests.append(lambda order: order.created in window)
-        found = orders.rows.some((order.seq - 1 for order in map(orders.get, ids) if order is not None), accounts)
+        found = orders.rows.some((order.seq - 1 for order in some), accounts)
     return _meeting(reversed(found) if then is None else map(then, reversed(found)), tests)
 
 
@@ -124,7 +142,7 @@ def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.
             ("symbol", lambda execution: execution.order.symbol),
             ("client_account_id", lambda execution: execution.order.client_account_id),
             ("client_participant_id", lambda execution: execution.order.client_participant_id),
-            ("parent_order_id", _never),
+            ("parent_order_id", lambda execution: execution.order.parent_id),
         ),
     )
     if request.types:
@@ -140,7 +158,7 @@ def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.
     record = exchange.trading.executions
     seqs = _execution_seqs(exchange, request, conditions)
     if seqs is None:
-        found = _select(record, accounts, request.symbol, conditions, window)
+        found = _select(record, accounts, request, conditions, window, _EXECUTION_WORDS)
     else:
         tests.append(lambda execution: execution.at in window)
         found = record.some(seqs, accounts)
@@ -181,7 +199,7 @@ def trades_found(exchange: Exchange, accounts: Sequence[str], request: wire.Sear
     record = exchange.trading.trades
     seqs = _trade_seqs(exchange, request, conditions)
     if seqs is None:
-        found = _select(record, accounts, request.symbol, conditions, window)
+        found = _select(record, accounts, request, conditions, window)
     else:
         tests.append(lambda trade: trade.at in window)
         found = record.some(seqs, accounts)
@@ -206,8 +224,13 @@ def _trade_seqs(exchange: Exchange, request: wire.SearchTradesRequest, condition
 # ---- tools
 
 
-def _select(rows: Rows[R], accounts: Sequence[str], symbol: str, conditions: Sequence[Condition], window: Window) -> Selection[R]:
-    return rows.select(accounts, symbol or _single(conditions, "symbol"), window.start, window.end)
+def _select(
+    rows: Rows[R], accounts: Sequence[str], request: Any, conditions: Sequence[Condition], window: Window, words: Mapping[str, str] = MappingProxyType({})
+) -> Selection[R]:
+    """Rows of accounts in a window, by the shortest index. `words`: fields of the request that are one, with the attribute of a row."""
+    named = ((attribute, getattr(request, field) or _single(conditions, field)) for field, attribute in words.items())
+    symbol = request.symbol or _single(conditions, "symbol")
+    return rows.select(accounts, symbol, window.start, window.end, [(attribute, word) for attribute, word in named if word])
 
 
 def _meeting(rows: Iterator[R], tests: Sequence[Test[R]]) -> Iterator[R]:
@@ -224,10 +247,6 @@ def _equal(request: Any, fields: Iterable[tuple[str, Callable[[Any], Any]]]) -> 
         return lambda row: bool(of(row) == wanted)
 
     return [test(of, getattr(request, name)) for name, of in fields if getattr(request, name)]
-
-
-def _never(row: object) -> None:
-    """No order is the child of another here."""
 
 
 def _ids(named: str, conditions: Sequence[Condition], column: str) -> tuple[str, ...] | None:

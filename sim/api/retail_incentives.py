@@ -14,6 +14,7 @@ from sim.api.retail_numbers import dollars
 from sim.core.exchange import Exchange
 from sim.core.incentives import Period, Reward
 from sim.core.refusals import InvalidRequest
+from sim.core.vocabulary import InstrumentState
 from sim.messages import retail_v1 as wire
 
 PAGE_DEFAULT = 100
@@ -25,6 +26,7 @@ _KEYS: dict[str, Any] = {
     "event_start_time": lambda program: program.event_start_time or 0,
 }
 _STATUSES = ("active", "closed", "pending")
+_STATE_PREFIX = "INSTRUMENT_STATE_"
 
 
 @handles("RetailIncentivesAPI.ListIncentives")
@@ -43,6 +45,10 @@ def programs(exchange: Exchange, request: wire.ListIncentivesRequest) -> wire.Li
     unknown = [status for status in request.statuses if status not in _STATUSES]
     if unknown:
         raise InvalidRequest(f"unknown status {unknown[0][:40]!r}", remedy="active, closed or pending")
+    unknown = [state for state in request.instrument_states if state.removeprefix(_STATE_PREFIX) not in InstrumentState.__members__]
+    if unknown:
+        known = ", ".join(InstrumentState.__members__)
+        raise InvalidRequest(f"unknown instrument state {unknown[0][:60]!r}", remedy=f"{known}, with or without {_STATE_PREFIX}")
     found = [program for symbol, periods in exchange.incentives.programs().items() if (program := _program(exchange, symbol, periods, request))]
     found.sort(key=_KEYS[order], reverse=request.order_direction != "asc")
     shown, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
@@ -99,11 +105,11 @@ def _program(exchange: Exchange, symbol: str, periods: list[Period], request: wi
     instrument = exchange.instruments.get(symbol)
     if instrument is None:
         return None
-    state = f"INSTRUMENT_STATE_{exchange.trading.state(symbol).name}"
+    state = exchange.trading.state(symbol).name
     if (
         (request.symbols and symbol not in request.symbols)
         or request.query.lower() not in symbol.lower()
-        or (request.instrument_states and state not in request.instrument_states and state.removeprefix("INSTRUMENT_STATE_") not in request.instrument_states)
+        or (request.instrument_states and state not in request.instrument_states and _STATE_PREFIX + state not in request.instrument_states)
         or request.category not in ("", instrument.category)
         or request.subcategory not in ("", instrument.subcategory)
     ):
@@ -119,7 +125,7 @@ def _program(exchange: Exchange, symbol: str, periods: list[Period], request: wi
     return wire.IncentiveProgram(
         market_slug=symbol,
         time_periods=[_period(exchange, period) for period in shown],
-        instrument_state=state,
+        instrument_state=_STATE_PREFIX + state,
         category=instrument.category,
         subcategory=instrument.subcategory,
         event_start_time=event.start_time if event is not None else None,

@@ -69,10 +69,11 @@ class PositionChangeFeed(ReplayFeed[Standing]):
 
     def _held(self, firm: str) -> Iterator[tuple[Place, Standing]]:
         """Positions of a firm that are not flat, as they stand."""
-        last = {(row.row.account, row.row.symbol): row for _, row in self.rows_after(firm, Place(0, 0))}
-        for _, standing in sorted(last.items()):
-            if standing.position.net:
-                yield self.place(), standing
+        for account in sorted(self.accounts_of(firm)):
+            last = {row.symbol: row for row in self._positions.rows(account)}
+            for position in sorted(self._positions.of(account), key=lambda position: position.symbol):
+                if position.net:
+                    yield self.place(), Standing(position, last[position.symbol])
 
     def flush(self) -> None:
         if self._changed:
@@ -111,15 +112,34 @@ class PositionChangeFeed(ReplayFeed[Standing]):
         return Place(bisect_left(self._history, at, key=lambda row: row.at), at)
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Standing]]:
-        """The ledger is read from its beginning, because a row alone does not say what was bought and sold so far."""
-        accounts = frozenset(self.accounts_of(firm))
-        standings: dict[tuple[str, str], Position] = {}
-        for seq, row in enumerate(self._history):
-            if row.account in accounts:
-                key = row.account, row.symbol
-                standings[key] = position = _after(standings.get(key), row)
-                if seq >= place.seq:
-                    yield Place(seq + 1, row.at), Standing(position, row)
+        """The ledger is read from the beginning of the place's trade date: what a position began the day with is the net before its first row of the day."""
+        history, accounts = self._history, frozenset(self.accounts_of(firm))
+        if place.seq >= len(history):
+            return
+        start = bisect_left(history, trade_date(history[place.seq].at), hi=place.seq, key=lambda row: trade_date(row.at))
+        read = [(seq, row) for seq in range(start, len(history)) if (row := history[seq]).account in accounts]
+        standings = self._before([row for _, row in read])
+        for seq, row in read:
+            key = row.account, row.symbol
+            standings[key] = position = _after(standings[key], row)
+            if seq >= place.seq:
+                yield Place(seq + 1, row.at), Standing(position, row)
+
+    def _before(self, rows: Sequence[PositionChanged]) -> dict[tuple[str, str], Position]:
+        """Positions as they were before rows that begin at a roll and run to now: the present ones, less what the rows did."""
+        found: dict[tuple[str, str], Position] = {}
+        for row in rows:
+            key = row.account, row.symbol
+            was = found.get(key)
+            if was is None:
+                now, net = self._positions.get(*key), row.net - row.qty_change
+                if now is None:
+                    raise LookupError(f"no position of ledger row {row.id}")
+                found[key] = was = Position(*key, net=net, qty_bought=now.qty_bought, qty_sold=now.qty_sold, bod_net=net, changed=row.at)
+            bought, sold = _traded(row)
+            was.qty_bought -= bought
+            was.qty_sold -= sold
+        return found
 
     def symbol_of(self, row: Standing) -> str:
         return row.row.symbol
@@ -149,9 +169,8 @@ class PositionChangeFeed(ReplayFeed[Standing]):
         return self._positions.save().rows
 
 
-def _after(before: Position | None, row: PositionChanged) -> Position:
+def _after(was: Position, row: PositionChanged) -> Position:
     """A position after a row, from what it was before."""
-    was = before or Position(row.account, row.symbol, changed=row.at)
     bought, sold = _traded(row)
     return replace(
         was,

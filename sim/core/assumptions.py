@@ -98,6 +98,14 @@ EXCHANGE_REJECTS = Assumption(
     reason="Exchange order entry answers business rejects at once (409, 422) as §7.1 says; `async` gives 200 and a REJECTED execution, as integrators saw",
     source="rule M7, U5",
 )
+ORDER_PARENT = Assumption(
+    name="orders.parent",
+    default="none",
+    options=("none", "list"),
+    reason="No request can name a parent order, so no order has one and a search by parent_order_id finds none; `list` makes the orders of a list call "
+    "children of its first, so that a client's parent_order_id can be tried",
+    source="our choice: exchange facts 1.4 name the field (Order 25) and nothing that fills it",
+)
 RETAIL_REJECTS = Assumption(
     name="retail.sync_reject",
     default="async",
@@ -271,6 +279,14 @@ DEAD_BOOK = Assumption(
     options=("not_found", "empty"),
     reason="PENDING never appears in the book and TERMINATED is removed: both answer 404",
     source="U26",
+)
+GATEWAY_ORDER_BY = Assumption(
+    name="gateway.order_by",
+    default="refuse",
+    options=("refuse", "ignore"),
+    reason="What a gateway list may be sorted by is published nowhere. Every field of its rows may be named, those without a figure sort nothing; any other "
+    "name is 400, because a misspelt one would otherwise give rows in an order nobody asked for. `ignore` passes it over",
+    source="our choice: §4.1 names no orderBy; retail facts G-5 leave its values open",
 )
 
 

@@ -36,6 +36,7 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     immediately_executable_limit: bool = False
     ignore_price_checks: bool = False
     good_till: Instant | None = None
+    parent_id: str = ""
     smp_id: str = ""
     smp: SelfMatchPrevention = SelfMatchPrevention.UNDEFINED
     intent: int = 0

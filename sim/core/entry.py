@@ -175,6 +175,7 @@ def _order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
         price_scale=instrument.price_scale,
         qty_scale=instrument.qty_scale,
         clord_id=command.clord_id,
+        parent_id=command.parent_id,
         created=now,
         changed=now,
         good_till=command.good_till,

@@ -75,6 +75,7 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
     submitter: str = ""
     cross_id: str = ""
     host_cross_id: str = ""
+    parent_id: str = ""
     session_id: str = ""
     taker_fee_exact: int = 0
     taker_fee_charged: Cash = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
+from operator import attrgetter
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from sim.kernel.instants import Instant
@@ -59,10 +60,42 @@ class Selection(Generic[R]):
         return found if self._of is None else filter(self._of, found)
 
 
+class _Words(Generic[R]):
+    """Seqs of rows by account and the text of one attribute, which never changes. Read on to the newest row when somebody asks: who adds rows pays nothing."""
+
+    __slots__ = ("_found", "_owners", "_read", "_word")
+
+    def __init__(self, attribute: str, owners: Callable[[R], tuple[str, ...]]) -> None:
+        self._word = attrgetter(attribute)
+        self._owners = owners
+        self._found: dict[str, dict[str, int | list[int]]] = {}  # a bare number while a word has one row: a list for each of a million would cost seconds
+        self._read = 0
+
+    def of(self, rows: Sequence[R], account: str, word: str) -> Sequence[int]:
+        """Seqs of an account's rows that hold a word, ascending."""
+        found, word_of, owners = self._found, self._word, self._owners
+        for seq in range(self._read, len(rows)):
+            if held := word_of(row := rows[seq]):
+                for owner in owners(row):
+                    _note(found.setdefault(owner, {}), held, seq)
+        self._read = len(rows)
+        seqs = found.get(account, {}).get(word, _NONE)
+        return (seqs,) if isinstance(seqs, int) else seqs
+
+
+def _note(words: dict[str, int | list[int]], word: str, seq: int) -> None:
+    held = words.setdefault(word, seq)
+    if isinstance(held, list):
+        if held[-1] != seq:
+            held.append(seq)
+    elif held != seq:
+        words[word] = [held, seq]
+
+
 class Rows(Generic[R]):
     """Rows and their indexes. `owners` gives a row's accounts, `at` its instant, which never falls from one row to the next."""
 
-    __slots__ = ("_at", "_by_account", "_by_symbol", "_owners", "rows")
+    __slots__ = ("_at", "_by_account", "_by_symbol", "_owners", "_words", "rows")
 
     def __init__(self, at: Callable[[R], Instant], owners: Callable[[R], tuple[str, ...]]) -> None:
         self._at = at
@@ -70,6 +103,7 @@ class Rows(Generic[R]):
         self.rows: list[R] = []
         self._by_account: dict[str, list[int]] = {}
         self._by_symbol: dict[str, list[int]] = {}
+        self._words: dict[str, _Words[R]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -104,14 +138,32 @@ class Rows(Generic[R]):
         """Seqs of a symbol's rows, ascending."""
         return self._by_symbol.get(symbol, _NONE)
 
-    def select(self, accounts: Iterable[str], symbol: str = "", start: Instant | None = None, end: Instant | None = None) -> Selection[R]:
-        """Rows of accounts from start to end, both included, by whichever index is shorter. A symbol only chooses the index; it may leave others' rows in."""
+    def of_word(self, attribute: str, account: str, word: str) -> Sequence[int]:
+        """Seqs of an account's rows whose attribute (dotted where it lies deeper) is a word, ascending. The attribute must never change once a row is added."""
+        words = self._words.get(attribute)
+        if words is None:
+            words = self._words[attribute] = _Words(attribute, self._owners)
+        return words.of(self.rows, account, word)
+
+    def select(
+        self,
+        accounts: Iterable[str],
+        symbol: str = "",
+        start: Instant | None = None,
+        end: Instant | None = None,
+        words: Iterable[tuple[str, str]] = (),
+    ) -> Selection[R]:
+        """Rows of accounts from start to end, both included, by whichever index is shortest. Symbol and words (attribute, text) only choose the index; they may
+        leave others' rows in.
+        """
         mine = frozenset(accounts)
-        by_account = [self.of_account(account) for account in sorted(mine)]
-        if symbol and len(by_symbol := self.of_symbol(symbol)) < sum(map(len, by_account)):
+        groups = [self.of_account(account) for account in sorted(mine)]
+        for attribute, word in words:
+            groups = min(groups, [self.of_word(attribute, account, word) for account in sorted(mine)], key=_total)
+        if symbol and len(by_symbol := self.of_symbol(symbol)) < _total(groups):
             owners = self._owners
             return Selection(self.rows, [self._run(by_symbol, start, end)], lambda row: not mine.isdisjoint(owners(row)))
-        return Selection(self.rows, [self._run(seqs, start, end) for seqs in by_account if seqs], None)
+        return Selection(self.rows, [self._run(seqs, start, end) for seqs in groups if seqs], None)
 
     def some(self, seqs: Iterable[int], accounts: Iterable[str]) -> Selection[R]:
         """Those rows among these seqs that are of accounts, in order of happening."""
@@ -122,6 +174,7 @@ class Rows(Generic[R]):
     def cut(self, count: int) -> None:
         """Forget the rows from the one with this seq on."""
         del self.rows[count:]
+        self._words.clear()
         for index in (self._by_account, self._by_symbol):
             if not count:
                 index.clear()
@@ -140,6 +193,10 @@ def stretch(rows: Sequence[D], start: Instant, end: Instant | None) -> range:
     """Places of rows from start to end, both included."""
     low = bisect_left(rows, start, key=lambda row: row.at)
     return range(low, len(rows) if end is None else bisect_right(rows, end, low, key=lambda row: row.at))
+
+
+def _total(groups: Sequence[Sequence[int]]) -> int:
+    return sum(map(len, groups))
 
 
 def _distinct(seqs: Iterable[int]) -> Iterator[int]:

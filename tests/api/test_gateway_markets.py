@@ -103,6 +103,18 @@ def test_a_list_of_markets_passes_every_filter(gateway: GatewayWorld, params: di
     assert [one["slug"] for one in answer.json["markets"]] == found
 
 
+@pytest.mark.spec("S4.1-10", "S4.1-11")
+@pytest.mark.parametrize("path", ["/v1/markets", "/v1/events", "/v1/series", "/v1/sports/teams"])
+def test_a_list_is_not_sorted_by_what_its_rows_do_not_have(gateway: GatewayWorld, path: str) -> None:
+    plain = gateway.gateway.get(path)
+    for name, direction in (("luck", ""), ("id", "up"), ("", "up")):
+        refused = gateway.gateway.get(path, params={"orderBy": name, "orderDirection": direction} if name else {"orderDirection": direction})
+        assert (refused.status, refused.json["code"]) == (400, 3), (name, direction)
+    assert gateway.gateway.get(path, params={"orderBy": "image" if path != "/v1/sports/teams" else "logo"}).json == plain.json
+    gateway.world.simulation.exchange.ctx.assumptions.change("gateway.order_by", "ignore")
+    assert gateway.gateway.get(path, params={"orderBy": "luck"}).json == plain.json
+
+
 def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
     assert gateway.gateway.get("/v1/markets", params={"limit": -1}).status == 400
     assert gateway.gateway.get("/v1/events", params={"offset": -1}).status == 400

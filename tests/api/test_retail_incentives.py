@@ -84,6 +84,7 @@ def test_a_page_counts_markets(retail: RetailWorld) -> None:
         ({"programType": "volumeProgram"}, [FINE, WHOLE]),
         ({"query": "TEST-WH"}, [WHOLE]),
         ({"instrument_states": ["INSTRUMENT_STATE_CLOSED"]}, []),
+        ({"instrument_states": ["HALTED", "OPEN"]}, [FINE, WHOLE]),
         ({"category": "no such"}, []),
         ({"subcategory": "no such"}, []),
     ],
@@ -92,7 +93,7 @@ def test_programs_are_filtered_by_snake_case_parameters(retail: RetailWorld, par
     assert slugs(retail, **params) == found
 
 
-@pytest.mark.parametrize("params", [{"order_by": "luck"}, {"order_direction": "up"}, {"statuses": "finished"}])
+@pytest.mark.parametrize("params", [{"order_by": "luck"}, {"order_direction": "up"}, {"statuses": "finished"}, {"instrument_states": "AJAR"}])
 def test_impossible_filters_are_refused(retail: RetailWorld, params: dict[str, str]) -> None:
     assert retail.ann.get("/v1/incentives", params=params).status == 400
 

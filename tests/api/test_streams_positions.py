@@ -105,6 +105,24 @@ def test_a_replay_tells_the_positions_as_they_stood(world: Connection, instrumen
     assert changes(position_changes(world, resume_token=frames[-1].resume_token)) == []
 
 
+@pytest.mark.spec("S6.2-2", "S6.2-6")
+@pytest.mark.parametrize("wait", ["2h", "4h", "5h"])
+def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_live(world: Connection, instrument: Instrument, wait: str) -> None:
+    trade(world, instrument, 39, 2)
+    world.advance(wait)
+    stream = position_changes(world)
+    for buyer, seller, contracts in ((0, 1, 3), (1, 0, 1), (0, 1, 2), (1, 0, 7), (0, 1, 1)):
+        trade(world, instrument, 40 + contracts, contracts, buyer=buyer, seller=seller)
+        world.advance(wait)
+    settle(world, instrument, "1")
+    frames = [frame for frame in stream.take() if frame.position_changes]
+    assert len({change.position.bod_position for frame in frames for change in frame.position_changes}) > 1
+    stream.close()
+    for number, frame in enumerate(frames):
+        later = [change for after in frames[number + 1 :] for change in after.position_changes]
+        assert changes(position_changes(world, resume_token=frame.resume_token)) == later
+
+
 # ---- positions with snapshot
 
 

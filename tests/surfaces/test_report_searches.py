@@ -8,13 +8,14 @@ import pytest
 from callers import counted, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.quirks import UNFILTERED_SEARCH_TIMES_OUT
 from sim.core.vocabulary import Side, TimeInForce
 from sim.kernel.instants import format_instant
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError
+from sim.testing.client import Connection, RpcError, Stream
 from tests.journeys import firm, quiet, rpc_trader
 
 SIDES = (Side.BUY, Side.SELL)
@@ -34,7 +35,8 @@ def world() -> Connection:
         user = users[number % 7 % USERS]
         order = trading.place(
             PlaceOrder(account=user.account, participant=user.name, symbol=symbols[number % 5 % len(symbols)], side=SIDES[number % 3 % 2],
-                       price=40 + number % 4, qty=1 + number % 3, tif=TimeInForce.GOOD_TILL_CANCEL, clord_id=f"c-{number % 50}-{number}")
+                       price=40 + number % 4, qty=1 + number % 3, tif=TimeInForce.GOOD_TILL_CANCEL, clord_id=f"c-{number}",
+                       client_account_id=f"desk-{number % 9}", client_participant_id="" if number % 3 else "ann")
         )
         if number % 6 == 0 and order.live:
             trading.cancel(CancelOrder(accounts=(user.account,), order_id=order.id))
@@ -84,6 +86,9 @@ FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "orders": {
         "order_id": (lambda row: row.id, lambda row, value: row.id == value),
         "clord_id": (lambda row: row.clord_id, lambda row, value: row.clord_id == value),
+        "client_account_id": (lambda row: row.client_account_id, lambda row, value: row.client_account_id == value),
+        "client_participant_id": (lambda row: "ann", lambda row, value: row.client_participant_id == value),
+        "order_state_filter": (lambda row: row.leaves_qty == 0, lambda row, closed: (row.leaves_qty == 0) is closed),
         "symbol": (lambda row: row.symbol, lambda row, value: row.symbol == value),
         "start_time": (lambda row: row.create_time, lambda row, value: row.create_time >= value),
         "end_time": (lambda row: row.create_time, lambda row, value: row.create_time <= value),
@@ -91,6 +96,8 @@ FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "executions": {
         "exec_ids": (lambda row: [row.id, row.id[::-1]], lambda row, value: row.id in value),
         "order_id": (lambda row: row.order.id, lambda row, value: row.order.id == value),
+        "clord_id": (lambda row: row.order.clord_id, lambda row, value: row.order.clord_id == value),
+        "client_account_id": (lambda row: row.order.client_account_id, lambda row, value: row.order.client_account_id == value),
         "symbol": (lambda row: row.order.symbol, lambda row, value: row.order.symbol == value),
         "types": (lambda row: [row.type], lambda row, value: row.type in value),
         "start_time": (lambda row: row.transact_time, lambda row, value: row.transact_time >= value),
@@ -139,7 +146,7 @@ def test_a_search_finds_what_going_through_every_row_finds(world: Connection, ro
         if name in CLAUSES and (what, name) != ("trades", "order_id") and data.draw(st.booleans()):
             clause.append(CLAUSES[name].format(format_instant(value) if isinstance(value, int) else value))
         else:
-            asked[name] = value
+            asked[name] = wire.OrderStateFilter(1 + value) if name == "order_state_filter" else value
         expected = [row for row in expected if fits(row, value)]
     found = search(world, what, **asked, where_clause=" AND ".join(clause))
     assert found == expected
@@ -169,6 +176,10 @@ def test_a_search_of_trades_by_an_id_is_a_narrow_one(world: Connection, rows: di
         ("orders", lambda row: {"order_id": row.id}, 1),
         ("orders", lambda row: {"where_clause": f"order_id IN ('{row.id}', 'nope')"}, 1),
         ("orders", lambda row: {"start_time": row.create_time, "end_time": row.create_time}, 40),
+        ("orders", lambda row: {"clord_id": row.clord_id}, 4),
+        ("orders", lambda row: {"where_clause": f"clord_id = '{row.clord_id}'"}, 4),
+        ("orders", lambda row: {"client_account_id": row.client_account_id}, 56),
+        ("executions", lambda row: {"clord_id": row.order.clord_id}, 12),
         ("executions", lambda row: {"exec_ids": [row.id]}, 1),
         ("executions", lambda row: {"order_id": row.order.id}, 6),
         ("executions", lambda row: {"start_time": row.transact_time, "end_time": row.transact_time}, 60),
@@ -178,15 +189,76 @@ def test_a_search_of_trades_by_an_id_is_a_narrow_one(world: Connection, rows: di
         ("trades", lambda row: {"where_clause": f"transact_time >= '{format_instant(row.passive.transact_time)}'", "end_time": row.passive.transact_time}, 50),
     ],
 )
-def test_a_search_by_id_or_time_reads_hardly_more_rows_than_it_finds(
+def test_a_search_by_id_word_or_time_reads_hardly_more_rows_than_it_finds(
     world: Connection, rows: dict[str, list[Any]], what: str, asked: Any, most: int
 ) -> None:
     row = rows[what][len(rows[what]) // 2]
     record = getattr(world.simulation.exchange.trading, what)
     record = record.rows if what == "orders" else record
+    search(world, what, **asked(row))  # an index of words is made when first asked for
     with counted(record, "rows") as read:
         assert row in search(world, what, **asked(row))
         assert read.read <= most < len(read) // 4
+
+
+@pytest.mark.spec("S4.3-8")
+def test_open_orders_are_found_without_reading_those_that_are_done(world: Connection, rows: dict[str, list[Any]]) -> None:
+    live = [row for row in rows["orders"] if row.leaves_qty]
+    with counted(world.simulation.exchange.trading.orders.rows, "rows") as read:
+        assert search(world, "orders", order_state_filter=wire.OrderStateFilter.ORDER_STATE_FILTER_OPEN) == live
+        assert read.read <= 2 * len(live) < len(rows["orders"])
+
+
+@pytest.mark.spec("S4.3-8", "S4.3-10")
+def test_nothing_has_a_parent_unless_the_orders_of_a_list_are_told_to() -> None:
+    world = unlimited()
+    trader = rpc_trader(world)
+    instrument = quiet(world.simulation)
+
+    def listed(mark: str) -> list[str]:
+        entry = wire.InsertOrderRequest(symbol=instrument.symbol, side=1, type=2, price=instrument.price_scale // 100, order_qty=instrument.min_qty)
+        requests = [structs.replace(entry, clord_id=f"{mark}-{number}") for number in range(3)]
+        answer = trader.call("OrderEntryAPI.InsertOrderList", wire.InsertOrderListRequest(requests=requests))
+        return [found.order_id for found in answer.responses]
+
+    def children(parent: str) -> tuple[list[str], list[str]]:
+        orders = trader.call("ReportAPI.SearchOrders", wire.SearchOrdersRequest(parent_order_id=parent)).order
+        executions = trader.call("ReportAPI.SearchExecutions", wire.SearchExecutionsRequest(parent_order_id=parent)).executions
+        assert all(order.parent_order_id == parent for order in orders)
+        return [order.id for order in orders], [execution.order.id for execution in executions]
+
+    plain = listed("plain")
+    assert children(plain[0]) == ([], [])
+    world.simulation.exchange.ctx.assumptions.change("orders.parent", "list")
+    first, *others = listed("family")
+    assert children(first) == (others[::-1], others)
+    assert children(others[0]) == ([], [])
+
+
+@pytest.mark.spec("S6.2-2")
+def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -> None:
+    world = unlimited()
+    trading, instrument = world.simulation.exchange.trading, quiet(world.simulation)
+
+    def trade(times: int) -> None:
+        for number in range(2 * times):
+            user = firm(world.simulation).users[number % USERS]
+            trading.place(PlaceOrder(account=user.account, participant=user.name, symbol=instrument.symbol, side=SIDES[number % 2], price=40, qty=1))
+        world.advance("1s")
+
+    def stream(token: bytes = b"") -> Stream:
+        return rpc_trader(world).stream("DropCopyAPI.CreatePositionChangeSubscription", wire.CreatePositionChangeSubscriptionRequest(resume_token=token))
+
+    trade(30)
+    world.advance("24h")
+    trade(1)
+    first = stream()
+    world.advance("1m")
+    token = first.take()[-1].resume_token
+    trade(2)
+    with counted(trading.positions, "_rows") as read:
+        assert sum(len(frame.position_changes) for frame in stream(token).take()) == 2 * 2
+        assert read.read < len(read) // 2
 
 
 def test_a_trade_date_that_is_none_is_refused_and_the_others_bound_trade_days(world: Connection, rows: dict[str, list[Any]]) -> None:
