@@ -11,7 +11,7 @@ from sim.api.handles import handles
 from sim.api.paging import page_length, page_of
 from sim.core.assumptions import BUYING_POWER_NET
 from sim.core.exchange import Exchange
-from sim.core.positions import Position
+from sim.core.positions import Position, standing
 from sim.core.quantities import Cash, cash_text
 from sim.core.refusals import InvalidRequest
 from sim.core.vocabulary import InstrumentState, Side
@@ -109,14 +109,7 @@ def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Positio
     for row in exchange.trading.positions.rows(account):
         if row.at > at:
             break
-        position = found.get(row.symbol)
-        if position is None:
-            position = found[row.symbol] = Position(account, row.symbol, changed=row.at)
-        position.bod_net = position.bod(row.at)
-        position.net, position.cost, position.realized, position.changed = row.net, row.cost, row.realized, row.at
-        if row.trade_id and row.description == "Fill":
-            position.qty_bought += max(row.qty_change, 0)
-            position.qty_sold += max(-row.qty_change, 0)
+        found[row.symbol] = standing(row)
     return list(found.values())
 
 

@@ -152,8 +152,8 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
         type=wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION,
         position_resolution=wire.PositionResolution(
             market_slug=row.symbol,
-            before_position=None if before is None else position_message(exchange, before),
-            after_position=position_message(exchange, after),
+            before_position=None if before is None else position_message(exchange, before, row.at, available=before.net),
+            after_position=position_message(exchange, after, row.at),
             update_time=row.at,
             trade_id=row.trade_id,
             side=side,

@@ -9,7 +9,7 @@ from sim.api.retail_balances import balance_change, balance_message
 from sim.api.retail_books import book_message, lite_message
 from sim.api.retail_metadata import market_metadata
 from sim.api.retail_numbers import CURRENCY, notional_amount, number, price_amount, price_or_none
-from sim.api.retail_positions import holdings, holdings_around, position_entry_type, position_message
+from sim.api.retail_positions import expired, holdings_around, position_entry_type, position_message
 from sim.core import orders as core
 from sim.core.exchange import Exchange
 from sim.core.quantities import decimal_text
@@ -21,7 +21,7 @@ __all__ = [
     "balance_change",
     "balance_message",
     "book_message",
-    "holdings",
+    "expired",
     "holdings_around",
     "lite_message",
     "position_entry_type",

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.acting import visible_accounts
 from sim.api.exchange_messages import position_message
@@ -21,26 +19,16 @@ from sim.api.stream_wire import encoded, nesting, part
 from sim.core.assumptions import POSITION_CHANGE_SNAPSHOT
 from sim.core.events import Event, PositionChanged
 from sim.core.lifecycle import GONE_STATES
-from sim.core.positions import Position, Positions
+from sim.core.positions import Position, standing
 from sim.core.resume_tokens import Place
-from sim.kernel.instants import Instant, trade_date
+from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline import Admitted
 
-# What a position ledger row of a trade says; only these grow what was bought and sold.
-_FILL = "Fill"
 
-
-class Standing(NamedTuple):
-    """A position right after a row of its ledger."""
-
-    position: Position
-    row: PositionChanged
-
-
-class PositionChangeFeed(ReplayFeed[Standing]):
+class PositionChangeFeed(ReplayFeed[PositionChanged]):
     """Changes of a firm's positions."""
 
     response = wire.CreatePositionChangeSubscriptionResponse
@@ -67,42 +55,22 @@ class PositionChangeFeed(ReplayFeed[Standing]):
         if mine.after is None and self.desk.exchange.ctx.assumptions.flag(POSITION_CHANGE_SNAPSHOT):
             self.send_rows(mine, self._held(mine.firm))
 
-    def _held(self, firm: str) -> Iterator[tuple[Place, Standing]]:
-        """Positions of a firm that are not flat, as they stand."""
+    def _held(self, firm: str) -> Iterator[tuple[Place, PositionChanged]]:
+        """Positions of a firm that are not flat, as their last rows say."""
+        positions = self.desk.exchange.trading.positions
         for account in sorted(self.accounts_of(firm)):
-            last = {row.symbol: row for row in self._positions.rows(account)}
-            for position in sorted(self._positions.of(account), key=lambda position: position.symbol):
-                if position.net:
-                    yield self.place(), Standing(position, last[position.symbol])
+            for _, row in sorted({row.symbol: row for row in positions.rows(account)}.items()):
+                if row.net:
+                    yield self.place(), row
 
     def flush(self) -> None:
         if self._changed:
             changed, self._changed = self._changed, []
-            for firm, standing in reversed(list(self._undone(changed))):
-                self.tell(firm, standing)
+            for row in changed:
+                firm = self.firm_of(row.account)
+                if firm is not None:
+                    self.tell(firm, row)
         super().flush()
-
-    def _undone(self, changed: Sequence[PositionChanged]) -> Iterator[tuple[str, Standing]]:
-        """Firms' positions after each row of one instant, newest first: the present ones, less what later rows bought and sold."""
-        later: dict[tuple[str, str], tuple[int, int]] = {}
-        for row in reversed(changed):
-            firm = self.firm_of(row.account)
-            position = self._positions.get(row.account, row.symbol)
-            if firm is None or position is None:
-                continue
-            bought, sold = later.get((row.account, row.symbol), (0, 0))
-            was = replace(
-                position,
-                net=row.net,
-                cost=row.cost,
-                realized=row.realized,
-                qty_bought=position.qty_bought - bought,
-                qty_sold=position.qty_sold - sold,
-                changed=row.at,
-            )
-            yield firm, Standing(was, row)
-            more, less = _traded(row)
-            later[row.account, row.symbol] = bought + more, sold + less
 
     def place(self) -> Place:
         # Counted while anybody listens, so that a token costs nothing that grows with the number of positions.
@@ -111,83 +79,35 @@ class PositionChangeFeed(ReplayFeed[Standing]):
     def place_at(self, at: Instant) -> Place:
         return Place(bisect_left(self._history, at, key=lambda row: row.at), at)
 
-    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Standing]]:
-        """The ledger is read from the beginning of the place's trade date: what a position began the day with is the net before its first row of the day."""
-        history, accounts = self._history, frozenset(self.accounts_of(firm))
-        if place.seq >= len(history):
-            return
-        start = bisect_left(history, trade_date(history[place.seq].at), hi=place.seq, key=lambda row: trade_date(row.at))
-        read = [(seq, row) for seq in range(start, len(history)) if (row := history[seq]).account in accounts]
-        standings = self._before([row for _, row in read])
-        for seq, row in read:
-            key = row.account, row.symbol
-            standings[key] = position = _after(standings[key], row)
-            if seq >= place.seq:
-                yield Place(seq + 1, row.at), Standing(position, row)
+    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, PositionChanged]]:
+        accounts = frozenset(self.accounts_of(firm))
+        history = self._history
+        for seq in range(place.seq, len(history)):
+            row = history[seq]
+            if row.account in accounts:
+                yield Place(seq + 1, row.at), row
 
-    def _before(self, rows: Sequence[PositionChanged]) -> dict[tuple[str, str], Position]:
-        """Positions as they were before rows that begin at a roll and run to now: the present ones, less what the rows did."""
-        found: dict[tuple[str, str], Position] = {}
-        for row in rows:
-            key = row.account, row.symbol
-            was = found.get(key)
-            if was is None:
-                now, net = self._positions.get(*key), row.net - row.qty_change
-                if now is None:
-                    raise LookupError(f"no position of ledger row {row.id}")
-                found[key] = was = Position(*key, net=net, qty_bought=now.qty_bought, qty_sold=now.qty_sold, bod_net=net, changed=row.at)
-            bought, sold = _traded(row)
-            was.qty_bought -= bought
-            was.qty_sold -= sold
-        return found
+    def symbol_of(self, row: PositionChanged) -> str:
+        return row.symbol
 
-    def symbol_of(self, row: Standing) -> str:
-        return row.row.symbol
-
-    def encode(self, firm: str, row: Standing) -> bytes:
-        change = row.row
-        settled = change.settlement is not None
-        stats = self.desk.exchange.trading.stats(change.symbol) if settled else None
+    def encode(self, firm: str, row: PositionChanged) -> bytes:
+        settled = row.settlement is not None
+        stats = self.desk.exchange.trading.stats(row.symbol) if settled else None
         return encoded(
             wire.PositionChange(
-                position=position_message(row.position, change.at, expired=settled),
-                change_time=change.at,
-                settlement_px=change.settlement,
+                position=position_message(standing(row), row.at, expired=settled),
+                change_time=row.at,
+                settlement_px=row.settlement,
                 settlement_preliminary=False if settled else None,
-                settlement_set_time=(stats.settlement_set_time or change.at) if stats is not None else None,
+                settlement_set_time=(stats.settlement_set_time or row.at) if stats is not None else None,
                 resolved=settled,
             )
         )
 
     @property
-    def _positions(self) -> Positions:
-        return self.desk.exchange.trading.positions
-
-    @property
     def _history(self) -> Sequence[PositionChanged]:
         """Every row of the position ledger, oldest first."""
-        return self._positions.save().rows
-
-
-def _after(was: Position, row: PositionChanged) -> Position:
-    """A position after a row, from what it was before."""
-    bought, sold = _traded(row)
-    return replace(
-        was,
-        net=row.net,
-        cost=row.cost,
-        realized=row.realized,
-        qty_bought=was.qty_bought + bought,
-        qty_sold=was.qty_sold + sold,
-        bod_net=was.bod_net if trade_date(was.changed) == trade_date(row.at) else was.net,
-        changed=row.at,
-    )
-
-
-def _traded(row: PositionChanged) -> tuple[int, int]:
-    """What a row bought and sold."""
-    qty = row.qty_change if row.description == _FILL else 0
-    return max(qty, 0), max(-qty, 0)
+        return self.desk.exchange.trading.positions.save().rows
 
 
 # ---- snapshot, then changes

@@ -127,8 +127,8 @@ class PrivateSocketFeed(SocketFeed[Key]):
         exchange = self.desk.exchange
         before, after = holdings_around(event)
         update = wire.PositionUpdate(
-            before_position=None if before is None else position_message(exchange, before),
-            after_position=position_message(exchange, after),
+            before_position=None if before is None else position_message(exchange, before, event.at),
+            after_position=position_message(exchange, after, event.at),
             update_time=event.at,
             entry_type=position_entry_type(event),
             trade_id=event.trade_id,

@@ -24,15 +24,16 @@ from sim.api.stream_retail_markets import MarketsSocketFeed
 from sim.api.stream_retail_private import PrivateSocketFeed
 from sim.api.stream_rules import STREAMS_PER_FIRM_MAX
 from sim.api.traffic import Effect
-from sim.core.assumptions import MAINTENANCE_STREAM_END, REVOCATION_SCOPE
+from sim.core.assumptions import EXTRA_LIMITS, MAINTENANCE_STREAM_END, RETAIL_SOCKETS, REVOCATION_SCOPE
 from sim.core.events import Event, MaintenanceChanged
 from sim.core.exchange import Exchange
 from sim.core.quirks import SESSION_REVOCATION
 from sim.core.refusals import Code, NotBuilt, NotFound, RateLimited, StreamLimit
-from sim.kernel.instants import format_instant
+from sim.kernel.instants import NS_PER_S, format_instant
 from sim.kernel.timers import Timer
 
 if TYPE_CHECKING:
+    from sim.api.callers import Caller
     from sim.api.pipeline import Admitted
 
 _FRAMES = ("stream_frames",)
@@ -88,7 +89,7 @@ class Hub:
         former = self._sessions.get(stream.session) if stream.session is not None else None
         if former is not None and not self._exchange.ctx.quirks.strikes(SESSION_REVOCATION):
             former = None
-        self._check_pool(admitted.caller.firm, freed=former is not None)
+        self._check_pool(admitted.caller, freed=former is not None)
         if former is not None:
             self._end(former, Code.INTERNAL, REVOKED)
         self._enter(stream)
@@ -199,14 +200,21 @@ class Hub:
 
     # ---- coming and going
 
-    def _check_pool(self, firm: str | None, *, freed: bool) -> None:
-        """Refuse a firm's 21st stream (rule S7); `freed`: one of its streams ends first."""
-        if firm is not None and self._pools.get(firm, 0) - freed >= STREAMS_PER_FIRM_MAX:
-            raise StreamLimit(
-                f"rate limit exceeded: at most {STREAMS_PER_FIRM_MAX} concurrent streams per firm",
-                rule="S7",
-                remedy="end a stream first: the pool is shared by all subscription types",
-            )
+    def _check_pool(self, caller: Caller, *, freed: bool) -> None:
+        """Refuse a firm's 21st stream (rule S7), or one socket too many of a retail key; `freed`: one of the firm's streams ends first."""
+        found = self._pools.get(_pool_of(caller), 0) - freed
+        if caller.firm is not None:
+            if found >= STREAMS_PER_FIRM_MAX:
+                raise StreamLimit(
+                    f"rate limit exceeded: at most {STREAMS_PER_FIRM_MAX} concurrent streams per firm",
+                    rule="S7",
+                    remedy="end a stream first: the pool is shared by all subscription types",
+                )
+            return
+        assumptions = self._exchange.ctx.assumptions
+        if assumptions.flag(EXTRA_LIMITS) and found >= assumptions.number(RETAIL_SOCKETS):
+            remedy = f"close a socket of this key first, or raise {RETAIL_SOCKETS.name}"
+            raise StreamLimit("too many WebSockets", rule="R1", retry_after=NS_PER_S, remedy=remedy)
 
     def _enter(self, stream: Stream) -> None:
         ctx = self._exchange.ctx
@@ -215,9 +223,8 @@ class Hub:
         self._streams[stream.id] = stream
         if stream.session is not None:
             self._sessions[stream.session] = stream
-        firm = stream.caller.firm
-        if firm is not None:
-            self._pools[firm] = self._pools.get(firm, 0) + 1
+        pool = _pool_of(stream.caller)
+        self._pools[pool] = self._pools.get(pool, 0) + 1
         self._heartbeats.join(stream)
 
     def _end(self, stream: Stream, code: int, message: str) -> None:
@@ -232,9 +239,7 @@ class Hub:
         del self._streams[stream.id]
         if stream.session is not None and self._sessions.get(stream.session) is stream:
             del self._sessions[stream.session]
-        firm = stream.caller.firm
-        if firm is not None:
-            self._pools[firm] -= 1
+        self._pools[_pool_of(stream.caller)] -= 1
         self._heartbeats.leave(stream)
         stream.feed.forget(stream)
 
@@ -249,3 +254,8 @@ class Hub:
         by_rpc = self._exchange.ctx.assumptions.text(REVOCATION_SCOPE) == "rpc"
         participant = caller.participant or str(getattr(admitted.request, "account", ""))
         return caller.client_id or "", participant, admitted.operation.rpc if by_rpc else ""
+
+
+def _pool_of(caller: Caller) -> str:
+    """Whose streams are counted together: a firm's, else a retail key's."""
+    return caller.firm or caller.api_key or ""

@@ -618,6 +618,13 @@ RETAIL_DEBOUNCE = Assumption(
     reason="Updates that a WebSocket client allows to be merged are sent so long after the first of them; the period is unpublished",
     source="rule S16",
 )
+RETAIL_SOCKETS = Assumption(
+    name="retail.sockets_per_key",
+    default=5,
+    least=1,
+    reason="Open WebSockets of one key, both kinds together, while `limits.extra` is on: an independent client met this, §8 does not list it",
+    source="§8, retail wire 4",
+)
 POSITION_CHANGE_SNAPSHOT = Assumption(
     name="stream.position_change_snapshot",
     default=False,

@@ -65,7 +65,8 @@ class Clearing:
         for execution in (trade.aggressor, trade.passive):
             order = execution.order
             signed = trade.qty if order.side is BUY else -trade.qty
-            self._risk.moved(order.account, instrument, self._positions.reverse(order.account, trade.symbol, signed, trade.price, trade_id))
+            undone = self._positions.reverse(order.account, trade.symbol, signed, trade.price, trade_id, execution.commission)
+            self._risk.moved(order.account, instrument, undone)
             commission = execution.commission * instrument.cash_per_notional
             self._ledger.reverse(order.account, -value if order.side is BUY else value, commission, trade.symbol, trade_id)
         return trade

@@ -76,7 +76,10 @@ class Settled(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """One row of the position ledger: deltas and the state right after (rule P23). `settlement` is the price for a resolution, else None."""
+    """One row of the position ledger: deltas and the state right after (rule P23). `settlement` is the price for a resolution, else None.
+
+    `bought`, `sold` and `fees` are totals of the position, `bod` its net at the last 17:00 Eastern roll; `fee` is what this row added to the fees.
+    """
 
     id: str
     account: str
@@ -91,6 +94,11 @@ class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False
     description: str
     trade_id: str = ""
     settlement: Price | None = None
+    bought: Qty = 0
+    sold: Qty = 0
+    bod: Qty = 0
+    fee: Notional = 0
+    fees: Notional = 0
 
 
 class CashMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):

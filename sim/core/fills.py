@@ -101,9 +101,9 @@ class Fills:
         passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, aggressor=False, rests=True)
         self._tape.trade(trade_id, price, qty, aggressor_report, passive_report, type)
         sides = (aggressor, aggressor_fee), (passive, passive_fee)
-        for order, _ in sides:
+        for order, report in (aggressor, aggressor_report), (passive, passive_report):
             signed = qty if order.side is BUY else -qty
-            self._risk.moved(order.account, instrument, self._positions.fill(order.account, symbol, signed, price, trade_id))
+            self._risk.moved(order.account, instrument, self._positions.fill(order.account, symbol, signed, price, trade_id, report.commission))
         value = price * qty * instrument.cash_per_notional
         for order, fee in sides:
             self._ledger.fill(order.account, -value if order.side is BUY else value, fee, symbol, trade_id)

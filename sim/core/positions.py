@@ -16,9 +16,15 @@ from sim.core.quantities import Notional, Price, Qty, divide_half_even
 from sim.core.rows import put_back
 from sim.kernel.instants import Instant, trade_date
 
+# What a row of a trade says; only these grow what was bought and sold.
+FILL = "Fill"
+
 
 class Position(Struct, gc=False):
-    """Standing of one account in one instrument. `bod_net` is the net at the roll before the last change; read it through `bod`."""
+    """Standing of one account in one instrument. `bod_net` is the net at the roll before the last change; read it through `bod`.
+
+    `fees` are commissions paid less rebates; `settled` is when a settlement closed it, 0 for never.
+    """
 
     account: str
     symbol: str
@@ -29,10 +35,29 @@ class Position(Struct, gc=False):
     qty_sold: Qty = 0
     bod_net: Qty = 0
     changed: Instant = 0
+    fees: Notional = 0
+    settled: Instant = 0
 
     def bod(self, now: Instant) -> Qty:
         """Net at the last 17:00 Eastern roll."""
         return self.bod_net if trade_date(self.changed) == trade_date(now) else self.net
+
+
+def standing(row: PositionChanged) -> Position:
+    """The position as a row of its ledger left it."""
+    return Position(
+        account=row.account,
+        symbol=row.symbol,
+        net=row.net,
+        cost=row.cost,
+        realized=row.realized,
+        qty_bought=row.bought,
+        qty_sold=row.sold,
+        bod_net=row.bod,
+        changed=row.at,
+        fees=row.fees,
+        settled=row.at if row.settlement is not None and row.qty_change else 0,
+    )
 
 
 class PositionsState(Struct):
@@ -79,28 +104,29 @@ class Positions:
         """The position ledger of an account, oldest first."""
         return self._rows_of.get(account, ())
 
-    def fill(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str) -> tuple[Qty, Qty]:
-        """Buy `qty` (sell when negative) at a price. Returns the net before and after."""
+    def fill(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0) -> tuple[Qty, Qty]:
+        """Buy `qty` (sell when negative) at a price and for a fee. Returns the net before and after."""
         position = self._touch(account, symbol)
         if qty > 0:
             position.qty_bought += qty
         else:
             position.qty_sold -= qty
-        return self._move(position, qty, price, "Fill", trade_id)
+        return self._move(position, qty, price, FILL, trade_id, fee)
 
-    def reverse(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str) -> tuple[Qty, Qty]:
-        """Undo a fill of `qty` at a price (rule M42). What was bought and sold only grows, so those stay."""
-        return self._move(self._touch(account, symbol), -qty, price, "Correction", trade_id)
+    def reverse(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0) -> tuple[Qty, Qty]:
+        """Undo a fill of `qty` at a price and for a fee (rule M42). What was bought and sold only grows, so those stay."""
+        return self._move(self._touch(account, symbol), -qty, price, "Correction", trade_id, -fee)
 
     def resolve(self, position: Position, price: Price) -> tuple[Qty, Qty]:
         """Close a position at its settlement price (rule P22)."""
-        return self._move(position, -position.net, price, "Expiry", "", price)
+        position.settled = self._ctx.now
+        return self._move(position, -position.net, price, "Expiry", "", 0, price)
 
     def correct(self, account: str, symbol: str, realized: Notional, price: Price) -> None:
         """Book the difference that a corrected settlement price makes (rule L27)."""
         position = self._touch(account, symbol)
         position.realized += realized
-        self._write(position, 0, 0, realized, "Correction", "", price)
+        self._write(position, 0, 0, realized, "Correction", "", 0, price)
 
     def all(self) -> Iterator[Position]:
         """Every position, in order of first touch."""
@@ -137,7 +163,9 @@ class Positions:
         position.changed = now
         return position
 
-    def _move(self, position: Position, qty: Qty, price: Price, description: str, trade_id: str, settlement: Price | None = None) -> tuple[Qty, Qty]:
+    def _move(
+        self, position: Position, qty: Qty, price: Price, description: str, trade_id: str, fee: Notional, settlement: Price | None = None
+    ) -> tuple[Qty, Qty]:
         net = position.net
         after = net + qty
         if net == 0 or (net > 0) == (qty > 0):
@@ -153,11 +181,12 @@ class Positions:
         longs = (after if after > 0 else 0) - (net if net > 0 else 0)
         if longs:
             self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + longs
-        self._write(position, qty, cost_change, realized_change, description, trade_id, settlement)
+        position.fees += fee
+        self._write(position, qty, cost_change, realized_change, description, trade_id, fee, settlement)
         return net, after
 
     def _write(
-        self, position: Position, qty: Qty, cost: Notional, realized: Notional, description: str, trade_id: str, settlement: Price | None
+        self, position: Position, qty: Qty, cost: Notional, realized: Notional, description: str, trade_id: str, fee: Notional, settlement: Price | None
     ) -> None:
         ctx = self._ctx
         row = PositionChanged(
@@ -174,6 +203,11 @@ class Positions:
             description=description,
             trade_id=trade_id,
             settlement=settlement,
+            bought=position.qty_bought,
+            sold=position.qty_sold,
+            bod=position.bod_net,
+            fee=fee,
+            fees=position.fees,
         )
         self._rows.append(row)
         mine = self._rows_of.get(position.account)

@@ -243,7 +243,7 @@ class RateLimited(Refusal):
 
 
 class StreamLimit(Refusal):
-    """The firm's pool of concurrent streams is full (rule S7)."""
+    """The firm's pool of concurrent streams is full (rule S7), or a key has all the WebSockets it may have."""
 
     code = Code.RESOURCE_EXHAUSTED
     section = "8"

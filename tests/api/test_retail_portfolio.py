@@ -72,9 +72,12 @@ def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWor
 
 def test_a_settlement_is_an_activity_and_expires_the_position(retail: RetailWorld) -> None:
     trade(retail, 10, "0.60")
+    was = retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
     retail.control("instrument.settle", FINE, price="1")
     (won,) = retail.ann.get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}).json["activities"]
     resolution = won["positionResolution"]
+    assert resolution["beforePosition"] == {**was, "updateTime": resolution["updateTime"]}
+    assert resolution["afterPosition"] == retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
     assert (resolution["marketSlug"], resolution["side"]) == (FINE, "POSITION_RESOLUTION_SIDE_LONG")
     assert (resolution["beforePosition"]["netPositionDecimal"], resolution["afterPosition"]["netPositionDecimal"]) == ("10.0000", "0.0000")
     held = retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]

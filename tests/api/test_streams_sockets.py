@@ -275,6 +275,29 @@ def test_a_position_is_told_before_and_after_each_change(world: Connection, priv
     assert first["updateTradeDate"] == "2026-09-08T04:00:00Z"
 
 
+@pytest.mark.spec("S4.2-14", "S2.8-3")
+def test_every_field_of_a_position_frame_is_what_the_positions_then_say(world: Connection, private: Stream, instrument: Instrument) -> None:
+    subscribe(private, "p", "POSITION")
+    reader = world.retail(key(world.simulation))
+    buy(world, instrument, 40, 5)
+    said: list[dict[str, object]] = []
+    for step in range(3):
+        place(world, instrument, "sell", 40, 1 + step % 2)
+        (frame,) = (one for one in private.take() if "heartbeat" not in one)
+        change = frame["positionSubscription"]
+        (held,) = reader.get("/v1/portfolio/positions", params={"market": instrument.symbol}).json["positions"].values()
+        assert change["afterPosition"] == held
+        if said:
+            untimed = {"updateTime", "qtyAvailable", "qtyAvailableDecimal", "cashValue"}
+            assert {name: value for name, value in change["beforePosition"].items() if name not in untimed} == {
+                name: value for name, value in said[-1].items() if name not in untimed
+            }
+        said.append(held)
+        world.advance("1h")
+    assert [one["qtyBoughtDecimal"] for one in said] == ["1.0000", "3.0000", "4.0000"]
+    assert said[-1]["fees"] == {"value": "-0.01", "currency": "USD"}  # a maker's rebate
+
+
 @pytest.mark.spec("S4.2-14")
 def test_balances_begin_with_a_snapshot_and_go_on_with_changes(world: Connection, private: Stream, instrument: Instrument) -> None:
     (snapshot,) = subscribe(private, "b", "ACCOUNT_BALANCE")
@@ -312,3 +335,22 @@ def test_data_frames_never_hold_the_keys_clients_tell_frames_apart_by(world: Con
     frames = [*market.take(), *private.take()]
     assert len(frames) > 6
     assert all("heartbeat" not in frame and "error" not in frame and len(frame) == 3 for frame in frames)
+
+
+# ---- how many
+
+
+@pytest.mark.spec("S8-1", "S7.1-8")
+def test_a_key_may_have_five_sockets_where_the_extra_limits_are_on(world: Connection) -> None:
+    """§8 knows no such limit, so it is off by default; an independent client met it (retail facts 4)."""
+    many = [socket(world, path) for path in (MARKETS, PRIVATE) * 4]
+    for stream in many[5:]:
+        stream.close()
+    world.simulation.control("assumption.set", "limits.extra", {"value": True})
+    refused = world.simulation.open(MARKETS, world.retail_headers(key(world.simulation), "GET", MARKETS), b"", web_socket=True).reply
+    assert refused is not None
+    assert (refused.status, json.loads(refused.body)) == (429, {"status": 429, "message": "Too Many Requests"})
+    assert ("Retry-After", "1") in refused.headers
+    assert socket(world, MARKETS, index=2).end is None
+    many[0].close()
+    assert socket(world, PRIVATE).end is None
