@@ -20,9 +20,11 @@ from sim.api.exchange_kyc import webhook_registration
 from sim.api.handlers import handlers
 from sim.api.pipeline import Pipeline
 from sim.api.request_log import RequestLog
+from sim.api.retail_orders import held_answer
 from sim.api.streams import Hub
 from sim.api.traffic import (
     Advanced,
+    AnswerDue,
     Close,
     Controlled,
     Effect,
@@ -42,10 +44,11 @@ from sim.api.traffic import (
     without_nonce,
 )
 from sim.core.assumptions import STREAM_BUFFER_MESSAGES
+from sim.core.awaited import Wait
 from sim.core.credentials import Environment
 from sim.core.events import Event, Traded
 from sim.core.exchange import Exchange
-from sim.core.refusals import Conflict, NotFound, Refusal
+from sim.core.refusals import Conflict, EdgeTimeout, NotFound, Refusal
 from sim.kernel.instants import Instant, Span, format_instant
 from sim.kernel.journal import Header, Journal
 from sim.scenario.actions import act
@@ -224,6 +227,10 @@ class Simulation:
         """What a webhook receiver said."""
         return self.handle(WebhookAnswered(attempt, status, error, retry_after))
 
+    def answer_due(self, awaits: str) -> Outcome:
+        """A call was held for the clock, which nobody moved: its answer leaves as things stand. Nothing happens when it has left already."""
+        return self.handle(AnswerDue(awaits))
+
     def handle(self, given: Input) -> Outcome:
         """Handle one sealed input to completion and journal it with everything that came of it."""
         exchange = self.exchange
@@ -260,6 +267,8 @@ class Simulation:
                 outcome.value = self._controlled(given, outcome)
             case WebhookAnswered():
                 self.exchange.webhooks.answer(given.attempt, given.status, given.error, given.retry_after)
+            case AnswerDue():
+                self.exchange.awaited.give_up(given.awaits)
 
     def _advance(self, to: Instant, outcome: Outcome) -> None:
         ctx = self.exchange.ctx
@@ -310,6 +319,17 @@ class Simulation:
             if self.script.waits:
                 self.script.hear(unsent, outcome)
                 exchange.flush()
+        for wait in exchange.awaited.take_ended():
+            self._answer_held(wait, outcome)
+
+    def _answer_held(self, wait: Wait, outcome: Outcome) -> None:
+        """The answer somebody was held for, as things are at this instant."""
+        answer = EdgeTimeout(0, rule="S7.1-9", remedy="ask for a maxBlockTime below 30 s") if wait.cut else held_answer(self.exchange, wait)
+        reply = self.pipeline.complete("retail", answer, wait.request_id)
+        if wait.stood_still:
+            reply.headers = (*reply.headers, ("x-sim-clock", "stood still"))
+        outcome.effects.append(Resolve(wait.name, reply))
+        self.script.answered(wait.name, reply, outcome)
 
     def _settle(self, outcome: Outcome) -> list[Any]:
         self.publish(outcome)

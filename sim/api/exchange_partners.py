@@ -15,7 +15,7 @@ from sim.core.exchange import Exchange
 from sim.core.partners import Movement, TransferReason, VendorOrder
 from sim.core.quantities import CENT, Cash, NotADecimal, cash_text, scaled
 from sim.core.refusals import InvalidRequest
-from sim.core.vocabulary import OrderType, Side, TimeInForce
+from sim.core.vocabulary import OrderState, OrderType, Side, TimeInForce
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_orderfunding_v1 as funding
 from sim.messages import exchange_v1 as wire
@@ -109,7 +109,7 @@ def create_vendor_order(exchange: Exchange, caller: Caller, request: funding.Cre
     return funding.CreateVendorOrderResponse(
         funding_request_id=made.id,
         id=made.order_id,
-        status=_status(made),
+        status=_status(exchange, made),
         correlation=funding.FundingCorrelation(
             idempotency_key=key, funding_request_id=made.id, request_id=exchange.ctx.ids.uuid("vendor.attempt"), clord_id=made.clord_id
         ),
@@ -162,21 +162,21 @@ def create_funded_order(exchange: Exchange, caller: Caller, request: funding.Cre
     key = _key(request.idempotency_key)
     _check_fee(request.vendor_fee)
     made = exchange.partners.funded_order(firm_of(exchange, caller), key, json.encode(request), _funded_command(request.order))
-    return funding.CreateFundedOrderResponse(order=_funded_message(made))
+    return funding.CreateFundedOrderResponse(order=_funded_message(exchange, made))
 
 
 @handles("OrderFundingService.GetFundedOrder")
 def get_funded_order(exchange: Exchange, caller: Caller, request: funding.GetFundedOrderRequest) -> funding.GetFundedOrderResponse:
     """What became of a funded order."""
     found = exchange.partners.find_funded(firm_of(exchange, caller), request.funding_request_id)
-    return funding.GetFundedOrderResponse(order=_funded_message(found))
+    return funding.GetFundedOrderResponse(order=_funded_message(exchange, found))
 
 
 @handles("OrderFundingService.CancelFundedOrder")
 def cancel_funded_order(exchange: Exchange, caller: Caller, request: funding.CancelFundedOrderRequest) -> funding.CancelFundedOrderResponse:
     """Cancel a funded order that still works; what it had not spent goes back to the pool."""
     found = exchange.partners.cancel_funded(firm_of(exchange, caller), request.funding_request_id)
-    return funding.CancelFundedOrderResponse(order=_funded_message(found))
+    return funding.CancelFundedOrderResponse(order=_funded_message(exchange, found))
 
 
 def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
@@ -199,18 +199,20 @@ def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     )
 
 
-def _funded_message(made: VendorOrder) -> funding.FundedOrder:
+def _funded_message(exchange: Exchange, made: VendorOrder) -> funding.FundedOrder:
     return funding.FundedOrder(
-        funding_request_id=made.id, id=made.order_id, status=_status(made), idempotency_key=made.key, clord_id=made.clord_id
+        funding_request_id=made.id, id=made.order_id, status=_status(exchange, made), idempotency_key=made.key, clord_id=made.clord_id
     )
 
 
 # ---- shapes
 
 
-def _status(made: VendorOrder) -> funding.VendorOrderStatus:
-    status = funding.VendorOrderStatus
-    return status.VENDOR_ORDER_STATUS_ACCEPTED if made.accepted else status.VENDOR_ORDER_STATUS_REJECTED
+def _status(exchange: Exchange, made: VendorOrder) -> funding.VendorOrderStatus:
+    status, state = funding.VendorOrderStatus, exchange.partners.outcome(made)
+    if state is OrderState.PENDING_NEW:
+        return status.VENDOR_ORDER_STATUS_PENDING
+    return status.VENDOR_ORDER_STATUS_REJECTED if state is OrderState.REJECTED else status.VENDOR_ORDER_STATUS_ACCEPTED
 
 
 def _check_fee(fee: funding.MoneyAmount | None) -> None:

@@ -160,7 +160,7 @@ class Pipeline:
         if operation.cache:
             reply.headers = (("Cache-Control", operation.cache),)
         if isinstance(answer, Pending):
-            reply.awaits = answer.awaits
+            reply.awaits, reply.until = answer.awaits, answer.until
         elif isinstance(answer, Prepared):
             reply.body = answer.json(dialect)
         elif isinstance(answer, Message):
@@ -182,11 +182,17 @@ class Pipeline:
         reply.content_type = "application/json"
         reply.chunks = (b'{"result":%b}\n' % encode(part) for part in self._parts(answer))
 
-    def complete(self, plane: Plane, answer: Message) -> Reply:
-        """The answer somebody was waiting for."""
+    def complete(self, plane: Plane, answer: Message | Refusal, request_id: str = "") -> Reply:
+        """The answer, or refusal, somebody was waiting for who had asked with `request_id`; by default with the input under way."""
         ctx = self._exchange.ctx
-        encode = json_encoder(type(answer), dialect_at(plane, ctx.now, vendor_prefix=self._vendor_prefix))
-        return Reply(body=encode(answer), ready_at=ctx.now, request_id=ctx.trace_id)
+        if isinstance(answer, Refusal):
+            reply = self._refused(answer, plane)
+            reply.ready_at = ctx.now
+        else:
+            encode = json_encoder(type(answer), dialect_at(plane, ctx.now, vendor_prefix=self._vendor_prefix))
+            reply = Reply(body=encode(answer), ready_at=ctx.now)
+        reply.request_id = request_id or ctx.trace_id
+        return reply
 
     # ---- gRPC
 

@@ -9,28 +9,41 @@ from collections.abc import Sequence
 
 from sim.api.callers import Caller
 from sim.api.handles import handles
+from sim.api.pending import Pending
 from sim.api.retail_entry import check_batch, closing_command, deferred, market_of, place_command, replace_command
 from sim.api.retail_messages import retail_execution, retail_order
-from sim.core.commands import CancelOrder, PlaceOrder
-from sim.core.events import Executed
+from sim.core.assumptions import BATCH_SYNCHRONOUS
+from sim.core.awaited import Wait
+from sim.core.commands import CancelOrder
 from sim.core.exchange import Exchange
+from sim.core.orders import Order
 from sim.core.refusals import InvalidRequest, NotFound, Refusal
+from sim.messages import Message
 from sim.messages import retail_v1 as wire
 
 
 @handles("RetailOrdersAPI.CreateOrder")
-def create_order(exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest) -> wire.CreateOrderResponse:
-    """Place an order. The outcome is known at once here, so a synchronous answer holds all of it."""
-    command = place_command(exchange, caller, request, defer=deferred(exchange))
-    order_id, executions = _place(exchange, command, shown=request.synchronous_execution)
-    return wire.CreateOrderResponse(id=order_id, executions=executions)
+def create_order(exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest) -> wire.CreateOrderResponse | Pending:
+    """Place an order. A synchronous one is answered with what has become of it, once the engine has taken it or the block time is over."""
+    span = exchange.awaited.block_time(request.max_block_time)
+    order = exchange.trading.place(place_command(exchange, caller, request, defer=deferred(exchange)))
+    if not request.synchronous_execution:
+        return wire.CreateOrderResponse(id=order.id, executions=[])
+    if span and exchange.awaited.unfinished(order):
+        return _held(exchange.awaited.hold("order", (order.id,), (order.id,), span))
+    return wire.CreateOrderResponse(id=order.id, executions=_executions(exchange, order))
 
 
 @handles("RetailOrdersAPI.ClosePosition")
-def close_position(exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest) -> wire.ClosePositionResponse:
-    """Take the whole position in a market back to nothing with a market order."""
-    order_id, executions = _place(exchange, closing_command(exchange, caller, request), shown=request.synchronous_execution)
-    return wire.ClosePositionResponse(id=order_id, executions=executions)
+def close_position(exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest) -> wire.ClosePositionResponse | Pending:
+    """Take the whole position in a market back to nothing with a market order, answered as `create_order` is."""
+    span = exchange.awaited.block_time(request.max_block_time)
+    order = exchange.trading.place(closing_command(exchange, caller, request))
+    if not request.synchronous_execution:
+        return wire.ClosePositionResponse(id=order.id, executions=[])
+    if span and exchange.awaited.unfinished(order):
+        return _held(exchange.awaited.hold("close", (order.id,), (order.id,), span))
+    return wire.ClosePositionResponse(id=order.id, executions=_executions(exchange, order))
 
 
 @handles("RetailOrdersAPI.PreviewOrder")
@@ -38,6 +51,7 @@ def preview_order(exchange: Exchange, caller: Caller, request: wire.PreviewOrder
     """The order as it would be after the same checks, possibly REJECTED; nothing is placed, so it has no id."""
     if request.request is None:
         raise InvalidRequest("request is required", remedy='wrap the order: {"request": {...}}')
+    exchange.awaited.block_time(request.request.max_block_time)
     order = exchange.trading.preview(place_command(exchange, caller, request.request, defer=True))
     message = retail_order(exchange, order)
     message.id = ""
@@ -83,13 +97,21 @@ def modify_order(exchange: Exchange, caller: Caller, request: wire.ModifyOrderRe
 
 
 @handles("RetailOrdersAPI.CreateOrders")
-def create_orders(exchange: Exchange, caller: Caller, request: wire.CreateOrdersRequest) -> wire.CreateOrdersResponse:
-    """Place 1 to 20 orders: all are checked for form first, then each runs on its own (rule M38)."""
+def create_orders(exchange: Exchange, caller: Caller, request: wire.CreateOrdersRequest) -> wire.CreateOrdersResponse | Pending:
+    """Place 1 to 20 orders: all are checked for form first, then each runs on its own (rule M38). The answer waits for the synchronous ones."""
     check_batch(len(request.orders))
+    awaited = exchange.awaited
+    spans = [awaited.block_time(order.max_block_time) for order in request.orders]
     commands = [place_command(exchange, caller, order, defer=True) for order in request.orders]
     for command in commands:
         exchange.trading.preview(command)
-    return wire.CreateOrdersResponse(created_order_ids=[exchange.trading.place(command).id for command in commands])
+    placed = [exchange.trading.place(command) for command in commands]
+    if exchange.ctx.assumptions.flag(BATCH_SYNCHRONOUS):
+        asked = zip(placed, spans, request.orders, strict=True)
+        open = {order.id: span for order, span, entry in asked if entry.synchronous_execution and span and awaited.unfinished(order)}
+        if open:
+            return _held(awaited.hold("batch", [order.id for order in placed], open, max(open.values())))
+    return wire.CreateOrdersResponse(created_order_ids=[order.id for order in placed])
 
 
 @handles("RetailOrdersAPI.CancelOrders")
@@ -113,15 +135,25 @@ def modify_orders(exchange: Exchange, caller: Caller, request: wire.ModifyOrders
     return wire.ModifyOrdersResponse(modified_order_ids=[order.order_id for order in request.orders])
 
 
-def _place(exchange: Exchange, command: PlaceOrder, *, shown: bool) -> tuple[str, list[wire.Execution]]:
-    """Place an order; its id and, if that is to be shown, what happened to it right away."""
-    events = exchange.ctx.events
-    before = len(events)
-    order = exchange.trading.place(command)
-    if not shown:
-        return order.id, []
-    executions = [event.execution for event in events[before:] if isinstance(event, Executed) and event.execution.order.id == order.id]
-    return order.id, [retail_execution(exchange, execution) for execution in executions]
+def held_answer(exchange: Exchange, wait: Wait) -> Message:
+    """What a held answer says now: all that has become of its order, nothing while the engine has it still."""
+    if wait.kind == "batch":
+        return wire.CreateOrdersResponse(created_order_ids=wait.orders)
+    (order_id,) = wait.orders
+    executions = _executions(exchange, exchange.trading.orders.require(order_id))
+    if wait.kind == "close":
+        return wire.ClosePositionResponse(id=order_id, executions=executions)
+    return wire.CreateOrderResponse(id=order_id, executions=executions)
+
+
+def _held(wait: Wait) -> Pending:
+    return Pending(wait.name, wait.until)
+
+
+def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:
+    """Everything that has happened to an order, in order."""
+    tape = exchange.trading.tape
+    return [retail_execution(exchange, tape.executions.rows[seq]) for seq in reversed(list(tape.of_order(order)))]
 
 
 def _cancel_command(exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest) -> CancelOrder:

@@ -113,7 +113,13 @@ class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
     retry_after: Span | None = None
 
 
-Input: TypeAlias = RestCall | RpcCall | StreamOpened | StreamFrame | StreamHungUp | Advanced | Controlled | WebhookAnswered
+class AnswerDue(Struct, frozen=True, tag="answer_due"):
+    """The clock did not move while a call was held for it: the answer of this name is wanted now, as things stand."""
+
+    awaits: str
+
+
+Input: TypeAlias = RestCall | RpcCall | StreamOpened | StreamFrame | StreamHungUp | Advanced | Controlled | WebhookAnswered | AnswerDue
 
 _read_input = json.Decoder(Input).decode
 
@@ -142,7 +148,8 @@ class Reply(Struct, kw_only=True):
 
     `journal` is the body as the journal shows it where the real one holds a secret. `chunks` is a streamed body (CSV) or the messages of a
     download over gRPC, made as they are read; `body` is then empty.
-    `awaits` is not empty while the answer depends on an input still to come: an effect `Resolve` of that name will bring it.
+    `awaits` is not empty while the answer depends on an input still to come: an effect `Resolve` of that name will bring it, by `until` where only time has
+    to pass (0 where somebody outside has to answer).
     `failure` is the mistake of ours behind a 500; it never leaves the process.
     """
 
@@ -158,6 +165,7 @@ class Reply(Struct, kw_only=True):
     chunks: Iterator[bytes] | None = None
     disturb: str = ""
     awaits: str = ""
+    until: Instant = 0
     failure: BaseException | None = None
 
 

@@ -120,6 +120,26 @@ RETAIL_FUNDS = Assumption(
     reason="An order the retail account cannot pay for is rejected by execution like any other; `400` refuses the call, as integrators saw",
     source="rule P4, U25",
 )
+BLOCK_TIME = Assumption(
+    name="retail.block_time",
+    default=seconds(10),
+    span=True,
+    reason="A synchronous order without maxBlockTime waits so long for its outcome; the edge cuts it off after 30 s in any case",
+    source="retail facts G-17",
+)
+SYNCHRONOUS_UNTIL = Assumption(
+    name="retail.synchronous_until",
+    default="first",
+    options=("first", "done"),
+    reason="A synchronous order is answered at its first outcome, be it only NEW, as answers within half a second show; `done` waits until nothing of it works",
+    source="retail facts §5.3",
+)
+BATCH_SYNCHRONOUS = Assumption(
+    name="retail.batch_synchronous",
+    default=True,
+    reason="synchronousExecution in an entry of a batch holds the batch's answer for the longest block time, though that has no executions",
+    source="retail facts §2.1 (not shown)",
+)
 BAND_REASON = Assumption(
     name="price_band.reject_reason",
     default="by_plane",

@@ -13,12 +13,13 @@ from sim.core.commands import PlaceOrder
 from sim.core.context import Context
 from sim.core.entry import Entry
 from sim.core.fills import Fills
+from sim.core.gate import Pair
 from sim.core.lifecycle import Lifecycle
 from sim.core.matching import Matching
 from sim.core.orders import Order, Orders
 from sim.core.prevention import SELF_MATCH_TEXT, clash
 from sim.core.quantities import Price
-from sim.core.refusals import InstrumentNotTradable, InvalidRequest, OrderRefused
+from sim.core.refusals import DuplicateOrder, InstrumentNotTradable, InvalidRequest, OrderRefused
 from sim.core.risk import Risk
 from sim.core.vocabulary import BUY, LIMIT, OPEN, RejectReason, Side, TradeType
 
@@ -50,6 +51,8 @@ def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
         raise InvalidRequest("requests: one side of a cross buys, the other sells", rule="cross")
     if one.qty != other.qty:
         raise InvalidRequest("requests: both sides of a cross have the same order_qty", rule="cross")
+    if one.clord_id and (one.participant, one.clord_id) == (other.participant, other.clord_id):
+        raise DuplicateOrder(rule="M6", remedy="give the two sides different client order ids")
     buyer, seller = commands if one.side is BUY else (other, one)
     if buyer.price < seller.price:
         raise InvalidRequest("requests: the buying price is below the selling price", rule="cross")
@@ -72,17 +75,17 @@ class Crossing:
         self._orders = orders
         self._risk = risk
 
-    def admit(self, commands: tuple[PlaceOrder, PlaceOrder], orders: tuple[Order, Order], priority: Side, *, anywhere: bool = False) -> None:
-        """Check both sides as orders of their own, then as a cross, `anywhere`: at any price. Changes nothing but what `Entry.admit` fills in."""
-        for command, order in zip(commands, orders, strict=True):
+    def admit(self, pair: Pair, orders: tuple[Order, Order]) -> None:
+        """Check both sides as orders of their own, then as a cross; a quote trades at any price. Changes nothing but what `Entry.admit` fills in."""
+        for command, order in zip(pair.commands, orders, strict=True):
             self._entry.admit(command, order)
         symbol = orders[0].symbol
         if self._lifecycle.state(symbol) is not OPEN:
             raise InstrumentNotTradable("Crosses need an open instrument", rule="cross", remedy="wait for OPEN", reason=RejectReason.EXCHANGE_CLOSED)
         if clash(orders[0], orders[1]) or clash(orders[1], orders[0]):
             raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy="give the two sides different self-match prevention ids")
-        if not anywhere:
-            self._check_price(self._books.get(symbol), _passive(orders, priority).price)
+        if not pair.quote_id:
+            self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)
 
     def _check_price(self, book: Book, price: Price) -> None:
         rule = self._ctx.assumptions.text(CROSS_PRICE)
@@ -93,14 +96,15 @@ class Crossing:
         if (bid and price < bid + least) or (offer and price > offer - least):
             raise OrderRefused("Cross price is outside the best bid and offer", rule="cross", remedy="assumption orders.cross_price loosens or tightens this")
 
-    def run(self, orders: tuple[Order, Order], cross_id: str, priority: Side, type: TradeType = TradeType.CROSS) -> None:
+    def run(self, pair: Pair, orders: tuple[Order, Order]) -> None:
         """Enter both sides and let them trade, at the price of the side with priority."""
         book = self._books.get(orders[0].symbol)
-        passive = _passive(orders, priority)
+        passive = _passive(orders, pair.priority)
         aggressor = orders[1] if passive is orders[0] else orders[0]
-        host_cross_id = self._ctx.ids.next("cross") if type is TradeType.CROSS else ""
+        type = TradeType.REQUEST_FOR_QUOTE if pair.quote_id else TradeType.CROSS
+        host_cross_id = "" if pair.quote_id else self._ctx.ids.next("cross")
         for order in (passive, aggressor):
-            order.cross_id, order.host_cross_id = cross_id, host_cross_id
+            order.cross_id, order.host_cross_id = pair.cross_id, host_cross_id
             self._matching.enter(order)
         self._orders.opened(passive)
         self._risk.reserve(passive, book.instrument)

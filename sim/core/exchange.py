@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from sim.core.assets import Asset, Assets
+from sim.core.awaited import Awaited, AwaitedState
 from sim.core.clearing import CLEARING_TIMER
 from sim.core.combos import Combos, CombosState
 from sim.core.context import Context
 from sim.core.credentials import Credentials, CredentialsState, Environment
-from sim.core.events import Event, KycDecided, Settled
+from sim.core.events import Event, Executed, KycDecided, Settled
 from sim.core.fault_spec import FaultAction
 from sim.core.faults import Faults, FaultsState
 from sim.core.firms import Firms, FirmsState
@@ -89,6 +90,7 @@ class State(Struct):
     rfqs: RfqsState
     partners: PartnersState
     suspended: list[str]
+    awaited: AwaitedState
 
 
 class Exchange:
@@ -102,6 +104,7 @@ class Exchange:
         self.instruments = Instruments()
         self.faults = Faults(ctx)
         self.trading = Trading(ctx, self.instruments, self._engine_delay)
+        self.awaited = Awaited(ctx)
         self.order_sessions = OrderSessions(ctx, self.trading)
         self.combos = Combos(ctx, self.instruments, self.trading)
         self.rfqs = Rfqs(ctx, self.instruments, self.trading)
@@ -220,17 +223,21 @@ class Exchange:
             or self.funding.fire(timer)
             or self.order_sessions.fire(timer)
             or self.rfqs.fire(timer)
+            or self.awaited.fire(timer)
         )
 
     def flush(self) -> None:
-        """Let events have their consequences: firms are told of verifications, combos settle with their legs, changed books are announced."""
+        """Let events have their consequences: firms are told of verifications, combos settle with their legs, held answers are due, changed books are told."""
         self.trading.flush()
         events = self.ctx.events
         while self._told < len(events):
             event = events[self._told]
             self._told += 1
             kind = type(event)
-            if kind is KycDecided:
+            if kind is Executed:
+                if self.awaited.any:
+                    self.awaited.hear(event.execution.order)  # type: ignore[union-attr]
+            elif kind is KycDecided:
                 self.webhooks.decided(event)  # type: ignore[arg-type]
             elif kind is Settled and self.combos.settled(event):  # type: ignore[arg-type]
                 self.trading.flush()
@@ -276,6 +283,7 @@ class Exchange:
             rfqs=self.rfqs.save(),
             partners=self.partners.save(),
             suspended=self._suspended,
+            awaited=self.awaited.save(),
         )
 
     def load(self, state: State) -> None:
@@ -309,4 +317,5 @@ class Exchange:
         self.rfqs.load(state.rfqs)
         self.partners.load(state.partners)
         self._suspended = list(state.suspended)
+        self.awaited.load(state.awaited)
         self.take_events()

@@ -15,7 +15,7 @@ from sim.kernel.instants import Instant, Span, parse_instant, parse_span
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
 PLANES = (*CALLS, "stream", "webhook", "engine")
-ENGINE = ("place", "replace", "cancel")  # what can be late in the engine, as operations of that plane
+ENGINE = ("place", "cross", "replace", "cancel")  # what can be late in the engine, as operations of that plane
 
 
 class Kind(Struct, frozen=True):

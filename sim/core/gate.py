@@ -15,7 +15,7 @@ from sim.core.assumptions import ENGINE_LATENCY
 from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.context import Context
 from sim.core.orders import Order
-from sim.core.vocabulary import Channel, OrderState
+from sim.core.vocabulary import Channel, OrderState, Side
 from sim.kernel.instants import Instant, Span, seconds
 
 GATE_TIMER = "engine.take"
@@ -26,8 +26,17 @@ STOPGAP_TEXT = "Global Rate Limit Exceeded"
 Delay: TypeAlias = Callable[[str, tuple[str, ...], str], Span]
 
 
+class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Two orders that trade with each other: a cross, or the trade of a quote. `priority` is the side that counts as the one that was there first."""
+
+    commands: tuple[PlaceOrder, PlaceOrder]
+    priority: Side
+    cross_id: str = ""
+    quote_id: str = ""
+
+
 class Held(Struct, kw_only=True, omit_defaults=True):
-    """What waits: exactly one command, about an order."""
+    """What waits: exactly one command, about an order, or about two of them (`other_id`)."""
 
     order_id: str
     received: Instant
@@ -35,6 +44,8 @@ class Held(Struct, kw_only=True, omit_defaults=True):
     place: PlaceOrder | None = None
     replace: ReplaceOrder | None = None
     cancel: CancelOrder | None = None
+    pair: Pair | None = None
+    other_id: str = ""
 
 
 class GateState(Struct):
@@ -45,37 +56,51 @@ class GateState(Struct):
 
 
 class Gate:
-    """Holds commands until the engine takes them."""
+    """Holds commands until the engine takes them. `last` is when it takes the newest of a participant on an instrument: nothing overtakes that (rule M35)."""
 
     def __init__(self, ctx: Context, delay: Delay) -> None:
         self._ctx = ctx
         self._delay = delay
         self._state = GateState()
+        self._last: dict[tuple[str, str], Instant] = {}
 
     def latency(self, kind: str, order: Order) -> Span:
-        """How long the engine takes from now; what waits for the same order is not overtaken. Scripted participants are never late."""
+        """How long the engine takes from now. Scripted participants are never late."""
         if order.channel is Channel.SCRIPT:
             return 0
         span = self._ctx.assumptions.number(ENGINE_LATENCY) + self._delay(kind, (order.account, order.participant), order.symbol)
-        if self._state.held:
-            before = max((held.due for held in self._state.held.values() if held.order_id == order.id), default=0)
-            span = max(span, before - self._ctx.now)
+        if self._last:
+            span = max(span, self._last.get((order.participant, order.symbol), 0) - self._ctx.now)
         return span
 
     def hold(
         self, order: Order, span: Span, *, place: PlaceOrder | None = None, replace: ReplaceOrder | None = None, cancel: CancelOrder | None = None
     ) -> None:
         """Let a command wait; its order shows what it waits for."""
-        now, state = self._ctx.now, self._state
         if order.state is not OrderState.PENDING_NEW:
             order.state = OrderState.PENDING_NEW if place else OrderState.PENDING_REPLACE if replace else OrderState.PENDING_CANCEL
+        self._hold(span, (order,), Held(order_id=order.id, received=self._ctx.now, due=self._ctx.now + span, place=place, replace=replace, cancel=cancel))
+
+    def hold_pair(self, pair: Pair, orders: tuple[Order, Order], span: Span) -> None:
+        """Let two orders wait together."""
+        one, other = orders
+        one.state = other.state = OrderState.PENDING_NEW
+        self._hold(span, orders, Held(order_id=one.id, other_id=other.id, received=self._ctx.now, due=self._ctx.now + span, pair=pair))
+
+    def _hold(self, span: Span, orders: tuple[Order, ...], held: Held) -> None:
+        state = self._state
         number, state.next = state.next, state.next + 1
-        state.held[number] = Held(order_id=order.id, received=now, due=now + span, place=place, replace=replace, cancel=cancel)
-        self._ctx.timers.schedule(now + span, GATE_TIMER, str(number))
+        state.held[number] = held
+        for order in orders:
+            self._last[order.participant, order.symbol] = held.due
+        self._ctx.timers.schedule(held.due, GATE_TIMER, str(number))
 
     def take(self, number: str) -> Held:
         """What the engine takes now."""
-        return self._state.held.pop(int(number))
+        taken = self._state.held.pop(int(number))
+        if not self._state.held:
+            self._last.clear()
+        return taken
 
     def late(self, held: Held, order: Order) -> bool:
         """Whether the stopgap rejects it."""
@@ -85,6 +110,10 @@ class Gate:
         """What waits."""
         return self._state
 
-    def load(self, state: GateState) -> None:
-        """Take what waited; its timers are saved with the queue."""
+    def load(self, state: GateState, order: Callable[[str], Order]) -> None:
+        """Take what waited; its timers are saved with the queue. `order` finds orders by their ids."""
         self._state = state
+        self._last = {}
+        for held in state.held.values():
+            for waiting in (order(order_id) for order_id in (held.order_id, held.other_id) if order_id):
+                self._last[waiting.participant, waiting.symbol] = held.due

@@ -64,7 +64,7 @@ class OrderSessions:
             return
         self._open.remove(session_id)
         self._sessions[session_id].ended = True
-        if self._trading.bound_to(session_id):
+        if self._trading.desk.bound_to(session_id):
             self._ctx.timers.schedule(self._ctx.now + self._ctx.assumptions.number(SESSION_CANCEL_AFTER), SESSION_TIMER, session_id)
 
     def cut(self) -> None:
@@ -75,7 +75,7 @@ class OrderSessions:
         """Cancel the orders of a session that ended; False for timers of others."""
         if timer.kind != SESSION_TIMER:
             return False
-        self._trading.cancel_session(timer.subject)
+        self._trading.desk.cancel_session(timer.subject)
         return True
 
     def save(self) -> dict[str, Session]:

@@ -58,7 +58,6 @@ class VendorOrder(Struct, frozen=True, kw_only=True):
     key: str
     order_id: str
     clord_id: str
-    accepted: bool
     funded: bool = False
 
 
@@ -70,12 +69,16 @@ class Seen(Struct, frozen=True):
 
 
 class PartnersState(Struct):
-    """Movements and orders by id, keys by "kind|firm|key", and the Eastern date on which an account last paid vendor fees."""
+    """Movements and orders by id, keys by "kind|firm|key", the Eastern date on which an account last paid vendor fees.
+
+    `lent` is what goes back to the pool (account, amount) should the engine reject a funded order that it has not taken yet, by order id.
+    """
 
     movements: dict[str, Movement] = field(default_factory=dict)
     orders: dict[str, VendorOrder] = field(default_factory=dict)
     seen: dict[str, Seen] = field(default_factory=dict)
     fee_dates: dict[str, str] = field(default_factory=dict)
+    lent: dict[str, tuple[str, Cash]] = field(default_factory=dict)
 
 
 class Partners:
@@ -87,6 +90,7 @@ class Partners:
         self._trading = trading
         self._funding = funding
         self._state = PartnersState()
+        trading.desk.taken = self._taken
 
     # ---- transfers
 
@@ -167,9 +171,22 @@ class Partners:
         if cost <= self._trading.ledger.balance(pool):
             self._pay(pool, command.account, cost)
             placed = self._place(command)
-            if placed.state is OrderState.REJECTED:
+            if placed.received:
+                self._state.lent[placed.id] = pool, cost
+            elif placed.state is OrderState.REJECTED:
                 self._pay(command.account, pool, cost)
         return self._record("funded", firm, key, body, command, placed)
+
+    def outcome(self, made: VendorOrder) -> OrderState:
+        """REJECTED, PENDING_NEW while the engine has it still, or whatever became of an accepted order (rule M25)."""
+        order = self._trading.orders.get(made.order_id)
+        return OrderState.REJECTED if order is None else order.state
+
+    def _taken(self, order: Order) -> None:
+        """The engine has taken an order that waited for it: the money of a funded one that it rejected goes back."""
+        lent = self._state.lent.pop(order.id, None)
+        if lent is not None and order.state is OrderState.REJECTED:
+            self._pay(order.account, *lent)
 
     def find_funded(self, firm: Firm, request_id: str) -> VendorOrder:
         """A funded order of the firm. NotFound when it has none of this id."""
@@ -198,7 +215,6 @@ class Partners:
             key=key,
             order_id=placed.id if placed else "",
             clord_id=command.clord_id,
-            accepted=placed is not None and placed.state is not OrderState.REJECTED,
             funded=kind == "funded",
         )
         self._state.orders[order.id] = order

@@ -1,7 +1,8 @@
 """Trading by request for quotes: somebody asks, others quote, one side of a quote is accepted, its maker confirms, and the two trade with each other.
 
 The trade goes past the book, for the whole quantity, so nothing is ever left to rest. Who does not confirm in time has no quote any more; a trade that the
-exchange refuses when it is due, for want of money for example, ends the quote too. The request stays open in both cases.
+exchange refuses when it is due, for want of money for example, ends the quote too. The request stays open in both cases. A slow engine holds the trade like
+any order.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from sim.core.commands import PlaceOrder
 from sim.core.context import Context
 from sim.core.events import RfqChanged
 from sim.core.instruments import Instrument, Instruments
+from sim.core.orders import Order
 from sim.core.quantities import Cash, Price, Qty
-from sim.core.refusals import Conflict, InvalidRequest, NotFound, OrderRefused, PermissionDenied, Refusal
+from sim.core.refusals import Conflict, InvalidRequest, NotFound, OrderRefused, PermissionDenied
 from sim.core.rfq_records import Quote, QuoteStatus, Rfq, RfqStatus
 from sim.core.trading import Trading
 from sim.core.vocabulary import BUY, SELL, Channel, InstrumentState, Side, TimeInForce
@@ -42,6 +44,7 @@ class Rfqs:
         self._ctx = ctx
         self._instruments = instruments
         self._trading = trading
+        trading.desk.quote_taken = self._taken
         self._index(RfqsState())
 
     # ---- reading
@@ -190,15 +193,17 @@ class Rfqs:
     def _execute(self, found: Quote) -> None:
         rfq = self._state.rfqs[found.rfq_id]
         asked = _order(rfq.account, rfq.participant, found, SELL if found.accepted is BUY else BUY)
-        quoted = _order(found.account, found.participant, found, found.accepted)
-        try:
-            maker, taker = self._trading.trade_quote(quoted, asked)
-        except Refusal:
+        self._trading.desk.trade_quote(found.id, _order(found.account, found.participant, found, found.accepted), asked)
+
+    def _taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
+        """The exchange has traded a quote, or refused to."""
+        found = self._state.quotes[quote_id]
+        if orders is None:
             self._change("quote_deleted", found, status=QuoteStatus.DELETED)
             return
-        self._change(
-            "quote_executed", found, status=QuoteStatus.EXECUTED, executed_at=self._ctx.now, quote_order_id=maker.id, rfq_order_id=taker.id
-        )
+        maker, taker = orders
+        self._change("quote_executed", found, status=QuoteStatus.EXECUTED, executed_at=self._ctx.now, quote_order_id=maker.id, rfq_order_id=taker.id)
+        rfq = self._state.rfqs[found.rfq_id]
         self._tell("rfq_trade", rfq, self._state.quotes[found.id])
         self._close(rfq)
 

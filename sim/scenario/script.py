@@ -39,12 +39,16 @@ class StepResult(Struct, frozen=True):
 
 
 class ScriptState(Struct):
-    """How far a script is. `waiting` is the step that waits for something (-1: none), `late` the timer of its patience; `values` what steps kept."""
+    """How far a script is. `waiting` is the step that waits for something (-1: none), `late` the timer of its patience; `values` what steps kept.
+
+    `held` are steps whose call has no answer yet, by the name of that answer: (index, when it ran).
+    """
 
     results: list[StepResult] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
     waiting: int = -1
     late: int = 0
+    held: dict[str, tuple[int, Instant]] = field(default_factory=dict)
 
 
 class Script:
@@ -156,7 +160,6 @@ class Script:
 
     def _run(self, index: int, at: Instant, outcome: Outcome) -> None:
         step = self._caller.filled(self._steps[index], self._state.values)
-        name = step.name or f"step {index + 1}"
         following = index + 1
         if following < len(self._steps) and self._steps[following].when is not None:
             self._arm(following)  # before the step itself, which may be what it waits for
@@ -170,6 +173,25 @@ class Script:
         except Refusal as refusal:
             if refused == "false":
                 wrong.append(f"refused: {refusal.message}" + (f" ({refusal.remedy})" if refusal.remedy else ""))
+        if reply is not None and reply.until and not wrong:
+            self._state.held[reply.awaits] = (index, at)
+            return
+        if step.expect is not None and step.expect.stream:
+            self._sim.exchange.flush()
+            self._sim.publish(outcome)
+            self._caller.streams.absorb(outcome)
+        self._judge(index, step, at, reply, wrong)
+
+    def answered(self, name: str, reply: Reply, outcome: Outcome) -> None:
+        """The answer that a step's call was held for: the step ends now."""
+        found = self._state.held.pop(name, None)
+        if found is not None:
+            self._caller.streams.absorb(outcome)
+            index, at = found
+            self._judge(index, self._caller.filled(self._steps[index], self._state.values), at, reply, [])
+
+    def _judge(self, index: int, step: Step, at: Instant, reply: Reply | None, wrong: list[str]) -> None:
+        """Keep what a step wants of an answer, hold everything against its expectations, and write down what became of it."""
         if reply is not None and reply.failure is not None:
             wrong.append(f"a mistake of the simulator: {reply.failure!r}")
         if step.save:
@@ -177,11 +199,9 @@ class Script:
         if step.expect is not None:
             self._sim.exchange.flush()
             if step.expect.stream:
-                self._sim.publish(outcome)
-                self._caller.streams.absorb(outcome)
                 wrong += self._caller.streams.failures(step.expect.stream)
             wrong += failures(self._sim, step.expect, reply, (step.order.clord_id if step.order else "") or step.name)
-        self._state.results.append(StepResult(index, name, at, tuple(wrong)))
+        self._state.results.append(StepResult(index, step.name or f"step {index + 1}", at, tuple(wrong)))
 
     def _do(self, step: Step, outcome: Outcome) -> Reply | None:
         sim = self._sim

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.api.contract import Plane
 from sim.api.traffic import Close, Effect, Fired, Outcome, Post, Reply, Resolve, Send
-from sim.kernel.instants import Instant, Span, format_seconds
+from sim.kernel.instants import NS_PER_S, Instant, Span, format_seconds
 from sim.shell.channel import Channel
 from sim.shell.clock_driver import MANUAL, ClockDriver, ClockMode
 from sim.shell.webhook_sender import Answered, WebhookSender
@@ -46,7 +46,7 @@ class Host:
     def __init__(self, simulation: Simulation, clock: ClockMode = MANUAL) -> None:
         self.simulation = simulation
         self.settings = simulation.settings
-        self.held: list[tuple[Instant, int, asyncio.Future[None]]] = []
+        self.held: list[tuple[Instant, int, asyncio.Future[Any]]] = []
         self._held_count = 0
         self._channels: dict[int, Channel] = {}
         self._behind: dict[int, Channel] = {}
@@ -150,6 +150,7 @@ class Host:
                 waiting = self._awaited.get(effect.awaits)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(effect.reply)
+                    self._forget_done()
             else:
                 self.webhooks.post(effect)
 
@@ -189,11 +190,28 @@ class Host:
         return format_seconds(span) if span and not self._holds() else ""
 
     async def awaited(self, reply: Reply) -> Reply:
-        """The answer that a reply waits for. It may be there already."""
+        """The answer that a reply waits for, with what a fault makes of it. It may be there already.
+
+        Where only time has to pass the reply counts as held, so autojump jumps to its answer. On a clock that nobody moves it is wanted after as much real
+        time as it would have waited in virtual time: no client waits longer than it said (docs/control-plane.md).
+        """
+        future = self._awaited[reply.awaits]
+        patience = max(1, reply.until - self.simulation.now) / NS_PER_S if reply.until else None
         try:
-            return await self._awaited[reply.awaits]
+            if reply.until:
+                self._hold(reply.until, future)
+            while not (await asyncio.wait((future,), timeout=patience))[0]:
+                if self.driver.mode.mode == "manual":
+                    self.apply(self.simulation.answer_due(reply.awaits).effects)
         finally:
-            self._awaited.pop(reply.awaits, None)
+            del self._awaited[reply.awaits]
+            future.cancel()
+            self._forget_done()
+        answer = future.result()
+        answer.disturb = reply.disturb or answer.disturb
+        answer.ready_at = max(answer.ready_at, reply.ready_at)
+        answer.headers += reply.headers
+        return answer
 
     def holds(self, reply: Reply) -> bool:
         """Whether a reply has to wait for the clock."""
@@ -205,14 +223,22 @@ class Host:
     async def ready(self, reply: Reply) -> None:
         """Wait until a held reply may leave."""
         future = asyncio.get_running_loop().create_future()
-        self._held_count += 1
-        heapq.heappush(self.held, (reply.ready_at, self._held_count, future))
-        self.driver.reply_held()
+        self._hold(reply.ready_at, future)
         try:
             await future
         finally:
             if future.cancelled():
                 self._release()
+
+    def _hold(self, until: Instant, future: asyncio.Future[Any]) -> None:
+        self._held_count += 1
+        heapq.heappush(self.held, (until, self._held_count, future))
+        self.driver.reply_held()
+
+    def _forget_done(self) -> None:
+        """Nobody waits for what has been answered, or for whom is gone."""
+        self.held = [entry for entry in self.held if not entry[2].done()]
+        heapq.heapify(self.held)
 
     def _release(self, *, everything: bool = False) -> None:
         """Let replies go whose time has come, and forget those whose client is gone."""

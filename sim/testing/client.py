@@ -150,6 +150,14 @@ class Connection:
 
     # ---- plumbing
 
+    def answer(self, reply: Reply) -> Reply:
+        """The answer that a reply waits for; moves the clock from due instant to due instant until it is there."""
+        while reply.awaits not in self.resolved and reply.until and (due := self.simulation.next_due()) is not None:
+            self.absorb(self.simulation.advance_to(due))
+        answer = self.resolved.pop(reply.awaits)
+        answer.disturb = reply.disturb or answer.disturb
+        return answer
+
     def absorb(self, outcome: Outcome) -> Outcome:
         """Deliver the effects of an outcome: frames to streams, webhooks to the receiver, whose answers go back in. A mistake of ours is raised."""
         if outcome.reply is not None and outcome.reply.failure is not None:
@@ -261,8 +269,13 @@ class Http:
         form: Mapping[str, str] | None = None,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
+        wait: bool = True,
     ) -> Response:
-        """Any request. `params` values may be lists (repeated parameters)."""
+        """Any request. `params` values may be lists (repeated parameters).
+
+        A call that is held for the clock moves it to its answer, as nobody else could. With `wait=False` it comes back unanswered (`reply.awaits` names
+        the answer), and `Connection.answer` has it once the clock has been moved.
+        """
         sent = {"content-type": "application/json", **self._sign(verb, path), **{name.lower(): value for name, value in (headers or {}).items()}}
         content = body if body is not None else b""
         if form is not None:
@@ -273,10 +286,8 @@ class Http:
         outcome = self._connection.simulation.rest(self._plane, verb, path, urlencode(params or {}, doseq=True), sent, content)
         self._connection.absorb(outcome)
         reply = outcome.reply
-        if reply is not None and reply.awaits:
-            reply = self._connection.resolved.pop(reply.awaits)
         assert reply is not None
-        return Response(reply)
+        return Response(self._connection.answer(reply) if wait and reply.awaits else reply)
 
     def get(self, path: str, **options: Any) -> Response:
         """GET."""

@@ -211,3 +211,53 @@ def test_grpc_does_the_same_and_needs_a_participant(world: Connection) -> None:
     with pytest.raises(RpcError) as refused:
         world.rpc(firm(world.simulation)).call("OrderEntryAPI.InsertOrderCross", request)
     assert refused.value.code == 7
+
+
+# ---- a slow engine (rules M35, M36)
+
+
+def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Connection) -> None:
+    world.simulation.control("assumption.set", "engine.latency", {"value": "7s"})
+    requests = sides(world)
+    made = [row["orderId"] for row in cross(world, requests).json["responses"]]
+    rows = [trader(world, user).get("/v1/trading/orders/open").json["orders"][0] for user in (0, 1)]
+    assert [(row["id"], row["state"], row["crossId"]) for row in rows] == [(order_id, "ORDER_STATE_PENDING_NEW", "x-1") for order_id in made]
+    assert cross(world, requests).status == 409  # the client order ids are taken
+    assert len(world.simulation.exchange.trading.trades) == 0
+    sim = world.simulation
+    sim.snapshot("waiting")
+    for _ in range(2):
+        world.advance("7s")
+        assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == ["ORDER_STATE_FILLED"] * 2
+        assert found(world, 0)[0]["hostCrossId"] == found(world, 1)[0]["hostCrossId"] != ""
+        assert [trade.type.name for trade in sim.exchange.trading.trades] == ["CROSS"]
+        sim.restore("waiting")
+    assert len(sim.exchange.trading.trades) == 0
+
+
+def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_sides(world: Connection) -> None:
+    requests = sides(world, 45, 45)
+    world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
+    assert cross(world, requests).status == 200
+    world.simulation.control("assumption.set", "engine.latency", {"value": "1s"})
+    assert trader(world, 2).post("/v1/trading/orders", json=order(quiet(world.simulation), "buy", 50, 5)).status == 200
+    world.advance("2s")
+    rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
+    assert [row["state"] for row in rows] == ["ORDER_STATE_REJECTED"] * 2
+    assert all(trader(world, user).get("/v1/trading/orders/open").json["orders"] == [] for user in (0, 1))
+
+
+def test_a_cancel_before_the_engine_takes_a_cross_comes_too_late(world: Connection) -> None:
+    """M35: nothing of a participant is overtaken on an instrument, so the cross is done first."""
+    world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
+    made = [row["orderId"] for row in cross(world, sides(world)).json["responses"]]
+    world.simulation.control("assumption.set", "engine.latency", {"value": "0s"})
+    assert trader(world).post("/v1/trading/orders/cancel", json={"orderId": made[0]}).status == 200
+    world.advance("2s")
+    assert [found(world, user)[0]["state"] for user in (0, 1)] == ["ORDER_STATE_FILLED"] * 2
+
+
+def test_two_sides_cannot_share_a_client_order_id(world: Connection) -> None:
+    world.simulation.control("assumption.set", "orders.cross_accounts", {"value": "participant"})
+    requests = [side | {"account": "", "clordId": "same", "selfMatchPreventionId": ""} for side in sides(world)]
+    assert cross(world, requests).status == 409

@@ -20,7 +20,7 @@ from sim.core.exchange import Exchange
 from sim.core.quantities import DOLLAR
 from sim.core.refusals import AlreadyExists, InvalidRequest, NotFound, OrderDone, PermissionDenied
 from sim.core.vocabulary import LedgerEntryType, OrderState, OrderType, Side, TimeInForce
-from sim.kernel.instants import hours
+from sim.kernel.instants import hours, seconds
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_orderfunding_v1 as funding
 from sim.messages import exchange_v1 as wire
@@ -172,6 +172,18 @@ def test_a_partner_order_fills_for_the_participant_of_its_account_and_moves_no_f
     assert (found.correlation.idempotency_key, found.correlation.funding_request_id, found.correlation.clord_id) == ("k1", found.funding_request_id, "c1")
 
 
+@pytest.mark.parametrize(("price", "outcome"), [(50, "ACCEPTED"), (53, "ACCEPTED"), (200, "REJECTED")])
+def test_a_slow_engine_leaves_a_partner_order_pending_until_it_is_asked_again(price: int, outcome: str) -> None:
+    """M25, M36."""
+    exchange = small_exchange()
+    insert_order(exchange, eve(exchange), limit(Side.SELL, 50, 10))
+    exchange.ctx.assumptions.change("engine.latency", "3s")
+    assert vendor(exchange, price=price).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_PENDING
+    advance(exchange, NOW + seconds(3))
+    assert vendor(exchange, price=price).status.name == f"VENDOR_ORDER_STATUS_{outcome}"
+    assert len(exchange.trading.orders) == 2
+
+
 def test_a_repeated_partner_order_is_the_same_result_under_a_new_request_id() -> None:
     exchange = small_exchange()
     first, second = vendor(exchange), vendor(exchange)
@@ -255,6 +267,16 @@ def test_a_funded_order_brings_its_money_along_and_its_cancel_takes_the_rest_bac
         cancel_funded_order(exchange, caller(exchange, None), funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id))
     with pytest.raises(NotFound):
         get_funded_order(exchange, eve(exchange), request)
+
+
+def test_money_of_a_funded_order_that_a_slow_engine_rejects_goes_back() -> None:
+    exchange = small_exchange(balance=0)
+    exchange.ctx.assumptions.change("engine.latency", "3s")
+    assert funded(exchange, price=200).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_PENDING
+    assert balances(exchange)[0] < 500_000
+    advance(exchange, NOW + seconds(3))
+    assert funded(exchange, price=200).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_REJECTED
+    assert balances(exchange) == (500_000, 0) and exchange.trading.ledger.total() == 0
 
 
 def test_a_rejected_funded_order_leaves_the_money_where_it_was() -> None:

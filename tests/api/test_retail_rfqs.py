@@ -235,6 +235,27 @@ def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: C
     assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]
 
 
+@pytest.mark.parametrize(("latency", "after"), [("2s", "EXECUTED"), ("5s", "EXECUTED"), ("6s", "DELETED")])
+def test_a_slow_engine_holds_the_trade_of_a_quote_like_any_retail_order(world: Connection, latency: str, after: str) -> None:
+    """M36, M37: beyond five seconds the stopgap rejects both orders, and the request goes on without its quote."""
+    symbol, rfq, quote_id = under_way(world)
+    world.simulation.control("assumption.set", "engine.latency", {"value": latency})
+    accept(world, quote_id)
+    confirm(world, quote_id)
+    world.advance("1s")
+    pending = [user(world, index).get("/v1/orders/open").json["orders"] for index in (ASKS, QUOTES)]
+    assert [row["state"] for (row,) in pending] == ["ORDER_STATE_PENDING_NEW"] * 2
+    assert statuses(world) == ["CONFIRMED"] and net(world, ASKS, symbol) == 0
+    world.advance(latency)
+    assert statuses(world) == [after]
+    states = [user(world, index).get(f"/v1/order/{row['id']}").json["order"]["state"] for index, (row,) in enumerate(pending)]
+    if after == "EXECUTED":
+        assert states == ["ORDER_STATE_FILLED"] * 2 and net(world, ASKS, symbol) == 1000
+    else:
+        assert states == ["ORDER_STATE_REJECTED"] * 2 and net(world, ASKS, symbol) == 0
+        assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]
+
+
 def test_everybody_keeps_to_their_own(world: Connection) -> None:
     _symbol, rfq, quote_id = under_way(world)
     assert quote(world, rfq, ASKS).status == 403

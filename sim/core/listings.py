@@ -1,0 +1,162 @@
+"""Instruments from their listing to their settlement, as operators, the clock and recorded outcomes move them, with everything an edge brings about."""
+
+from __future__ import annotations
+
+from sim.core.assumptions import SETTLEMENT_AUTO_EXPIRE
+from sim.core.books import Books
+from sim.core.clearing import Clearing
+from sim.core.context import Context
+from sim.core.instruments import Instrument, Instruments
+from sim.core.lifecycle import EDGE_TIMER, ENTRY_STATES, SETTLED_STATES, Lifecycle, check_listing
+from sim.core.orders import Trade
+from sim.core.quantities import Price
+from sim.core.refusals import AlreadyExists, Conflict, IllegalTransition
+from sim.core.settlement import SETTLEMENT_TIMER, Settlements
+from sim.core.shelf import SHELF_TIMER, Shelf
+from sim.core.statistics import Statistics
+from sim.core.tape import Tape
+from sim.core.transitions import Transitions
+from sim.core.vocabulary import ExecutionType, InstrumentState, Side
+from sim.kernel.timers import Timer
+
+
+class Listings:
+    """Lists, opens, halts, closes and settles instruments."""
+
+    def __init__(
+        self,
+        ctx: Context,
+        instruments: Instruments,
+        lifecycle: Lifecycle,
+        transitions: Transitions,
+        settlements: Settlements,
+        clearing: Clearing,
+        statistics: Statistics,
+        books: Books,
+        tape: Tape,
+    ) -> None:
+        self._ctx = ctx
+        self._instruments = instruments
+        self._lifecycle = lifecycle
+        self._transitions = transitions
+        self._settlements = settlements
+        self._clearing = clearing
+        self._statistics = statistics
+        self._books = books
+        self._tape = tape
+
+    def list_instrument(self, instrument: Instrument) -> None:
+        """List an instrument and wait for its next edge. Refuses unsound terms and a symbol that is listed."""
+        check_listing(instrument)
+        if self._lifecycle.listed(instrument.symbol):
+            raise AlreadyExists(f"instrument {instrument.symbol} exists")
+        self._instruments.add(instrument)
+        self._lifecycle.begin(instrument)
+
+    def stock(self, shelf: Shelf) -> None:
+        """Everything listed so far is the beginning of the world, and so is what is on the shelf."""
+        self._instruments.settle_base(shelf)
+        self._lifecycle.watch_shelf()
+
+    def change_state(self, symbol: str, state: InstrumentState | None, *, hold: bool = True) -> InstrumentState:
+        """Move an instrument by hand and hold it there, or, with None, let it follow its schedule again (rule L5). Returns the former state.
+
+        Without `hold` the schedule keeps its say, as for maintenance. Refuses edges that do not exist (rule L10) and re-opening what has paid.
+        """
+        instrument = self._instruments.require(symbol)
+        was = self._lifecycle.state(symbol)
+        if state is None:
+            self._lifecycle.release(symbol)
+            self._transitions.follow(instrument)
+            return was
+        if state is not was:
+            self._lifecycle.check_move(symbol, state)
+            if state in ENTRY_STATES and self._settlements.final(symbol):
+                raise IllegalTransition(f"{symbol} is settled and does not trade again", rule="L10")
+            self._transitions.enter(instrument, state)
+            self._clearing.wait()
+        if hold:
+            self._lifecycle.hold(symbol)
+        else:
+            self._lifecycle.wait(instrument)
+        return was
+
+    def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
+        """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule W2). Returns how many."""
+        wanted = symbols or self._lifecycle.symbols()
+        return sum(self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted)
+
+    # ---- settlement and clearing
+
+    def settle(self, symbol: str, price: Price, *, text: str = "", preliminary: bool = False) -> int:
+        """Set the settlement price now, closing first where still open; pay unless preliminary. Returns how many accounts were resolved.
+
+        Settling again at another price is a correction (rule L27).
+        """
+        instrument = self._instruments.require(symbol)
+        self._settlements.check(instrument, price, preliminary)
+        if self._lifecycle.state(symbol) not in SETTLED_STATES:
+            self._transitions.enter(instrument, InstrumentState.CLOSED)
+            self._lifecycle.hold(symbol)
+        if preliminary:
+            self._settlements.announce(instrument, price, text)
+            paid = 0
+        else:
+            paid = self._settlements.finalise(instrument, price, text)
+            self._finalised(instrument)
+        self._books.state_changed(symbol)
+        return paid
+
+    def fair_price(self, symbol: str) -> Price:
+        """The last fair price: the last trade's, else the middle of the book, else half a dollar; on the tick."""
+        instrument = self._instruments.require(symbol)
+        last = self._statistics.last_price(symbol)
+        if last is not None:
+            return last
+        book = self._books.get(symbol)
+        sides = [book.levels(side, 1) for side in (Side.BUY, Side.SELL)]
+        middle = (sides[0][0][0] + sides[1][0][0]) // 2 if all(sides) else instrument.price_scale // 2
+        return middle // instrument.tick * instrument.tick
+
+    def record_outcome(self, symbol: str, price: Price, text: str = "") -> None:
+        """Make an outcome known: it settles some time after the close (rule L25)."""
+        instrument = self._instruments.require(symbol)
+        closed_at = self._lifecycle.closed_at(symbol)
+        if closed_at is None and self._lifecycle.state(symbol) in SETTLED_STATES:
+            closed_at = self._ctx.now
+        self._settlements.record(instrument, price, text, closed_at)
+
+    def bust(self, trade_id: str) -> Trade:
+        """Undo a trade (rule M42). Refused once its instrument has paid."""
+        trade = self._tape.require_trade(trade_id)
+        if self._settlements.final(trade.symbol):
+            raise Conflict(f"{trade.symbol} is settled; correct its price instead", rule="M42")
+        self._clearing.bust(trade_id)
+        self._books.state_changed(trade.symbol)
+        return trade
+
+    # ---- time
+
+    def fire(self, timer: Timer) -> bool:
+        """Follow a schedule or go on settling; False when the timer is another's."""
+        kind, subject = timer.kind, timer.subject
+        if kind == EDGE_TIMER:
+            self._transitions.follow(self._instruments.require(subject))
+            self._clearing.wait()
+        elif kind == SHELF_TIMER:
+            for instrument in self._lifecycle.moving():
+                self._transitions.follow(instrument)
+            self._lifecycle.watch_shelf()
+            self._clearing.wait()
+        elif kind == SETTLEMENT_TIMER:
+            instrument = self._instruments.require(subject)
+            if self._settlements.step(instrument):
+                self._finalised(instrument)
+            self._books.state_changed(subject)
+        else:
+            return False
+        return True
+
+    def _finalised(self, instrument: Instrument) -> None:
+        if self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE) and self._lifecycle.state(instrument.symbol) is InstrumentState.CLOSED:
+            self._transitions.enter(instrument, InstrumentState.EXPIRED)
