@@ -11,7 +11,8 @@ import tempfile
 from time import thread_time
 
 from benchmarks.figures import Figure
-from benchmarks.matching import mixed, run_ladder
+from benchmarks.flows import mixed
+from benchmarks.matching import run_ladder
 from sim import Simulation, load_scenario
 from sim.kernel.instants import DAY, HOUR
 

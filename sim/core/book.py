@@ -3,13 +3,12 @@
 A side keeps its levels in a dict by price and the occupied ticks as the bits of one integer, best tick highest, so the best price is one `bit_length` and the
 next one a bit lower: on the bounded ladders of event contracts (design D8) that beats a sorted container (`python -m benchmarks.matching`).
 
-A queue is a deque in which a canceled order stays until it surfaces. Whoever takes an order out must leave its `leaves_qty` at 0: that is how the queue knows.
+A queue is a list in which a done order stays until it is swept up. Whoever takes an order out must leave its `leaves_qty` at 0: that is how the queue knows.
 An order that loses its place therefore goes on as another `Order` object; the one in the queue dies.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 
 from sim.core.instruments import Instrument
@@ -18,43 +17,56 @@ from sim.core.quantities import Price, Qty
 from sim.core.stops import Stops
 from sim.core.vocabulary import BUY, SELL, Side
 
-_DEAD_TOLERATED = 32
+_DONE_TOLERATED = 32
 
 
 class Level:
-    """Orders resting at one price, oldest first. `qty` and `count` are of live orders; `dead` counts those canceled in the middle of the queue."""
+    """Orders resting at one price, oldest first. `qty` and `count` are of live orders; `bit` is the level's place in its ladder.
 
-    __slots__ = ("count", "dead", "price", "qty", "queue")
+    The queue holds done orders too: all before `head` are, others may be. A list, because a deque of one order takes seven times the memory.
+    """
 
-    def __init__(self, price: Price) -> None:
+    __slots__ = ("bit", "count", "head", "price", "qty", "queue")
+
+    def __init__(self, price: Price, bit: int) -> None:
         self.price = price
+        self.bit = bit
         self.qty: Qty = 0
         self.count = 0
-        self.dead = 0
-        self.queue: deque[Order] = deque()
+        self.head = 0
+        self.queue: list[Order] = []
 
     def oldest(self) -> Order:
         """The live order with time priority. The level must not be empty."""
-        queue = self.queue
-        while not queue[0].leaves_qty:
-            queue.popleft()
-            self.dead -= 1
-        return queue[0]
+        queue, head = self.queue, self.head
+        while not queue[head].leaves_qty:
+            head += 1
+        self.head = head
+        return queue[head]
 
     def orders(self) -> Iterator[Order]:
         """Live orders, oldest first."""
         return (order for order in self.queue if order.leaves_qty)
 
+    def tidy(self, leaving: Order | None = None) -> None:
+        """Sweep done orders up once they are the greater part, and one that is about to be."""
+        if len(self.queue) > 2 * self.count + _DONE_TOLERATED:
+            self.queue = [order for order in self.queue if order.leaves_qty and order is not leaving]
+            self.head = 0
+
 
 class Ladder:
-    """One side of a book. `best` is its best price, 0 when empty (0 is no price, rule M33)."""
+    """One side of a book. `best` is its best price, 0 when empty (0 is no price, rule M33).
 
-    __slots__ = ("_bits", "_origin", "_step", "best", "levels")
+    A level once made stays, empty or not: there are no more than ticks.
+    """
+
+    __slots__ = ("_bits", "_first", "_step", "best", "levels")
 
     def __init__(self, instrument: Instrument, side: Side) -> None:
         buying = side is BUY
-        self._origin = 0 if buying else instrument.price_scale
         self._step = instrument.tick if buying else -instrument.tick
+        self._first = (0 if buying else instrument.price_scale) - self._step  # one tick below the lowest: bit lengths count from 1
         self._bits = 0
         self.best: Price = 0
         self.levels: dict[Price, Level] = {}
@@ -65,27 +77,29 @@ class Ladder:
     def add(self, order: Order) -> None:
         """Put an order at the end of its level."""
         price = order.price
-        level = self.levels.get(price)
-        if level is None:
-            level = self.levels[price] = Level(price)
-            bits = self._bits = self._bits | 1 << (price - self._origin) // self._step
-            self.best = self._origin + self._step * (bits.bit_length() - 1)
+        try:
+            level = self.levels[price]
+        except KeyError:
+            level = self.levels[price] = Level(price, 1 << (price - self._first) // self._step - 1)
         level.queue.append(order)
-        level.qty += order.leaves_qty
-        level.count += 1
+        count = level.count
+        level.count = count + 1
+        if count:
+            level.qty += order.leaves_qty
+        else:
+            level.qty = order.leaves_qty
+            bits = self._bits = self._bits | level.bit
+            self.best = self._first + self._step * bits.bit_length()
 
     def remove(self, order: Order) -> None:
         """Take an order out; its `leaves_qty` is still what the level counted, and must be 0 right after."""
         level = self.levels[order.price]
-        level.count -= 1
-        level.qty -= order.leaves_qty
-        if not level.count:
-            self._drop(level)
+        level.count = count = level.count - 1
+        if not count:
+            self.drop(level)
             return
-        level.dead += 1
-        if level.dead > _DEAD_TOLERATED and level.dead > level.count:
-            level.queue = deque(waiting for waiting in level.queue if waiting.leaves_qty and waiting is not order)
-            level.dead = 0
+        level.qty -= order.leaves_qty
+        level.tidy(order)
 
     def take(self, level: Level, order: Order, qty: Qty) -> None:
         """Count a fill of an order of a level; the caller lowers the order's `leaves_qty` right after."""
@@ -94,18 +108,20 @@ class Ladder:
         else:
             self.remove(order)
 
-    def _drop(self, level: Level) -> None:
-        del self.levels[level.price]
-        bits = self._bits = self._bits ^ 1 << (level.price - self._origin) // self._step
-        self.best = self._origin + self._step * (bits.bit_length() - 1) if bits else 0
+    def drop(self, level: Level) -> None:
+        """The last live order of a level is gone."""
+        level.queue.clear()
+        level.qty = level.head = 0
+        bits = self._bits = self._bits ^ level.bit
+        self.best = self._first + self._step * bits.bit_length() if bits else 0
 
     def walk(self) -> Iterator[Level]:
         """Levels, best first."""
         bits = self._bits
         while bits:
-            slot = bits.bit_length() - 1
-            yield self.levels[self._origin + self._step * slot]
-            bits ^= 1 << slot
+            level = self.levels[self._first + self._step * bits.bit_length()]
+            yield level
+            bits ^= level.bit
 
     def reached(self, limit: Price) -> Iterator[Level]:
         """Levels an opposite order with this limit would trade at, best first. A limit of 0 reaches all."""
@@ -163,18 +179,33 @@ class Book:
 
         `match(book, taker, maker, qty, price)` must lower `leaves_qty` of both by the quantity.
         """
-        ladder = self.opposite(taker.side)
         buying = taker.side is BUY
+        ladder = self.offers if buying else self.bids
         limit = taker.price
-        while taker.leaves_qty:
-            best = ladder.best
-            if not best or (best > limit if buying else best < limit):
-                return
+        leaves = taker.leaves_qty
+        while leaves and (best := ladder.best) and (best <= limit if buying else best >= limit):
             level = ladder.levels[best]
-            maker = level.oldest()
-            qty = min(taker.leaves_qty, maker.leaves_qty)
-            ladder.take(level, maker, qty)
-            match(self, taker, maker, qty, best)
+            queue, head = level.queue, level.head
+            while leaves and level.count:
+                maker = queue[head]
+                held = maker.leaves_qty
+                if held > leaves:
+                    level.head = head
+                    level.qty -= leaves
+                    match(self, taker, maker, leaves, best)
+                    return
+                head += 1
+                if not held:
+                    continue
+                level.count = count = level.count - 1
+                if count:
+                    level.head = head
+                    level.qty -= held
+                else:
+                    ladder.drop(level)
+                match(self, taker, maker, held, best)
+                leaves -= held
+            level.tidy()
 
     def levels(self, side: Side, depth: int | None = None) -> list[tuple[Price, Qty, int]]:
         """(price, quantity, orders) of the best levels of a side, best first; all when no depth is given."""
