@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from sim.core.collateral import EventOutcome, Holding, returned
 from sim.core.ledger import HOUSE_CLEARING
+from sim.core.orders import Order
 from sim.core.quantities import DOLLAR, Cash, Qty
 from sim.core.risk import unit_cost
 from sim.core.trading import Trading
-from sim.core.vocabulary import BUY, SELL, InstrumentState, Side
+from sim.core.vocabulary import BUY, SELL, InstrumentState
 
 
 class Broken(NamedTuple):
@@ -71,30 +72,37 @@ def _margins(trading: Trading) -> dict[str, Cash]:
 
 
 def _orders(trading: Trading) -> Iterator[str]:
-    working: dict[tuple[str, str, Side], Qty] = {}
+    working: dict[tuple[str, str], list[Order]] = {}
     for order in trading.orders.open():
         if order.leaves_qty + order.cum_qty != order.qty:
             yield f"order {order.id}: {order.leaves_qty} leaves and {order.cum_qty} filled of {order.qty}"
         if sum(order.filled_at.values()) != order.cum_qty:
             yield f"order {order.id}: fills by price are {order.filled_at}, filled {order.cum_qty}"
         if not order.received:
-            key = (order.account, order.symbol, order.side)
-            working[key] = working.get(key, 0) + order.leaves_qty
-    for (account, symbol, side), qty in working.items():
-        if trading.risk.working(account, symbol, side) != qty:
-            yield f"{account} reserves for {trading.risk.working(account, symbol, side)} on the {side.name} side of {symbol}, {qty} work"
+            working.setdefault((order.account, order.symbol), []).append(order)
+    for (account, symbol), orders in working.items():
+        for side in (BUY, SELL):
+            qty = sum(order.leaves_qty for order in orders if order.side is side)
+            if trading.risk.working(account, symbol, side) != qty:
+                yield f"{account} reserves for {trading.risk.working(account, symbol, side)} on the {side.name} side of {symbol}, {qty} work"
     for account, symbol, cash in trading.risk.reservations():
-        if cash != reserved(trading, account, symbol):
-            yield f"{account} reserves {cash} in {symbol}, its open orders could cost {reserved(trading, account, symbol)}"
+        cost = _cost(trading, account, symbol, working.get((account, symbol), []))
+        if cash != cost:
+            yield f"{account} reserves {cash} in {symbol}, its open orders could cost {cost}"
 
 
 def reserved(trading: Trading, account: str, symbol: str) -> Cash:
     """What the open orders of an account in an instrument could cost, counted one by one (rule P3)."""
+    return _cost(trading, account, symbol, [order for order in trading.orders.open_of((account,), (symbol,)) if not order.received])
+
+
+def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> Cash:
+    if not working:
+        return 0
     instrument, net = trading.instruments.require(symbol), trading.positions.net(account, symbol)
     costs = {BUY: 0, SELL: 0}
     closable = {BUY: max(-net, 0), SELL: max(net, 0)}
-    working = [order for order in trading.orders.open_of((account,), (symbol,)) if not order.received]
-    for order in sorted(working, key=lambda order: -unit_cost(order, instrument)):
+    for order in sorted(working, key=lambda order: (-unit_cost(order, instrument), order.seq)):
         closing = min(order.leaves_qty, closable[order.side])
         closable[order.side] -= closing
         costs[order.side] += (order.leaves_qty - closing) * unit_cost(order, instrument)
@@ -107,11 +115,11 @@ def _books(trading: Trading) -> Iterator[str]:
             yield f"{book.symbol} is open and crossed: bid {book.bids.best}, offer {book.offers.best}"
         for side in (BUY, SELL):
             for level in book.own(side).walk():
-                qty = sum(order.leaves_qty for order in level.orders())
+                live = [order for order in level.queue if order.leaves_qty]
+                qty = sum([order.leaves_qty for order in live])
                 if qty != level.qty:
                     yield f"level {level.price} of {book.symbol} shows {level.qty}, its orders are {qty}"
-                queue = [order.priority for order in level.orders()]
-                if queue != sorted(queue):
+                if len(live) > 1 and (queue := [order.priority for order in live]) != sorted(queue):
                     yield f"level {level.price} of {book.symbol} is out of the order of time: {queue}"
 
 
