@@ -12,7 +12,7 @@ from sim.api.traffic import Reply
 from sim.core.orders import Order
 from sim.core.quantities import cash_text, decimal_text
 from sim.core.vocabulary import ExecutionType, OrderState, Side
-from sim.scenario.steps import BookExpect, Expect, OpenOrdersExpect, OrderExpect, PositionExpect, TradesExpect
+from sim.scenario.expects import BookExpect, Expect, OpenOrdersExpect, OrderExpect, PositionExpect, TradesExpect
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation

@@ -12,7 +12,6 @@ from msgspec import json
 from msgspec.structs import replace
 
 from sim import resources
-from sim.core import assumptions, quirks
 from sim.core.rate_limits import LIMITS
 from sim.scenario.document import (
     Mapping,
@@ -35,8 +34,9 @@ from sim.scenario.flow_files import flow_problems, with_order_flow
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
 from sim.scenario.participants_check import participant_problems
-from sim.scenario.shapes import nearest, record
-from sim.scenario.world import World, build_world
+from sim.scenario.shapes import nearest, record, suggestion
+from sim.scenario.steps_check import items_of, node_at, step_problems, unknown_setting
+from sim.scenario.world import build_world
 
 EXTENDS_MAX = 8
 
@@ -201,49 +201,28 @@ def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
     problems = [*_names(scenario, node), *_terms(scenario, node), *_sources(node)]
     if not problems and (scenario.steps or scenario.participants.anybody):
         world = build_world(scenario)
-        problems = [*participant_problems(scenario, node, world), *_symbols(world, node), *flow_problems(scenario, world, files)]
+        problems = [*participant_problems(scenario, node, world), *step_problems(scenario, node, world), *flow_problems(scenario, world, files)]
     if problems:
         raise ScenarioError(problems)
 
 
 def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
-    for section, what, known in (("quirks", "quirk", quirks.catalogue()), ("assumptions", "assumption", assumptions.catalogue()), ("limits", "limit", LIMITS)):
-        entries = node.items.get(section) if isinstance(node, Mapping) else None
-        if not isinstance(entries, Mapping):
-            continue
-        for name, at in entries.keys.items():
-            if name not in known:
-                near = nearest(name, known)
-                yield problem(at, f"unknown {what} {name!r}" + (f", did you mean {near!r}?" if near else ""))
-            elif section == "assumptions":
-                try:
-                    assumptions.catalogue()[name].parse(scenario.assumptions[name])
-                except ValueError as error:
-                    yield problem(entries.items[name].at, str(error))
-
-
-    faults = [(item, "match") for item in _items(node, "faults")] + [(item, "fault", "match") for item in _items(node, "steps")]
+    yield from unknown_setting("quirk", node_at(node, "quirks"))
+    yield from unknown_setting("assumption", node_at(node, "assumptions"))
+    limits = node_at(node, "limits")
+    for name, at in limits.keys.items() if isinstance(limits, Mapping) else ():
+        if name not in LIMITS:
+            yield problem(at, f"unknown limit {name!r}{suggestion(name, LIMITS)}")
+    faults = [(item, "match") for item in items_of(node, "faults")] + [(item, "fault", "match") for item in items_of(node, "steps")]
     for item, *path in faults:
-        operation = _at(item, *path, "operation")
+        operation = node_at(item, *path, "operation")
         if isinstance(operation, Scalar) and (wrong := unknown_operation(operation.text)):
             yield problem(operation.at, wrong)
 
 
-def _at(node: Node, *path: str) -> Node | None:
-    found: Node | None = node
-    for key in path:
-        found = found.items.get(key) if isinstance(found, Mapping) else None
-    return found
-
-
-def _items(node: Node, *path: str) -> list[Node]:
-    found = _at(node, *path)
-    return list(found.items) if found is not None and not isinstance(found, Mapping | Scalar) else []
-
-
 def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
     by_symbol = {entry.symbol: entry for entry in scenario.world.instruments}
-    for item in _items(node, "world", "instruments"):
+    for item in items_of(node, "world", "instruments"):
         symbol = item.items.get("symbol") if isinstance(item, Mapping) else None
         entry = by_symbol.get(symbol.text) if isinstance(symbol, Scalar) else None
         if entry is None or not isinstance(item, Mapping):
@@ -257,29 +236,14 @@ def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 def _sources(node: Node) -> Iterator[Problem]:
     """Funding sources of one firm under one id."""
-    for firm in _items(node, "world", "firms"):
+    for firm in items_of(node, "world", "firms"):
         seen: set[str] = set()
-        for source in _items(firm, "funding_sources"):
-            name = _at(source, "id")
+        for source in items_of(firm, "funding_sources"):
+            name = node_at(source, "id")
             if isinstance(name, Scalar):
                 if name.text in seen:
                     yield problem(name.at, f"two funding sources are called {name.text!r}")
                 seen.add(name.text)
-
-
-def _symbols(world: World, node: Node) -> Iterator[Problem]:
-    """Steps that name an instrument or a participant nobody knows."""
-    for step in _items(node, "steps"):
-        for part in step.items.values() if isinstance(step, Mapping) else ():
-            if not isinstance(part, Mapping):
-                continue
-            symbol = part.items.get("symbol")
-            if isinstance(symbol, Scalar) and symbol.text and not world.has(symbol.text):
-                near = nearest(symbol.text, [terms.symbol for terms in world.instruments])
-                yield problem(symbol.at, f"unknown symbol {symbol.text!r}" + (f", did you mean {near!r}?" if near else ""))
-            caller = part.items.get("as")
-            if isinstance(caller, Scalar) and caller.text and not world.parties.knows(caller.text) and not world.parties.user(caller.text):
-                yield problem(caller.at, f"nobody is called {caller.text!r}: maker, taker, noise, a firm, a participant, an account or an API key id")
 
 
 __all__ = ["ScenarioError", "load_scenario", "scenario_from_source"]

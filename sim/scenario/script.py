@@ -239,6 +239,10 @@ class Script:
             actions.set_assumption(sim, name, value)
         if step.subscribe is not None:
             return self._caller.subscribe(step.subscribe, outcome)
+        if step.send is not None:
+            self._caller.send(step.send, outcome)
+        if step.hang_up:
+            self._caller.hang_up(step.hang_up)
         return self._caller.call(step.call) if step.call is not None else None
 
     def save(self) -> ScriptState:

@@ -15,7 +15,7 @@ from sim.core.refusals import InvalidRequest, NotFound
 from sim.messages import Message
 from sim.scenario.expansion import REFERENCE
 from sim.scenario.script_streams import ScriptStreams
-from sim.scenario.steps import CallStep, Step, SubscribeStep
+from sim.scenario.steps import CallStep, SendStep, Step, SubscribeStep
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -87,12 +87,26 @@ class Caller:
         self._sim.open_stream(opened, began)
         if began.reply is not None:
             return began.reply
-        self.streams.begin(step.name, began.stream, json.decode if operation is None else lambda frame: json.decode(as_json(operation.response, frame)))
+        if operation is None:
+            self.streams.begin(step.name, began.stream, json.decode, json.encode)
+        else:
+            request, response = operation.request, operation.response
+            self.streams.begin(step.name, began.stream, lambda frame: json.decode(as_json(response, frame)), lambda frame: _message(request, frame))
         outcome.effects += began.effects
-        for frame in step.send:
-            message = json.encode(frame) if operation is None else _message(operation.request, frame)
-            outcome.effects += self._sim.hub.frame(began.stream, message)
+        self.send(SendStep(stream=step.name, frames=step.send), outcome)
         return None
+
+    def send(self, step: SendStep, outcome: Outcome) -> None:
+        """Frames of the client on an open stream."""
+        if not step.frames:
+            return
+        stream, messages = self.streams.encoded(step.stream, step.frames)
+        for message in messages:
+            outcome.effects += self._sim.hub.frame(stream, message)
+
+    def hang_up(self, name: str) -> None:
+        """End a stream from the client's side."""
+        self._sim.hub.hangup(self.streams.leave(name))
 
     def _identity(self, name: str) -> tuple[Sealed, str | None]:
         """Credentials of a caller named in the scenario: a participant, a firm, a retail key or an account. Scripts need no signatures."""

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import UNSET, json
 
 from sim.api.traffic import Close, Outcome, Send
+from sim.core.refusals import Conflict, NotFound
 from sim.scenario.expectations import differences
-from sim.scenario.steps import StreamExpect
+from sim.scenario.expects import StreamExpect
 
 # A frame of nothing else is a sign of life.
 _SIGNS_OF_LIFE = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eof"})
 
 
 class _Followed:
-    """One stream. `taken` is how many frames a step has looked at."""
+    """One stream. `encode` makes a frame of a client of JSON; `taken` is how many frames a step has looked at."""
 
-    def __init__(self, decode: Callable[[bytes], Any]) -> None:
+    def __init__(self, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]) -> None:
+        self.id = stream
         self.decode = decode
+        self.encode = encode
         self.frames: list[Any] = []
         self.taken = 0
         self.end: Close | None = None
@@ -33,9 +36,34 @@ class ScriptStreams:
         self._by_id: dict[int, _Followed] = {}
         self._seen = (-1, 0)  # the input whose effects were read last, and how many of them
 
-    def begin(self, name: str, stream: int, decode: Callable[[bytes], Any]) -> None:
+    def begin(self, name: str, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]) -> None:
         """Follow a stream."""
-        self._by_name[name] = self._by_id[stream] = _Followed(decode)
+        self._by_name[name] = self._by_id[stream] = _Followed(stream, decode, encode)
+
+    def frames(self, name: str) -> list[Any]:
+        """All that came on a stream so far, signs of life left out."""
+        return self._require(name).frames
+
+    def encoded(self, name: str, frames: Sequence[Any]) -> tuple[int, list[bytes]]:
+        """A stream's id, and frames of its client as bytes. NotFound when the script has opened none of this name; Conflict when it has ended."""
+        found = self._open(name)
+        return found.id, [found.encode(frame) for frame in frames]
+
+    def leave(self, name: str) -> int:
+        """Follow a stream no longer; its id. NotFound when the script has opened none of this name; Conflict when it has ended."""
+        return self._by_id.pop(self._open(name).id).id
+
+    def _require(self, name: str) -> _Followed:
+        found = self._by_name.get(name)
+        if found is None:
+            raise NotFound(f"no stream is called {name!r}", rule="script", remedy="a name that an earlier `subscribe` gave")
+        return found
+
+    def _open(self, name: str) -> _Followed:
+        found = self._require(name)
+        if self._by_id.get(found.id) is not found:
+            raise Conflict(f"the stream {name!r} has ended", rule="script")
+        return found
 
     def absorb(self, outcome: Outcome) -> None:
         """Take what came; effects that joined an input's since the last time are read from there on."""

@@ -1,4 +1,4 @@
-"""The steps of a scenario: what is done to the running exchange, and what must have come of it."""
+"""The steps of a scenario: what is done to the running exchange, and when. What must have come of it is in `expects.py`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sim.core.vocabulary import InstrumentState, OrderState
 from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.document import Node, Problem
 from sim.scenario.entries import STATES, MaintenanceEntry, OrderEntry
+from sim.scenario.expects import ORDER_STATES, Expect
 from sim.scenario.shapes import (
     BAD,
     BOOLEAN,
@@ -35,19 +36,18 @@ from sim.scenario.shapes import (
     members,
     mistake,
     record,
-    several,
 )
 
-ORDER_STATES = members(OrderState, "ORDER_STATE_")
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 
 DECISION_WORDS = Words({word: word for word in DECISIONS})
 FUNDING_DECISIONS = Words({"completed": FundingState.COMPLETED, "cancelled": FundingState.CANCELLED, "refunded": FundingState.REFUNDED})
 COURSES = members(Course, "")
 SIDE_OF_GAME = Words({"home": "home", "away": "away"})
-REFUSED = Words({word: word for word in ("false", "true", "maybe")})
 PRESET = Words({name: name for name in PRESETS})
 PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
+
+
 class CancelStep(Struct, frozen=True, kw_only=True):
     """Take orders out: one by the client order id it was placed under, or all of a participant."""
 
@@ -210,6 +210,13 @@ class SubscribeStep(Struct, frozen=True, kw_only=True):
     send: Annotated[tuple[Any, ...], Items(Free()), "frames to send, in order: on a WebSocket, or on a bidirectional rpc"] = ()
 
 
+class SendStep(Struct, frozen=True, kw_only=True):
+    """Frames on a stream that is open: a WebSocket, or a bidirectional rpc."""
+
+    stream: Annotated[str, "its name in `subscribe`"]
+    frames: Annotated[tuple[Any, ...], Items(Free())]
+
+
 class OrderWhen(Struct, frozen=True, kw_only=True):
     """An order comes to a state."""
 
@@ -255,108 +262,6 @@ class When(Struct, frozen=True, kw_only=True):
     maintenance: Annotated[bool | None, BOOLEAN, "true: a window begins; false: it ends"] = None
 
 
-class StreamExpect(Struct, frozen=True, kw_only=True):
-    """What came on a stream since the step that last looked at it."""
-
-    name: Annotated[str, "as in `subscribe`"]
-    count: Annotated[int | None, COUNT, "frames in all, heartbeats not counted"] = None
-    has: Annotated[Any, "some frame holds this; of a list, what stands here must be among its items"] = UNSET
-    last: Annotated[Any, "the last frame holds this, likewise"] = UNSET
-    code: Annotated[int | None, COUNT, "the stream has ended with this gRPC status"] = None
-
-
-class InstrumentExpect(Struct, frozen=True, kw_only=True):
-    """Where an instrument stands."""
-
-    symbol: str
-    state: Annotated[InstrumentState | None, STATES] = None
-    settlement: Annotated[str | None, DECIMAL, "final settlement price in dollars"] = None
-
-
-class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
-    """How many orders are open."""
-
-    count: Annotated[int, COUNT]
-    as_: Annotated[str, "participant or account; everybody when left out"] = ""
-    symbol: str = ""
-
-
-class BalanceExpect(Struct, frozen=True, kw_only=True):
-    """The cash of an account, in dollars."""
-
-    account: Annotated[str, "account, or maker, taker, noise"]
-    cash: Annotated[str | None, DECIMAL] = None
-    buying_power: Annotated[str | None, DECIMAL] = None
-
-
-class PositionExpect(Struct, frozen=True, kw_only=True):
-    """The position of an account in an instrument."""
-
-    account: str
-    symbol: str
-    net: Annotated[str | None, DECIMAL, "contracts; negative is short"] = None
-    cost: Annotated[str | None, DECIMAL, "dollars"] = None
-    realized: Annotated[str | None, DECIMAL, "dollars"] = None
-
-
-class OrderExpect(Struct, frozen=True, kw_only=True):
-    """An order: this step's own, or the one of the client order id."""
-
-    clord_id: Annotated[str, "client order id, or the name of the step that placed it"] = ""
-    state: Annotated[OrderState | None, ORDER_STATES] = None
-    filled: Annotated[str | None, DECIMAL, "contracts"] = None
-    leaves: Annotated[str | None, DECIMAL, "contracts"] = None
-    avg_price: Annotated[str | None, DECIMAL, "dollars"] = None
-    reason: Annotated[str | None, "text of the rejection or unsolicited cancel, or a part of it"] = None
-
-
-class BookExpect(Struct, frozen=True, kw_only=True):
-    """The top of a book: each level as "price x quantity", best first. An empty list means an empty side."""
-
-    symbol: str
-    bids: tuple[str, ...] | None = None
-    offers: tuple[str, ...] | None = None
-
-
-class TradesExpect(Struct, frozen=True, kw_only=True):
-    """What has traded since the scenario began."""
-
-    symbol: str
-    count: Annotated[int | None, COUNT] = None
-    last_price: Annotated[str | None, DECIMAL, "dollars"] = None
-    qty: Annotated[str | None, DECIMAL, "contracts in all"] = None
-
-
-class WebhookExpect(Struct, frozen=True, kw_only=True):
-    """Webhook deliveries since the scenario began."""
-
-    type: Annotated[str, "kyc.approved, kyc.rejected"] = ""
-    external_id: str = ""
-    count: Annotated[int, COUNT] = 1
-
-
-class Expect(Struct, frozen=True, kw_only=True):
-    """What must hold after the step: all that is given. Most checks may be one mapping or a list of them."""
-
-    status: Annotated[int | None, ORDINAL, "HTTP status of the call"] = None
-    code: Annotated[int | None, COUNT, "gRPC status code of the call"] = None
-    json: Annotated[Any, "part of the answer: mappings match by their keys, lists item by item, numbers by value"] = UNSET
-    header: Annotated[dict[str, str], "headers of the answer, by name"] = field(default_factory=dict)
-    instrument: Annotated[tuple[InstrumentExpect, ...], several(InstrumentExpect)] = ()
-    open_orders: Annotated[int | OpenOrdersExpect | None, Either(COUNT, record(OpenOrdersExpect)), "a count, or a mapping that says whose"] = None
-    balance: Annotated[tuple[BalanceExpect, ...], several(BalanceExpect)] = ()
-    position: Annotated[tuple[PositionExpect, ...], several(PositionExpect)] = ()
-    order: Annotated[tuple[OrderExpect, ...], several(OrderExpect)] = ()
-    book: Annotated[tuple[BookExpect, ...], several(BookExpect)] = ()
-    trades: Annotated[tuple[TradesExpect, ...], several(TradesExpect)] = ()
-    webhook: Annotated[tuple[WebhookExpect, ...], several(WebhookExpect)] = ()
-    stream: Annotated[tuple[StreamExpect, ...], several(StreamExpect)] = ()
-    digest: Annotated[str | None, "journal digest at this point"] = None
-    refused: Annotated[
-        str, REFUSED, "true: what the step does is refused, as an illegal change of state is; maybe: it may be; a call has a status instead"
-    ] = "false"
-
-
 class Step(Struct, frozen=True, kw_only=True):
     """One step: at most one thing done, then what is expected."""
 
@@ -383,6 +288,8 @@ class Step(Struct, frozen=True, kw_only=True):
     advance: Annotated[Span | None, SPAN, "let so much time pass"] = None
     call: CallStep | None = None
     subscribe: SubscribeStep | None = None
+    send: SendStep | None = None
+    hang_up: Annotated[str, "end a stream from the client's side: its name in `subscribe`"] = ""
     save: Annotated[dict[str, str], "keep parts of the call's answer for later steps: name to path, such as {order: id}, used as ${order}"] = field(
         default_factory=dict
     )

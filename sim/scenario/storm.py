@@ -1,7 +1,8 @@
 """A storm: steps and faults that nobody planned, drawn from the seed and put behind a scenario's own steps. What must survive it are the invariants.
 
-Partners, retail users and scripted participants trade two markets of their own; markets stop and settle, money comes and goes, maintenance begins, faults
-strike. A drawn step may be refused: that is said, and changes nothing. A stormy scenario is a scenario like any other: it can be run again, replayed, shrunk.
+Partners, retail users and scripted participants trade two markets of their own, over REST and gRPC, with streams that come and go (`storm_partners.py`);
+markets stop and settle, money comes and goes, people are verified, maintenance begins, faults strike. A drawn step may be refused: that is said, and changes
+nothing. A stormy scenario is a scenario like any other: it can be run again, replayed, shrunk.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sim.scenario.model import Scenario
 from sim.scenario.parties import Parties
 from sim.scenario.shapes import record
 from sim.scenario.steps import Step
+from sim.scenario.storm_partners import Partners
 from sim.scenario.world import build_world
 
 Document: TypeAlias = dict[str, Any]
@@ -28,7 +30,7 @@ Document: TypeAlias = dict[str, Any]
 # Symbol, dollars of a tick as ticks a dollar, price scale, quantity scale.
 _MARKETS = (("storm-cents", 100, 100, 1), ("storm-quarters", 400, 10_000, 100))
 _SCRIPTED = ("maker", "taker", "noise")
-_STATES = ("OPEN", "OPEN", "OPEN", "SUSPENDED", "HALTED", "CLOSED", "PREOPEN", "MATCH_AND_CLOSE_AUCTION", "SCHEDULE")
+_STATES = (*("OPEN",) * 12, "SUSPENDED", "HALTED", "CLOSED", "PREOPEN", "MATCH_AND_CLOSE_AUCTION", "SCHEDULE")
 _WAITS = ("1ms", "1s", "1s", "10s", "2m", "1h", "9h")
 FAULTS = 3
 _EXTRAS: tuple[Document, ...] = (
@@ -81,9 +83,11 @@ class _Storm:
         self._luck = luck
         users = [user.name for firm in parties.firms for user in firm.users if firm.client_id]
         self._users = users or list(_SCRIPTED)
-        self._keys = [key.key_id for key in parties.api_keys]
+        self._partners = Partners(luck, parties, [(symbol, scale, scale // ticks) for symbol, ticks, scale, _ in _MARKETS])
+        self._keys = self._partners.keys
+        partners = self._partners.anybody
         kinds: tuple[tuple[int, Callable[[], Document]], ...] = (
-            (30, self._order),
+            (36, self._order),
             (25, self._exchange_order),
             (12 if self._keys else 0, self._retail_order),
             (8, self._cancel),
@@ -95,6 +99,11 @@ class _Storm:
             (2, lambda: {"fault": _plain(self.fault())}),
             (1, lambda: {"maintenance": {"begins": f"+{luck.between(1, 90)}s", "length": "10m", "lead": "30s"}}),
             (2, self._assumption),
+            (12 if partners else 0, self._partners.rpc),
+            (8 if partners or self._keys else 0, self._partners.subscription),
+            (3 if partners or self._keys else 0, self._partners.frame),
+            (2 if partners or self._keys else 0, self._partners.hang_up),
+            (8 if partners else 0, self._partners.verification),
         )
         self._drawing = [draw for weight, draw in kinds for _ in range(weight)]
 
@@ -138,7 +147,7 @@ class _Storm:
     def _ticks(self, a_dollar: int) -> int:
         """A price, most often near the middle, so that there are trades."""
         luck = self._luck
-        near = luck.between(45 * a_dollar // 100, 55 * a_dollar // 100)
+        near = luck.between(47 * a_dollar // 100, 53 * a_dollar // 100)
         return near if luck.chance(4, 5) else luck.between(a_dollar // 100, 99 * a_dollar // 100)
 
     def _exchange_order(self) -> Document:

@@ -10,9 +10,11 @@ from typing import Any
 from msgspec import json
 from msgspec.structs import replace
 
+from sim.scenario.document import ScenarioError, tree_of
 from sim.scenario.load import scenario_from_document
 from sim.scenario.report import Report, run_scenario
 from sim.scenario.script import Script
+from sim.scenario.steps_check import step_problems
 from sim.simulation import Simulation
 
 KEPT = 4
@@ -27,6 +29,7 @@ class Bench:
 
     def run(self, document: dict[str, Any]) -> Report:
         """Run a document. ScenarioError when it is no scenario; whatever building its world raises."""
+        tree = tree_of(document, "document")
         scenario = scenario_from_document(document)
         key = json.encode({name: part for name, part in document.items() if name != "steps"})
         world = self._worlds.pop(key, None)
@@ -35,6 +38,8 @@ class Bench:
         else:
             world.reset()
         self._worlds[key] = world
+        if problems := list(step_problems(scenario, tree, world.world)):
+            raise ScenarioError(problems)
         if len(self._worlds) > KEPT:
             del self._worlds[next(iter(self._worlds))]
         world.scenario = scenario

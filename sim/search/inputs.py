@@ -1,4 +1,4 @@
-"""A session that no scenario can tell (a receiver that fails, a hang-up, a token that is wrong) is shrunk as what it is: inputs of a journal.
+"""A session that no scenario can tell (a receiver that fails, a token that is wrong) is shrunk as what it is: inputs of a journal.
 
 The shorter journal replays like any other. Ids of streams are those that the shorter run gives.
 """

@@ -1,7 +1,7 @@
 """A journal written as a scenario: what clients and testers did become steps, so that a session can be read, changed, run again and shrunk.
 
 Identifiers that an answer gave and a later request names are kept by `save`, so steps in between may go. What has no word in the scenario language (a token
-request, a webhook receiver's answer, a hang-up) is left out and counted.
+request, a webhook receiver's answer) is left out and counted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from msgspec import DecodeError, json
 
-from sim.api.traffic import Advanced, Controlled, Input, RestCall, RpcCall, Sealed, StreamFrame, StreamOpened, recorded_input
+from sim.api.traffic import Advanced, Controlled, Input, RestCall, RpcCall, Sealed, StreamFrame, StreamHungUp, StreamOpened, recorded_input
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Line, read_journal, read_line
 from sim.replay import at_the_start, replaying, simulation_of
@@ -118,9 +118,9 @@ class _Writer:
             case StreamOpened() if "stream" in out:
                 return self._subscription(given, out["stream"])
             case StreamFrame() if given.stream in self._streams:
-                subscription = self._streams[given.stream]["subscribe"]
-                subscription.setdefault("send", []).append(self._frame(subscription, given.message))
-                return None
+                return self._sent(self._streams[given.stream], given.message)
+            case StreamHungUp() if given.stream in self._streams:
+                return {"hang_up": self._streams[given.stream]["subscribe"]["name"]}
             case Controlled():
                 return self._action(given)
             case Advanced():
@@ -166,6 +166,15 @@ class _Writer:
             return None
         request = self._message(operation, given.message) if operation.kind == "server" else {}
         return {"subscribe": {**found, "rpc": operation.name, **request}}
+
+    def _sent(self, opened: Step, message: bytes) -> Step | None:
+        """A frame of a client. What follows the subscription at once becomes part of it."""
+        subscription = opened["subscribe"]
+        frame = self._frame(subscription, message)
+        if self.steps[-1] is opened and self._last == self._sim.now:
+            subscription.setdefault("send", []).append(frame)
+            return None
+        return {"send": {"stream": subscription["name"], "frames": [frame]}}
 
     def _frame(self, subscription: Step, message: bytes) -> Any:
         if "web_socket" in subscription:

@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.messages import exchange_v1 as wire
 from sim.scenario.report import run_scenario
 from sim.search.delta import minimal, pruned
+from sim.search.transcript import transcript
 from sim.shell.journal_file import open_journal
 from sim.testing.client import connect
+from tests.api import stream_clients as streams
 
 # A DAY bid expires at a close among forty things that have nothing to do with it.
 BUSY = """
@@ -146,11 +149,19 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
             placed.append(answer.json["orderId"])
             world.advance("10s")
             world.gateway.get("/v2/leagues")
+        heard = streams.books(world, "s")
+        talk = world.rpc(firm, "firms/atlas/users/mara-voss").stream(streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest())
+        streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=["s"]))
+        world.advance("1s")
+        streams.talk(talk, keepalive=wire.KeepAliveCommand())
+        heard.close()
         simulation.control("fault.add", "", {"match": {"plane": "gateway"}, "act": {"delay": "1s"}})
         assert partner.post("/v1/trading/orders/cancel", json={"orderId": placed[1], "symbol": "s"}).status == 200
     code, said, _ = sim("shrink", journal, "--expect", "{open_orders: {as: firms/atlas/users/mara-voss, symbol: s, count: 3}}", "--out", out)
     assert code == 0
     assert "left out: 1 token request" in said
+    kinds = [next(iter(step.keys() - {"at", "save"})) for step in transcript(journal).document["steps"]]
+    assert kinds.count("subscribe") == 2 and kinds[-4:] == ["send", "hang_up", "fault", "call"]
     text = out.read_text()
     assert "2 orders are open, not 3" in text and "seed 99:" in text
     assert "save: {id1: orderId}" in text and 'orderId: "${id1}"' in text

@@ -5,11 +5,20 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
+from sim.core.vocabulary import InstrumentState
 from sim.scenario.report import run_scenario
 from sim.scenario.storm import stormy
 from sim.search.bench import Bench
+from sim.search.writing import as_yaml
+from sim.testing import connect
+from sim.testing.client import Connection, RpcError, Stream
+from tests.api import stream_clients as streams
+from tests.journeys import firm
 
 REFUSED = """
 name: refused
@@ -32,7 +41,78 @@ def test_every_storm_leaves_the_invariants_whole_and_its_journal_replays(sim):
     report = run_scenario(scenario, simulation=simulation)
     assert report.ok and len(report.results) == 120
     assert len(simulation.exchange.trading.trades) > 5
-    assert {entry["plane"] for entry in simulation.requests()} >= {"exchange", "retail"}
+    assert {entry["plane"] for entry in simulation.requests()} >= {"exchange", "retail", "grpc"}
+
+
+def test_storms_draw_streams_grpc_and_verifications():
+    seen: set[str] = set()
+    for seed in range(1, 9):
+        scenario = stormy(load_scenario("quickstart"), seed, 200)
+        seen |= {kind for step in scenario.steps for kind in ("subscribe", "send", "hang_up", "kyc") if getattr(step, kind)}
+        simulation = Simulation(scenario, seed=seed)
+        assert run_scenario(scenario, simulation=simulation).ok
+        seen |= {entry["operation"].rpartition(".")[2] for entry in simulation.requests() if not entry["code"]}
+    assert seen >= {
+        "subscribe", "send", "hang_up", "kyc", "InsertOrder", "GetOpenOrders", "StartKYCVerification", "SetWebhookURL", "StartKYCPrefill",
+        "CreateOrderSubscription", "CreateMarketDataSubscription", "BiDirectionalStreamMarketData", "CreateDropCopySubscription",
+        "CreatePositionSubscription", "CreateBalanceLedgerSubscription", "MarketsStream", "PrivateStream",
+    }  # fmt: skip
+
+
+class Follower:
+    """A partner that keeps its own picture of orders and of a book from streams alone, and subscribes again whenever one ends."""
+
+    def __init__(self, world: Connection) -> None:
+        self.world, self.orders, self.book = world, {}, None
+        self.streams: dict[str, Stream | None] = {"orders": None, "books": None}
+        self.compared = 0
+
+    def listen(self) -> None:
+        for name, opens in (("orders", streams.orders), ("books", lambda world: streams.books(world, "storm-cents"))):
+            if self.streams[name] is None or self.streams[name].end is not None:
+                try:
+                    self.streams[name] = opens(self.world)
+                except RpcError:
+                    self.streams[name] = None  # maintenance
+        for frame in self.streams["orders"].take() if self.streams["orders"] else ():
+            if frame.snapshot is not None:
+                self.orders = {order.id: order for order in frame.snapshot.orders}
+            for execution in frame.update.executions if frame.update is not None else ():
+                self.orders[execution.order.id] = execution.order
+        for frame in self.streams["books"].take() if self.streams["books"] else ():
+            self.book = frame.update if frame.update is not None else self.book
+
+    def compare(self) -> None:
+        """What streams told is what is so."""
+        trading = self.world.simulation.exchange.trading
+        if self.streams["orders"] is not None:
+            mine = firm(self.world.simulation).users[0]
+            held = {order.id: order.leaves_qty for order in trading.orders.open_of((mine.account,)) if order.participant == mine.name}
+            assert {order.id: order.leaves_qty for order in self.orders.values() if order.leaves_qty} == held
+            self.compared += bool(held)
+        if self.streams["books"] is not None and trading.state("storm-cents") is InstrumentState.OPEN:
+            told = [[(level.px, level.qty) for level in side] for side in (self.book.bids, self.book.offers)]
+            book = trading.book("storm-cents")
+            assert told == [[(level.price, level.qty) for level in itertools.islice(side.walk(), 10)] for side in (book.bids, book.offers)]
+            self.compared += bool(told[0])
+
+
+@pytest.mark.spec("S6.2-5")
+def test_what_streams_told_through_a_storm_is_what_is_so():
+    """Snapshot and updates add up to the state, across halts, maintenance, revoked sessions and settlements."""
+    compared = 0
+    for seed in range(1, 7):
+        drawn = stormy(load_scenario("quickstart"), seed, 150)
+        calm = replace(drawn, faults=(), steps=tuple(step for step in drawn.steps if step.fault is None and not step.assumption))
+        world = connect(Simulation(calm, seed=seed))
+        follower = Follower(world)
+        while not world.simulation.script.done:
+            follower.listen()
+            world.advance_to(world.simulation.next_due())
+            follower.listen()
+            follower.compare()
+        compared += follower.compared
+    assert compared > 100
 
 
 def test_a_run_that_does_not_repeat_or_replay_is_found(sim, monkeypatch):
@@ -49,6 +129,15 @@ def test_the_seed_decides_the_storm_and_the_scenarios_own_steps_come_first():
     assert first.plain() == again.plain() != other.plain()
     assert first.steps[: len(scenario.steps)] == scenario.steps and len(first.steps) == len(scenario.steps) + 40
     assert stormy(scenario, 1, 0) is scenario
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6))
+def test_a_storm_written_to_a_file_is_a_scenario_that_check_finds_fine(seed):
+    drawn = stormy(load_scenario("price-time-priority"), seed, 60)
+    document = drawn.plain()
+    document.pop("extends", None)
+    assert load_scenario(as_yaml(document)).plain() == {**document}
 
 
 def test_what_breaks_in_a_storm_is_written_as_the_smallest_scenario(sim, tmp_path, monkeypatch):
