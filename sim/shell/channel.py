@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 
 from sim.api.traffic import Close
 
@@ -11,13 +12,15 @@ from sim.api.traffic import Close
 class Channel:
     """Outgoing side of one stream. The host pushes, the stream's own task takes; both live in one loop.
 
-    `messages` and `size` (bytes) are how much may wait; from half of the messages on the reader is `behind`.
+    `messages` and `size` (bytes) are how much may wait; from half of the messages on the reader is `behind`. A `sink` may take a frame at once while nothing
+    waits: it says whether it did.
     """
 
-    __slots__ = ("_end", "_frames", "_given_up", "_messages", "_relief", "_size", "_waiting", "_waker", "slow_since", "stream")
+    __slots__ = ("_end", "_frames", "_given_up", "_messages", "_relief", "_size", "_waiting", "_waker", "sink", "slow_since", "stream")
 
     def __init__(self, stream: int, messages: int, size: int) -> None:
         self.stream = stream
+        self.sink: Callable[[bytes], bool] | None = None
         self.slow_since = 0  # the host's: in which round of frames it was found to be slow
         self._frames: deque[bytes] = deque()
         self._messages = messages
@@ -49,10 +52,12 @@ class Channel:
         return self._waiting > self._size
 
     def push(self, frame: bytes) -> bool:
-        """Queue a frame. False when the reader has fallen behind."""
+        """Send or queue a frame. False when the reader has fallen behind."""
         if self._end is not None:
             return True
         frames = self._frames
+        if not frames and self.sink is not None and self.sink(frame):
+            return True
         frames.append(frame)
         self._waiting += len(frame)
         self._wake()

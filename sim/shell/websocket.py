@@ -6,6 +6,8 @@ Protocol pings are answered by aiohttp and never reach the simulation; no timer 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from aiohttp import WSMsgType, web
@@ -35,6 +37,7 @@ async def serve_web_socket(host: Host, request: web.BaseRequest, path: str, list
     writer: asyncio.Task[None] | None = None
     try:
         await socket.prepare(request)
+        opened.sink = _sink(request)
         writer = host.spawn(_write(socket, opened, request))
         async for message in socket:
             if message.type == WSMsgType.TEXT:
@@ -50,6 +53,31 @@ async def serve_web_socket(host: Host, request: web.BaseRequest, path: str, list
             else:
                 writer.cancel()
     return socket
+
+
+def _sink(request: web.BaseRequest) -> Callable[[bytes], bool]:
+    """Writes a frame to a socket whose client reads; for one that does not, frames wait in the channel. A task for each frame costs as much again."""
+    protocol = request.protocol
+
+    def write(frame: bytes) -> bool:
+        transport = request.transport
+        if transport is None or transport.is_closing() or protocol.writing_paused:
+            return False
+        transport.write(_text_frame(frame))
+        return True
+
+    return write
+
+
+@lru_cache(maxsize=64)
+def _text_frame(payload: bytes) -> bytes:
+    """A whole text frame, unmasked (RFC 6455 §5.2). A payload that goes to many clients is framed once."""
+    size = len(payload)
+    if size < 126:
+        return b"\x81%c%b" % (size, payload)
+    if size < 1 << 16:
+        return b"\x81\x7e%b%b" % (size.to_bytes(2, "big"), payload)
+    return b"\x81\x7f%b%b" % (size.to_bytes(8, "big"), payload)
 
 
 async def _write(socket: web.WebSocketResponse, channel: Channel, request: web.BaseRequest) -> None:

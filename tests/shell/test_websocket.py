@@ -82,11 +82,13 @@ async def test_pings_are_answered_and_are_no_inputs(serve):
 
 
 async def test_a_reader_that_is_too_slow_is_dropped_and_reported(serve):
-    """S12."""
+    """S12. A first frame that no socket buffer holds keeps the next ones waiting."""
     served = await serve(stream_buffer=1000)
-    served.sim.on_frame = lambda stream, message: [Send(stream, b"y" * 600)] * 3
-    async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}{MARKETS}") as socket:
+    served.sim.on_frame = lambda stream, message: [Send(stream, b"y" * (20 << 20)), *[Send(stream, b"z" * 600)] * 2]
+    async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}{MARKETS}", max_msg_size=0) as socket:
         await socket.send_str("x")
+        first = await socket.receive()
+        assert len(first.data) == 20 << 20
         closed = await socket.receive()
         assert (closed.type, closed.data, closed.extra) == (aiohttp.WSMsgType.CLOSE, 1013, "slow consumer")
     assert kinds(served) == ["open", "frame", "hangup"]
