@@ -332,13 +332,18 @@ class Simulation:
         self.script.answered(wait.name, reply, outcome)
 
     def _settle(self, outcome: Outcome) -> list[Any]:
-        self.publish(outcome)
-        for attempt in self.exchange.webhooks.take_attempts():
-            outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret, attempt.timeout))
-        for registration in self.exchange.webhooks.take_settled():
-            outcome.effects.append(Resolve(registration.id, self.pipeline.complete("exchange", webhook_registration(registration))))
-        self.script.absorb(outcome)
-        return [_journal_form(event) for event in self.exchange.take_events()]
+        exchange = self.exchange
+        if exchange.ctx.events or exchange.trading.books.unannounced:
+            self.publish(outcome)
+        webhooks = exchange.webhooks
+        if webhooks.outbox or webhooks.settled:
+            for attempt in webhooks.take_attempts():
+                outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret, attempt.timeout))
+            for registration in webhooks.take_settled():
+                outcome.effects.append(Resolve(registration.id, self.pipeline.complete("exchange", webhook_registration(registration))))
+        if outcome.effects:
+            self.script.absorb(outcome)
+        return [_journal_form(event) for event in exchange.take_events()] if exchange.ctx.events else []
 
     def _out(self, outcome: Outcome, events: list[Any]) -> _Out:
         reply = outcome.reply
@@ -348,7 +353,9 @@ class Simulation:
             out.operation, out.caller = entry.operation, entry.caller
         if reply is not None:
             out.status, out.code, out.message = reply.status, reply.code, reply.message
-            out.elapsed = max(0, reply.ready_at - self.now)
+            now = self.exchange.ctx.now
+            if reply.ready_at > now:
+                out.elapsed = reply.ready_at - now
             body = reply.body if reply.journal is None else reply.journal
             if body:
                 out.body = Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))

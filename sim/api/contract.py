@@ -104,6 +104,11 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
             return self.credential
         return "bearer" if plane is None else _PLANE_CREDENTIAL[plane]
 
+    @cached_property
+    def dated(self) -> bool:
+        """Whether there are dates on which it is not served."""
+        return self.since is not None or self.until is not None
+
     def exists_at(self, now: Instant) -> bool:
         """Whether it is served at this instant."""
         return (self.since is None or self.since <= now) and (self.until is None or now < self.until)

@@ -92,22 +92,26 @@ class Pipeline:
         caller: Caller | None = None
         ignored: list[str] = []
         refusal: Refusal | None = None
+        exchange = self._exchange
         self._struck = self._caller = None
         try:
-            self._inject(call.plane, operation, call)
-            self._maintenance(call.plane, operation)
-            match = self._route(found)
-            self._size(call)
+            if exchange.faults.armed:
+                self._inject(call.plane, operation, call)
+            if exchange.maintenance.active:
+                self._maintenance(call.plane)
+            match = found if isinstance(found, Match) and not found.operation.dated else self._route(found)
+            if call.oversize or len(call.body) > self._max_body:
+                self._size(call)
             operation = match.operation
             caller = self._admit(call, operation, call.plane)
             self._stage = "parse"
             request = self._parse(call, match, ignored)
-            if self._exchange.faults.by_symbol:
+            if exchange.faults.by_symbol:
                 self._inject(call.plane, operation, call, symbols_of(request))
             self._stage = "handle"
             answer = self._handle(operation, caller, request)
             self._stage = "render"
-            reply = self._render(operation, answer, dialect_at(call.plane, self._exchange.ctx.now, vendor_prefix=self._vendor_prefix))
+            reply = self._render(operation, answer, dialect_at(call.plane, exchange.ctx.now, vendor_prefix=self._vendor_prefix))
         except Exception as problem:
             refusal = _refusal_of(problem)
             reply = self._refused(refusal, call.plane)
@@ -226,8 +230,10 @@ class Pipeline:
         return reply
 
     def _admit_rpc(self, call: RpcCall | StreamOpened, operation: Operation | None) -> Operation:
-        self._inject("grpc", operation, call)
-        self._maintenance("exchange", operation)
+        if self._exchange.faults.armed:
+            self._inject("grpc", operation, call)
+        if self._exchange.maintenance.active:
+            self._maintenance("exchange")
         self._stage = "route"
         if operation is None or not operation.exists_at(self._exchange.ctx.now):
             if call.method.startswith("/grpc.reflection."):
@@ -253,8 +259,10 @@ class Pipeline:
             if call.web_socket:
                 found = self._routers[plane].match("GET", call.method)
                 operation = found.operation if isinstance(found, Match) else None
-                self._inject(plane, operation, call)
-                self._maintenance(plane, operation)
+                if self._exchange.faults.armed:
+                    self._inject(plane, operation, call)
+                if self._exchange.maintenance.active:
+                    self._maintenance(plane)
                 operation = self._route(found).operation
             else:
                 operation = self._admit_rpc(call, self._contract.by_rpc(call.method))
@@ -319,10 +327,9 @@ class Pipeline:
     ) -> None:
         """Let a fault strike: before anything else or, where it asks for an instrument, once the call is parsed and names some."""
         self._stage = "fault"
-        if self._exchange.faults.armed:
-            names = names_of(self._exchange, call.credential, call.participant, call.peer)
-            struck = self._exchange.faults.strike(plane, operation.name if operation else "", names, symbols)
-            self._struck = struck or self._struck
+        names = names_of(self._exchange, call.credential, call.participant, call.peer)
+        struck = self._exchange.faults.strike(plane, operation.name if operation else "", names, symbols)
+        self._struck = struck or self._struck
 
     def _befall(self, struck: FaultAction, plane: str, reply: Reply, refusal: Refusal | None) -> tuple[Reply, Refusal | None]:
         """What a fault makes of an answer it did not keep from being given."""
@@ -334,9 +341,10 @@ class Pipeline:
             reply.disturb = struck.effect
         return reply, refusal
 
-    def _maintenance(self, plane: str, operation: Operation | None) -> None:
+    def _maintenance(self, plane: str) -> None:
+        """Of a window that is open."""
         self._stage = "maintenance"
-        if self._exchange.maintenance.active and plane in _MAINTAINED:
+        if plane in _MAINTAINED:
             raise refusals.Unavailable(rule="W4", remedy="wait for the end of the maintenance window")
 
     def _route(self, found: Match | NotFound | MethodNotAllowed) -> Match:

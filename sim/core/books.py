@@ -14,7 +14,7 @@ from sim.core.instruments import Instruments
 class Books:
     """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it."""
 
-    __slots__ = ("_by_symbol", "_changed", "_ctx", "_hidden", "_instruments", "_own", "_versions")
+    __slots__ = ("_by_symbol", "_ctx", "_hidden", "_instruments", "_own", "_versions", "unannounced")
 
     def __init__(self, ctx: Context, instruments: Instruments, hidden: Callable[[str], bool], own: Callable[[str], None]) -> None:
         self._ctx = ctx
@@ -22,7 +22,7 @@ class Books:
         self._hidden = hidden
         self._own = own
         self._by_symbol: dict[str, Book] = {}
-        self._changed: dict[str, None] = {}
+        self.unannounced: dict[str, None] = {}
         self._versions = count(1)
 
     def __iter__(self) -> Iterator[Book]:
@@ -45,7 +45,7 @@ class Books:
     def changed(self, book: Book) -> None:
         """Something published of the symbol is no longer what it was."""
         book.version = next(self._versions)
-        self._changed[book.symbol] = None
+        self.unannounced[book.symbol] = None
 
     def state_changed(self, symbol: str) -> None:
         """The symbol's state, visibility, settlement or statistics changed; no book is made for that."""
@@ -54,16 +54,16 @@ class Books:
             book.hidden = self._hidden(symbol)
             self.changed(book)
         else:
-            self._changed[symbol] = None
+            self.unannounced[symbol] = None
 
     def flush(self) -> None:
         """Tell which symbols changed since the last time, once each, in order of first change."""
-        if self._changed:
-            for symbol in self._changed:
+        if self.unannounced:
+            for symbol in self.unannounced:
                 self._ctx.emit(BookChanged(symbol, self._ctx.now))
-            self._changed.clear()
+            self.unannounced.clear()
 
     def clear(self) -> None:
         """Forget all books, before orders are put back in."""
         self._by_symbol.clear()
-        self._changed.clear()
+        self.unannounced.clear()

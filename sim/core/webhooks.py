@@ -60,8 +60,8 @@ class Webhooks:
         self.hosts = hosts
         self._tamper = tamper
         self._state = WebhooksState()
-        self._outbox: list[Attempt] = []
-        self._settled: list[PendingRegistration] = []
+        self.outbox: list[Attempt] = []
+        self.settled: list[PendingRegistration] = []
 
     # ---- registration
 
@@ -83,7 +83,7 @@ class Webhooks:
 
     def take_settled(self) -> list[PendingRegistration]:
         """Registrations settled since last asked, in order: whoever holds a reply for them completes it now."""
-        settled, self._settled = self._settled, []
+        settled, self.settled = self.settled, []
         return settled
 
     def registration(self, firm: str) -> Registration | None:
@@ -93,7 +93,7 @@ class Webhooks:
     def _settle(self, pending: PendingRegistration, validated: bool, message: str) -> None:
         del self._state.pending[pending.id]
         pending.validated, pending.message = validated, message
-        self._settled.append(pending)
+        self.settled.append(pending)
         current = self._state.registrations.get(pending.firm)
         if validated and (current is None or current.order < pending.order):
             self._state.registrations[pending.firm] = Registration(pending.url, pending.secret, pending.order, self._ctx.now)
@@ -195,7 +195,7 @@ class Webhooks:
         ctx = self._ctx
         name = f"a{ctx.ids.count('webhook.attempt')}"
         timeout = ctx.assumptions.number(WEBHOOK_TIMEOUT)
-        self._outbox.append(
+        self.outbox.append(
             Attempt(
                 id=name, event_id=event_id, type=kind, firm=firm, url=url, attempt=number, body=body, secret=secret, due=ctx.now, timeout=timeout
             )
@@ -207,7 +207,7 @@ class Webhooks:
 
     def take_attempts(self) -> list[Attempt]:
         """Attempts to make now, in order."""
-        attempts, self._outbox = self._outbox, []
+        attempts, self.outbox = self.outbox, []
         return attempts
 
     def answer(self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None) -> bool:
@@ -327,7 +327,7 @@ class Webhooks:
     def load(self, state: object) -> None:
         """Take a saved state."""
         self._state = convert(state, WebhooksState)
-        self._outbox, self._settled = [], []
+        self.outbox, self.settled = [], []
 
 
 def _keep_last(records: dict[str, Notice] | dict[str, DeliveryRecord], bound: int) -> None:

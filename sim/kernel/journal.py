@@ -8,6 +8,7 @@ library versions and each record's `aside` (what clients drew at random) stay ou
 from __future__ import annotations
 
 from array import array
+from binascii import hexlify
 from bisect import bisect_right
 from collections.abc import Iterator
 from copy import copy
@@ -60,6 +61,7 @@ class Chain(Protocol):
     """The part of a hashlib object that a journal needs."""
 
     def update(self, data: bytes, /) -> None: ...
+    def digest(self) -> bytes: ...
     def hexdigest(self) -> str: ...
     def copy(self) -> Chain: ...
 
@@ -118,9 +120,11 @@ class Journal:
         if self.shadow:
             return
         tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
-        line = b'%b%b,"digest":"%b"}\n' % (body, tail, self._chain.hexdigest()[:16].encode())
-        self._places.extend((self._end, len(line) - 1, after))
-        self._write(line)
+        line = b'%b%b,"digest":"%b"}\n' % (body, tail, hexlify(self._chain.digest()[:8]))
+        size = len(line)
+        self._places.extend((self._end, size - 1, after))
+        self._file.write(line)
+        self._end += size
 
     def mark(self, mark: str, argument: str) -> None:
         """Note a jump."""

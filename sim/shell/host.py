@@ -67,7 +67,8 @@ class Host:
         self, plane: Plane, verb: str, path: str, query: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0
     ) -> Reply:
         """One HTTP request."""
-        self.arrive()
+        if self.driver.paced:
+            self.driver.catch_up()
         outcome = self.simulation.rest(plane, verb, path, query, headers, body, peer=peer, wall=time.time_ns(), oversize=oversize)
         return self._replied(outcome)
 
@@ -124,7 +125,8 @@ class Host:
             self._awaited[reply.awaits] = asyncio.get_running_loop().create_future()
         if outcome.effects:
             self.apply(outcome.effects)
-        self.driver.rearm()
+        if self.driver.paced:
+            self.driver.rearm()
         return reply
 
     def _webhook_answered(self, attempt: Post, answer: Answered) -> None:

@@ -12,6 +12,7 @@ from sim.api.contract import Plane
 from sim.api.traffic import Reply
 from sim.core.kyc import DOCV_BASE
 from sim.core.refusals import Refusal
+from sim.kernel.instants import Instant
 from sim.shell.http_answer import SERVER, Answer, Gone, header_text, http_date
 from sim.shell.http_server import HttpServer, error_answer, read_body, reset
 
@@ -48,9 +49,11 @@ class RestListener:
     def immediate(self, message: RawRequestMessage, body: bytes, peer: str) -> Answer | Handler:
         """The answer to a whole request; or, where it takes time, who waits for it."""
         reply = self._reply(message.method, message.path, message.headers, body, peer)
-        if reply.awaits or reply.disturb or reply.chunks is not None or self._host.holds(reply):
+        now = self._host.simulation.now
+        late = reply.ready_at > now  # seldom: the rest of the clock is asked only then
+        if reply.awaits or reply.disturb or reply.chunks is not None or (late and self._host.holds(reply)):
             return lambda request: self.render(request, reply)
-        return self._answer(reply, message.path, message.headers, self._host.elides(reply))
+        return self._answer(reply, message.path, message.headers, self._host.elides(reply) if late else "", now)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -58,7 +61,7 @@ class RestListener:
         if self._plane == "retail" and request.headers.get("Upgrade", "").lower() == "websocket":
             from sim.shell.websocket import serve_web_socket
 
-            return await serve_web_socket(host, request, _target(request.raw_path).partition("?")[0], self)
+            return await serve_web_socket(host, request, _origin_form(request.raw_path).partition("?")[0], self)
         try:
             body, oversize = await read_body(request, self._max_body)
         except (web.RequestPayloadError, ValueError):
@@ -67,7 +70,9 @@ class RestListener:
         return await self.render(request, reply)
 
     def _reply(self, verb: str, target: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0) -> Reply:
-        path, _, query = _target(target).partition("?")
+        if not target.startswith("/"):
+            target = _origin_form(target)
+        path, _, query = target.partition("?")
         return self._host.rest(self._plane, verb, path, query, headers, body, peer, oversize)
 
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
@@ -82,15 +87,14 @@ class RestListener:
             return await self._stream(request, reply, self._headers(request.headers, reply, elided))
         if reply.chunks is not None:
             reply.body = next(reply.chunks, b"")
-        answer = self._answer(reply, request.raw_path, request.headers, elided)
+        answer = self._answer(reply, request.raw_path, request.headers, elided, host.simulation.now)
         return await _disturbed(request, answer, reply.disturb) if reply.disturb else answer
 
-    def _answer(self, reply: Reply, target: str, asked: Mapping[str, str], elided: str) -> Answer:
-        host = self._host
+    def _answer(self, reply: Reply, target: str, asked: Mapping[str, str], elided: str, now: Instant) -> Answer:
         body = reply.body
         if _KYC in target:
-            body = body.replace(_DOCV_BASE, f"{host.settings.docs_url}/docv".encode())
-        return Answer(reply.status, body, content_type=reply.content_type, now=host.simulation.now, headers=self._headers(asked, reply, elided))
+            body = body.replace(_DOCV_BASE, f"{self._host.settings.docs_url}/docv".encode())
+        return Answer(reply.status, body, content_type=reply.content_type, now=now, headers=self._headers(asked, reply, elided))
 
     def _headers(self, asked: Mapping[str, str], reply: Reply, elided: str) -> list[tuple[str, str]]:
         headers: list[tuple[str, str]] = []
@@ -123,8 +127,8 @@ class RestListener:
         return response
 
 
-def _target(target: str) -> str:
-    """Request target as it was sent, without scheme and host where a client sent them (absolute form)."""
+def _origin_form(target: str) -> str:
+    """A request target without scheme and host, where a client sent them (absolute form)."""
     if target.startswith("/"):
         return target
     _, found, rest = target.partition("://")

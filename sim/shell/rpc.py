@@ -42,6 +42,8 @@ _OPTIONS = [
 
 _STATUS = {int(status.value[0]): status for status in grpc.StatusCode}
 
+_READ = frozenset({"authorization", "x-participant-id"})
+
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Trailers: TypeAlias = tuple[tuple[str, str], ...]
 
@@ -93,15 +95,21 @@ class _Handlers(_GenericHandler):
 
     def _handler(self, method: str, kind: str) -> grpc.RpcMethodHandler[bytes, bytes]:
         if kind == "unary":
-            return grpc.unary_unary_rpc_method_handler(self._guarded(self._unary, method))
+            return grpc.unary_unary_rpc_method_handler(self._unary(method))
         if kind == "server":
             return grpc.unary_stream_rpc_method_handler(self._server_stream(method))
         return grpc.stream_stream_rpc_method_handler(self._bidi(method))
 
-    def _guarded(self, call: Callable[[str, bytes, Context], Awaitable[bytes]], method: str) -> Callable[[bytes, Context], Awaitable[bytes]]:
+    def _unary(self, method: str) -> Callable[[bytes, Context], Awaitable[bytes]]:
+        host = self._host
+
         async def handler(message: bytes, context: Context) -> bytes:
             try:
-                return await call(method, message, context)
+                reply = host.rpc(method, _metadata(context), message, _address(context.peer()))
+                if reply.code or reply.awaits or reply.disturb or reply.headers or reply.ready_at > host.simulation.now:
+                    return await self._finish(reply, context)
+                context.set_trailing_metadata((("x-request-id", reply.request_id),))
+                return reply.body
             except grpc.aio.AbortError:
                 raise
             except Exception:
@@ -109,15 +117,11 @@ class _Handlers(_GenericHandler):
 
         return handler
 
-    async def _unary(self, method: str, message: bytes, context: Context) -> bytes:
-        reply = self._host.rpc(method, _metadata(context), message, _peer(context))
-        if reply.awaits:
-            reply = await self._host.awaited(reply)
-        return await self._finish(reply, context)
-
     async def _finish(self, reply: Reply, context: Context) -> bytes:
-        """Answer with a reply once it may leave; aborts the call when it is no success."""
+        """Answer with a reply once it is complete and may leave; aborts the call when it is no success."""
         host = self._host
+        if reply.awaits:
+            reply = await host.awaited(reply)
         elided = host.elides(reply)
         if host.holds(reply):
             await host.ready(reply)
@@ -188,7 +192,7 @@ class _Handlers(_GenericHandler):
     async def _opened(self, method: str, message: bytes, context: Context) -> Channel | Reply:
         """Channel of a stream that was admitted, or the download that is ready to leave; aborts the call otherwise."""
         try:
-            opened = self._host.open(method, _metadata(context), message, _peer(context))
+            opened = self._host.open(method, _metadata(context), message, _address(context.peer()))
             if isinstance(opened, Reply):
                 await self._finish(opened, context)
         except grpc.aio.AbortError:
@@ -199,7 +203,7 @@ class _Handlers(_GenericHandler):
 
     def _unknown(self, method: str) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         async def handler(messages: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-            yield await self._guarded(self._unary, method)(b"", context)
+            yield await self._unary(method)(b"", context)
 
         return handler
 
@@ -227,16 +231,12 @@ async def _disturbed(disturbance: str, context: Context, trailers: Trailers) -> 
 
 
 def _metadata(context: Context) -> dict[str, str]:
-    return {str(key): value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
-
-
-def _peer(context: Context) -> str:
-    """Address of the client."""
-    return _address(context.peer())
+    """What the exchange looks at."""
+    return {key: value for key, value in context.invocation_metadata() or () if key in _READ}  # type: ignore[misc]  # text, as its key does not end in -bin
 
 
 @lru_cache(maxsize=1024)
 def _address(peer: str) -> str:
-    """ "ipv4:127.0.0.1:5000" and "ipv6:%5B::1%5D:5000" without kind and port."""
+    """Address of a client: "ipv4:127.0.0.1:5000" and "ipv6:%5B::1%5D:5000" without kind and port."""
     _, _, rest = peer.partition(":")
     return rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "")
