@@ -143,13 +143,14 @@ class Ladder:
 
 class Book:
     """Both sides of one instrument, and its stops, which rest beside the book. `version` changes whenever anything published of the symbol does;
-    a `hidden` book publishes no levels."""
+    a `hidden` book publishes no levels. `factor` makes cash of notional units."""
 
-    __slots__ = ("bids", "hidden", "instrument", "offers", "stops", "symbol", "version")
+    __slots__ = ("bids", "factor", "hidden", "instrument", "offers", "stops", "symbol", "version")
 
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
         self.symbol = instrument.symbol
+        self.factor = instrument.cash_per_notional
         self.bids = Ladder(instrument, BUY)
         self.offers = Ladder(instrument, SELL)
         self.stops = Stops()

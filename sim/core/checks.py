@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from sim.core.assumptions import BAND_REASON, CASH_QTY_LIMIT, LOT_STEP_IS_MIN_QTY, Assumptions
 from sim.core.commands import PlaceOrder
 from sim.core.instruments import Instrument
 from sim.core.quantities import Price, Qty, decimal_text
 from sim.core.refusals import InstrumentNotTradable, InvalidRequest, OrderRefused
-from sim.core.vocabulary import FOK, GTT, IOC, LIMIT, MARKET_TO_LIMIT, RETAIL, SELL, STOP, STOP_LIMIT, Channel, InstrumentState, OrderType, RejectReason, Side
+from sim.core.vocabulary import FOK, GTT, IOC, LIMIT, MARKET_TO_LIMIT, RETAIL, SELL, STOP, STOP_LIMIT, Channel, InstrumentState, RejectReason
 from sim.kernel.instants import Instant
 
 AT_ONCE = frozenset({IOC, FOK})
@@ -17,9 +18,9 @@ _AUCTION_NAMES = {InstrumentState.PREOPEN: "PRE_OPEN", InstrumentState.MATCH_AND
 
 def check_shape(command: PlaceOrder) -> None:
     """Refuse what no instrument in any state would take."""
-    if command.side is Side.UNDEFINED:
+    if not command.side:
         raise InvalidRequest("side is required", rule="M2")
-    if command.type is OrderType.UNDEFINED:
+    if not command.type:
         raise InvalidRequest("type is required", rule="M2")
     if not command.symbol:
         raise InvalidRequest("symbol is required", rule="M2")
@@ -33,7 +34,7 @@ def check_shape(command: PlaceOrder) -> None:
         raise InvalidRequest("order_qty is required", rule="M2")  # a retail quantity below one unit is a reject, not an error (rule M4)
 
 
-def check_combination(command: PlaceOrder, now: Instant, *, cash_with_limit: bool) -> None:
+def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumptions) -> None:
     """Refuse fields that do not go together: 400, not a reject (rules M12, M18, M20, M21, M23, M24)."""
     derived = command.best_limit or command.immediately_executable_limit
     if command.type in _LIMIT_TYPES and not command.price and not derived and command.channel is not RETAIL:
@@ -55,7 +56,7 @@ def check_combination(command: PlaceOrder, now: Instant, *, cash_with_limit: boo
     if command.cash_qty:
         if command.qty:
             raise InvalidRequest("order_qty and cash_order_qty exclude each other", rule="M24")
-        if command.type is not MARKET_TO_LIMIT and not (cash_with_limit and command.type is LIMIT):
+        if command.type is not MARKET_TO_LIMIT and not (command.type is LIMIT and assumptions.flag(CASH_QTY_LIMIT)):
             raise InvalidRequest("For cash_order_qty order_type must be MARKET_TO_LIMIT", rule="M24")
 
 
@@ -67,7 +68,7 @@ def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
         low = decimal_text(instrument.price_low, instrument.price_scale)
         raise OrderRefused(f"Low price limit is {low}, given less than a tick", rule="M5", reason=RejectReason.PRICE_OUT_OF_BOUNDS)
     if not command.qty and not command.cash_qty:
-        check_lot(instrument, 0, step_is_minimum=False)
+        raise _below_lot(instrument, 0)
 
 
 def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
@@ -93,8 +94,8 @@ def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
         )
 
 
-def check_price(instrument: Instrument, price: Price, channel: Channel, band: str) -> None:
-    """Refuse a price off the tick or outside the band (rules M4, M5). `band`: value of `price_band.reject_reason`."""
+def check_price(instrument: Instrument, price: Price, channel: Channel, assumptions: Assumptions) -> None:
+    """Refuse a price off the tick or outside the band (rules M4, M5)."""
     scale = instrument.price_scale
     if price % instrument.tick:
         raise OrderRefused(
@@ -105,6 +106,7 @@ def check_price(instrument: Instrument, price: Price, channel: Channel, band: st
     if instrument.price_low <= price <= instrument.price_high:
         return
     side, limit = ("Low", instrument.price_low) if price < instrument.price_low else ("High", instrument.price_high)
+    band = assumptions.text(BAND_REASON)
     if band == "by_plane":
         reason = RejectReason.PRICE_OUT_OF_BOUNDS if channel is RETAIL else RejectReason.EXCHANGE_OPTION
     else:
@@ -116,15 +118,19 @@ def check_price(instrument: Instrument, price: Price, channel: Channel, band: st
     )
 
 
-def check_lot(instrument: Instrument, qty: Qty, *, step_is_minimum: bool) -> None:
-    """Refuse a quantity below the minimum, or off its step where that is asked for (rule M4)."""
+def check_lot(instrument: Instrument, qty: Qty, assumptions: Assumptions) -> None:
+    """Refuse a quantity below the minimum, or off its step where `lot.step_is_min_qty` says so (rule M4)."""
     least = instrument.min_qty
-    if qty < least or (step_is_minimum and qty % least):
-        raise OrderRefused(
-            f"Minimum trade quantity is {decimal_text(least, instrument.qty_scale)}, given {decimal_text(qty, instrument.qty_scale)}",
-            rule="M4",
-            reason=RejectReason.INCORRECT_QUANTITY,
-        )
+    if qty < least or (qty % least and assumptions.flag(LOT_STEP_IS_MIN_QTY)):
+        raise _below_lot(instrument, qty)
+
+
+def _below_lot(instrument: Instrument, qty: Qty) -> OrderRefused:
+    return OrderRefused(
+        f"Minimum trade quantity is {decimal_text(instrument.min_qty, instrument.qty_scale)}, given {decimal_text(qty, instrument.qty_scale)}",
+        rule="M4",
+        reason=RejectReason.INCORRECT_QUANTITY,
+    )
 
 
 def check_size(instrument: Instrument, qty: Qty, price: Price) -> None:

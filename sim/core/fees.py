@@ -60,8 +60,8 @@ class Fees:
     def theta(self, fee_class: str, now: Instant) -> Theta:
         """Coefficients in force for a class of instruments (rule P13), at most one; a class without a row of its own is standard."""
         theta = (SCHEDULE.get(fee_class) or SCHEDULE["standard"]).at(now)
-        taker = self._ctx.assumptions.number(FEES_TAKER)
-        maker = self._ctx.assumptions.number(FEES_MAKER)
+        assumptions = self._ctx.assumptions
+        taker, maker = assumptions.number(FEES_TAKER), assumptions.number(FEES_MAKER)
         if taker < 0 and maker < 0:
             return theta
         return Theta(min(taker, THETA_SCALE) if taker >= 0 else theta.taker, min(maker, THETA_SCALE) if maker >= 0 else theta.maker)
@@ -104,6 +104,8 @@ def taken(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
 
 def rounded(instrument: Instrument, fee: int) -> Cash:
     """An exact fee rounded to the cent, half to even; to the notional unit where a cent is no whole number of those, so that it can be reported."""
+    if not fee:
+        return 0
     factor, scale, step = _rounding(instrument.price_scale, instrument.qty_scale)
     return divide_half_even(fee * factor, scale) * step
 

@@ -100,12 +100,11 @@ class Fills:
         aggressor_report = self._fill(book, aggressor, qty, price, trade_id, aggressor_fee, aggressor=True, rests=aggressor_rests)
         passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, aggressor=False, rests=True)
         self._tape.trade(trade_id, price, qty, aggressor_report, passive_report, type)
-        sides = (aggressor, aggressor_fee), (passive, passive_fee)
         for order, report in (aggressor, aggressor_report), (passive, passive_report):
             signed = qty if order.side is BUY else -qty
             self._risk.moved(order.account, instrument, self._positions.fill(order.account, symbol, signed, price, trade_id, report.commission))
-        value = price * qty * instrument.cash_per_notional
-        for order, fee in sides:
+        value = price * qty * book.factor
+        for order, fee in (aggressor, aggressor_fee), (passive, passive_fee):
             self._ledger.fill(order.account, -value if order.side is BUY else value, fee, symbol, trade_id)
             self.touched[order.account] = None
         self._statistics.traded(symbol, price, qty, self._ctx.now)
@@ -118,14 +117,18 @@ class Fills:
         """Apply a fill to an order and report it. An order that rests stops reserving what filled, and is closed with its last fill."""
         if rests:
             self._risk.release(order, book.instrument, qty)
-        commission = fee // book.instrument.cash_per_notional
+        commission = fee // book.factor
         order.leaves_qty = leaves = order.leaves_qty - qty
         order.cum_qty += qty
         order.filled_notional += price * qty
-        filled_at = order.filled_at
-        order.filled_at = {**filled_at, price: filled_at.get(price, 0) + qty} if filled_at else {price: qty}
-        order.avg_px = divide_half_even(order.filled_notional, order.cum_qty) if filled_at else price
-        order.commission += commission
+        if filled_at := order.filled_at:
+            order.filled_at = {**filled_at, price: filled_at.get(price, 0) + qty}
+            order.avg_px = divide_half_even(order.filled_notional, order.cum_qty)
+        else:
+            order.filled_at = {price: qty}
+            order.avg_px = price
+        if commission:
+            order.commission += commission
         order.last_trade_id = trade_id
         order.changed = self._ctx.now
         if leaves:

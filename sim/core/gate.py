@@ -15,7 +15,7 @@ from sim.core.assumptions import ENGINE_LATENCY
 from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.context import Context
 from sim.core.orders import Order
-from sim.core.vocabulary import Channel, OrderState, Side
+from sim.core.vocabulary import RETAIL, SCRIPT, OrderState, Side
 from sim.kernel.instants import Instant, Span, seconds
 
 GATE_TIMER = "engine.take"
@@ -66,7 +66,7 @@ class Gate:
 
     def latency(self, kind: str, order: Order) -> Span:
         """How long the engine takes from now. Scripted participants are never late."""
-        if order.channel is Channel.SCRIPT:
+        if order.channel is SCRIPT:
             return 0
         span = self._ctx.assumptions.number(ENGINE_LATENCY) + self._delay(kind, (order.account, order.participant), order.symbol)
         if self._last:
@@ -104,7 +104,7 @@ class Gate:
 
     def late(self, held: Held, order: Order) -> bool:
         """Whether the stopgap rejects it."""
-        return order.channel is Channel.RETAIL and held.cancel is None and self._ctx.now - held.received > STOPGAP
+        return order.channel is RETAIL and held.cancel is None and self._ctx.now - held.received > STOPGAP
 
     def save(self) -> GateState:
         """What waits."""

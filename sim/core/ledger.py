@@ -140,23 +140,13 @@ class Ledger:
 
     def _write(self, account: Account, amount: Cash, type: LedgerEntryType, description: str, symbol: str, reference: str) -> CashMoved:
         ctx = self._ctx
-        before = account.balance
+        name, before = account.name, account.balance
         account.balance = after = before + amount
-        row = CashMoved(
-            id=self._ids.next(),
-            account=account.name,
-            type=type,
-            before=before,
-            after=after,
-            description=description,
-            at=ctx.now,
-            symbol=symbol,
-            reference=reference,
-        )
+        row = CashMoved(self._ids.next(), name, type, before, after, description, ctx.now, symbol, reference)
         self._rows.append(row)
-        mine = self._rows_of.get(account.name)
-        if mine is None:
-            mine = self._rows_of[account.name] = []
-        mine.append(row)
+        try:
+            self._rows_of[name].append(row)
+        except KeyError:
+            self._rows_of[name] = [row]
         ctx.events.append(row)
         return row

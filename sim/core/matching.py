@@ -48,7 +48,7 @@ _END = {CANCELED: OrderState.CANCELED, EXPIRED: OrderState.EXPIRED}
 class Matching:
     """Runs orders through books. `priority` is the place in time last given out; `roll_timer` is the timer of the next trade day while DAY orders rest."""
 
-    __slots__ = ("_books", "_ctx", "_fills", "_ids", "_orders", "_risk", "_tape", "priority", "roll_timer")
+    __slots__ = ("_books", "_ctx", "_fills", "_ids", "_match", "_orders", "_risk", "_tape", "priority", "roll_timer")
 
     def __init__(self, ctx: Context, books: Books, orders: Orders, tape: Tape, risk: Risk, fills: Fills) -> None:
         self._ctx = ctx
@@ -58,6 +58,7 @@ class Matching:
         self._tape = tape
         self._risk = risk
         self._fills = fills
+        self._match = fills.match  # bound once
         self.priority = 0
         self.roll_timer = 0
 
@@ -80,7 +81,7 @@ class Matching:
             order.id = self._ids.next()
             order.created = now
         order.changed = order.inserted = now
-        order.priority = self.next_priority()
+        order.priority = self.priority = self.priority + 1
         self._orders.add(order)
         self._tape.report(order, NEW)
 
@@ -111,15 +112,17 @@ class Matching:
     def _run(self, book: Book, order: Order, again: bool = False) -> None:
         if watched(order) and not self._prevent(book, order):
             return
-        opposite = book.opposite(order.side)
-        at_once = order.all_or_none or order.tif is FOK
-        needed = order.leaves_qty if at_once else (0 if again else min(order.min_qty, order.leaves_qty))
-        better = order.strict_limit and book.crosses(order.side, order.price) and opposite.best != order.price
-        if (needed and opposite.available(order.price, needed) < needed) or (better and at_once):
-            self.end(order, EXPIRED)
-            return
+        better = False
+        if order.all_or_none or order.min_qty or order.strict_limit or order.tif is FOK:
+            opposite = book.opposite(order.side)
+            at_once = order.all_or_none or order.tif is FOK
+            needed = order.leaves_qty if at_once else (0 if again else min(order.min_qty, order.leaves_qty))
+            better = order.strict_limit and book.crosses(order.side, order.price) and opposite.best != order.price
+            if (needed and opposite.available(order.price, needed) < needed) or (better and at_once):
+                self.end(order, EXPIRED)
+                return
         if not better:
-            book.sweep(order, self._fills.match)
+            book.sweep(order, self._match)
         if order.leaves_qty:
             if order.tif is IOC or (better and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"):
                 self.end(order, EXPIRED)

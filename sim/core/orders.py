@@ -94,7 +94,7 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
         return self.state is OrderState.PENDING_NEW
 
 
-class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Execution(Struct, frozen=True, omit_defaults=True, gc=False):
     """One execution report. `order` is a copy of the order right after the event (rule M41). `commission` in notional units, negative = rebate."""
 
     id: str
@@ -113,7 +113,7 @@ class Execution(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False)
     trace_id: str = ""
 
 
-class Trade(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
     """One match of two orders (rule M1). `aggressor` and `passive` are the two executions; `state` moves on with clearing (rule M42)."""
 
     id: str

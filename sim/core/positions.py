@@ -14,7 +14,7 @@ from sim.core.context import Context
 from sim.core.events import PositionChanged
 from sim.core.quantities import Notional, Price, Qty, divide_half_even
 from sim.core.rows import put_back
-from sim.kernel.instants import Instant, trade_date
+from sim.kernel.instants import Instant, same_trade_date
 
 # What a row of a trade says; only these grow what was bought and sold.
 FILL = "Fill"
@@ -40,7 +40,7 @@ class Position(Struct, gc=False):
 
     def bod(self, now: Instant) -> Qty:
         """Net at the last 17:00 Eastern roll."""
-        return self.bod_net if trade_date(self.changed) == trade_date(now) else self.net
+        return self.bod_net if same_trade_date(self.changed, now) else self.net
 
 
 def standing(row: PositionChanged) -> Position:
@@ -158,7 +158,7 @@ class Positions:
             position = Position(account, symbol, changed=now)
             self._index(position)
             return position
-        if trade_date(position.changed) != trade_date(now):
+        if position.changed != now and not same_trade_date(position.changed, now):
             position.bod_net = position.net
         position.changed = now
         return position
@@ -189,29 +189,30 @@ class Positions:
         self, position: Position, qty: Qty, cost: Notional, realized: Notional, description: str, trade_id: str, fee: Notional, settlement: Price | None
     ) -> None:
         ctx = self._ctx
-        row = PositionChanged(
-            id=self._ids.next(),
-            account=position.account,
-            symbol=position.symbol,
-            qty_change=qty,
-            cost_change=cost,
-            realized_change=realized,
-            net=position.net,
-            cost=position.cost,
-            realized=position.realized,
-            at=ctx.now,
-            description=description,
-            trade_id=trade_id,
-            settlement=settlement,
-            bought=position.qty_bought,
-            sold=position.qty_sold,
-            bod=position.bod_net,
-            fee=fee,
-            fees=position.fees,
+        account = position.account
+        row = PositionChanged(  # by position: a Struct searches for each keyword
+            self._ids.next(),
+            account,
+            position.symbol,
+            qty,
+            cost,
+            realized,
+            position.net,
+            position.cost,
+            position.realized,
+            ctx.now,
+            description,
+            trade_id,
+            settlement,
+            position.qty_bought,
+            position.qty_sold,
+            position.bod_net,
+            fee,
+            position.fees,
         )
         self._rows.append(row)
-        mine = self._rows_of.get(position.account)
-        if mine is None:
-            mine = self._rows_of[position.account] = []
-        mine.append(row)
+        try:
+            self._rows_of[account].append(row)
+        except KeyError:
+            self._rows_of[account] = [row]
         ctx.events.append(row)

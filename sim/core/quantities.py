@@ -89,11 +89,9 @@ def is_decimal_scale(scale: int) -> bool:
 
 def divide_half_even(numerator: int, denominator: int) -> int:
     """numerator/denominator rounded to the nearest integer, halves to even. `denominator` > 0."""
-    quotient, rest = divmod(numerator, denominator)
-    double = rest * 2
-    if double > denominator or (double == denominator and quotient & 1):
-        quotient += 1
-    return quotient
+    double = 2 * numerator + denominator
+    quotient = double // (2 * denominator)
+    return quotient - 1 if quotient & 1 and quotient * 2 * denominator == double else quotient
 
 
 def cash_text(value: Cash, places: int = 2) -> str:

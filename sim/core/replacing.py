@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.core.assumptions import BAND_REASON, LOT_STEP_IS_MIN_QTY
 from sim.core.book import Book
 from sim.core.books import Books
 from sim.core.checks import AT_ONCE, STOP_TYPES, check_lot, check_price, check_size
@@ -90,12 +89,11 @@ class Replacing:
         if wanted.qty != order.qty:
             if wanted.qty <= order.cum_qty:
                 raise OrderRefused("Quantity is not above the filled quantity", rule="M31", reason=RejectReason.INCORRECT_QUANTITY)
-            check_lot(book.instrument, wanted.qty, step_is_minimum=self._ctx.assumptions.flag(LOT_STEP_IS_MIN_QTY))
-        band = self._ctx.assumptions.text(BAND_REASON)
+            check_lot(book.instrument, wanted.qty, self._ctx.assumptions)
         if wanted.price != order.price:
-            check_price(book.instrument, wanted.price, order.channel, band)
+            check_price(book.instrument, wanted.price, order.channel, self._ctx.assumptions)
         if wanted.stop_price != order.stop_price:
-            check_price(book.instrument, wanted.stop_price, order.channel, band)
+            check_price(book.instrument, wanted.stop_price, order.channel, self._ctx.assumptions)
         check_size(book.instrument, wanted.qty, wanted.price or wanted.stop_price)
         if wanted.leaves_qty > order.leaves_qty or wanted.price != order.price:
             self._check_funds(book, order, wanted)

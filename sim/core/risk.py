@@ -32,11 +32,12 @@ class Reserve:
 
     def change(self, unit: Price, qty: Qty) -> None:
         """Add a quantity at a cost per unit, or take it away when negative."""
-        held = self._by_unit.get(unit, 0) + qty
+        by_unit = self._by_unit
+        held = by_unit.get(unit, 0) + qty
         if held:
-            self._by_unit[unit] = held
+            by_unit[unit] = held
         else:
-            del self._by_unit[unit]
+            del by_unit[unit]
         self.qty += qty
         self.cost += unit * qty
 
@@ -61,12 +62,13 @@ class Reserve:
 
 
 class Exposure:
-    """Open orders of one account in one instrument."""
+    """Open orders of one account in one instrument. `factor` makes cash of notional units."""
 
-    __slots__ = ("bids", "instrument", "offers")
+    __slots__ = ("bids", "factor", "instrument", "offers")
 
     def __init__(self, instrument: Instrument) -> None:
         self.instrument = instrument
+        self.factor = instrument.cash_per_notional
         self.bids = Reserve()
         self.offers = Reserve()
 
@@ -76,11 +78,12 @@ class Exposure:
 
     def gross(self) -> Cash:
         """Upper bound of the reservation, as if nothing closed."""
-        return max(self.bids.cost, self.offers.cost) * self.instrument.cash_per_notional
+        bids, offers = self.bids.cost, self.offers.cost
+        return (bids if bids > offers else offers) * self.factor
 
     def worst(self, net: Qty) -> Cash:
         """The larger of "all bids fill" and "all offers fill" from a net position."""
-        return max(self.bids.opening(-net), self.offers.opening(net)) * self.instrument.cash_per_notional
+        return max(self.bids.opening(-net), self.offers.opening(net)) * self.factor
 
 
 class _Book:
@@ -150,13 +153,11 @@ class Risk:
         above what its order costs, rounded up to a cent.
         """
         book = self._book(order.account)
-        exposure = book.exposures.get(order.symbol)
+        exposure = self._exposure(book, instrument)
         power = book.power_for(instrument)
         unit = unit_cost(order, instrument)
-        most = 2 * unit * order.leaves_qty
-        if exposure is not None:
-            most += exposure.bids.cost + exposure.offers.cost
-        if most * instrument.cash_per_notional + CENT <= power and not book.returns:
+        most = 2 * unit * order.leaves_qty + exposure.bids.cost + exposure.offers.cost
+        if most * exposure.factor + CENT <= power and not book.returns:
             return
         needed, opening = self._needed(order, instrument, unit)
         needed += fee(order, instrument) * opening // order.leaves_qty
@@ -194,7 +195,7 @@ class Risk:
         """Exact worst case with the order in it, and how much of the order would open."""
         net = self._positions.net(order.account, order.symbol)
         closable = -net if order.side is BUY else net
-        exposure = self._exposure(order.account, instrument)
+        exposure = self._exposure(self._book(order.account), instrument)
         reserve = exposure.side(order.side)
         closing = min(order.leaves_qty, max(0, closable - reserve.ahead(unit)))
         reserve.change(unit, order.leaves_qty)
@@ -204,10 +205,10 @@ class Risk:
 
     def reserve(self, order: Order, instrument: Instrument) -> None:
         """An order works from now on."""
-        exposure = self._exposure(order.account, instrument)
+        book = self._book(order.account)
+        exposure = self._exposure(book, instrument)
         exposure.side(order.side).change(unit_cost(order, instrument), order.leaves_qty)
         gross = exposure.gross()
-        book = self._books[order.account]
         if gross > book.bound:
             book.bound = gross
 
@@ -255,7 +256,7 @@ class Risk:
         """Whether a side of an instrument is dearer than the account can pay."""
         net = self._positions.net(account, exposure.instrument.symbol)
         cost = exposure.side(side).opening(-net if side is BUY else net)
-        return cost * exposure.instrument.cash_per_notional > self._book(account).power_for(exposure.instrument)
+        return cost * exposure.factor > self._book(account).power_for(exposure.instrument)
 
     def reservations(self) -> Iterator[tuple[str, str, Cash]]:
         """(account, symbol, cash) of everything reserved, sorted."""
@@ -267,8 +268,7 @@ class Risk:
         """Forget everything, before positions and orders are told again."""
         self._books.clear()
 
-    def _exposure(self, account: str, instrument: Instrument) -> Exposure:
-        book = self._book(account)
+    def _exposure(self, book: _Book, instrument: Instrument) -> Exposure:
         exposure = book.exposures.get(instrument.symbol)
         if exposure is None:
             exposure = book.exposures[instrument.symbol] = Exposure(instrument)

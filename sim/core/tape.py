@@ -124,21 +124,21 @@ class Tape:
         """Report what just happened to an order. A live order is copied as it is now; a done one never changes again and is kept itself (rule M41)."""
         ctx = self._ctx
         executions = self.executions
-        execution = Execution(
-            id=self._execution_ids.next(),
-            seq=len(executions.rows),
-            type=type,
-            order=replace(order) if order.leaves_qty else order,
-            at=ctx.now,
-            last_qty=qty,
-            last_px=price,
-            trade_id=trade_id,
-            aggressor=aggressor,
-            commission=commission,
-            text=text,
-            reject_reason=reason,
-            unsolicited=unsolicited,
-            trace_id=ctx.trace_id,
+        execution = Execution(  # by position, as every order's reports are made here: a Struct searches for each keyword
+            self._execution_ids.next(),
+            len(executions.rows),
+            type,
+            replace(order) if order.leaves_qty else order,
+            ctx.now,
+            qty,
+            price,
+            trade_id,
+            aggressor,
+            commission,
+            text,
+            reason,
+            unsolicited,
+            ctx.trace_id,
         )
         executions.append(execution, order.symbol, order.account)
         self._chain.add(order)
@@ -150,18 +150,7 @@ class Tape:
         ctx = self._ctx
         trades = self.trades
         symbol = passive.order.symbol
-        trade = Trade(
-            id=trade_id,
-            seq=len(trades.rows),
-            symbol=symbol,
-            price=price,
-            qty=qty,
-            at=ctx.now,
-            aggressor=aggressor,
-            passive=passive,
-            type=type,
-            state_at=ctx.now,
-        )
+        trade = Trade(trade_id, len(trades.rows), symbol, price, qty, ctx.now, aggressor, passive, type, _NEW, ctx.now)
         trades.append(trade, symbol, aggressor.order.account, passive.order.account)
         self.told.append(trade.seq << 4 | _NEW)
         ctx.events.append(Traded(trade, _NEW))

@@ -185,6 +185,12 @@ def trade_date(at: Instant) -> date:
     return _trade_date_of_hour(at // HOUR)
 
 
+def same_trade_date(one: Instant, other: Instant) -> bool:
+    """Whether two instants have one trade date; most pairs asked for lie in one hour, which never has two."""
+    hours = one // HOUR, other // HOUR
+    return hours[0] == hours[1] or _trade_date_of_hour(hours[0]) == _trade_date_of_hour(hours[1])
+
+
 @lru_cache(maxsize=4096)
 def _trade_date_of_hour(hour: int) -> date:
     # Eastern offsets are whole hours, so every instant of one UTC hour has one trade date.
