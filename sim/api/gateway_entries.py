@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sim.api.gateway_lists import PAGE_DEFAULT, check_page
-from sim.api.gateway_views import ACTIVE, CLOSED, event_view, moved, season_state
+from sim.api.gateway_views import ACTIVE, CLOSED, event_view, moved, open_on_shelf, season_state
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
@@ -29,8 +29,12 @@ class Entry(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What a request says that an index of the season can answer: None asks for nothing, an empty collection for what no event has."""
+    """What a request says that an index of the season can answer: None asks for nothing, an empty collection for what no event has.
 
+    `places` are such an answer already, ascending; `numbers` are the events' own.
+    """
+
+    places: Sequence[int] | None = None
     numbers: Collection[int] | None = None
     slugs: Collection[str] | None = None
     leagues: Collection[str] | None = None
@@ -62,6 +66,8 @@ def kinds(exchange: Exchange, entry: Entry) -> Sequence[wire.Market | Kind]:
 
 def numbers(season: Season, wanted: Wanted) -> Iterable[int]:
     """Places of the events that the narrowest index leaves, ascending."""
+    if wanted.places is not None:
+        return wanted.places
     if wanted.numbers is not None:
         return sorted(number for number in map(season.numbered, dict.fromkeys(wanted.numbers)) if number is not None)
     if wanted.slugs is not None:
@@ -85,16 +91,20 @@ class Standings:
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
-        self._season = exchange.reference.season
+        self._season = season = exchange.reference.season
         self._moved = moved(exchange)
+        self._known: dict[int, wire.Event] = {} if season is None else season.table(("events", open_on_shelf(exchange)), exchange.now)
 
     def of(self, entry: Entry) -> wire.Event:
         """An event with its markets where something has happened to it, else with what its dates say and no markets."""
         season, number = self._season, entry.number
         if number is None or season is None or number in self._moved:
             return event_view(self._exchange, shown(self._exchange, entry))
-        state = season_state(self._exchange, season, number)
-        return season.standing(number, active=state in ACTIVE, closed=state in CLOSED)
+        found = self._known.get(number)
+        if found is None:
+            state = season_state(self._exchange, season, number)
+            found = self._known[number] = season.standing(number, active=state in ACTIVE, closed=state in CLOSED)
+        return found
 
 
 def shown(exchange: Exchange, entry: Entry) -> wire.Event:

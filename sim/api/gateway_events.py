@@ -43,14 +43,22 @@ def list_events(exchange: Exchange, caller: Caller, request: wire.ListEventsRequ
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
     direction = request.order_direction or ("asc" if request.featured_order and not request.order_by else "")
     standing = Standings(exchange).of
-    found: Iterable[Entry] = (entry for entry in entries(exchange, _wanted(exchange, request)) if all(test(entry) for test in static))
+    found: Iterable[Entry] = entries(exchange, _wanted(exchange, request))
+    for test in static:
+        found = filter(test, found)
     if live or order_by:
-        standings = ((entry, standing(entry)) for entry in found)
-        found = (entry for entry, _ in arranged((row for row in standings if all(test(row[1]) for test in live)), _KEYS, order_by, direction))
+        rows: Iterable[tuple[Entry, wire.Event]] = ((entry, standing(entry)) for entry in found)
+        for stands in live:
+            rows = _where(rows, stands)
+        found = (entry for entry, _ in arranged(rows, _KEYS, order_by, direction))
     shown = views(exchange, cut(found, request.limit, request.offset))
     if request.include_combo_market_counts:
         shown = [replace(event, market_counts=dict(Counter(market.market_type for market in event.markets))) for event in shown]
     return wire.ListEventsResponse(events=shown)
+
+
+def _where(rows: Iterable[tuple[Entry, wire.Event]], stands: Callable[[wire.Event], bool]) -> Iterable[tuple[Entry, wire.Event]]:
+    return (row for row in rows if stands(row[1]))
 
 
 @handles("GatewayEventsAPI.GetEvent")

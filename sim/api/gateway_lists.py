@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from sim.core.assumptions import GATEWAY_ORDER_BY
@@ -42,6 +43,10 @@ def _folded(name: str) -> str:
     return name.replace("_", "").lower()
 
 
+# Keys that are never negative, and nothing for most rows of a large world.
+AMOUNTS = frozenset(("volume", "volumenum", "volume24hr", "volume1wk", "volume1mo", "volume1yr", "liquidity", "openinterest"))
+
+
 def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by: Sequence[str], direction: str) -> Iterable[T]:
     """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names are taken in either casing.
 
@@ -49,13 +54,24 @@ def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by
     """
     for name in reversed(order_by):
         key = keys.get(_folded(name))
-        if key is not None:
-            rows = sorted(rows, key=lambda row, key=key: _comparable(key(row)), reverse=direction != "asc")  # type: ignore[misc]
+        if key is not None and _folded(name) in AMOUNTS:
+            rows = by_amount(rows, key, falling=direction != "asc")
+        elif key is not None:
+            rows = list(rows)
+            values = [key(row) for row in rows]
+            if None in values:
+                values = [(value is not None, value) for value in values]
+            places = sorted(range(len(rows)), key=values.__getitem__, reverse=direction != "asc")
+            rows = [rows[place] for place in places]
     return rows
 
 
-def _comparable(value: Any) -> tuple[bool, Any]:
-    return (value is not None, value)
+def by_amount(rows: Iterable[T], amount: Callable[[T], float], *, falling: bool) -> Iterable[T]:
+    """Rows by an amount of which most have none; those are not compared, and keep their order of listing as equals do."""
+    rows = list(rows)
+    some = sorted((row for row in rows if amount(row)), key=amount, reverse=falling)
+    none = (row for row in rows if not amount(row))
+    return chain(some, none) if falling else chain(none, some)
 
 
 def within(value: float | None, low: float | None, high: float | None) -> bool:

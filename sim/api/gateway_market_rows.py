@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sim.api.gateway_entries import Wanted, leagues_of, numbers
 from sim.api.gateway_lists import check_page, within
-from sim.api.gateway_views import ACTIVE, CLOSED, listed, market_view, moved, season_state
+from sim.api.gateway_views import ACTIVE, CLOSED, listed, market_view, moved, open_on_shelf, season_state
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
@@ -23,21 +23,20 @@ if TYPE_CHECKING:
 
 
 class Quiet(Struct, frozen=True, kw_only=True):
-    """What untouched markets of one event have in common; `id` and `sort_order` are those of the first."""
+    """What untouched markets of one event have in common."""
 
-    id: int
     start_date: int
     end_date: int | None
     created_at: int | None
     updated_at: int | None
     active: bool
     closed: bool
-    sort_order: int
     archived: bool = False
     volume: float = 0.0
     volume_24hr: float = 0.0
     volume_1wk: float = 0.0
     volume_1mo: float = 0.0
+    volume_1yr: float = 0.0
 
 
 class Row(NamedTuple):
@@ -69,18 +68,36 @@ def standing(exchange: Exchange, row: Row) -> wire.Market | Quiet:
     season = exchange.reference.season
     if row.market is not None or season is None:
         return row.market or wire.Market()
-    event = season.bare(row.number)
-    state = season_state(exchange, season, row.number)
-    return Quiet(
-        id=season.market_id(row.number, row.places[0]),
-        start_date=season.opens(row.number),
-        end_date=event.end_date,
-        created_at=event.created_at,
-        updated_at=event.updated_at,
-        active=state in ACTIVE,
-        closed=state in CLOSED,
-        sort_order=season.market_id(row.number, row.places[0]) % 1_000,
-    )
+    known = season.table(("markets", open_on_shelf(exchange)), exchange.now)
+    found: Quiet | None = known.get(row.number)
+    if found is None:
+        event = season.bare(row.number)
+        state = season_state(exchange, season, row.number)
+        found = known[row.number] = Quiet(
+            start_date=season.opens(row.number),
+            end_date=event.end_date,
+            created_at=event.created_at,
+            updated_at=event.updated_at,
+            active=state in ACTIVE,
+            closed=state in CLOSED,
+        )
+    return found
+
+
+def id_of(exchange: Exchange, row: Row) -> int:
+    """The number of the first market of a row."""
+    season = exchange.reference.season
+    if row.market is not None or season is None:
+        return int(row.market.id) if row.market is not None else 0
+    return season.market_id(row.number, row.places[0])
+
+
+def sort_order_of(exchange: Exchange, row: Row) -> int:
+    """The sort order of the first market of a row."""
+    season = exchange.reference.season
+    if row.market is not None or season is None:
+        return row.market.sort_order if row.market is not None else 0
+    return season.sort_order(row.number, row.places[0])
 
 
 def slug_of(exchange: Exchange, row: Row) -> str:
@@ -110,6 +127,21 @@ def by_slug(exchange: Exchange, found: Iterable[Row], *, falling: bool) -> Itera
     index = [] if season is None else reversed(season.by_slug) if falling else season.by_slug
     of_season = ((symbol, Row(None, number, (place,))) for symbol, number, place in index if place in wanted.get(number, ()))
     return (row for _, row in merge(single, of_season, key=lambda pair: pair[0], reverse=falling))
+
+
+def by_sort_order(exchange: Exchange, found: Iterable[Row], *, falling: bool) -> Iterator[Row]:
+    """Every market a row of its own, by sort order, of which there are few; equals in order of listing."""
+    season = exchange.reference.season
+    drawers: dict[int, list[tuple[Row, int]]] = {}
+    for row in found:
+        if row.market is not None or season is None:
+            drawers.setdefault(row.market.sort_order if row.market is not None else 0, []).append((row, 0))
+            continue
+        first = season.sort_order(row.number, 0)
+        for place in row.places:
+            drawers.setdefault(first + place, []).append((row, place))
+    for order in sorted(drawers, reverse=falling):
+        yield from (row if row.market is not None else Row(None, row.number, (place,)) for row, place in drawers[order])
 
 
 def page_of(exchange: Exchange, found: Iterable[Row], limit: int, offset: int, default: int) -> list[wire.Market]:

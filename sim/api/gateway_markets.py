@@ -2,61 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 from sim.api.callers import Caller
 from sim.api.gateway_lists import PAGE_DEFAULT, agrees, arranged, check_order, within
-from sim.api.gateway_market_rows import Quiet, Row, by_slug, page_of, rows, slug_of, standing, unfolded
+from sim.api.gateway_market_rows import Quiet, Row, by_slug, by_sort_order, id_of, page_of, rows, slug_of, sort_order_of, standing, unfolded
 from sim.api.gateway_views import listed, market_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import NotFound
 from sim.messages import gateway_v1 as wire
 
-_KEYS: dict[str, Any] = {
-    "id": lambda pair: int(pair.standing.id),
-    "slug": lambda pair: pair.slug,
-    "volume": lambda pair: pair.standing.volume,
-    "volumenum": lambda pair: pair.standing.volume,
-    "volume24hr": lambda pair: pair.standing.volume_24hr,
-    "volume1wk": lambda pair: pair.standing.volume_1wk,
-    "volume1mo": lambda pair: pair.standing.volume_1mo,
-    "startdate": lambda pair: pair.standing.start_date,
-    "enddate": lambda pair: pair.standing.end_date,
-    "createdat": lambda pair: pair.standing.created_at,
-    "updatedat": lambda pair: pair.standing.updated_at,
-    "sortorder": lambda pair: pair.standing.sort_order,
+_Pair: TypeAlias = tuple[Row, wire.Market | Quiet]
+_STANDING: dict[str, Callable[[_Pair], Any]] = {
+    "volume": lambda pair: pair[1].volume,
+    "volumenum": lambda pair: pair[1].volume,
+    "volume24hr": lambda pair: pair[1].volume_24hr,
+    "volume1wk": lambda pair: pair[1].volume_1wk,
+    "volume1mo": lambda pair: pair[1].volume_1mo,
+    "volume1yr": lambda pair: pair[1].volume_1yr,
+    "startdate": lambda pair: pair[1].start_date,
+    "enddate": lambda pair: pair[1].end_date,
+    "createdat": lambda pair: pair[1].created_at,
+    "updatedat": lambda pair: pair[1].updated_at,
 }
-_OWN_KEYS = frozenset(("slug", "sortorder"))  # in which markets of one event differ
+_OWN = {"id": id_of, "slug": slug_of, "sortorder": sort_order_of}  # in which markets of one event differ
+_ALONG = {"slug": by_slug, "sortorder": by_sort_order}
 _LIVE = ("active", "closed", "archived", "volume_num_min", "volume_num_max", "volume_min", "volume_max")
-
-
-class _Pair(NamedTuple):
-    row: Row
-    standing: wire.Market | Quiet
-    slug: str = ""
 
 
 @handles("GatewayMarketsAPI.ListMarkets")
 def list_markets(exchange: Exchange, caller: Caller, request: wire.ListMarketsRequest) -> wire.ListMarketsResponse:
     """Markets that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
-    check_order(exchange, _KEYS, wire.Market, request.order_by, request.order_direction)
+    check_order(exchange, (*_STANDING, *_OWN), wire.Market, request.order_by, request.order_direction)
     found: Iterable[Row] = rows(exchange, request)
     if any(getattr(request, name) is not None for name in _LIVE):
         found = (row for row in found if _stands(standing(exchange, row), request))
-    keys = [name.replace("_", "").lower() for name in request.order_by]
-    falling = request.order_direction != "asc"
-    if keys == ["slug"]:
-        found = by_slug(exchange, found, falling=falling)
-    elif keys:
-        if not _OWN_KEYS.isdisjoint(keys):
-            found = unfolded(found)
-        pairs = (_Pair(row, standing(exchange, row), slug_of(exchange, row) if "slug" in keys else "") for row in found)
-        found = (pair.row for pair in arranged(pairs, _KEYS, request.order_by, request.order_direction))
-        if "id" in keys and falling:
-            found = (row._replace(places=row.places[::-1]) for row in found)
+    if request.order_by:
+        found = _in_order(exchange, found, request)
     return wire.ListMarketsResponse(markets=page_of(exchange, found, request.limit, request.offset, PAGE_DEFAULT))
+
+
+def _in_order(exchange: Exchange, found: Iterable[Row], request: wire.ListMarketsRequest) -> Iterable[Row]:
+    """Rows in the order asked for. Those of one event stay together where no key tells them apart."""
+    names = [name.replace("_", "").lower() for name in request.order_by]
+    falling = request.order_direction != "asc"
+    if len(names) == 1 and names[0] in _ALONG:
+        return _ALONG[names[0]](exchange, found, falling=falling)
+    keys = dict(_STANDING)
+    for name, own in _OWN.items():
+        keys[name] = lambda pair, own=own: own(exchange, pair[0])  # type: ignore[misc]
+    if not _ALONG.keys().isdisjoint(names):
+        found = unfolded(found)
+    pairs = ((row, standing(exchange, row)) for row in found)
+    rows_in_order: Iterable[Row] = (row for row, _ in arranged(pairs, keys, request.order_by, request.order_direction))
+    if "id" in names and falling:
+        return (row._replace(places=row.places[::-1]) for row in rows_in_order)
+    return rows_in_order
 
 
 @handles("GatewayMarketsAPI.GetMarketBySlug")

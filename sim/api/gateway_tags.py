@@ -6,7 +6,7 @@ from typing import Any
 
 from sim.api.callers import Caller
 from sim.api.gateway_entries import Standings, Wanted, cut, entries, leagues_of, views
-from sim.api.gateway_lists import agrees, arranged, check_order, page
+from sim.api.gateway_lists import agrees, arranged, by_amount, check_order, page
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import NotFound
@@ -49,9 +49,9 @@ def list_tag_events(exchange: Exchange, caller: Caller, request: wire.ListTagEve
     wanted = Wanted(leagues=leagues_of(exchange.reference, tags=[tag.slug]))
     tagged = (entry for entry in entries(exchange, wanted) if any(mine.slug == tag.slug for mine in entry.event.tags))
     standing = Standings(exchange).of
-    standings = [(entry, standing(entry)) for entry in tagged]
-    found = [(entry, event) for entry, event in standings if agrees(event.active, active) and agrees(event.closed, closed)]
-    found.sort(key=lambda row: row[1].volume, reverse=True)
+    standings = ((entry, standing(entry)) for entry in tagged)
+    stands = ((entry, event) for entry, event in standings if event.active is active and event.closed is closed)
+    found = by_amount(stands, lambda row: row[1].volume, falling=True)
     return wire.ListTagEventsResponse(events=views(exchange, (entry for entry, _ in cut(found, request.limit, request.offset))))
 
 

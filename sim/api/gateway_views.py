@@ -153,6 +153,11 @@ def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
     return not exchange.trading.lifecycle.busy(slug) and exchange.games.get(slug) is NOTHING and number not in exchange.reference.grown
 
 
+def open_on_shelf(exchange: Exchange) -> InstrumentState:
+    """The state of quiet events that are to be open: maintenance suspends them all."""
+    return exchange.trading.lifecycle.on_shelf(InstrumentState.OPEN)
+
+
 def season_state(exchange: Exchange, season: Season, number: int) -> InstrumentState:
     """The state of all markets of a quiet event."""
     return exchange.trading.lifecycle.on_shelf(season.state(number, exchange.now))

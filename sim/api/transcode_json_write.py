@@ -62,6 +62,7 @@ class _Writers:
         self._at = FIELD_DATES[dialect.epoch - 1] if dialect.epoch else EARLIEST
         self._names: dict[object, str] = {}
         self._encoders: dict[type[Message], Callable[[Any], bytes]] = {}
+        self._kept: dict[str, Callable[[Message], bytes]] = {}
         self._namespace: dict[str, Any] = {
             "quote": encode_basestring,
             "double": write_double,
@@ -81,9 +82,24 @@ class _Writers:
     def encoder(self, cls: type[Message]) -> Callable[[Any], bytes]:
         known = self._encoders.get(cls)
         if known is None:
-            write = cast(Callable[[Any], str], self._namespace[self._writer(cls)])
-            known = self._encoders[cls] = lambda message: write(message).encode()
+            name = self._writer(cls)
+            write = cast(Callable[[Any], str], self._namespace[name])
+            large = self._large(cls)
+            if cls.__full_name__ in _KEPT:
+                known = self._kept[cls.__full_name__]
+            elif large is None:
+                known = _utf8(write)
+            else:
+                known = _joining(write, large.attribute, self._kept[large.type_name])
+            self._encoders[cls] = known
         return known
+
+    def _large(self, cls: type[Message]) -> Field | None:
+        """The first field that is a list of large messages, of a type that is not large itself. Its place in the text is marked, and filled in bytes."""
+        if cls.__full_name__ in _KEPT:
+            return None
+        lists = (field for field in fields_of(cls) if field.active(self._at) and field.repeated and field.type_name in _KEPT)
+        return next((field for field in lists if self._absent(field, cls.__omit_unset__) is None), None)
 
     def _writer(self, cls: type[Message]) -> str:
         """Name of the function for a message type, written on first use. The name is taken first, so that a type may hold itself."""
@@ -92,7 +108,8 @@ class _Writers:
             name = self._names[cls] = f"write_{len(self._names)}"
             exec(compile(self._source(name, cls), f"<json of {cls.__full_name__}>", "exec"), self._namespace)
             if cls.__full_name__ in _KEPT:
-                self._namespace[name] = _keeping(self._namespace[name])
+                kept = self._kept[cls.__full_name__] = _keeping(self._namespace[name])
+                self._namespace[name] = lambda message: kept(message).decode()
         return name
 
     def _enum(self, field: Field) -> str:
@@ -108,12 +125,15 @@ class _Writers:
         lines = [f"def {name}(m):"]
         template = ""
         always_first = False
+        large = self._large(cls)
+        if large is not None:
+            self._function(large)
         for position, field in enumerate(field for field in fields_of(cls) if field.active(self._at)):
             attribute = f"m.{field.attribute}"
             literal = _literal(f",{encode_basestring(self._name(field))}:")
             absent = self._absent(field, cls.__omit_unset__)
             if absent is None:
-                template += literal + self._value(field, attribute)
+                template += literal + (f"[{_MARK}]" if field is large else self._value(field, attribute))
                 always_first = always_first or position == 0
             else:
                 lines.append(f"    v = {attribute}")
@@ -160,7 +180,10 @@ class _Writers:
     def _function(self, field: Field) -> str:
         """Python expression for the function that turns one value into JSON text."""
         if field.kind == "message":
-            return self._writer(find_message(field.type_name))
+            cls = find_message(field.type_name)
+            if self._large(cls) is not None:
+                raise TypeError(f"{field.type_name} holds a list of large messages, so it stands in no other message")
+            return self._writer(cls)
         if field.kind == "enum":
             return f"{self._enum(field)}.__getitem__"
         if field.kind in INTEGER_RANGES:
@@ -179,28 +202,49 @@ class _Writers:
 
 # Large messages of which the same object is shown again and again, and never changed once shown: their text is written once.
 _KEPT = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
-_KEPT_MAX = 24_000_000  # characters for each type and dialect
+_KEPT_MAX = 24_000_000  # bytes for each type and dialect, twice
 
 
-def _keeping(write: Callable[[Message], str]) -> Callable[[Message], str]:
-    """The same function, remembering what it wrote."""
-    known: dict[int, tuple[Message, str]] = {}
+def _keeping(write: Callable[[Message], str]) -> Callable[[Message], bytes]:
+    """The same function in UTF-8, remembering what it wrote."""
+    recent: dict[int, tuple[Message, bytes]] = {}
+    before: dict[int, tuple[Message, bytes]] = {}  # what nobody asks for until `recent` is full again is forgotten
     size = 0
 
-    def kept(message: Message) -> str:
-        nonlocal size
-        found = known.get(id(message))
+    def kept(message: Message) -> bytes:
+        nonlocal recent, before, size
+        found = recent.get(id(message))
         if found is not None and found[0] is message:
             return found[1]
-        text = write(message)
-        size += len(text)
+        found = before.get(id(message))
+        if found is None or found[0] is not message:
+            found = (message, write(message).encode())
+        size += len(found[1])
         if size > _KEPT_MAX:
-            known.clear()
-            size = len(text)
-        known[id(message)] = (message, text)
-        return text
+            recent, before = {}, recent
+            size = len(found[1])
+        recent[id(message)] = found
+        return found[1]
 
     return kept
+
+
+def _utf8(write: Callable[[Any], str]) -> Callable[[Any], bytes]:
+    return lambda message: write(message).encode()
+
+
+# Stands where a list of large messages comes to stand; JSON text never holds it.
+_MARK = "\0"
+
+
+def _joining(write: Callable[[Any], str], attribute: str, kept: Callable[[Message], bytes]) -> Callable[[Any], bytes]:
+    """A writer of a message with a list of large ones: what was kept of them is joined as bytes and never decoded."""
+
+    def join(message: Any) -> bytes:
+        before, _, after = write(message).partition(_MARK)
+        return b"".join((before.encode(), b",".join(map(kept, getattr(message, attribute))), after.encode()))
+
+    return join
 
 
 _NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))

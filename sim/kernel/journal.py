@@ -115,12 +115,13 @@ class Journal:
     def append(self, at: int, sealed: bytes, out: bytes, aside: bytes, after: int) -> None:
         """Add the next record: instant before it, JSON of the sealed input and of the outcome, instant after it."""
         self.seq += 1
-        body = b'{"seq":%d,"at":%d,"input":%b,"out":%b' % (self.seq, at, sealed, out)
-        self._chain.update(body)
+        head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, sealed)
+        self._chain.update(head)
+        self._chain.update(out)  # where it lies: a page of a large catalogue is megabytes
         if self.shadow:
             return
         tail = b',"aside":%b,"check":"%08x"' % (aside, crc32(aside)) if aside else b""
-        line = b'%b%b,"digest":"%b"}\n' % (body, tail, hexlify(self._chain.digest()[:8]))
+        line = b'%b%b%b,"digest":"%b"}\n' % (head, out, tail, hexlify(self._chain.digest()[:8]))
         size = len(line)
         self._places.extend((self._end, size - 1, after))
         self._file.write(line)

@@ -16,6 +16,7 @@ from sim.core.quantities import decimal_text, scaled
 from sim.kernel.instants import EASTERN, Instant, parse_instant, to_datetime
 from sim.messages.gateway_v1 import AssetPriceTerms, Event, ImageDisplayType, Market, MarketSide, MarketSideType, MarketStatus, Subject, Tag, Team
 
+SORT_ORDERS = 1_000  # values that a market's sort order takes
 NAMED_SIDES_FROM: Instant = parse_instant("2026-07-21")  # "created after 2026-07-20" (§2.6)
 
 _V2 = {
@@ -141,7 +142,7 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
         minimum_trade_qty=instrument.min_qty / instrument.qty_scale,
         line=float(facts.line) if facts.line is not None else None,
         subject_id=facts.subject.id if facts.subject else 0,
-        sort_order=number % 1_000,
+        sort_order=number % SORT_ORDERS,
         market_sides=[
             _side(number, 1, instrument, facts.long, long_price),
             _side(number, 0, instrument, facts.short, short_price),

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,7 +19,7 @@ from sim.core.instruments import Instrument
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant, Span
 from sim.messages.gateway_v1 import Event, Market
-from sim.scenario.markets import Facts, market_of, with_metadata
+from sim.scenario.markets import SORT_ORDERS, Facts, market_of, with_metadata
 from sim.scenario.reference import Reference
 from sim.scenario.season_plan import plan
 from sim.scenario.season_words import Words
@@ -60,6 +60,8 @@ class Season:
         self._shift = shift
         self._events: list[Event | None] = [None] * len(self._stems)
         self._standing: dict[tuple[int, bool, bool], Event] = {}
+        self._tables: dict[Hashable, dict[int, Any]] = {}
+        self._tables_hold = range(0)  # the instants at which what is in the tables is true
         self._parts: OrderedDict[int, dict[str, tuple[Instrument, Facts]]] = OrderedDict()
         self._shown: OrderedDict[int, Event] = OrderedDict()
         self._kinds: dict[tuple[object, ...], tuple[Kind, ...]] = {}
@@ -119,6 +121,10 @@ class Season:
         """The number of the market at a place of an event."""
         return FIRST_MARKET + number * MARKETS_PER_EVENT + place
 
+    def sort_order(self, number: int, place: int) -> int:
+        """The sort order of the market at a place of an event: those of one event never begin anew in the middle."""
+        return (FIRST_MARKET + number * MARKETS_PER_EVENT) % SORT_ORDERS + place
+
     def event_of_market(self, market_id: int) -> int | None:
         """Place of the event that a market's number lies in; whether it has such a market is another question."""
         number = (market_id - FIRST_MARKET) // MARKETS_PER_EVENT
@@ -138,6 +144,11 @@ class Season:
         """Symbols in alphabetical order, with the places of their events and of the markets in them; made when somebody first sorts by it."""
         return sorted((symbol, number, place) for number in range(len(self._stems)) for place, symbol in enumerate(self.symbols_of(number)))
 
+    @cached_property
+    def titles(self) -> list[str]:
+        """Titles in lower case, by place."""
+        return [self.bare(number).title.lower() for number in range(len(self._stems))]
+
     def fee_class(self, number: int) -> str:
         """The fee class of an event's markets."""
         return self._fixtures[number].league.fee_class
@@ -150,6 +161,15 @@ class Season:
         if at >= over:
             return InstrumentState.EXPIRED if at < over + _TERMINATES else InstrumentState.TERMINATED
         return InstrumentState.PENDING if at < (fixture.created if fixture.opens is None else fixture.opens) else InstrumentState.OPEN
+
+    def table(self, key: Hashable, now: Instant) -> dict[int, Any]:
+        """Where a reader keeps, by place, what follows from the dates of events at an instant and from the key: empty again once a date has passed."""
+        if now not in self._tables_hold:
+            dates = self._dates
+            after = bisect_right(dates, (now, len(self._stems)))
+            self._tables_hold = range(dates[after - 1][0] if after else 0, dates[after][0] if after < len(dates) else now + 1)
+            self._tables.clear()
+        return self._tables.setdefault(key, {})
 
     # ---- events and markets
 
