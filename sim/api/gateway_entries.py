@@ -130,6 +130,11 @@ def leagues_of(reference: Reference, *, tags: Collection[str] = (), tag_ids: Col
     return found
 
 
+def tag_ids(tags: Iterable[wire.Tag], *, related: bool) -> set[int]:
+    """Numbers of tags; `related`: of those above them too, so that what carries a tag is found by the tag above it."""
+    return {int(tag.id) for tag in tags} | ({tag.parent_id for tag in tags} if related else set())
+
+
 def cut(found: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[T]:
     """The rows of a page; nothing after it is looked at."""
     size = check_page(limit, offset) or default

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, leagues_of, views
+from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, leagues_of, tag_ids, views
 from sim.api.gateway_lists import arranged, check_order, within
 from sim.api.gateway_views import event_view
 from sim.api.handles import handles
@@ -96,11 +96,11 @@ def _wanted(exchange: Exchange, request: wire.ListEventsRequest) -> Wanted:
     """What the season's indexes know of a request; the filters below have the last word."""
     nobody = request.event_week is not None or request.user_id or (request.categories and "sports" not in request.categories)
     tags = [*([request.tag_slug] if request.tag_slug else []), *request.tag_slugs_all[:1]]
-    tag_ids = [] if request.related_tags else [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
+    numbers = [] if request.related_tags else [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
     return Wanted(
         numbers=() if nobody else request.id or None,
         slugs=request.slug or None,
-        leagues=leagues_of(exchange.reference, tags=tags[:1], tag_ids=() if tags else tag_ids, series_ids=() if tags or tag_ids else request.series_id),
+        leagues=leagues_of(exchange.reference, tags=tags[:1], tag_ids=() if tags else numbers, series_ids=() if tags or numbers else request.series_id),
         day=request.event_date,
         team=request.team_id,
     )
@@ -163,8 +163,7 @@ def _on_tags(request: wire.ListEventsRequest) -> Static:
     if wanted or request.exclude_tag_id:
 
         def ids(entry: Entry) -> set[int]:
-            tags = entry.event.tags
-            return {int(tag.id) for tag in tags} | ({tag.parent_id for tag in tags} if request.related_tags else set())
+            return tag_ids(entry.event.tags, related=request.related_tags)
 
         yield lambda entry: (not wanted or not ids(entry).isdisjoint(wanted)) and ids(entry).isdisjoint(request.exclude_tag_id)
     if request.tag_slug or request.tag_slugs_all:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from sim.api.gateway_entries import Wanted, leagues_of, numbers
+from sim.api.gateway_entries import Wanted, leagues_of, numbers, tag_ids
 from sim.api.gateway_lists import check_page, within
 from sim.api.gateway_views import ACTIVE, CLOSED, listed, market_view, moved, open_on_shelf, season_state
 from sim.core.exchange import Exchange
@@ -176,19 +176,26 @@ def _wanted(exchange: Exchange, season: Season, request: wire.ListMarketsRequest
     game = season.numbered_game(request.game_id) if request.game_id else None
     if request.game_id:
         slugs = {season.slug(game)} if game is not None and (slugs is None or season.slug(game) in slugs) else set()
-    tags = [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
-    return Wanted(slugs=slugs, leagues=leagues_of(exchange.reference, tag_ids=tags))
+    return Wanted(slugs=slugs, leagues=None if request.related_tags else leagues_of(exchange.reference, tag_ids=_tags(request)))
+
+
+def _tags(request: wire.ListMarketsRequest) -> set[int]:
+    """The tags asked for."""
+    return {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
 
 
 def _of_season(exchange: Exchange, season: Season, request: wire.ListMarketsRequest) -> Iterator[Row]:
     disturbed = moved(exchange)
     dated = any(bound is not None for bound in (request.start_date_min, request.start_date_max, request.end_date_min, request.end_date_max))
+    related = _tags(request) if request.related_tags else None
     places: dict[tuple[object, ...], Sequence[int]] = {}
     for number in numbers(season, _wanted(exchange, season, request)):
         if number in disturbed:
             yield from _by_itself(exchange, season.event(number).markets, request)
             continue
         if dated and not _dated(season, number, request):
+            continue
+        if related and related.isdisjoint(tag_ids(season.bare(number).tags, related=True)):
             continue
         key = season.kind_keys[number]
         found = places.get(key)
@@ -223,7 +230,7 @@ def _places(kinds: Sequence[Kind], request: wire.ListMarketsRequest) -> Sequence
 def _fits(exchange: Exchange, market: wire.Market, request: wire.ListMarketsRequest) -> bool:
     """Filters on what never changes, of one market."""
     event = exchange.reference.event_of(market.slug)
-    tags = [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
+    tags = _tags(request)
     return (
         (not request.id or int(market.id) in request.id)
         and (not request.slug or market.slug in request.slug)
@@ -232,7 +239,7 @@ def _fits(exchange: Exchange, market: wire.Market, request: wire.ListMarketsRequ
         and (not request.market_types or market.market_type in request.market_types)
         and (not request.sports_market_types or market.sports_market_type_v2 in request.sports_market_types)
         and (not request.game_id or (event is not None and event.game_id == request.game_id))
-        and (not tags or any(int(tag.id) in tags for tag in market.tags))
+        and (not tags or not tags.isdisjoint(tag_ids(market.tags, related=request.related_tags)))
         and (request.include_hidden or not market.hidden)
         and within(market.start_date, request.start_date_min, request.start_date_max)
         and within(market.end_date, request.end_date_min, request.end_date_max)

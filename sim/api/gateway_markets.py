@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from sim.api.callers import Caller
 from sim.api.gateway_lists import PAGE_DEFAULT, agrees, arranged, check_order, within
 from sim.api.gateway_market_rows import Quiet, Row, by_slug, by_sort_order, id_of, page_of, rows, slug_of, sort_order_of, standing, unfolded
-from sim.api.gateway_views import listed, market_view
+from sim.api.gateway_views import liquidity, listed, market_view
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
+from sim.core.incentives import LIQUIDITY
 from sim.core.refusals import NotFound
 from sim.messages import gateway_v1 as wire
 
@@ -29,19 +32,36 @@ _STANDING: dict[str, Callable[[_Pair], Any]] = {
 }
 _OWN = {"id": id_of, "slug": slug_of, "sortorder": sort_order_of}  # in which markets of one event differ
 _ALONG = {"slug": by_slug, "sortorder": by_sort_order}
-_LIVE = ("active", "closed", "archived", "volume_num_min", "volume_num_max", "volume_min", "volume_max")
+_AMOUNTS = ("volume_num", "volume", "liquidity_num", "liquidity")
+_LIVE = ("active", "closed", "archived", *(f"{name}_{end}" for name in _AMOUNTS for end in ("min", "max")))
 
 
 @handles("GatewayMarketsAPI.ListMarkets")
 def list_markets(exchange: Exchange, caller: Caller, request: wire.ListMarketsRequest) -> wire.ListMarketsResponse:
-    """Markets that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
+    """Markets that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given.
+
+    `rewardsMinSize` is held against the target sizes of the liquidity programs that are active now; a market without one is not found by it.
+    """
     check_order(exchange, (*_STANDING, *_OWN), wire.Market, request.order_by, request.order_direction)
-    found: Iterable[Row] = rows(exchange, request)
+    found: Iterable[Row] = _rewarded(exchange, request) if request.rewards_min_size is not None else rows(exchange, request)
     if any(getattr(request, name) is not None for name in _LIVE):
-        found = (row for row in found if _stands(standing(exchange, row), request))
+        found = (row for row in found if _stands(exchange, standing(exchange, row), request))
     if request.order_by:
         found = _in_order(exchange, found, request)
-    return wire.ListMarketsResponse(markets=page_of(exchange, found, request.limit, request.offset, PAGE_DEFAULT))
+    markets = page_of(exchange, found, request.limit, request.offset, PAGE_DEFAULT)
+    return wire.ListMarketsResponse(markets=[replace(market, tags=[]) for market in markets] if request.include_tag is False else markets)
+
+
+def _rewarded(exchange: Exchange, request: wire.ListMarketsRequest) -> Iterable[Row]:
+    """Rows of markets on which a liquidity program of the size asked for is active."""
+    least = request.rewards_min_size or 0
+    slugs = [
+        symbol
+        for symbol, periods in exchange.incentives.programs().items()
+        if any(one.program_type == LIQUIDITY and one.status(exchange.now) == "active" and (one.target_size or 0) >= least for one in periods)
+    ]
+    wanted = [slug for slug in slugs if not request.slug or slug in request.slug]
+    return rows(exchange, replace(request, slug=wanted)) if wanted else ()
 
 
 def _in_order(exchange: Exchange, found: Iterable[Row], request: wire.ListMarketsRequest) -> Iterable[Row]:
@@ -90,8 +110,13 @@ def _require(exchange: Exchange, market: wire.Market | None, name: str) -> wire.
     return market_view(exchange, market)
 
 
-def _stands(market: wire.Market | Quiet, request: wire.ListMarketsRequest) -> bool:
+def _stands(exchange: Exchange, market: wire.Market | Quiet, request: wire.ListMarketsRequest) -> bool:
     """Filters on what trading changes."""
+    bounds = request.liquidity_min, request.liquidity_max, request.liquidity_num_min, request.liquidity_num_max
+    if any(bound is not None for bound in bounds):
+        resting = 0.0 if isinstance(market, Quiet) else liquidity(exchange, market)
+        if not (within(resting, *bounds[:2]) and within(resting, *bounds[2:])):
+            return False
     return (
         agrees(market.active, request.active)
         and agrees(market.closed, request.closed)

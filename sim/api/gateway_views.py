@@ -187,7 +187,7 @@ def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) 
         closed=closed,
         updated_at=max((at for at in (event.updated_at, game.at, *(market.updated_at for market in markets)) if at), default=None),
         open_interest=sum(_open_interest(exchange, market) for market in markets),
-        liquidity=sum(_liquidity(exchange, market) for market in markets),
+        liquidity=sum(liquidity(exchange, market) for market in markets),
     )
     if traded is not None:
         view.volume, view.volume_24hr, view.volume_1wk, view.volume_1mo, view.volume_1yr = traded
@@ -226,7 +226,7 @@ def _open_interest(exchange: Exchange, market: Market) -> float:
     return exchange.trading.positions.open_interest.get(market.slug, 0) / exchange.instruments.require(market.slug).qty_scale
 
 
-def _liquidity(exchange: Exchange, market: Market) -> float:
+def liquidity(exchange: Exchange, market: Market) -> float:
     """Dollars that resting orders would cost: price per bid, one dollar less price per offer."""
     book = exchange.trading.books.touched(market.slug)
     instrument = exchange.instruments.require(market.slug)

@@ -1109,10 +1109,10 @@ class ListMarketsRequest(Message, kw_only=True):
     start_date_max: int | None = None
     end_date_min: int | None = None
     end_date_max: int | None = None
-    related_tags: bool = False
+    related_tags: bool = False  # markets of the tags below those asked for, too
     game_id: str = ""
     sports_market_types: list[str] = []  # SPORTS_MARKET_TYPE_<NAME>
-    include_tag: bool = False
+    include_tag: bool | None = None  # false leaves the tags of markets out
     categories: list[str] = []
     market_types: list[str] = []
     include_hidden: bool = False
@@ -1120,7 +1120,7 @@ class ListMarketsRequest(Message, kw_only=True):
     tag_id: int = 0
     cyom: bool | None = None
     question_ids: list[str] = []
-    rewards_min_size: float | None = None
+    rewards_min_size: float | None = None  # least target size of a liquidity program that is active on the market
 
     __full_name__ = "gateway.v1.ListMarketsRequest"
     __wire__ = (
@@ -1149,7 +1149,7 @@ class ListMarketsRequest(Message, kw_only=True):
         (23, "related_tags", "relatedTags", "bool", "", "", ()),
         (24, "game_id", "gameId", "string", "", "", ()),
         (25, "sports_market_types", "sportsMarketTypes", "string", "repeated", "", ()),
-        (26, "include_tag", "includeTag", "bool", "", "", ()),
+        (26, "include_tag", "includeTag", "bool", "optional", "", ()),
         (27, "categories", "categories", "string", "repeated", "", ()),
         (28, "market_types", "marketTypes", "string", "repeated", "", ()),
         (29, "include_hidden", "includeHidden", "bool", "", "", ()),

@@ -9,6 +9,7 @@ from gateway_world import ELECTION, GAME, GatewayWorld
 from retail_world import BUY_YES, FINE, SELL_YES, WHOLE
 
 from sim.api.gateway_views import market_view
+from sim.core.incentives import Period
 
 
 @pytest.fixture
@@ -93,14 +94,38 @@ def test_markets_are_found_by_number_and_unknown_ones_are_not(gateway: GatewayWo
         ({"orderBy": ["volume"], "orderDirection": "asc"}, [FINE, WHOLE]),
         ({"orderBy": ["id"]}, [FINE, WHOLE]),
         ({"endDateMax": "2026-09-30T00:00:00Z"}, []),
+        ({"liquidityMin": 1}, [FINE]),
+        ({"liquidityNumMin": 0, "liquidityNumMax": 0.99}, [WHOLE]),
+        ({"liquidityMin": 2.01}, []),
+        ({"rewardsMinSize": 100}, [WHOLE]),
+        ({"rewardsMinSize": 100, "slug": [FINE]}, []),
+        ({"rewardsMinSize": 20001}, []),
     ],
 )
 def test_a_list_of_markets_passes_every_filter(gateway: GatewayWorld, params: dict[str, object], found: list[str]) -> None:
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40")
     gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40")
+    gateway.order(gateway.ann, FINE, BUY_YES, price="0.20", quantity=10)
+    gateway.sim.exchange.incentives.add(Period(program_id="p", symbol=WHOLE, start=0, created=0, reward_pool=1, target_size=20_000))
     gateway.control("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/markets", params=params)
     assert [one["slug"] for one in answer.json["markets"]] == found
+
+
+@pytest.mark.spec("S4.1-11")
+def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_markets(gateway: GatewayWorld) -> None:
+    """A league's tag lies below its sport's."""
+    reference = gateway.sim.exchange.reference
+    reference.markets[0].tags = reference.tags_of("nba")
+    plain = gateway.gateway.get("/v1/markets").json
+    assert plain == gateway.gateway.get("/v1/markets", params={"includeTag": "true"}).json
+    bare = gateway.gateway.get("/v1/markets", params={"includeTag": "false"}).json
+    assert bare["markets"] == [{**market, "tags": []} for market in plain["markets"]]
+    above = next(tag["parentId"] for tag in plain["markets"][0]["tags"] if tag["slug"] == "nba")
+    assert above
+    for related, found in (("false", []), ("true", [WHOLE])):
+        answer = gateway.gateway.get("/v1/markets", params={"tagId": above, "relatedTags": related})
+        assert [one["slug"] for one in answer.json["markets"]] == found
 
 
 @pytest.mark.spec("S4.1-10", "S4.1-11")

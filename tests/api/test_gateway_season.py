@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -53,6 +53,10 @@ def tags_of(thing: dict[str, Any]) -> set[int]:
     return {int(tag["id"]) for tag in thing["tags"]}
 
 
+def parents_of(thing: dict[str, Any]) -> set[int]:
+    return {tag["parentId"] for tag in thing["tags"]}
+
+
 # Query parameters with what they mean of an event.
 EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"active": "true"}, lambda event: event["active"]),
@@ -67,6 +71,7 @@ EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"tagSlug": "basketball"}, lambda event: "basketball" in {tag["slug"] for tag in event["tags"]}),
     ({"tagSlug": "nba"}, lambda event: "nba" in {tag["slug"] for tag in event["tags"]}),
     ({"tagIds": "105"}, lambda event: 105 in tags_of(event)),
+    ({"tagIds": "2", "relatedTags": "true"}, lambda event: 2 in tags_of(event) | parents_of(event)),
     ({"excludeTagId": "2"}, lambda event: 2 not in tags_of(event)),
     ({"seriesId": "10001"}, lambda event: event["seriesSlug"] == "nfl-2026"),
     ({"teamId": "1001"}, lambda event: 1001 in {team["id"] for team in event["teams"]}),
@@ -82,6 +87,7 @@ MARKET_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"categories": "sports"}, lambda market: market["category"] == "sports"),
     ({"marketTypes": "spreads"}, lambda market: market["metadata"].get("outcomeType") == "spreads"),
     ({"tagIds": "105"}, lambda market: 105 in tags_of(market)),
+    ({"tagIds": "2", "relatedTags": "true"}, lambda market: 2 in tags_of(market) | parents_of(market)),
     ({"volumeMin": "0.01"}, lambda market: market["volume"] >= 0.01),
     ({"startDateMin": "2026-09-01T00:00:00Z"}, lambda market: market["startDate"] >= "2026-09-01T00:00:00Z"),
     ({"endDateMax": "2026-09-09T00:00:00Z"}, lambda market: market["endDate"] <= "2026-09-09T00:00:00Z"),
@@ -94,15 +100,19 @@ ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "endDate": lambda thing: thing["endDate"],
     "createdAt": lambda thing: thing["createdAt"],
 }
+MARKET_ORDERS = ORDERS | {"sortOrder": lambda market: market["sortOrder"]}
 pages = st.tuples(st.integers(1, 200), st.integers(0, 300))
-orders = st.none() | st.tuples(st.lists(st.sampled_from(sorted(ORDERS)), min_size=1, max_size=2, unique=True), st.sampled_from(["asc", "desc"]))
 Order = tuple[list[str], str]
+
+
+def orders(names: Iterable[str]) -> st.SearchStrategy[Order | None]:
+    return st.none() | st.tuples(st.lists(st.sampled_from(sorted(names)), min_size=1, max_size=2, unique=True), st.sampled_from(["asc", "desc"]))
 
 
 def expected(things: list[dict[str, Any]], tests: list[Test], order: Order | None, page: tuple[int, int]) -> list[str]:
     found = [thing for thing in things if all(test(thing) for test in tests)]
     for name in reversed(order[0]) if order is not None else ():
-        found = sorted(found, key=ORDERS[name], reverse=order is not None and order[1] == "desc")
+        found = sorted(found, key=MARKET_ORDERS[name], reverse=order is not None and order[1] == "desc")
     return [thing["slug"] for thing in found[page[1] : page[1] + page[0]]]
 
 
@@ -118,7 +128,7 @@ def picked(filters: list[tuple[dict[str, Any], Test]]) -> st.SearchStrategy[list
 
 
 @pytest.mark.spec("S4.1-10")
-@given(filters=picked(EVENT_FILTERS), order=orders, page=pages)
+@given(filters=picked(EVENT_FILTERS), order=orders(ORDERS), page=pages)
 def test_events_are_those_that_looking_at_all_of_them_finds(
     whole: Whole, filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]
 ) -> None:
@@ -127,7 +137,7 @@ def test_events_are_those_that_looking_at_all_of_them_finds(
 
 
 @pytest.mark.spec("S4.1-11")
-@given(filters=picked(MARKET_FILTERS), order=orders, page=pages)
+@given(filters=picked(MARKET_FILTERS), order=orders(MARKET_ORDERS), page=pages)
 def test_markets_are_those_that_looking_at_all_of_them_finds(
     whole: Whole, filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]
 ) -> None:
