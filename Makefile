@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test serve bench lint types contract docs lock npm clean
+.PHONY: help demo test serve bench profile lint types contract docs lock npm clean
 help:            ## what can be done here
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -24,6 +24,9 @@ serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 1808
 
 bench: $(VENV)/.ready     ## figures as ratios against a floor measured in the same run
 	$(BIN)/python -m benchmarks --keep docs
+
+profile: $(VENV)/.ready   ## where the time of each hot path goes
+	$(BIN)/python -m benchmarks.profiles --keep docs/profiles.md
 
 lint: $(VENV)/.ready      ## ruff
 	$(BIN)/ruff check .

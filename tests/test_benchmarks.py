@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 
 import pytest
 
 from benchmarks.__main__ import AREAS
 from benchmarks.figures import Figure, Goal, summary, table
 from benchmarks.plots import plot
+from benchmarks.profiles import PATHS, report
 
 
 def figure(ours: list[float], floor: list[float], goal: Goal | None) -> Figure:
@@ -53,3 +55,16 @@ def test_a_plot_shows_every_figure_that_has_a_floor() -> None:
 @pytest.mark.parametrize("area", AREAS)
 def test_every_area_is_a_module(area: str) -> None:
     assert importlib.util.find_spec(f"benchmarks.{area}") is not None
+
+
+@pytest.mark.parametrize("path", ["gateway", "exchange", "order", "rpc"])
+async def test_a_profiled_path_does_its_work_or_says_that_it_does_not(path: str) -> None:
+    work = PATHS[path][1]()
+    work()
+    work()
+
+
+def test_a_profile_shows_the_shares_of_functions_the_widest_first() -> None:
+    shown = report("path", (12.34, 4, Counter(outer=4, inner=3), Counter(inner=3, outer=1))).splitlines()
+    assert shown[2] == "12.3 µs a turn, 4 samples."
+    assert shown[6:] == ["| 100.0% | 25.0% | `outer` |", "| 75.0% | 75.0% | `inner` |"]
