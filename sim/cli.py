@@ -95,12 +95,13 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_timeline)
     command = commands.add_parser(
         "explain",
-        help="why a call was refused, or an order, stream, account or instrument is as it is, from a journal",
+        help="why a call was refused, or an order, stream, account, instrument, verification or webhook is as it is, from a journal",
         epilog="examples:\n  sim explain run.ndjson                     what was refused, with ids\n"
         "  sim explain run.ndjson 000000000000002a    a refused call\n  sim explain run.ndjson stream/7 --until 2026-09-08T18:05:00Z",
     )
     command.add_argument("journal", metavar="JOURNAL")
-    command.add_argument("subject", metavar="SUBJECT", nargs="?", default="", help="request id, order id, stream/7, firms/…, symbol; none: what was refused")
+    subjects = "request id, order id, stream/7, firms/…, symbol, kyc/EXTERNAL_ID, webhook/EVENT_ID; none: what was refused"
+    command.add_argument("subject", metavar="SUBJECT", nargs="?", default="", help=subjects)
     command.add_argument("--until", metavar="INSTANT", help="as of this instant")
     command.add_argument("--json", action="store_true", help="as JSON, as the control plane answers it")
     command.set_defaults(run=_explain)
@@ -182,6 +183,7 @@ def _add_listening(command: argparse.ArgumentParser, default_clock: str) -> None
     command.add_argument("--client-clock", choices=("either", "virtual", "wall"), default="either", help="judges the time in assertions and signatures")
     command.add_argument("--webhook-clock", choices=("auto", "virtual", "wall"), default="auto", help="stamps webhooks; auto: virtual while believable")
     command.add_argument("--webhook-host", action="append", default=[], metavar="HOST", help="host besides loopback that webhooks may go to")
+    command.add_argument("--scenarios", type=Path, metavar="DIR", help="folder whose scenario files the control plane may begin worlds from")
     command.add_argument("--control-token", default="", metavar="TOKEN", help="bearer token the control plane asks for")
     command.add_argument("--log-format", choices=("text", "json"), default="text")
 
@@ -273,6 +275,7 @@ def _listen(given: argparse.Namespace, clock: str, build: Callable[[Settings], S
         vendor_prefix=given.vendor_prefix,
         client_clock=given.client_clock,
         webhook_clock=given.webhook_clock,
+        scenarios=str(given.scenarios.resolve()) if given.scenarios else "",
         webhook_hosts=tuple(host.lower() for host in given.webhook_host),
     )
     wanted = Wanted(

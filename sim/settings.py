@@ -33,6 +33,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     | max_body | largest request body and WebSocket frame accepted, bytes |
     | stream_buffer | bytes a stream may have waiting for a slow reader before its stream ends, or skips to the head |
     | docs_url | address of the docs listener, for links |
+    | scenarios | folder below which the control plane may read scenario files, "" for none |
     """
 
     host: str = "127.0.0.1"
@@ -47,6 +48,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     max_body: int = MEBIBYTE
     stream_buffer: int = 64 * MEBIBYTE
     docs_url: str = ""
+    scenarios: str = ""
 
     def lasting(self) -> dict[str, Any]:
         """Those that change what comes out, where they are not the usual ones: a journal's header keeps them, and a replay takes them from there."""

@@ -339,3 +339,134 @@ def test_a_journal_explains_itself_on_the_command_line(tmp_path: Path, capsys: p
     assert problem.startswith("sim: no refused call")
     path.write_text("nonsense")
     assert sim(refused)[0] == 2
+
+
+# ---- verifications and webhooks
+
+PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore[union-attr]
+
+
+def partner(world: Connection, *answers: int) -> Http:
+    """A firm with a webhook whose receiver gives these answers, then 200."""
+    waiting = [200, *answers]  # the test delivery of the registration is taken
+    world.receive = lambda post: waiting.pop(0) if waiting else 200
+    found = world.exchange(world.simulation.exchange.firms.require("firms/atlas"))
+    assert found.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
+    return found
+
+
+def notified(world: Connection) -> str:
+    """The id of the only event about a person."""
+    events = list(dict.fromkeys(row["event_id"] for row in world.simulation.deliveries() if row["external_id"]))
+    assert len(events) == 1
+    return events[0]
+
+
+def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> None:
+    atlas = partner(world)
+    body = {**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
+    token = atlas.post("/v1/kyc/start", json=body).json["docv"]["docvTransactionToken"]
+    found = why(world, "kyc/person-1")
+    assert (found["state"], found["retry"], found["due"]) == ("DOCUMENT", False, "") and "document is owed" in found["summary"]
+    world.absorb(world.simulation.control("kyc.document", token, {"result": "uploaded"}))
+    found = why(world, "person-1")
+    assert found["state"] == "UPLOADED" and found["summary"].endswith(found["due"]) and found["due"]
+    world.advance("5s")
+    found = why(world, "kyc/person-1")
+    assert found["state"] == "PROVISIONING" and "participantId is empty" in found["summary"] and found["participant"] == ""
+    assert atlas.post("/v1/kyc/start", json=body).status == 409
+    world.advance("26m")
+    found = why(world, "kyc/firms/atlas/person-1")
+    assert found["state"] == "TRADABLE" and found["participant"]
+    assert [link["what"].split(":")[0] for link in found["chain"]] == [
+        "started, and shown as REVIEW ON_HOLD docv_required", "the document was uploaded", "the document had been looked at",
+        "a start was refused with 409", "tradable",
+    ]  # fmt: skip
+    assert found["chain"][-1]["quirk"]["name"] == "empty_participant_window"
+    assert found["webhooks"] == [{"event_id": notified(world), "type": "kyc.approved", "state": "DELIVERED"}]
+
+
+def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(world: Connection) -> None:
+    atlas = partner(world)
+    world.absorb(world.simulation.control("assumption.set", "kyc.review_outcome", {"value": "hold"}))
+    atlas.post("/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-25"})
+    assert "will not finish by themselves" in why(world, "kyc/person-1")["summary"]
+    world.absorb(world.simulation.control("kyc.decide", "person-1", {"decision": "reject"}))
+    found = why(world, "kyc/person-1")
+    assert found["state"] == "REJECTED" and [link["what"] for link in found["chain"]][-2:] == ["decided: reject", "rejected"]
+    assert "the tester: kyc.decide" in found["chain"][-1]["by"]
+    assert explain(world.simulation, "kyc/person-2") is None
+
+
+def test_two_firms_with_one_external_id_are_asked_apart(world: Connection) -> None:
+    for name, ssn in (("firms/atlas", "900110001"), ("firms/borealis", "900110002")):
+        assert world.exchange(world.simulation.exchange.firms.require(name)).post("/v1/kyc/start", json={**PERSON, "ssn": ssn}).status == 200
+    assert "kyc/firms/borealis/person-1" in why(world, "kyc/person-1")["remedy"]
+    assert why(world, "kyc/firms/borealis/person-1")["firm"] == "firms/borealis"
+
+
+def test_a_verification_by_a_script_is_traced_to_the_step() -> None:
+    simulation = Simulation(load_scenario("kyc-approval-window"))
+    world = connect(simulation)
+    world.advance("30m")
+    found = why(world, "kyc/person-1")
+    assert found["state"] == "TRADABLE"
+    assert [link["by"].partition(" ")[0] for link in found["chain"]] == ["time", "time"] and "script.step" in found["chain"][0]["by"]
+
+
+def test_a_webhook_tells_its_attempts_answers_and_retries(world: Connection) -> None:
+    atlas = partner(world, 500, 503)
+    atlas.post("/v1/kyc/start", json=PERSON)
+    world.advance("26m")
+    event = notified(world)
+    found = why(world, f"webhook/{event}")
+    assert (found["state"], found["attempts"], found["external_id"]) == ("DELIVERED", 3, "person-1")
+    assert [link["what"].partition(" to http")[0] for link in found["chain"]] == [
+        "firms/atlas is to be told: person-1 was approved",
+        "attempt 1 was sent", "attempt 1: the receiver answered 500",
+        "attempt 2 was sent", "attempt 2: the receiver answered 503",
+        "attempt 3 was sent", "attempt 3: the receiver answered 200",
+    ]  # fmt: skip
+    assert found["chain"][3]["rule"] == "K11" and "webhook.due" in found["chain"][3]["by"]
+    test = next(row["event_id"] for row in world.simulation.deliveries() if row["type"] == "webhook.test")
+    assert why(world, test)["state"] == "DELIVERED"
+
+
+@pytest.mark.parametrize(
+    ("setting", "answers", "state", "part"),
+    [
+        ([("assumption.set", "webhook.attempts", {"value": "2"})], (500,) * 9, "GIVEN_UP", "that was the last of 2 attempts"),
+        ([("quirk.set", "webhook_duplicates", {"value": "always"})], (), "DELIVERED", "2 times: deduplicate by event_id"),
+        ([("fault.add", "", {"match": {"plane": "webhook"}, "act": {"drop": True}})], (), "LOST", "it was never sent: fault f1"),
+        ([("fault.add", "", {"match": {"plane": "webhook"}, "act": {"status": 503}, "times": 1})], (), "DELIVERED", "acknowledged with 200"),
+    ],
+)
+def test_a_webhook_that_came_twice_late_or_never_says_why(
+    world: Connection, setting: list[tuple[str, str, dict[str, Any]]], answers: tuple[int, ...], state: str, part: str
+) -> None:
+    atlas = partner(world, *answers)
+    for action, subject, arguments in setting:
+        world.absorb(world.simulation.control(action, subject, arguments))
+    atlas.post("/v1/kyc/start", json=PERSON)
+    world.advance("1h")
+    found = why(world, notified(world))
+    assert found["state"] == state and part in found["summary"]
+    struck = [link for link in found["chain"] if "fault" in link]
+    assert bool(struck) is (setting[0][0] == "fault.add")
+    assert all(link["fault"]["id"] == "f1" for link in struck)
+    if state == "LOST":
+        assert "/webhooks/atlas/redeliver" in found["remedy"]
+        world.absorb(world.simulation.control("fault.remove", "f1", {}))
+        world.absorb(world.simulation.control("webhook.redeliver", "firms/atlas", {}))
+        again = why(world, found["subject"])
+        assert again["state"] == "DELIVERED" and again["chain"][-2]["what"].startswith("attempt 1 was sent")
+
+
+def test_a_webhook_behind_an_open_breaker_says_until_when(world: Connection) -> None:
+    atlas = partner(world, *(500,) * 40)
+    for name, value in (("webhook.breaker_threshold", "1"), ("webhook.breaker_buffers", "true"), ("webhook.breaker_cooldown", "1h")):
+        world.absorb(world.simulation.control("assumption.set", name, {"value": value}))
+    atlas.post("/v1/kyc/start", json=PERSON)
+    world.advance("45m")
+    found = why(world, notified(world))
+    assert found["state"] == "PARKED" and "circuit breaker is open until" in found["summary"] and found["retry"]

@@ -14,8 +14,9 @@ from sim.core.refusals import Refusal
 from sim.replay import replay
 from sim.settings import Settings
 from sim.testing.client import connect
+from tests.api import stream_clients as streams
 from tests.deeds import do, inputs_since
-from tests.journeys import firm, rpc_trader
+from tests.journeys import firm, quiet, rpc_trader
 
 FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
 
@@ -172,3 +173,25 @@ def test_tokens_hold_in_a_fork_and_a_fork_keeps_what_its_journal_says_of_setting
         assert reply is not None and reply.status == 200
     with pytest.raises(ValueError, match="journal's header"):
         origin.fork(settings=Settings(max_body=10))
+
+
+@pytest.mark.spec("S6.2-3")
+def test_a_stream_of_the_origin_is_taken_up_in_the_fork_by_its_resume_token() -> None:
+    """A fork begins without streams, and whoever subscribes there with what the origin told last misses nothing and hears nothing twice."""
+    world = connect(Simulation(load_scenario("quickstart")))
+    instrument = quiet(world.simulation)
+    heard = streams.drop_copy(world)
+    streams.trade(world, instrument, 40)
+    told = [execution.id for frame in heard.take() for execution in frame.executions]
+    streams.trade(world, instrument, 41)
+    frames = heard.take()
+    later = [execution.id for frame in frames for execution in frame.executions]
+    fork = connect(world.simulation.fork())
+    fork._tokens |= world._tokens  # tokens hold in both
+    again = streams.drop_copy(fork, resume_token=frames[0].resume_token)
+    missed = [execution.id for frame in frames[1:] for execution in frame.executions]
+    streams.trade(fork, instrument, 42)
+    found = [execution.id for frame in again.take() for execution in frame.executions]
+    assert told and found[: len(missed)] == missed
+    new = found[len(missed) :]
+    assert len(new) == len(later) and not set(new) & {*told, *later}

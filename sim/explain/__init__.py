@@ -1,4 +1,4 @@
-"""Why something is as it is: a refused call, an order, a stream, an account, an instrument.
+"""Why something is as it is: a refused call, an order, a stream, an account, an instrument, a verification, a webhook.
 
 Everything said here is read from the journal of the present branch and from the state; nothing is remembered for it, so only asking costs. An explanation is a
 dict for people and for tests: what is asked about, a sentence, and the chain of causes, oldest first, each with virtual time, journal position, rule and
@@ -11,23 +11,25 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from sim.explain.accounts import explain_account
+from sim.explain.deliveries import explain_delivery
 from sim.explain.instruments import explain_instrument
 from sim.explain.orders import explain_order
 from sim.explain.refused import explain_refusal
 from sim.explain.streams import explain_stream
+from sim.explain.verifications import explain_verification
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 _REQUEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
-KINDS = ("request", "order", "stream", "account", "instrument")
+KINDS = ("request", "order", "stream", "account", "instrument", "kyc", "webhook")
 
 
 def explain(sim: Simulation, subject: str) -> dict[str, Any] | None:
     """Explain a subject by its name; None when nothing is called that.
 
-    A subject is the request id of a call (`x-request-id`), an order id, `stream/7` or `7`, an account or user (`firms/…`), a scripted participant, or a
-    symbol; a kind in front (`order/…`) says which is meant.
+    A subject is the request id of a call (`x-request-id`), an order id, `stream/7` or `7`, an account or user (`firms/…`), a scripted participant, a
+    symbol, the external id of a verification (`kyc/…`) or the event id of a webhook (`webhook/…`); a kind in front says which is meant.
     """
     kind, _, name = subject.partition("/")
     if kind not in KINDS or not name:
@@ -40,9 +42,11 @@ def explain(sim: Simulation, subject: str) -> dict[str, Any] | None:
         return explain_instrument(sim, name)
     if kind in ("", "stream") and name.isascii() and name.isdecimal() and len(name) < 16 and (found := explain_stream(sim, int(name))) is not None:
         return found
-    if kind in ("", "account"):
-        return explain_account(sim, name)
-    return None
+    if kind in ("", "account") and (found := explain_account(sim, name)) is not None:
+        return found
+    if kind in ("", "webhook") and (found := explain_delivery(sim, name)) is not None:
+        return found
+    return explain_verification(sim, name) if kind in ("", "kyc") else None
 
 
 __all__ = ["KINDS", "explain"]

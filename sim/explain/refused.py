@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import json, to_builtins
+from msgspec import json
 
 from sim.core.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, ENGINE_LATENCY, EXCHANGE_REJECTS, EXTRA_LIMITS, KYC_SSN_CONFLICT, RETAIL_REJECTS
 from sim.core.quirks import UNFILTERED_SEARCH_TIMES_OUT
 from sim.explain.accounts import account_chain, explain_account
 from sim.explain.instruments import instrument_chain
 from sim.explain.orders import order_chain
-from sim.explain.steps import Link, Reason, Step, link, step_of, steps, told
+from sim.explain.steps import Link, Reason, Step, fault_told, link, step_of, steps, told
 from sim.kernel.instants import format_instant
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
         "seq": seq,
         "caller": step.out.get("caller", ""),
         **{key: value for key, value in shown.items() if key in ("assumptions", "quirk")},
-        **_fault(sim, seq),
+        **fault_told(sim, next((entry.fault for entry in sim.log.entries(seq, seq)), "")),
         "summary": f"{found['status'] or found['code']} {found['message']}: refused in stage {found['stage']!r}{_by(found)}",
         "chain": chain,
     }
@@ -73,16 +73,6 @@ def _itself(step: Step, found: dict[str, Any]) -> Link:
         "rule": found["rule"],
         "section": f"§{found['section']}",
     }
-
-
-def _fault(sim: Simulation, seq: int) -> dict[str, Any]:
-    """The fault that struck a call, as it was asked for."""
-    entry = next((entry for entry in sim.log.entries(seq, seq)), None)
-    if entry is None or not entry.fault:
-        return {}
-    known = {fault.id: fault for fault in (*sim.exchange.faults.over(), *sim.exchange.faults.all())}
-    fault = known.get(entry.fault)
-    return {"fault": {"id": entry.fault, "spec": to_builtins(fault.spec) if fault else None, "added": format_instant(fault.added) if fault else None}}
 
 
 # ---- what had led to it

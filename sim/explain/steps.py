@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, json
+from msgspec import Struct, json, to_builtins
 
 from sim.core import assumptions, quirks
 from sim.kernel.instants import Instant, format_instant
@@ -127,6 +127,20 @@ def told(sim: Simulation, reason: Reason) -> dict[str, Any]:
         quirk = quirks.catalogue()[reason.quirk]
         made["quirk"] = {"name": quirk.name, "odds": sim.exchange.ctx.quirks.shown(quirk.name), "section": f"§{quirk.spec}"}
     return made
+
+
+def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:
+    """When the timer of this kind that is about something fires; None when none is set."""
+    return next((timer.due for timer in sim.exchange.ctx.timers.pending() if timer.kind.startswith(kind) and timer.subject == subject), None)
+
+
+def fault_told(sim: Simulation, name: str) -> dict[str, Any]:
+    """A fault by its id, as it was asked for; nothing without an id."""
+    if not name:
+        return {}
+    known = {fault.id: fault for fault in (*sim.exchange.faults.over(), *sim.exchange.faults.all())}
+    fault = known.get(name)
+    return {"fault": {"id": name, "spec": to_builtins(fault.spec) if fault else None, "added": format_instant(fault.added) if fault else None}}
 
 
 def _rpc(method: str) -> str:

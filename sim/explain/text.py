@@ -63,7 +63,7 @@ def explain_journal(path: str, subject: str, until: Instant | None, out: TextIO,
         return 0
     found = explain(sim, subject)
     if found is None:
-        print(f"sim: no refused call, order, stream, account or instrument is called {subject!r} at the end of this run", file=problems)
+        print(f"sim: no refused call, order, stream, account, instrument, verification or webhook is called {subject!r} at the end of this run", file=problems)
         return UNKNOWN
     print(json.format(json.encode(found), indent=2).decode() if as_json else "\n".join(lines(found)), file=out)
     return 0

@@ -37,7 +37,9 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.message}" if self.line else self.message
+        if not self.line:
+            return f"{self.file}: {self.message}" if self.file else self.message
+        return f"{self.file}:{self.line}:{self.column}: {self.message}"
 
 
 class ScenarioError(Exception):
@@ -260,18 +262,25 @@ def _resolved(text: str) -> Any:
     return number if isfinite(number) else text
 
 
-def tree_of(value: Any, file: str = "") -> Node:
-    """Tree of a JSON value, as it comes in a request body. Its positions say line 0; the same depth limit holds."""
-    return _tree(value, Position(file, 0, 0), 0)
+def tree_of(value: Any, file: str = "", *, places: bool = False) -> Node:
+    """Tree of a JSON value, as it comes in a request body. Its positions say line 0; the same depth limit holds.
+
+    With `places` they say where in the value instead, behind the name: `scenario.steps[2].call`.
+    """
+    return _tree(value, Position(file, 0, 0), 0, places)
 
 
-def _tree(value: Any, at: Position, depth: int) -> Node:
+def _tree(value: Any, at: Position, depth: int, places: bool) -> Node:
+    def below(place: str) -> Position:
+        return Position(at.file + place, 0, 0) if places else at
+
     if depth > DEPTH_LIMIT:
         raise refuse(at, f"nested deeper than {DEPTH_LIMIT} levels")
     if isinstance(value, dict):
-        return Mapping(at, {str(key): _tree(item, at, depth + 1) for key, item in value.items()}, dict.fromkeys(map(str, value), at))
+        keys = {str(key): below(f".{key}") for key in value}
+        return Mapping(at, {str(key): _tree(item, keys[str(key)], depth + 1, places) for key, item in value.items()}, keys)
     if isinstance(value, (list, tuple)):
-        return Sequence(at, [_tree(item, at, depth + 1) for item in value])
+        return Sequence(at, [_tree(item, below(f"[{index}]"), depth + 1, places) for index, item in enumerate(value)])
     if isinstance(value, str):
         return Scalar(at, value, False)
     return Scalar(at, json.dumps(value), True)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.scenario import document
 from sim.scenario.document import Node, Problem, Scalar, ScenarioError, Sequence, problem
 from sim.scenario.order_flow import FlowError, Packed, Reader, pack_file, sound
 from sim.scenario.participants_format import PARTS, FlowEntry
+from sim.scenario.reach import Reach
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
     from sim.scenario.world import World
 
 
-def with_order_flow(node: Node, places: dict[str, str]) -> Node:
+def with_order_flow(node: Node, places: dict[str, str], reach: Reach) -> Node:
     """The document with the content of every file of order flow in it. `places` learns where each flow's file is."""
     if not isinstance(node, document.Mapping):
         return node
@@ -24,16 +24,16 @@ def with_order_flow(node: Node, places: dict[str, str]) -> Node:
     flows = section.items.get("flows") if isinstance(section, document.Mapping) else None
     if not isinstance(section, document.Mapping) or not isinstance(flows, Sequence):
         return node
-    read = Sequence(flows.at, [_with_content(item, places) for item in flows.items])
+    read = Sequence(flows.at, [_with_content(item, places, reach) for item in flows.items])
     within = document.Mapping(section.at, {**section.items, "flows": read}, section.keys)
     return document.Mapping(node.at, {**node.items, "participants": within}, node.keys)
 
 
-def _with_content(item: Node, places: dict[str, str]) -> Node:
+def _with_content(item: Node, places: dict[str, str], reach: Reach) -> Node:
     named = item.items.get("file") if isinstance(item, document.Mapping) else None
     if not isinstance(item, document.Mapping) or not isinstance(named, Scalar) or "content" in item.items:
         return item  # what is amiss is told when it is read
-    path = Path(item.at.file).parent / named.text
+    path = reach.neighbour(named.at, named.text)
     try:
         packed = pack_file(path)
     except OSError as failed:

@@ -34,6 +34,7 @@ from sim.scenario.flow_files import flow_problems, with_order_flow
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
 from sim.scenario.participants_check import participant_problems
+from sim.scenario.reach import INLINE, Reach
 from sim.scenario.shapes import nearest, record, suggestion
 from sim.scenario.steps_check import items_of, node_at, step_problems, unknown_setting
 from sim.scenario.world import build_world
@@ -67,7 +68,24 @@ def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario
         bundled = resources.path("scenarios", f"{what}.yaml")
         if not Path(what).suffix and not Path(what).exists() and bundled.is_file():
             return _bundled(str(bundled))
-    return _resolved(_chain(*_opened(what), 0), params or {})
+    node, reach = _opened(what)
+    return _resolved(_chain(node, reach, 0), params or {}, reach)
+
+
+def load_given(given: str | dict[str, Any], folder: Path | None, params: Values[str, str] | None = None) -> Scenario:
+    """A scenario that somebody sends: a bundled name, YAML text, a document as JSON, or the path of a file below `folder`.
+
+    Nothing outside the folder is read, and without one nothing but what is bundled. ScenarioError as of `load_scenario`; a document has no lines, so its
+    problems name the place instead, such as `scenario.steps[2].call.plane`.
+    """
+    reach = Reach(folder, confined=True)
+    if isinstance(given, dict):
+        node = tree_of(given, "scenario", places=True)
+    elif "\n" in given:
+        node = read_text(given, INLINE)
+    else:
+        node = read_file(reach.scenario(Position("scenario", 0, 0), given))
+    return _resolved(_chain(node, reach, 0), params or {}, reach)
 
 
 def scenario_variants(what: str) -> list[dict[str, str]]:
@@ -75,10 +93,11 @@ def scenario_variants(what: str) -> list[dict[str, str]]:
     return variants(_opened(what)[0])
 
 
-def _opened(what: str) -> tuple[Node, Path]:
-    """Tree of a scenario and the folder its neighbours are in."""
+def _opened(what: str) -> tuple[Node, Reach]:
+    """Tree of a scenario, and what it may name."""
+    reach = Reach()
     if "\n" in what:
-        return read_text(what, "text"), Path.cwd()
+        return read_text(what, INLINE), reach
     path = Path(what)
     bundled = resources.path("scenarios", f"{what}.yaml")
     if not path.suffix and not path.exists():
@@ -87,12 +106,13 @@ def _opened(what: str) -> tuple[Node, Path]:
             near = nearest(what, names)
             raise refuse(Position(what, 1, 1), f"no scenario is called that: bundled are {', '.join(names)}" + (f"; did you mean {near}?" if near else ""))
         path = bundled
-    return read_file(path), path.parent
+    return read_file(path), reach
 
 
 @lru_cache(maxsize=64)
 def _bundled(path: str) -> Scenario:
-    return _resolved(_chain(read_file(Path(path)), Path(path).parent, 0), {})
+    reach = Reach()
+    return _resolved(_chain(read_file(Path(path)), reach, 0), {}, reach)
 
 
 def scenario_from_source(source: bytes) -> Scenario:
@@ -108,7 +128,7 @@ def scenario_from_document(document: dict[str, Any]) -> Scenario:
     return _read(tree_of(document, "document"))
 
 
-def _resolved(chain: list[Node], given: Values[str, str]) -> Scenario:
+def _resolved(chain: list[Node], given: Values[str, str], reach: Reach) -> Scenario:
     """The scenario at the end of a chain of files, each on top of the ones before it."""
     known: dict[str, str] = {}
     for node in chain:
@@ -117,7 +137,7 @@ def _resolved(chain: list[Node], given: Values[str, str]) -> Scenario:
     if unknown:
         raise refuse(chain[-1].at, f"there is no parameter {unknown[0]!r}" + (f": it has {', '.join(known)}" if known else ""))
     files: dict[str, str] = {}
-    filled = [with_order_flow(expanded(node, {**known, **given}), files) for node in chain]
+    filled = [with_order_flow(expanded(node, {**known, **given}), files, reach) for node in chain]
     own = filled[-1]
     for node in filled:  # each for itself, so that a problem is told where it stands
         scenario = _read(node)
@@ -133,7 +153,7 @@ def _resolved(chain: list[Node], given: Values[str, str]) -> Scenario:
     return scenario
 
 
-def _chain(node: Node, folder: Path, depth: int) -> list[Node]:
+def _chain(node: Node, reach: Reach, depth: int) -> list[Node]:
     """Everything a scenario extends, in order, and itself."""
     at = node.items.get("extends") if isinstance(node, Mapping) else None
     if at is None:
@@ -144,17 +164,8 @@ def _chain(node: Node, folder: Path, depth: int) -> list[Node]:
     for one in at.items if isinstance(at, Sequence) else [at]:
         if not isinstance(one, Scalar):
             raise refuse(one.at, "extends names a bundled scenario or a file, or a list of them")
-        path = _parent(one, folder)
-        found += _chain(read_file(path), path.parent, depth + 1)
+        found += _chain(read_file(reach.scenario(one.at, one.text)), reach, depth + 1)
     return [*found, node]
-
-
-def _parent(at: Scalar, folder: Path) -> Path:
-    neighbour = folder / at.text if Path(at.text).suffix else folder / f"{at.text}.yaml"
-    path = neighbour if neighbour.is_file() else resources.path("scenarios", f"{at.text}.yaml")
-    if not path.is_file():
-        raise refuse(at.at, f"there is no scenario {at.text!r}, neither bundled nor beside this file")
-    return path
 
 
 def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim.core.assumptions import unknown_name
@@ -135,7 +136,9 @@ async def begin_world(host: Host, call: Call) -> object:
     worlds, given = _worlds(host), call.body
     scenario, seed, clock = host.simulation.scenario, given.get("seed"), given.get("clock")
     if "scenario" in given:
-        scenario = _bundled(_text("scenario", given["scenario"]))
+        scenario = _scenario(given["scenario"], given.get("params", {}), host.settings.scenarios)
+    elif "params" in given:
+        raise InvalidRequest("params belong to a scenario", remedy='{"scenario": …, "params": {…}}')
     mode = None if clock is None else _clock_mode(clock)
     name = await worlds.begin(host, scenario, None if seed is None else _integer("seed", seed), _text("name", given.get("name", "")), mode)
     return worlds.facts(name)
@@ -155,13 +158,18 @@ async def end_world(host: Host, call: Call) -> object:
     return {}
 
 
-def _bundled(name: str) -> Scenario:
-    from sim.resources import bundled_scenarios
-    from sim.scenario.load import load_scenario
+def _scenario(given: object, params: object, folder: str) -> Scenario:
+    from sim.scenario.document import ScenarioError
+    from sim.scenario.load import load_given
 
-    if name not in bundled_scenarios():
-        raise InvalidRequest(unknown_name("scenario", name, bundled_scenarios()), remedy="a bundled scenario; without one, the scenario of this world")
-    return load_scenario(name)
+    if not isinstance(given, str | dict):
+        raise InvalidRequest("scenario is the name of a bundled one, a document, YAML text, or a path below the folder of --scenarios")
+    if not isinstance(params, dict) or not all(isinstance(value, str) for value in params.values()):
+        raise InvalidRequest("params are texts by name")
+    try:
+        return load_given(given, Path(folder) if folder else None, params)
+    except ScenarioError as error:
+        raise InvalidRequest(str(error), remedy="`sim schema` prints what a scenario may hold; docs/scenarios.md explains it") from None
 
 
 # ---- reading
@@ -191,8 +199,9 @@ async def explain(host: Host, call: Call) -> object:
     found = host.simulation.explain(call.path["subject"])
     if found is None:
         raise NotFound(
-            "no refused call, order, stream, account or instrument is called that",
-            remedy="a request id (GET /_sim/v1/requests shows those of refused calls as `explain`), an order id, stream/7, firms/…, or a symbol",
+            "no refused call, order, stream, account, instrument, verification or webhook is called that",
+            remedy="a request id (GET /_sim/v1/requests shows those of refused calls as `explain`), an order id, stream/7, firms/…, a symbol, "
+            "kyc/EXTERNAL_ID, or webhook/EVENT_ID",
         )
     return found
 
@@ -304,12 +313,12 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/snapshots/{name}/restore", "go to a remembered moment", restore_snapshot),
     Route("POST", "/fork", "another world that begins as this one is now; answers its ready file", fork_world, ("name",)),
     Route("GET", "/worlds", "every world of this process", list_worlds),
-    Route("POST", "/worlds", "another world at a scenario's start; answers its ready file", begin_world, ("name", "scenario", "seed", "clock")),
+    Route("POST", "/worlds", "another world at a scenario's start; answers its ready file", begin_world, ("name", "scenario", "params", "seed", "clock")),
     Route("DELETE", "/worlds/{name}", "stop serving a world", end_world),
     Route("GET", "/journal", "inputs and what came of them, one JSON object a line", read_journal, query=("since",)),
     Route("GET", "/digest", "digest of everything so far", read_digest),
     Route("GET", "/requests", "what clients sent and were told", read_requests, query=("operation", "status", "caller", "since")),
-    Route("GET", "/explain/{subject*}", "why a call was refused, or why an order, stream, account or instrument is as it is", explain),
+    Route("GET", "/explain/{subject*}", "why a call was refused, or why an order, stream, account, instrument, verification or webhook is as it is", explain),
     Route("GET", "/judge", "what clients did, held against the documented rules for clients", judge, query=("caller", "rules", "form")),
     Route("GET", "/faults", "faults in force", lambda host, call: read_state(host, call._replace(path={"what": "faults"}))),
     Route("POST", "/faults", "inject a fault: an entry of a scenario's `faults`", _act("fault.add"), None),

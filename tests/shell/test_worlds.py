@@ -111,7 +111,21 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
         ("POST", "/fork", {"name": "main"}, 409, "already"),
         ("POST", "/fork", {"nam": "x"}, 400, "name"),
         ("POST", "/worlds", {"scenario": "quikstart"}, 400, "quickstart"),
-        ("POST", "/worlds", {"scenario": "/etc/passwd"}, 400, "scenario"),
+        ("POST", "/worlds", {"scenario": "/etc/passwd"}, 400, "files are out of reach here"),
+        ("POST", "/worlds", {"scenario": "../../etc/passwd.yaml"}, 400, "files are out of reach here"),
+        ("POST", "/worlds", {"scenario": {"name": "x", "extends": "/etc/passwd"}}, 400, "scenario.extends: files are out of reach here"),
+        ("POST", "/worlds", {"scenario": "name: x\nextends: ./other.yaml\n"}, 400, "text:2:10: files are out of reach here"),
+        (
+            *("POST", "/worlds", {"scenario": {"name": "x", "participants": {"flows": [{"name": "f", "file": "/etc/hosts"}]}}}, 400),
+            r"scenario.participants.flows\[0\].file: files are out of reach here",
+        ),
+        ("POST", "/worlds", {"scenario": {"name": "x", "stepz": []}}, 400, "scenario.stepz: unknown key 'stepz', did you mean 'steps'"),
+        ("POST", "/worlds", {"scenario": {"name": "x", "steps": [{"advance": "1s"}, {"advance": "blue"}]}}, 400, r"steps\[1\].advance: expected a duration"),
+        ("POST", "/worlds", {"scenario": "name: x\nsteps:\n  - {advance: blue}\n"}, 400, "text:3:15: expected a duration"),
+        ("POST", "/worlds", {"scenario": 7}, 400, "scenario is the name"),
+        ("POST", "/worlds", {"scenario": "quickstart", "params": {"a": "b"}}, 400, "there is no parameter 'a'"),
+        ("POST", "/worlds", {"scenario": "quickstart", "params": {"a": 1}}, 400, "params are texts"),
+        ("POST", "/worlds", {"params": {"a": "b"}}, 400, "params belong to a scenario"),
         ("POST", "/worlds", {"clock": "fast"}, 400, "manual"),
         ("POST", "/worlds", {"seed": "x"}, 400, "seed"),
         ("DELETE", "/worlds/nobody", None, 404, "nobody"),
@@ -123,6 +137,56 @@ def test_what_makes_no_sense_is_refused_and_makes_no_world(exchange, verb, path,
         exchange.control(verb, path, body)
     assert refused.value.status == status
     assert len(exchange.control("GET", "/worlds")["worlds"]) == 1
+
+
+MINE = {
+    "name": "mine",
+    "extends": "quickstart",
+    "params": {"tick": "0.01"},
+    "world": {"instruments": [{"symbol": "mine", "tick_size": "${tick}", "state": "OPEN"}]},
+    "steps": [{"order": {"as": "maker", "symbol": "mine", "side": "buy", "price": "0.40", "qty": "5"}}],
+}
+
+
+def test_a_world_begins_from_a_scenario_that_is_sent(exchange):
+    first = exchange.control("POST", "/worlds", {"scenario": MINE, "params": {"tick": "0.005"}, "name": "first"})
+    text = "name: mine\nextends: quickstart\nworld: {instruments: [{symbol: mine, tick_size: '0.01', state: OPEN}]}\n"
+    second = exchange.control("POST", "/worlds", {"scenario": text, "name": "second", "clock": "manual"})
+    for world, price in ((first, "0.405"), (second, "0.41")):
+        assert world["scenario"] == "mine"
+        assert client_of(world).orders.create(bid("mine", price))["id"]
+    control = Control(first["control"])
+    control("POST", "/clock/advance", {"by": "1s"})
+    assert [order["symbol"] for order in control("GET", "/state/orders")["orders"] if order["symbol"] == "mine"] == ["mine", "mine"]
+    assert control("GET", "/digest")["seq"] > 0
+    journal = "\n".join(json.dumps(json.loads(line)) for line in control("GET", "/journal").splitlines())
+    assert '"symbol": "mine"' in journal
+
+
+def test_files_are_read_below_the_folder_of_scenarios_only(tmp_path):
+    folder = tmp_path / "scenarios"
+    folder.mkdir()
+    (tmp_path / "outside.yaml").write_text("name: outside\n")
+    (folder / "mine.yaml").write_text(json.dumps(MINE))
+    (folder / "child.yaml").write_text("name: child\nextends: mine\n")
+    (folder / "link.yaml").symlink_to(tmp_path / "outside.yaml")
+    ready = tmp_path / "ready.json"
+    command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--ready-file", str(ready), "--scenarios", str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        try:
+            assert server.stdout is not None
+            server.stdout.readline()  # the greeting, printed once the ready file stands
+            control = Control(json.loads(ready.read_text())["control"])
+            assert control("POST", "/worlds", {"scenario": "child"})["scenario"] == "child"
+            assert control("POST", "/worlds", {"scenario": "mine.yaml"})["scenario"] == "mine"
+            assert control("POST", "/worlds", {"scenario": {"name": "inline", "extends": "mine"}})["scenario"] == "inline"
+            assert control("POST", "/worlds", {"scenario": "living-market"})["scenario"] == "living-market"
+            for out in ("../outside.yaml", str(tmp_path / "outside.yaml"), "link.yaml", "/etc/hosts"):
+                with pytest.raises(ControlError, match=f"only files below {folder} are within reach"):
+                    control("POST", "/worlds", {"scenario": out})
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.communicate()
 
 
 def test_two_worlds_cannot_take_one_name_however_quickly_they_are_asked_for(exchange):
