@@ -130,6 +130,7 @@ class Simulation:
         self.world: World = build_world(self.scenario, self.start)
         self.assemble()
         populate(self.exchange, self.world, self.scenario)
+        self.script.attend()
         self.participants = Participants(self)
         self.participants.begin()
         self.exchange.flush()

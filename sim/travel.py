@@ -48,6 +48,7 @@ def return_to(sim: Simulation, moment: Moment) -> None:
     sim.world.reference = sim.exchange.reference = moment.reference
     sim.exchange.load(state)
     sim.script.load(script_state)
+    sim.script.attend()
     sim.participants.load(participants_state)
     if moment.log is None:
         sim.log.truncate(moment.checkpoint.seq)
@@ -120,7 +121,7 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
     made.journal = sim.journal.fork(journal)
     made.world = copy(sim.world)
     made.assemble()
-    made.exchange.instruments.begin_as(sim.exchange.instruments)
+    made.exchange.begin_as(sim.exchange)
     made.participants = sim.participants.fork(made)
     made.snapshots = sim.snapshots.fork()
     return_to(made, moment_of(sim, log=True))

@@ -53,6 +53,8 @@ def entries(exchange: Exchange, wanted: Wanted = ANY) -> Iterator[Entry]:
     if season is not None:
         for number in numbers(season, wanted):
             yield Entry(reference.grown.get(number) or season.bare(number), number)
+    if reference.windows is not None:
+        yield from map(Entry, map(reference.windows.event, exchange.windows.shown()))
     yield from map(Entry, reference.events[reference.base :])
 
 

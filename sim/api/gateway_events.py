@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sim.api.callers import Caller
 from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, leagues_of, tag_ids, views
 from sim.api.gateway_lists import arranged, check_order, within
-from sim.api.gateway_views import event_view
+from sim.api.gateway_views import event_view, exists
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import NotFound
@@ -76,7 +76,7 @@ def get_event_by_slug(exchange: Exchange, caller: Caller, request: wire.GetEvent
 
 
 def _require(exchange: Exchange, event: wire.Event | None, name: str) -> wire.Event:
-    if event is None:
+    if event is None or not exists(exchange, event):
         raise NotFound(f"event not found: {name[:80]}", rule="S4.1-10", remedy="GET /v1/events lists the events")
     return event_view(exchange, event)
 

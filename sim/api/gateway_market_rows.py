@@ -54,6 +54,8 @@ def rows(exchange: Exchange, request: wire.ListMarketsRequest) -> Iterator[Row]:
     yield from _by_itself(exchange, reference.markets[: reference.base_markets], request)
     if season is not None:
         yield from _of_season(exchange, season, request)
+    if reference.windows is not None:
+        yield from _by_itself(exchange, (reference.windows.event(place).markets[0] for place in exchange.windows.shown()), request)
     yield from _by_itself(exchange, reference.markets[reference.base_markets :], request)
 
 

@@ -45,6 +45,14 @@ _STATUSES = {
     InstrumentState.TERMINATED: MarketStatus.MARKET_STATUS_RESOLVED,
     InstrumentState.PENDING: MarketStatus.MARKET_STATUS_UNSPECIFIED,
 }
+_MEASURED = {
+    "crypto_market_type": "cryptoMarketType",
+    "crypto_horizon": "cryptoHorizon",
+    "interval_start": "intervalStart",
+    "interval_end": "intervalEnd",
+    "price_to_beat": "priceToBeat",
+    "crypto_settlement_price": "cryptoSettlementPrice",
+}
 _markets: Memo[Market] = Memo()
 _events: Memo[Event] = Memo(512)  # an event of a large world has some twenty markets
 
@@ -57,17 +65,24 @@ def listed(exchange: Exchange, market: Market) -> bool:
     return market.slug in exchange.instruments
 
 
+def exists(exchange: Exchange, event: Event) -> bool:
+    """Whether there is an event now: one that is an automated window is there from its listing on."""
+    return exchange.windows.place_of_event(event.slug) is None or listed(exchange, event.markets[0])
+
+
 def market_view(exchange: Exchange, market: Market) -> Market:
     """A market as it is now."""
     return _markets.get(exchange, market.slug, _market_version(exchange, market), lambda: _market(exchange, market))
 
 
-def _market_version(exchange: Exchange, market: Market) -> tuple[int, int, int, int]:
-    """What a view of a market depends on: its book, its state, the taker fee in force and the hour that volumes end in."""
+def _market_version(exchange: Exchange, market: Market) -> tuple[int, int, int, int, Instrument | None]:
+    """What a view of a market depends on: its book, its state, the taker fee in force, the hour that volumes end in, and what an index says of it."""
     trading = exchange.trading
-    theta = trading.fees.theta(exchange.instruments.require(market.slug).fee_class, exchange.now)
+    instrument = exchange.instruments.require(market.slug)
+    theta = trading.fees.theta(instrument.fee_class, exchange.now)
     book = trading.books.touched(market.slug)
-    return book.version if book is not None else 0, trading.state(market.slug), theta.taker, exchange.now // HOUR
+    measuring = instrument if instrument.measures is not None else None
+    return book.version if book is not None else 0, trading.state(market.slug), theta.taker, exchange.now // HOUR, measuring
 
 
 def _market(exchange: Exchange, market: Market) -> Market:
@@ -103,7 +118,14 @@ def _market(exchange: Exchange, market: Market) -> Market:
         volume_1wk=traded.week,
         volume_1mo=traded.month,
         volume_1yr=traded.year,
+        metadata=market.metadata if instrument.measures is None else _measured(instrument),
+        asset_price_terms=market.asset_price_terms and replace(market.asset_price_terms, lower_price=instrument.metadata.get("price_to_beat", "")),
     )
+
+
+def _measured(instrument: Instrument) -> dict[str, str]:
+    """What the instrument's metadata say of its index, as the gateway spells keys."""
+    return {shown: instrument.metadata[key] for key, shown in _MEASURED.items() if key in instrument.metadata}
 
 
 def _side_prices(

@@ -66,6 +66,7 @@ class Books:
     def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Add symbols to a stream."""
         for symbol in symbols:
+            self._desk.exchange.windows.wake(symbol)
             stream.symbols[symbol] = None
             shapes = self._topics.get(symbol)
             if shapes is None:
@@ -77,6 +78,7 @@ class Books:
         stream.everything = True
         stream.shape = stream.shape._replace(scales=True)
         self._everything.join(stream.shape, stream)
+        self._desk.exchange.windows.follow()
 
     def leave(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Take symbols from a stream."""
@@ -91,6 +93,7 @@ class Books:
         """The stream no longer has every book."""
         stream.everything = False
         self._everything.leave(stream.shape, stream)
+        self._desk.exchange.windows.leave()
         stream.shape = stream.shape._replace(scales=False)
 
     def forget(self, stream: BookStream) -> None:
@@ -144,10 +147,13 @@ class Books:
         return found
 
     def _version(self, symbol: str) -> int:
-        """What an encoded book is valid for. An empty book on the shelf differs by its state alone."""
+        """What an encoded book is valid for. An empty book on the shelf differs by its state, and by the settlement of one that settles by itself."""
         trading = self._desk.exchange.trading
         book = trading.books.touched(symbol)
-        return book.version if book is not None else ~trading.state(symbol)
+        if book is not None:
+            return book.version
+        state, settled = trading.state(symbol), trading.settlements.get(symbol)
+        return ~(state if settled is None else state + (32 if settled.preliminary else 64))
 
     def _encode(self, symbol: str, shape: Shape) -> bytes:
         exchange = self._desk.exchange

@@ -52,7 +52,11 @@ class InstrumentFeed(Feed):
 
     def begin(self, stream: Stream) -> None:
         mine = cast(InstrumentStream, stream)
+        windows = self.desk.exchange.windows
+        if mine.symbols == (_EVERY,):
+            windows.follow()
         for symbol in mine.symbols:
+            windows.wake(symbol)
             self._topics.join(symbol, mine)
         for page in self._pages(mine):
             self.desk.outbox.send(mine, page)
@@ -72,6 +76,8 @@ class InstrumentFeed(Feed):
         mine = cast(InstrumentStream, stream)
         for symbol in mine.symbols:
             self._topics.leave(symbol, mine)
+        if mine.symbols == (_EVERY,):
+            self.desk.exchange.windows.leave()
 
     def heartbeat(self, stream: Stream) -> bytes:
         return b""  # an empty list of instruments

@@ -92,8 +92,13 @@ class Ticker:
 
     def last(self, end: int) -> Price | None:
         """Price of the last tick before a second; None before the first."""
+        return self.at(end * NS_PER_S - 1)
+
+    def at(self, instant: Instant) -> Price | None:
+        """Price of the last tick up to an instant, that included; None before the first."""
         by_hand = self._asset.by_hand
-        index = bisect_left(by_hand, (end * NS_PER_S,))
+        end = instant // NS_PER_S + 1
+        index = bisect_left(by_hand, (instant + 1,))
         if index:
             return by_hand[index - 1][1]
         second = self._last_seeded(end)

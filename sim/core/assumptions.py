@@ -573,6 +573,13 @@ UNRESOLVED_SETTLES_AT = Assumption(
     reason="Termination closes positions (§3.1); where no outcome is known they are paid at the last traded price, the last fair one",
     source="§3.1, rule L26",
 )
+WINDOW_TIE = Assumption(
+    name="windows.tie",
+    default="up",
+    options=("up", "down", "half"),
+    reason="An automated crypto window whose index ends exactly where it began pays Up; `half` pays both sides 0.50 as for no result",
+    source="rule L7, §2.10 (not shown)",
+)
 
 ASSERTION_LIFE_MAX = Assumption(
     name="token.assertion_life_max",

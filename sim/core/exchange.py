@@ -27,7 +27,9 @@ from sim.core.incentives import Incentives, IncentivesState
 from sim.core.instruments import Instrument, Instruments
 from sim.core.isv_users import IsvUsers, IsvUsersState
 from sim.core.kyc import Kyc, KycState
+from sim.core.lifecycle import EDGE_TIMER
 from sim.core.maintenance import Maintenance, MaintenanceState
+from sim.core.matching import EXPIRY_TIMER
 from sim.core.order_sessions import OrderSessions, Session
 from sim.core.outcomes import outcome_of
 from sim.core.partners import Partners, PartnersState
@@ -37,9 +39,12 @@ from sim.core.rate_limits import RateLimits, RateLimitsState
 from sim.core.rebates import Rebates, RebatesState
 from sim.core.referrals import Referrals, ReferralsState
 from sim.core.rfqs import Rfqs, RfqsState
-from sim.core.trading import POSTPONABLE, Trading, TradingState
+from sim.core.settlement import SETTLEMENT_TIMER
+from sim.core.shelf import SHELF_TIMER
+from sim.core.trading import Trading, TradingState
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
 from sim.core.webhooks import Webhooks, WebhooksState
+from sim.core.windows import WINDOWS_TIMER, Windows, WindowsState
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
 
@@ -47,6 +52,7 @@ if TYPE_CHECKING:
     from sim.scenario.reference import Reference
 
 
+POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, WINDOWS_TIMER})  # what waits for the end of maintenance (rule W7)
 # States from which the end of a game closes a market.
 CLOSEABLE = frozenset(
     (
@@ -89,6 +95,7 @@ class State(Struct):
     combos: CombosState
     rfqs: RfqsState
     partners: PartnersState
+    windows: WindowsState
     suspended: list[str]
     awaited: AwaitedState
 
@@ -103,7 +110,8 @@ class Exchange:
         ctx = self.ctx = Context(seed=seed, now=now)
         self.instruments = Instruments()
         self.faults = Faults(ctx)
-        self.trading = Trading(ctx, self.instruments, self._engine_delay)
+        self.assets = Assets(ctx)
+        self.trading = Trading(ctx, self.instruments, self._engine_delay, self.assets)
         self.awaited = Awaited(ctx)
         self.order_sessions = OrderSessions(ctx, self.trading)
         self.combos = Combos(ctx, self.instruments, self.trading)
@@ -118,7 +126,9 @@ class Exchange:
         self.rate_limits = RateLimits(ctx)
         self.maintenance = Maintenance(ctx, self)
         self._suspended: list[str] = []
-        self.assets = Assets(ctx)
+        trading = self.trading
+        self.windows = Windows(ctx, self.maintenance, trading.lifecycle, trading.resolution, trading.settlements, trading.books)
+        self.instruments.windows = self.windows
         self.games = Games(ctx)
         self.incentives = Incentives(ctx, self._reward)
         self.rebates = Rebates(ctx, self.instruments, self.trading.tape, self.incentives.grant)
@@ -133,6 +143,12 @@ class Exchange:
     def now(self) -> Instant:
         """Virtual now."""
         return self.ctx.now
+
+    def begin_as(self, other: Exchange) -> None:
+        """Have the beginning of another's world, which never changes."""
+        self.instruments.begin_as(other.instruments)
+        self.windows.begin_as(other.windows)
+        self.trading.resolution.planned = other.trading.resolution.planned
 
     def takes(self, span: Span) -> None:
         """The answer being made takes so much virtual time."""
@@ -180,10 +196,15 @@ class Exchange:
         trading.lifecycle.pause()
 
     def begin(self) -> None:
-        """The window begins: the pipeline refuses from here on, and the hub ends streams when it hears of it."""
+        """The window begins: dates wait, the pipeline refuses from here on, and the hub ends streams when it hears of it."""
+        self.trading.lifecycle.stop()
+
+    def over(self) -> None:
+        """The window is over: dates are followed again."""
+        self.trading.lifecycle.go_on()
 
     def end(self) -> None:
-        """The window is over: what was open before opens again."""
+        """What was open before opens again."""
         for symbol in (*self._suspended, *self.trading.lifecycle.resume()):
             if self.trading.state(symbol) is InstrumentState.SUSPENDED:
                 self.trading.change_state(symbol, InstrumentState.OPEN, hold=False)
@@ -216,6 +237,7 @@ class Exchange:
             return True
         return (
             self.rebates.fire(timer)
+            or self.windows.fire(timer)
             or self.kyc.fire(timer)
             or self.webhooks.fire(timer)
             or self.maintenance.fire(timer)
@@ -282,6 +304,7 @@ class Exchange:
             combos=self.combos.save(),
             rfqs=self.rfqs.save(),
             partners=self.partners.save(),
+            windows=self.windows.save(),
             suspended=self._suspended,
             awaited=self.awaited.save(),
         )
@@ -316,6 +339,7 @@ class Exchange:
         self.combos.load(state.combos)
         self.rfqs.load(state.rfqs)
         self.partners.load(state.partners)
+        self.windows.load(state.windows)
         self._suspended = list(state.suspended)
         self.awaited.load(state.awaited)
         self.take_events()

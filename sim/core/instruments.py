@@ -11,10 +11,11 @@ from itertools import islice
 from msgspec import Struct, field
 
 from sim.core.collateral import Related
+from sim.core.measures import Measure
 from sim.core.outcomes import Settles
 from sim.core.quantities import CASH_SCALE, Notional, Price, Qty, decimal_text, is_decimal_scale
 from sim.core.refusals import NotFound
-from sim.core.shelf import NOTHING, Shelf
+from sim.core.shelf import NOTHING, Recurring, Shelf
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant, Span
 
@@ -38,7 +39,8 @@ class Instrument(Struct, frozen=True, kw_only=True):
 
     `tick`, `price_low`, `price_high` are prices (divide by `price_scale`); `min_qty` is a quantity (divide by `qty_scale`).
     `event` groups the instruments of one event, `related` those whose outcomes hang together; `fee_class` selects a row of the fee schedule;
-    `opening_state` is the state at the scenario's start, None to derive it from the dates and the schedule.
+    `opening_state` is the state at the scenario's start, None to derive it from the dates and the schedule. `closes` is when trading ends for good, whatever
+    the schedule says, 0 for not before the expiration; `settles` and `measures` are what the outcome follows from: a game's facts, an index.
     """
 
     symbol: str
@@ -56,6 +58,7 @@ class Instrument(Struct, frozen=True, kw_only=True):
     notional_high: Notional | None = None
     created: Instant = 0
     start: Instant = 0
+    closes: Instant = 0
     expiration: Instant = 0
     termination: Instant = 0
     schedule: tuple[Segment, ...] = ALWAYS_OPEN
@@ -68,6 +71,7 @@ class Instrument(Struct, frozen=True, kw_only=True):
     series: str = ""
     metadata: dict[str, str] = field(default_factory=dict)
     settles: Settles | None = None
+    measures: Measure | None = None
     related: Related | None = None
 
     @property
@@ -93,39 +97,43 @@ class Instrument(Struct, frozen=True, kw_only=True):
             found.append("price limits must satisfy 0 <= low < high <= 1 dollar")
         if self.min_qty <= 0:
             found.append("minimum_trade_qty must be positive")
-        dates = [date for date in (self.start, self.expiration, self.termination) if date]  # 0 never comes
+        dates = [date for date in (self.start, self.closes, self.expiration, self.termination) if date]  # 0 never comes
         if dates != sorted(dates):
-            found.append("dates must satisfy start <= expiration <= termination")
+            found.append(f"dates must satisfy start <= {'closes <= ' if self.closes else ''}expiration <= termination")
         return found
 
 
 class Instruments:
     """All instruments by symbol, in order of listing. Nothing is ever removed while time goes forward: history refers to it.
 
-    Those listed one by one come first in every look-up; the shelf has the rest of the world's beginning and makes them when asked.
+    Those listed one by one come first in every look-up; the shelf has the rest of the world's beginning and makes them when asked, and windows come and go
+    with the clock: they are in lists until they are terminated, and found by symbol for ever.
     """
 
-    __slots__ = ("_base", "_by_symbol", "shelf")
+    __slots__ = ("_base", "_by_symbol", "shelf", "windows")
 
     def __init__(self, instruments: tuple[Instrument, ...] = (), shelf: Shelf = NOTHING) -> None:
         self._by_symbol = {instrument.symbol: instrument for instrument in instruments}
         self._base = len(self._by_symbol)
         self.shelf = shelf
+        self.windows: Recurring = NOTHING
 
     def __iter__(self) -> Iterator[Instrument]:
         return (self.require(symbol) for symbol in self.symbols())
 
     def __len__(self) -> int:
-        return len(self._by_symbol) + len(self.shelf) - sum(self.shelf.find(symbol) is not None for symbol in self._by_symbol)
+        windows = sum(1 for _ in self.windows.symbols())
+        return len(self._by_symbol) + len(self.shelf) + windows - sum(self.shelf.find(symbol) is not None for symbol in self._by_symbol)
 
     def __contains__(self, symbol: str) -> bool:
-        return symbol in self._by_symbol or self.shelf.find(symbol) is not None
+        return self.get(symbol) is not None
 
     def symbols(self) -> Iterator[str]:
         """Every symbol, in order of listing, without making instruments."""
         known = self._by_symbol
         yield from islice(known, self._base)
         yield from (symbol for symbol in self.shelf.symbols() if symbol not in known)
+        yield from self.windows.symbols()
         yield from islice(known, self._base, None)
 
     def listed(self) -> Iterator[Instrument]:
@@ -136,15 +144,15 @@ class Instruments:
         """The instruments of an event, in order of listing."""
         known = self._by_symbol
         found = [instrument for instrument in known.values() if instrument.event == event]
-        return found + [instrument for instrument in self.shelf.of_event(event) if instrument.symbol not in known]
+        return found + [instrument for shelf in (self.shelf, self.windows) for instrument in shelf.of_event(event) if instrument.symbol not in known]
 
     def get(self, symbol: str) -> Instrument | None:
         """The instrument, or None."""
-        return self._by_symbol.get(symbol) or self.shelf.find(symbol)
+        return self._by_symbol.get(symbol) or self.shelf.find(symbol) or self.windows.find(symbol)
 
     def require(self, symbol: str) -> Instrument:
         """The instrument; NotFound when there is none."""
-        found = self._by_symbol.get(symbol) or self.shelf.find(symbol)
+        found = self._by_symbol.get(symbol) or self.shelf.find(symbol) or self.windows.find(symbol)
         if found is None:
             raise NotFound(f"unknown symbol: {symbol[:80]}", rule="M2")
         return found

@@ -7,10 +7,11 @@ The effects of an edge on orders and money are in `transitions.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct, field
 
+from sim.core.assumptions import SETTLEMENT_AUTO_EXPIRE, SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
 from sim.core.context import Context
 from sim.core.events import ShelfMoved
 from sim.core.instruments import Instrument, Instruments
@@ -72,7 +73,7 @@ class LifecycleState(Struct):
     """What the lifecycle saves. `held`: symbols an operator holds in their state (rule L5). `timers`: seq of each instrument's pending edge.
 
     `shelf_at`: up to when the shelf's dates have been followed. `paused`: maintenance has suspended what is open on the shelf; `awake`: symbols that left
-    the shelf meanwhile.
+    the shelf meanwhile. `stopped`: since when no date is followed, because maintenance is on (rule W7); 0 while they are.
     """
 
     states: dict[str, InstrumentState] = field(default_factory=dict)
@@ -84,23 +85,26 @@ class LifecycleState(Struct):
     shelf_timer: int = 0
     paused: bool = False
     awake: dict[str, bool] = field(default_factory=dict)
+    stopped: Instant = 0
 
 
 class Lifecycle:
     """State of every listed instrument and the timer of its next edge."""
 
-    __slots__ = ("_busy", "_ctx", "_instruments", "_now")
+    __slots__ = ("_busy", "_ctx", "_instruments", "_now", "leaving")
 
     def __init__(self, ctx: Context, instruments: Instruments) -> None:
+        """`leaving` hears of each instrument that leaves the shelf, right before it does."""
         self._ctx = ctx
         self._instruments = instruments
+        self.leaving: Callable[[Instrument], None] = lambda instrument: None
         self._now = LifecycleState()
         self._busy: dict[str, None] = {}
 
     def state(self, symbol: str) -> InstrumentState:
         """State of an instrument; NotFound when it is not listed."""
         found = self._now.states.get(symbol)
-        return self.on_shelf(self.scheduled(self._instruments.require(symbol)).state) if found is None else found
+        return self.resting(self._instruments.require(symbol)) if found is None else found
 
     def listed(self, symbol: str) -> bool:
         """Whether the symbol was listed."""
@@ -120,7 +124,10 @@ class Lifecycle:
         """Take an instrument off the shelf, as it stands: from here on it has a state and a timer of its own."""
         if symbol not in self._now.states:
             instrument = self._instruments.require(symbol)
-            self._take(instrument, self.on_shelf(self.scheduled(instrument).state))
+            self.leaving(instrument)
+            self._take(instrument, self.resting(instrument))
+            if instrument.closes and self._now.states[symbol] in SETTLED_STATES:
+                self._now.closed_at[symbol] = instrument.closes
             if self._now.paused:
                 self._now.awake[symbol] = True
             self.wait(instrument)
@@ -153,6 +160,29 @@ class Lifecycle:
             self._ctx.emit(ShelfMoved(_S.SUSPENDED, _S.OPEN, self._ctx.now))
         return awake
 
+    @property
+    def followed(self) -> Instant:
+        """Up to when dates have been followed: now, or right before maintenance began."""
+        return self._now.stopped - 1 if self._now.stopped else self._ctx.now
+
+    def stop(self) -> None:
+        """Maintenance begins: dates wait for its end."""
+        self._now.stopped = self._ctx.now
+
+    def go_on(self) -> None:
+        """Maintenance is over, and dates are followed again."""
+        self._now.stopped = 0
+
+    def resting(self, instrument: Instrument) -> InstrumentState:
+        """The state of an instrument on the shelf. One that closes at a date of its own settles by itself, and may expire with that."""
+        at = self.followed
+        state = self.scheduled(instrument, at).state
+        assumptions = self._ctx.assumptions
+        if state is _S.CLOSED and instrument.closes and assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
+            final = instrument.closes + assumptions.number(SETTLEMENT_DELAY) + assumptions.number(SETTLEMENT_PRELIMINARY)
+            return _S.EXPIRED if at >= final else state
+        return self.on_shelf(state)
+
     def on_shelf(self, asked: InstrumentState) -> InstrumentState:
         """The state of what is on the shelf and for which dates ask this state."""
         return _S.SUSPENDED if self._now.paused and asked is _S.OPEN else asked
@@ -179,7 +209,11 @@ class Lifecycle:
 
     def closed_at(self, symbol: str) -> Instant | None:
         """When the instrument was last closed; None while it is not, or when it was never seen to close."""
-        return self._now.closed_at.get(symbol)
+        found = self._now.closed_at.get(symbol)
+        if found is None and symbol not in self._now.states:
+            closes = self._instruments.require(symbol).closes
+            return closes if 0 < closes <= self.followed else None
+        return found
 
     def enter(self, symbol: str, state: InstrumentState) -> InstrumentState:
         """Write down a new state and return the former one."""
@@ -214,6 +248,8 @@ class Lifecycle:
             return Phase(_S.TERMINATED)
         if instrument.expiration and now >= instrument.expiration:
             return Phase(_S.EXPIRED)
+        if instrument.closes and now >= instrument.closes:
+            return Phase(_S.CLOSED)
         if now < instrument.start:
             return Phase(_S.PENDING)
         phase = phase_at(instrument.schedule, now)
@@ -273,7 +309,7 @@ class Lifecycle:
         state = self._now.states[instrument.symbol]
         if state is _S.TERMINATED:
             return None
-        dates = [date for date in (instrument.expiration, instrument.termination) if date > now]
+        dates = [date for date in (instrument.closes, instrument.expiration, instrument.termination) if date > now]
         if state is _S.EXPIRED:
             return instrument.termination if instrument.termination > now else None
         if instrument.start > now:

@@ -11,6 +11,7 @@ from sim.core.lifecycle import EDGE_TIMER, ENTRY_STATES, SETTLED_STATES, Lifecyc
 from sim.core.orders import Trade
 from sim.core.quantities import Price
 from sim.core.refusals import AlreadyExists, Conflict, IllegalTransition
+from sim.core.resolution import Resolution
 from sim.core.settlement import SETTLEMENT_TIMER, Settlements
 from sim.core.shelf import SHELF_TIMER, Shelf
 from sim.core.statistics import Statistics
@@ -34,6 +35,7 @@ class Listings:
         statistics: Statistics,
         books: Books,
         tape: Tape,
+        resolution: Resolution,
     ) -> None:
         self._ctx = ctx
         self._instruments = instruments
@@ -44,6 +46,7 @@ class Listings:
         self._statistics = statistics
         self._books = books
         self._tape = tape
+        self._resolution = resolution
 
     def list_instrument(self, instrument: Instrument) -> None:
         """List an instrument and wait for its next edge. Refuses unsound terms and a symbol that is listed."""
@@ -126,6 +129,23 @@ class Listings:
             closed_at = self._ctx.now
         self._settlements.record(instrument, price, text, closed_at)
 
+    def leaves_shelf(self, instrument: Instrument) -> None:
+        """What has settled by itself is written down, and what has closed waits for its settlement."""
+        symbol = instrument.symbol
+        settled = self._settlements.get(symbol)
+        if settled is not None:
+            self._settlements.keep(symbol, settled)
+        elif instrument.measures is not None and self._lifecycle.resting(instrument) in SETTLED_STATES:
+            self._settlements.record(instrument, *self._resolution.measured(instrument), instrument.closes)
+
+    def _measure(self, instrument: Instrument) -> None:
+        """Once a market on an index is over, its outcome is known, unless somebody has settled it already."""
+        measure, symbol = instrument.measures, instrument.symbol
+        if measure is None or self._ctx.now < measure.ends or self._settlements.outcome(symbol) or self._settlements.get(symbol):
+            return
+        price, text = self._resolution.measured(instrument)
+        self.record_outcome(symbol, price, text)
+
     def bust(self, trade_id: str) -> Trade:
         """Undo a trade (rule M42). Refused once its instrument has paid."""
         trade = self._tape.require_trade(trade_id)
@@ -141,7 +161,9 @@ class Listings:
         """Follow a schedule or go on settling; False when the timer is another's."""
         kind, subject = timer.kind, timer.subject
         if kind == EDGE_TIMER:
-            self._transitions.follow(self._instruments.require(subject))
+            instrument = self._instruments.require(subject)
+            self._transitions.follow(instrument)
+            self._measure(instrument)
             self._clearing.wait()
         elif kind == SHELF_TIMER:
             for instrument in self._lifecycle.moving():

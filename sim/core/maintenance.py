@@ -6,9 +6,11 @@ Timers of the trading engine that fall inside are parked, and surface in the ord
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 from msgspec import Struct, convert, field
+from msgspec.structs import replace
 
 from sim.core.assumptions import CANCEL_LEAD, MAINTENANCE_HOURS
 from sim.core.context import Context
@@ -44,8 +46,11 @@ class Crew(Protocol):
     def begin(self) -> None:
         """The window begins: APIs refuse from here on, streams end."""
 
+    def over(self) -> None:
+        """The window is over: connections are welcome again, and what waited for that happens."""
+
     def end(self) -> None:
-        """The window is over: connections are welcome again, then instruments open."""
+        """Nothing waits any more: instruments open."""
 
 
 class Window(Struct, frozen=True, kw_only=True):
@@ -57,13 +62,25 @@ class Window(Struct, frozen=True, kw_only=True):
     lead: Span
 
 
+class Announced(Struct, frozen=True, kw_only=True):
+    """A one-off window as it was known from `since` on, until it was called off at `until`; 0 for never."""
+
+    name: str
+    begins: Instant
+    ends: Instant
+    since: Instant
+    until: Instant = 0
+
+
 class MaintenanceState(Struct):
-    """Windows not over yet, by name, with the timers of their three moments; names of those the crew prepared, and of those that are open."""
+    """Windows not over yet, by name, with the timers of their three moments; names of those the crew prepared, and of those that are open; all one-off windows
+    that ever were announced."""
 
     windows: dict[str, Window] = field(default_factory=dict)
     timers: dict[str, tuple[int, ...]] = field(default_factory=dict)
     prepared: list[str] = field(default_factory=list)
     open: list[str] = field(default_factory=list)
+    announced: list[Announced] = field(default_factory=list)
 
 
 class Maintenance:
@@ -73,6 +90,7 @@ class Maintenance:
         self._ctx = ctx
         self._crew = crew
         self.active = False
+        self.version = 0
         self._state = MaintenanceState()
 
     def start(self) -> None:
@@ -85,6 +103,7 @@ class Maintenance:
             raise ValueError("a maintenance window must begin before it ends, and end in the future")
         name = f"window-{self._ctx.ids.count('maintenance')}"
         self._schedule(Window(name=name, begins=begins, ends=ends, lead=self._lead() if lead is None else lead))
+        self._state.announced.append(Announced(name=name, begins=begins, ends=ends, since=self._ctx.now))
         return name
 
     def pause(self, length: Span) -> str:
@@ -95,10 +114,35 @@ class Maintenance:
         """Call a one-off window off, or end it now if it is open; False when there is none of this name."""
         if name not in self._state.windows or name == "weekly":
             return False
+        now = self._ctx.now
+        self.version += 1
         for seq in self._state.timers[name]:
             self._ctx.timers.cancel(seq)
+        for number, found in enumerate(self._state.announced):
+            if found.name == name:
+                self._state.announced[number] = replace(found, until=now, ends=now if found.begins <= now else found.ends)
         self._end(name)
         return True
+
+    # ---- what others plan around it
+
+    # `version` goes up when what is known may be another; it is no part of the state.
+
+    def overlaps(self, begins: Instant, ends: Instant, known: Instant) -> bool:
+        """Whether maintenance known at an instant overlaps a span, whose end is not in it."""
+        return any(window.begins < ends and begins < window.ends for window in self._known(begins, known))
+
+    def free_from(self, at: Instant, known: Instant) -> Instant:
+        """An instant, or the end of the maintenance known by then that it lies in."""
+        found = at
+        while ends := [window.ends for window in self._known(found, known) if window.begins <= found < window.ends]:
+            found = max(ends)
+        return found
+
+    def _known(self, after: Instant, known: Instant) -> Iterator[Window | Announced]:
+        """The first weekly window that ends after an instant, and the one-off ones that somebody knows of at another."""
+        yield self._weekly(after)
+        yield from (found for found in self._state.announced if found.since < known and (not found.until or known < found.until))
 
     def reschedule(self) -> None:
         """Apply changed assumptions to the weekly window, unless it is under way."""
@@ -133,6 +177,7 @@ class Maintenance:
     def _schedule(self, window: Window) -> None:
         """Timers of the three moments; those already past are due now, in order."""
         now, timers = self._ctx.now, self._ctx.timers
+        self.version += 1
         self._state.windows[window.name] = window
         self._state.timers[window.name] = (
             timers.schedule(max(now, window.begins - window.lead), "maintenance.lead", window.name),
@@ -175,6 +220,7 @@ class Maintenance:
         waited = 0
         if self.active and not state.open:
             self.active = False
+            self._crew.over()
             waited = self._ctx.timers.unpark()
             self._ctx.emit(MaintenanceChanged(False, self._ctx.now))
         if prepared and not state.prepared:
@@ -191,5 +237,6 @@ class Maintenance:
 
     def load(self, state: object) -> None:
         """Take saved windows; their timers are saved with the queue."""
+        self.version += 1
         self._state = convert(state, MaintenanceState)
         self.active = bool(self._state.open)

@@ -1,10 +1,12 @@
 """Settlement: an outcome becomes a price, the price becomes final, and final prices pay (rules P22, L25-L27).
 
 An outcome may be recorded at any time. It waits for the close, then for `settlement.delay_after_close`, is preliminary for
-`settlement.preliminary_for`, and pays the instant it is final.
+`settlement.preliminary_for`, and pays the instant it is final. What settles by itself and pays nobody (`resolution.py`) is in no record: it is read when asked.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from msgspec import Struct, field
 
@@ -52,10 +54,12 @@ class SettlementState(Struct):
 class Settlements:
     """Outcomes and settlement records by symbol."""
 
-    __slots__ = ("_ctx", "_ledger", "_now", "_positions", "_risk")
+    __slots__ = ("_by_itself", "_ctx", "_ledger", "_now", "_positions", "_risk")
 
-    def __init__(self, ctx: Context, positions: Positions, ledger: Ledger, risk: Risk) -> None:
+    def __init__(self, ctx: Context, positions: Positions, ledger: Ledger, risk: Risk, by_itself: Callable[[str], Settlement | None]) -> None:
+        """`by_itself` gives the settlement of a symbol that has no record."""
         self._ctx = ctx
+        self._by_itself = by_itself
         self._positions = positions
         self._ledger = ledger
         self._risk = risk
@@ -63,11 +67,11 @@ class Settlements:
 
     def get(self, symbol: str) -> Settlement | None:
         """The newest settlement record, or None."""
-        return self._now.settlements.get(symbol)
+        return self._now.settlements.get(symbol) or self._by_itself(symbol)
 
     def final(self, symbol: str) -> bool:
         """Whether the instrument has paid."""
-        found = self._now.settlements.get(symbol)
+        found = self.get(symbol)
         return found is not None and not found.preliminary
 
     def record(self, instrument: Instrument, price: Price, text: str, closed_at: Instant | None) -> None:
@@ -84,6 +88,12 @@ class Settlements:
         check_price(instrument, price)
         if preliminary and self.final(instrument.symbol):
             raise Conflict(f"{instrument.symbol} is settled", rule="L27", remedy="settle again with a final price to correct")
+
+    def keep(self, symbol: str, found: Settlement) -> None:
+        """Write down a settlement that came about by itself; a preliminary one becomes final in its time."""
+        self._now.settlements[symbol] = found
+        if found.preliminary:
+            self._wait(symbol, found.set_at + self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY))
 
     def outcome(self, symbol: str) -> Outcome | None:
         """What waits to become the settlement, or None."""
@@ -132,7 +142,7 @@ class Settlements:
         symbol = instrument.symbol
         self._cancel(symbol)
         self._now.outcomes.pop(symbol, None)
-        former = self._now.settlements.get(symbol)
+        former = self.get(symbol)
         self._now.settlements[symbol] = settlement = Settlement(price, False, text, self._ctx.now)
         self._ctx.emit(Settled(symbol, price, False, text, self._ctx.now))
         if former is not None and not former.preliminary:

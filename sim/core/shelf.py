@@ -17,20 +17,24 @@ if TYPE_CHECKING:
 SHELF_TIMER = "instruments.edge"  # the next date at which something on the shelf moves
 
 
-class Shelf(Protocol):
-    """Instruments by symbol and by the dates at which they move. They are open day and night between start and expiration."""
-
-    def __len__(self) -> int:
-        """How many there are."""
+class Recurring(Protocol):
+    """Instruments by symbol."""
 
     def find(self, symbol: str) -> Instrument | None:
         """The instrument of a symbol, or None."""
 
     def symbols(self) -> Iterator[str]:
-        """Every symbol, in order of listing, without making instruments."""
+        """The symbols that lists show, in order of listing, without making instruments."""
 
     def of_event(self, event: str) -> Iterable[Instrument]:
         """The instruments of an event, in order of listing."""
+
+
+class Shelf(Recurring, Protocol):
+    """Instruments by symbol and by the dates at which they move. They are open day and night between start and expiration."""
+
+    def __len__(self) -> int:
+        """How many there are."""
 
     def next_edge(self, after: Instant) -> Instant | None:
         """First date after an instant at which any of them moves; None when none does."""
@@ -66,4 +70,4 @@ class Bare:
         return iter(())
 
 
-NOTHING: Shelf = Bare()
+NOTHING = Bare()

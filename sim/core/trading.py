@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from sim.core.assets import Assets
 from sim.core.assumptions import COLLATERAL_RETURN, DAY_ROLL_EXPIRES
 from sim.core.auction import Auction
 from sim.core.book import Book
@@ -30,6 +31,7 @@ from sim.core.orders import Execution, Order, Orders, Trade
 from sim.core.positions import Positions, PositionsState
 from sim.core.quantities import Cash
 from sim.core.replacing import Replacing
+from sim.core.resolution import Resolution
 from sim.core.risk import Risk
 from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, SettlementState
 from sim.core.shelf import SHELF_TIMER
@@ -64,7 +66,7 @@ class TradingState(Struct):
 class Trading:
     """Orders in, executions, trades, positions and cash out."""
 
-    def __init__(self, ctx: Context, instruments: Instruments, delay: Delay = lambda kind, names, symbol: 0) -> None:
+    def __init__(self, ctx: Context, instruments: Instruments, delay: Delay = lambda kind, names, symbol: 0, assets: Assets | None = None) -> None:
         self.ctx = ctx
         self.instruments = instruments
         self.orders = Orders()
@@ -76,7 +78,8 @@ class Trading:
         self.lifecycle = Lifecycle(ctx, instruments)
         self.books = Books(ctx, instruments, self.lifecycle.hidden, self.lifecycle.own)
         self.risk = Risk(self.ledger, self.positions)
-        self.settlements = Settlements(ctx, self.positions, self.ledger, self.risk)
+        self.resolution = Resolution(ctx, instruments, self.lifecycle, self.statistics, Assets(ctx) if assets is None else assets)
+        self.settlements = Settlements(ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself)
         self._gate = Gate(ctx, delay)
         self._compose()
 
@@ -90,10 +93,15 @@ class Trading:
         replacing = Replacing(ctx, orders, books, lifecycle, risk, self.tape, entry, matching)
         clearing = self._clearing = Clearing(ctx, instruments, self.tape, self.positions, self.ledger, risk)
         auction = Auction(orders, matching, fills)
-        transitions = self._transitions = Transitions(ctx, lifecycle, books, matching, auction, self.positions, self.settlements, self.statistics)
+        transitions = self._transitions = Transitions(
+            ctx, lifecycle, books, matching, auction, self.positions, self.settlements, self.statistics, self.resolution
+        )
         desk = self.desk = Desk(ctx, self._gate, orders, self.tape, books, lifecycle, entry, matching, crossing, replacing, clearing)
         self.place, self.preview, self.cross, self.cancel, self.replace = desk.place, desk.preview, desk.cross, desk.cancel, desk.replace
-        listings = self._listings = Listings(ctx, instruments, lifecycle, transitions, self.settlements, clearing, self.statistics, books, self.tape)
+        listings = self._listings = Listings(
+            ctx, instruments, lifecycle, transitions, self.settlements, clearing, self.statistics, books, self.tape, self.resolution
+        )
+        lifecycle.leaving = listings.leaves_shelf
         self.list_instrument, self.stock, self.change_state = listings.list_instrument, listings.stock, listings.change_state
         self.settle, self.fair_price, self.record_outcome = listings.settle, listings.fair_price, listings.record_outcome
         self.cancel_all, self.bust = listings.cancel_all, listings.bust

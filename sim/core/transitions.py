@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim.core.assumptions import AUCTION_TIEBREAK, COLLAPSE_TO_EXPIRED, UNRESOLVED_SETTLES_AT
+from sim.core.assumptions import AUCTION_TIEBREAK, COLLAPSE_TO_EXPIRED
 from sim.core.auction import Auction, crossing
 from sim.core.book import Book
 from sim.core.books import Books
@@ -19,6 +19,7 @@ from sim.core.matching import Matching
 from sim.core.orders import Order
 from sim.core.positions import Positions
 from sim.core.quantities import Price
+from sim.core.resolution import Resolution
 from sim.core.schedule import Phase
 from sim.core.settlement import Settlements
 from sim.core.statistics import Statistics
@@ -31,7 +32,7 @@ _SESSION_BEGINS_FROM = frozenset({_S.PENDING, _S.PREOPEN, _S.CLOSED})
 class Transitions:
     """Moves instruments along edges."""
 
-    __slots__ = ("_auction", "_books", "_ctx", "_lifecycle", "_matching", "_positions", "_settlements", "_statistics")
+    __slots__ = ("_auction", "_books", "_ctx", "_lifecycle", "_matching", "_positions", "_resolution", "_settlements", "_statistics")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Transitions:
         positions: Positions,
         settlements: Settlements,
         statistics: Statistics,
+        resolution: Resolution,
     ) -> None:
         self._ctx = ctx
         self._lifecycle = lifecycle
@@ -52,6 +54,7 @@ class Transitions:
         self._positions = positions
         self._settlements = settlements
         self._statistics = statistics
+        self._resolution = resolution
 
     def enter(self, instrument: Instrument, target: InstrumentState) -> None:
         """Take one edge with its effects. Entering the present state is nothing."""
@@ -153,7 +156,10 @@ class Transitions:
             self._settlements.reopened(symbol)
 
     def _close_positions(self, instrument: Instrument) -> None:
-        """Termination closes positions: at the known outcome, else at the preliminary price, else as `settlement.unresolved_at_termination` says."""
+        """Termination closes positions: at the known outcome, else at the preliminary price, else at what the market is worth in the end.
+
+        Where nobody has a position nothing is written down: the settlement is read when somebody asks.
+        """
         symbol = instrument.symbol
         if self._settlements.final(symbol):
             return
@@ -164,6 +170,4 @@ class Transitions:
         elif preliminary is not None:
             self._settlements.finalise(instrument, preliminary.price, preliminary.text)
         elif self._positions.open_interest.get(symbol):
-            last = self._statistics.last_price(symbol)
-            at_last = self._ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price" and last is not None
-            self._settlements.finalise(instrument, last if at_last and last is not None else 0, "No outcome")
+            self._settlements.finalise(instrument, *self._resolution.in_the_end(instrument))

@@ -69,6 +69,15 @@ def _scales(entry: InstrumentEntry, known: Instrument | None, faults: Faults) ->
         return {}
 
 
+def scales_of(tick: str) -> tuple[int, int]:
+    """Price scale and tick of decimal text. ValueError where one dollar is no multiple of it."""
+    scale = _price_scale(tick)
+    units = scaled(tick, scale)
+    if not 0 < units < scale or scale % units:
+        raise ValueError(f"tick_size: one dollar is no multiple of {tick}")
+    return scale, units
+
+
 def _price_scale(tick: str) -> int:
     """Smallest usual price scale at which the tick is an integer."""
     for scale in _PRICE_SCALES:

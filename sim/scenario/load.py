@@ -37,7 +37,8 @@ from sim.scenario.participants_check import participant_problems
 from sim.scenario.reach import INLINE, Reach
 from sim.scenario.shapes import nearest, record, suggestion
 from sim.scenario.steps_check import items_of, node_at, step_problems, unknown_setting
-from sim.scenario.world import build_world
+from sim.scenario.windows import incomplete
+from sim.scenario.world import build_world, windows_of
 
 EXTENDS_MAX = 8
 
@@ -209,7 +210,7 @@ def _file_of(node: Node) -> str:
 
 def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
     """Names that must exist and terms that must be sound, at the positions of the file itself; `files` are those of order flow, by name of the flow."""
-    problems = [*_names(scenario, node), *_terms(scenario, node), *_sources(node)]
+    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_sources(node)]
     if not problems and (scenario.steps or scenario.participants.anybody):
         world = build_world(scenario)
         problems = [*participant_problems(scenario, node, world), *step_problems(scenario, node, world), *flow_problems(scenario, world, files)]
@@ -243,6 +244,15 @@ def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
         except ListingError as error:
             for key, message in error.faults:
                 yield problem(item.items[key].at if key in item.items else item.at, message)
+
+
+def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    """Windows that are new and do not say what they measure, or how long they last."""
+    lacking = {entry.name: unsaid for entry in windows_of(scenario.world) if (unsaid := incomplete(entry))}
+    for item in items_of(node, "world", "windows"):
+        name = node_at(item, "name")
+        if isinstance(name, Scalar) and name.text in lacking:
+            yield problem(item.at, lacking[name.text])
 
 
 def _sources(node: Node) -> Iterator[Problem]:

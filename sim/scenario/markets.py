@@ -79,7 +79,7 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
         "event_id": str(event_id),
         "event_product_id": f"{instrument.product_id}-{instrument.series or instrument.subcategory or instrument.category}",
         "event_series": instrument.subcategory or instrument.series,
-        "event_start_time": _metadata_time(facts.game_start if facts.game_start is not None else instrument.expiration),
+        "event_start_time": metadata_time(facts.game_start if facts.game_start is not None else instrument.expiration),
         "event_subcategory": instrument.subcategory,
         "instrument_product": instrument.market_type,
         "instrument_rules": f"Pays one dollar per contract if: {facts.question}",
@@ -100,7 +100,8 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
     return {key: text for key, text in pairs.items() if text} | instrument.metadata
 
 
-def _metadata_time(at: Instant) -> str:
+def metadata_time(at: Instant) -> str:
+    """An instant as metadata spell it."""
     return to_datetime(at).strftime("%Y-%m-%d %H:%M:%S+00")
 
 

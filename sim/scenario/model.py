@@ -31,6 +31,7 @@ from sim.scenario.entries import (
 from sim.scenario.participants_format import ParticipantsSection
 from sim.scenario.shapes import BOOLEAN, CHANCE, COUNT, INSTANT, INTEGER, STRING, Several, Text, Words, record
 from sim.scenario.steps import PRESET, FaultEntry, Step
+from sim.scenario.windows_format import WindowsEntry
 
 DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the bundled quickstart's
 DEFAULT_SEED = 7
@@ -76,6 +77,8 @@ class WorldSection(Struct, frozen=True, kw_only=True):
     accounts: Annotated[tuple[AccountEntry, ...], "by name"] = ()
     api_keys: Annotated[tuple[ApiKeyEntry, ...], "by key_id"] = ()
     assets: Annotated[tuple[AssetEntry, ...], "by id"] = ()
+    automated_windows: Annotated[bool, BOOLEAN, "false: the default world's automated crypto windows are off; those that stand in `windows` are not"] = True
+    windows: Annotated[tuple[WindowsEntry, ...], "markets that recur on the clock, by name"] = ()
     events: Annotated[tuple[EventEntry, ...], "by slug"] = ()
     incentives: Annotated[tuple[IncentiveEntry, ...], "by symbol"] = ()
     books: Annotated[tuple[BookEntry, ...], "standing orders, by symbol"] = ()

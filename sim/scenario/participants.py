@@ -47,7 +47,8 @@ class Participants:
         self._flows = {entry.name: FlowPlayer(sim, entry) for entry in section.flows}
         self._seats: dict[str, Seat] = {}
         self._by_symbol: dict[str, list[Seat]] = {}
-        symbols = list(sim.exchange.instruments.symbols()) if section.traders else []
+        windows = sim.exchange.windows
+        symbols = [symbol for symbol in sim.exchange.instruments.symbols() if windows.place(symbol) is None] if section.traders else []
         for entry in section.traders:
             user = sim.world.parties.require_user(entry.as_ or entry.name)
             for symbol in matching(symbols, entry.symbols):

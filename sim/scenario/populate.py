@@ -38,6 +38,9 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for instrument in world.instruments:
         exchange.trading.list_instrument(instrument)
     exchange.trading.stock(world.shelf)
+    windows = world.reference.windows
+    if windows is not None:
+        exchange.windows.begin(windows.products, windows.instrument)
     enrol(exchange, world.parties)
     for period in world.periods:
         exchange.incentives.add(period)

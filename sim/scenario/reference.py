@@ -32,6 +32,7 @@ from sim.messages.gateway_v1 import (
 
 if TYPE_CHECKING:
     from sim.scenario.season import Season
+    from sim.scenario.windows import Recurring
 
 M = TypeVar("M", bound=Message)
 
@@ -44,11 +45,12 @@ class Reference:
     """Reference data with its indexes. Lists are in order of listing; events hold the very market objects of `markets`.
 
     `events` and `markets` are those listed one by one, of which the first `base` and `base_markets` are the world's beginning; `season` has the rest of that
-    beginning and makes it when asked.
+    beginning and makes it when asked. `windows` has those that come and go with the clock; it makes them whether they are listed or not.
     """
 
     def __init__(self, *, empty: bool = False) -> None:
         self.season: Season | None = None
+        self.windows: Recurring | None = None
         self.base = self.base_markets = 0
         self.grown: dict[int, Event] = {}
         rows = fixture("leagues.json")
@@ -87,29 +89,42 @@ class Reference:
 
     def market(self, slug: str) -> Market | None:
         """The market of an instrument, or None."""
-        return self.market_by_slug.get(slug) or (self.season.market(slug) if self.season is not None else None)
+        found = self.market_by_slug.get(slug) or (self.season.market(slug) if self.season is not None else None)
+        return self.windows.market(slug) if found is None and self.windows is not None else found
 
     def market_numbered(self, number: int) -> Market | None:
         """A market by its number, or None."""
-        return self.market_by_id.get(str(number)) or (self.season.market_numbered(number) if self.season is not None else None)
+        found = self.market_by_id.get(str(number)) or (self.season.market_numbered(number) if self.season is not None else None)
+        if found is None and self.windows is not None:
+            event = self.windows.numbered(number)
+            return None if event is None else event.markets[0]
+        return found
 
     def event_of(self, slug: str) -> Event | None:
         """The event of a market, or None."""
         event = self._event_of_market.get(slug)
-        if event is not None or self.season is None:
+        if event is not None:
             return event
-        number = self.season.event_of(slug)
-        return None if number is None or self.season.market(slug) is None else self.of_season(number)
+        number = self.season.event_of(slug) if self.season is not None else None
+        if number is not None and self.season is not None and self.season.market(slug) is not None:
+            return self.of_season(number)
+        return self.windows.event_of(slug) if self.windows is not None else None
 
     def event_named(self, slug: str) -> Event | None:
         """An event by slug, or None."""
         number = self.season.number(slug) if self.season is not None else None
-        return self.event_by_slug.get(slug) if number is None else self.of_season(number)
+        if number is not None:
+            return self.of_season(number)
+        found = self.event_by_slug.get(slug)
+        return self.windows.event_named(slug) if found is None and self.windows is not None else found
 
     def event_numbered(self, number: int) -> Event | None:
         """An event by its number, or None."""
         place = self.season.numbered(number) if self.season is not None else None
-        return self.event_by_id.get(number) if place is None else self.of_season(place)
+        if place is not None:
+            return self.of_season(place)
+        found = self.event_by_id.get(number)
+        return self.windows.numbered(number) if found is None and self.windows is not None else found
 
     def holds(self, event: Event, words: list[str]) -> bool:
         """Whether every word, in lower case, occurs in the texts of an event or of its markets."""
@@ -138,6 +153,11 @@ class Reference:
     def tags_of(self, *slugs: str) -> list[Tag]:
         """Tags by slug; slugs without a tag are passed over."""
         return [self.tag_by_slug[slug] for slug in slugs if slug in self.tag_by_slug]
+
+    def add_series(self, series: Series) -> None:
+        """One more series."""
+        self.series.append(series)
+        self._series_by_id[series.id] = self.series_by_slug[series.slug] = series
 
     def next_event_id(self) -> int:
         """A number for one more event."""

@@ -64,6 +64,13 @@ class Script:
         else:
             self._plan(0, sim.start, sim.start)
 
+    def attend(self) -> None:
+        """Follow automated windows where a step waits for one to move: nobody hears of those that nobody follows."""
+        windows = self._sim.exchange.windows
+        awaited = (step.when.instrument.symbol for step in self._steps if step.when is not None and step.when.instrument is not None)
+        if any(windows.place(symbol) is not None for symbol in awaited):
+            windows.follow()
+
     @property
     def results(self) -> list[StepResult]:
         """Results so far, in the order in which steps ran."""

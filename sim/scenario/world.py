@@ -30,6 +30,8 @@ from sim.scenario.season import Season
 from sim.scenario.shapes import record
 from sim.scenario.slate import add_game, mid_of
 from sim.scenario.topics import add_future, add_topic
+from sim.scenario.windows import Recurring
+from sim.scenario.windows_format import WindowsEntry
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario, WorldSection
@@ -65,8 +67,9 @@ class World:
         self.orders = orders
 
     def has(self, symbol: str) -> bool:
-        """Whether the world begins with an instrument of this symbol."""
-        return symbol in self._symbols or self.shelf.find(symbol) is not None
+        """Whether the world begins with an instrument of this symbol, or it spells a window, which is listed in its time."""
+        windows = self.reference.windows
+        return symbol in self._symbols or self.shelf.find(symbol) is not None or (windows is not None and windows.place(symbol) is not None)
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
         """Put an instrument made by hand on the gateway too; the instrument with its metadata.
@@ -204,6 +207,8 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     if empty:
         firms, accounts, keys = firms[:1], [], []
     assets = _by(lambda entry: entry.id, default.assets if default else [], section.assets)
+    windows = windows_of(section)
+    reference.windows = Recurring(windows, reference) if windows else None
     periods, rewards = _incentives(section)
     return World(
         parties=gather(
@@ -220,6 +225,17 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
         books=_books(default, section),
         orders=section.orders,
     )
+
+
+def windows_of(section: WorldSection) -> list[WindowsEntry]:
+    """The windows of a world: those of the default one, changed and joined by what the section says."""
+    base = [] if section.base == "empty" or not section.automated_windows else _default_windows()
+    return _by(lambda entry: entry.name, base, section.windows)
+
+
+@lru_cache(maxsize=1)
+def _default_windows() -> list[WindowsEntry]:
+    return _read(WindowsEntry, fixture("slate.json")["windows"])
 
 
 def _books(default: _Default | None, section: WorldSection) -> tuple[BookEntry, ...]:

@@ -19,7 +19,7 @@ class Whole:
     """A world with a small season, something of everything having happened in it, and all its events as the gateway shows them one by one."""
 
     def __init__(self, *, games: int = GAMES) -> None:
-        self.simulation = Simulation(load_scenario(f"name: season\nextends: quickstart\nworld: {{games: {games}}}\n"))
+        self.simulation = Simulation(load_scenario(f"name: season\nextends: quickstart\nworld: {{games: {games}, automated_windows: false}}\n"))
         self.connection = connect(self.simulation)
         season = self.season = self.simulation.exchange.reference.season
         assert season is not None

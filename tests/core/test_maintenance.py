@@ -33,6 +33,9 @@ class Bench:
     def begin(self) -> None:
         self.note("begin")
 
+    def over(self) -> None:
+        """Nothing waits for it here."""
+
     def end(self) -> None:
         self.note("end")
 
