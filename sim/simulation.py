@@ -410,6 +410,12 @@ class Simulation:
         operation = self.contract.by_rpc(method)
         return operation.kind if operation is not None and operation.exists_at(self.now) else None
 
+    def rpc_serves(self, service: str) -> bool | None:
+        """Whether a gRPC service answers now, which none does during maintenance (rule W8); None for one there is not. "" is all of them."""
+        if service and not self.contract.has_service(service):
+            return None
+        return not self.exchange.maintenance.active
+
     @property
     def stream_buffer(self) -> int:
         """How many messages a stream that begins now may have waiting for its reader."""

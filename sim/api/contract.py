@@ -130,6 +130,7 @@ class Contract:
         self.operations = tuple(operations)
         self._by_name = {operation.name: operation for operation in self.operations}
         self._by_rpc = {method: operation for operation in self.operations for method in operation.full_methods}
+        self._services = frozenset(method[1:].partition("/")[0] for method in self._by_rpc)
         self._routes = {plane: tuple(_routes(self.operations, plane)) for plane in PLANES}
         wrong = list(self._contradictions())
         if wrong:
@@ -142,6 +143,10 @@ class Contract:
     def by_rpc(self, full_method: str) -> Operation | None:
         """The operation at a gRPC path ("/exchange.v1.OrderBookAPI/GetOrderBook", or under an alias); None when gRPC serves none there."""
         return self._by_rpc.get(full_method)
+
+    def has_service(self, name: str) -> bool:
+        """Whether some method of a gRPC service, by its full name, is served."""
+        return name in self._services
 
     def routes(self, plane: Plane) -> tuple[Route, ...]:
         """Every address on a plane."""

@@ -114,7 +114,7 @@ class Kyc:
         known = self._state.cases.get(key)
         if known is not None and known.stage is not Stage.RESUBMIT:
             return self._again(known, application)
-        self._claim(key, firm, application)
+        self._claim(key, application)
         first, after = outcome(application, self._ctx.assumptions.text(KYC_OUTCOME_RULES))
         case = KycCase(
             firm=firm, external_id=application.external_id, application=application, stage=first, after_document=after, started=self._ctx.now
@@ -192,13 +192,10 @@ class Kyc:
             raise AlreadyExists(rule="K1", remedy="GET /v1/kyc/status shows the approved case")
         return case
 
-    def _claim(self, key: str, firm: str, application: KycApplication) -> None:
+    def _claim(self, key: str, application: KycApplication) -> None:
         """One SSN, one account, platform-wide (rule K6). A rejection frees it."""
         holder = self._state.holders.get(application.ssn)
         if holder is not None and holder != key:
-            other = self._state.cases[holder]
-            if other.firm == firm and other.application.same_person(application):
-                raise AlreadyExists(rule="K1", remedy=f"this person is being verified or approved as {other.external_id}")
             raise self._ssn_conflict()
         previous = self._state.cases.get(key)
         if previous is not None:

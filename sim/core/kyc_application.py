@@ -53,15 +53,6 @@ class KycApplication(Struct, frozen=True, kw_only=True):
     docv_eligible: bool = False
     referral_code: str = ""
 
-    def same_person(self, other: KycApplication) -> bool:
-        """Whether both are about one person: SSN, name and date of birth agree."""
-        return (
-            self.ssn == other.ssn
-            and self.date_of_birth == other.date_of_birth
-            and self.first_name.casefold() == other.first_name.casefold()
-            and self.last_name.casefold() == other.last_name.casefold()
-        )
-
 
 def problems(application: KycApplication, now: Instant) -> list[str]:
     """What is wrong with an application, one text per bad field and each beginning with the field's name; empty when it is sound."""

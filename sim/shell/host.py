@@ -10,7 +10,8 @@ import asyncio
 import heapq
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sim.api.contract import Plane
@@ -53,6 +54,7 @@ class Host:
         self._applied = 0
         self._awaited: dict[str, asyncio.Future[Reply]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._news: dict[asyncio.Event, None] = {}
         self._moving = asyncio.Lock()
         self.webhooks = WebhookSender(
             self.settings, now=lambda: self.simulation.now, secret_for=lambda key: self.simulation.secret_for(key), answered=self._webhook_answered
@@ -155,6 +157,18 @@ class Host:
                     self._forget_done()
             else:
                 self.webhooks.post(effect)
+        for happened in self._news:
+            happened.set()
+
+    @contextmanager
+    def news(self) -> Iterator[asyncio.Event]:
+        """An event that is set by every input from now on; whoever waits for it clears it."""
+        happened = asyncio.Event()
+        self._news[happened] = None
+        try:
+            yield happened
+        finally:
+            del self._news[happened]
 
     def _fell_behind(self, channel: Channel) -> None:
         """The reader of a stream is waited for where that is possible, and loses what waits for it or the stream where it is too slow.

@@ -1,6 +1,6 @@
 """gRPC: one generic handler for every method, bytes in and bytes out; what exists and what it answers belongs to the simulation.
 
-Only this module imports grpc.
+Only this module and rpc_health.py import grpc.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sim.api.traffic import Close, Reply
 from sim.core.refusals import Refusal
 from sim.shell.channel import Channel
 from sim.shell.listeners import taken
+from sim.shell.rpc_health import HEALTH, Health
 
 if TYPE_CHECKING:
     from sim.shell.host import Host
@@ -27,9 +28,6 @@ else:
     _GenericHandler = grpc.GenericRpcHandler  # generic in its stubs only
 
 log = logging.getLogger("sim.shell")
-
-HEALTH_CHECK = "/grpc.health.v1.Health/Check"
-_SERVING = b"\x08\x01"  # HealthCheckResponse{status: SERVING}
 
 _OPTIONS = [
     # A port that is taken is an error, not a share.
@@ -78,13 +76,14 @@ class _Handlers(_GenericHandler):
     def __init__(self, host: Host) -> None:
         self._host = host
         self._opaque = host.settings.opaque
+        self._health = Health(host)
         self._known: dict[tuple[str, str], grpc.RpcMethodHandler[bytes, bytes]] = {}
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
         """Handler of a call; never None, so that unknown methods are inputs like any other."""
         method = handler_call_details.method
-        if method == HEALTH_CHECK:
-            return grpc.unary_unary_rpc_method_handler(_healthy)
+        if method.startswith(HEALTH) and (health := self._health.handler(method)) is not None:
+            return health
         kind = self._host.simulation.rpc_kind(method)
         if kind is None:
             return grpc.stream_stream_rpc_method_handler(self._unknown(method))
@@ -206,10 +205,6 @@ class _Handlers(_GenericHandler):
             yield await self._unary(method)(b"", context)
 
         return handler
-
-
-async def _healthy(message: bytes, context: Context) -> bytes:
-    return _SERVING
 
 
 async def _failed(method: str, context: Context) -> NoReturn:

@@ -32,6 +32,7 @@ class FakeSimulation:
         self.refuse_streams: Reply | None = None
         self.first_frames: tuple[bytes, ...] = ()
         self.secrets: dict[str, bytes] = {}
+        self.serving = True
         self.stream_buffer = 10_000
         self.head: list[bytes] | None = None
         self._streams = 0
@@ -122,6 +123,9 @@ class FakeSimulation:
 
     def rpc_kind(self, method: str) -> str | None:
         return {"/t.T/Unary": "unary", "/t.T/Server": "server", "/t.T/Bidi": "bidi"}.get(method)
+
+    def rpc_serves(self, service: str) -> bool | None:
+        return self.serving if service in ("", "t.T") else None
 
     def secret_for(self, fingerprint: str) -> bytes | None:
         return self.secrets.get(fingerprint)

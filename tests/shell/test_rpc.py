@@ -77,10 +77,37 @@ async def test_an_unknown_method_is_an_input_and_unimplemented_however_it_is_cal
     assert [given[:2] for given in served.sim.inputs] == [("rpc", "/no.Such/Method")]
 
 
-async def test_health_is_serving(serve):
+HEALTH_NAMED = {name: bytes((10, len(name))) + name.encode() for name in ("t.T", "no.Such")}  # HealthCheckRequest{service: name}
+
+
+async def test_health_is_checked_by_service_and_is_no_input(serve):
     served = await serve()
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
-        assert await channel.unary_unary("/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
+        check = channel.unary_unary("/grpc.health.v1.Health/Check")
+        assert await check(b"") == await check(HEALTH_NAMED["t.T"]) == b"\x08\x01"
+        served.sim.serving = False
+        assert await check(b"") == b"\x08\x02"
+        for message, code in ((HEALTH_NAMED["no.Such"], grpc.StatusCode.NOT_FOUND), (b"\xff", grpc.StatusCode.INVALID_ARGUMENT)):
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await check(message)
+            assert refused.value.code() == code
+    assert served.sim.inputs == []
+
+
+async def test_health_is_watched_and_told_again_when_it_changes(serve):
+    served = await serve()
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
+        known, unknown = watch(b""), watch(HEALTH_NAMED["no.Such"])
+        assert (await known.read(), await unknown.read()) == (b"\x08\x01", b"\x08\x03")
+        for serving in (True, False, True):
+            served.sim.serving = serving
+            served.host.apply([])
+            if not serving:
+                assert await known.read() == b"\x08\x02"
+        assert await known.read() == b"\x08\x01"
+        known.cancel()
+        unknown.cancel()
     assert served.sim.inputs == []
 
 
