@@ -232,6 +232,9 @@ def test_a_trade_search_by_symbol_is_fast_and_pages_by_offset(world: Connection)
     world.simulation.exchange.ctx.quirks.change("unfiltered_search_times_out", "always")
     died = mine.post("/v1/report/trades/search", json={})
     assert (died.status, died.reply.ready_at - world.simulation.now) == (504, 30_000_000_000)
+    for wrong in ({"where_clause": "luck = 1"}, {"pageToken": "!"}, {"pageSize": -1}):
+        refused = mine.post("/v1/report/trades/search", json=wrong)
+        assert (refused.status, refused.reply.ready_at) == (400, world.simulation.now), wrong
 
 
 # ---- money

@@ -98,12 +98,12 @@ def search_trades(exchange: Exchange, caller: Caller, request: wire.SearchTrades
     """Trades with a side of the caller's, newest first. One that is not narrowed usually dies at the edge (rule R6)."""
     accounts = visible_accounts(caller, request.accounts)
     conditions = conditions_of(request.where_clause, request.field_filter)
+    found = trades_found(exchange, accounts, request, conditions)
+    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))  # what is wrong with a request is found at once
     narrow = narrowed(request, conditions)
     if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_LIMIT, rule="R6", remedy="narrow the search by symbol; do not retry")
     exchange.takes(NARROW_SEARCH if narrow else WIDE_SEARCH)
-    found = trades_found(exchange, accounts, request, conditions)
-    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.SearchTradesResponse(trade=[trade_message(trade, caller.accounts) for trade in page], next_page_token=token)
 
 

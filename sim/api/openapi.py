@@ -171,7 +171,7 @@ def _request_body(components: Components, route: Route) -> Schema:
     content = {"application/json": media}
     if route.operation.content == "form":
         content = {"application/x-www-form-urlencoded": media, **content}
-    return {"required": True, "content": content}
+    return {"content": content}  # none at all is an empty message
 
 
 def _answers(components: Components, operation: Operation) -> dict[str, Schema]:

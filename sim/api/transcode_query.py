@@ -150,7 +150,7 @@ def _find_target(cls: type[Message], name: str, casing: Casing) -> _Target | Non
             return None
         way.append(field)
     field = way.pop()
-    return _Target(tuple(way), field) if field.kind in _READABLE and not field.key_kind else None
+    return _Target(tuple(way), field)
 
 
 def _spelled(cls: type[Message], name: str, casing: Casing) -> Field | None:
@@ -161,12 +161,19 @@ def _spelled(cls: type[Message], name: str, casing: Casing) -> Field | None:
 
 
 def _text_reader(field: Field) -> Callable[[str], Any]:
+    if field.kind not in _READABLE or field.key_kind:
+        return _whole
     if field.kind == "bool":
         return _truth
     if field.kind == "enum":
         return _enum_reader(field)
     read = element_reader(field)
     return lambda text: read(text, [])
+
+
+def _whole(text: str) -> Any:
+    """A message or a map has no text of its own, so it is no parameter that could be passed over."""
+    raise BadField("", "has no form as one text; send its fields, each as a parameter of its own")
 
 
 def _truth(text: str) -> bool:
