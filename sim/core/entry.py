@@ -162,7 +162,7 @@ def _cash_too_small() -> OrderRefused:
 # order of forty keywords takes three times as long to make as its matching does.
 _SELDOM = (
     *("stop_price", "min_qty", "cash_qty", "all_or_none", "post_only", "strict_limit", "best_limit", "immediately_executable_limit"),
-    *("ignore_price_checks", "smp_id", "order_capacity", "manual_indicator", "client_account_id", "client_participant_id", "parent_id", "session_id"),
+    *("ignore_price_checks", "order_capacity", "client_account_id", "client_participant_id", "parent_id"),
 )
 _seldom = attrgetter(*_SELDOM)
 
@@ -190,6 +190,12 @@ def _order(command: PlaceOrder, instrument: Instrument, now: Instant) -> Order:
         order.submitter = command.submitter
     if command.intent:
         order.intent = command.intent
+    if command.manual_indicator:
+        order.manual_indicator = command.manual_indicator
+    if command.smp_id:
+        order.smp_id = command.smp_id
+    if command.session_id:
+        order.session_id = command.session_id
     if command.good_till is not None:
         order.good_till = command.good_till
     if command.channel is not EXCHANGE:

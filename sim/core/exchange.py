@@ -252,17 +252,18 @@ class Exchange:
         """Let events have their consequences: firms are told of verifications, combos settle with their legs, held answers are due, changed books are told."""
         self.trading.flush()
         events = self.ctx.events
-        while self._told < len(events):
-            event = events[self._told]
-            self._told += 1
-            kind = type(event)
-            if kind is Executed:
-                if self.awaited.any:
-                    self.awaited.hear(event.execution.order)  # type: ignore[union-attr]
-            elif kind is KycDecided:
-                self.webhooks.decided(event)  # type: ignore[arg-type]
-            elif kind is Settled and self.combos.settled(event):  # type: ignore[arg-type]
-                self.trading.flush()
+        awaited = self.awaited
+        while untold := events[self._told :]:
+            self._told = len(events)
+            for event in untold:
+                kind = type(event)
+                if kind is Executed:
+                    if awaited.any:
+                        awaited.hear(event.execution.order)  # type: ignore[union-attr]
+                elif kind is KycDecided:
+                    self.webhooks.decided(event)  # type: ignore[arg-type]
+                elif kind is Settled and self.combos.settled(event):  # type: ignore[arg-type]
+                    self.trading.flush()
 
     def take_events(self) -> list[Event]:
         """Everything that has happened since the last take, in order."""

@@ -16,7 +16,7 @@ from sim.core.context import Context
 from sim.core.fills import Fills
 from sim.core.orders import Order, Orders
 from sim.core.prevention import SELF_MATCH_TEXT, conflicts, watched
-from sim.core.risk import Risk
+from sim.core.risk import Exposure, Risk
 from sim.core.sizing import market_price
 from sim.core.tape import Tape
 from sim.core.vocabulary import (
@@ -98,16 +98,23 @@ class Matching:
         """After trades: run the stops they reached, one by one, then take out of other instruments what can no longer be paid for."""
         self._books.changed(book)
         fills = self._fills
+        if book.stops:
+            self._release_stops(book, release_stops)
+        else:
+            fills.take_range()
+        for account in fills.take_touched():
+            if unfunded := self._risk.unfunded(account, book.symbol):
+                self._cancel_unfunded(account, unfunded)
+
+    def _release_stops(self, book: Book, release_stops: bool) -> None:
         released: deque[Order] = deque()
         while True:
-            low, high = fills.take_range()
-            if release_stops and high and book.stops:
+            low, high = self._fills.take_range()
+            if release_stops and high:
                 released.extend(book.stops.triggered(low, high))
             if not released:
                 break
             self._trigger(book, released.popleft())
-        for account in fills.take_touched():
-            self._cancel_unfunded(account, book.symbol)
 
     def _run(self, book: Book, order: Order, again: bool = False) -> None:
         if watched(order) and not self._prevent(book, order):
@@ -265,9 +272,9 @@ class Matching:
         else:
             self.end(stop, CANCELED, text=NO_LIQUIDITY_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
 
-    def _cancel_unfunded(self, account: str, traded: str) -> None:
+    def _cancel_unfunded(self, account: str, unfunded: list[Exposure]) -> None:
         """Cancel what an account can no longer pay for in other instruments, by time, on the sides that are too dear (rule P5)."""
-        for exposure in self._risk.unfunded(account, traded):
+        for exposure in unfunded:
             book = self._books.get(exposure.instrument.symbol)
             mine = self._orders.open_of((account,), (book.symbol,))
             mine.sort(key=lambda order: order.priority, reverse=self._ctx.assumptions.text(AUTO_CANCEL_ORDER) == "newest_first")

@@ -207,14 +207,15 @@ class Risk:
         """An order works from now on."""
         book = self._book(order.account)
         exposure = self._exposure(book, instrument)
-        exposure.side(order.side).change(unit_cost(order, instrument), order.leaves_qty)
+        (exposure.bids if order.side is BUY else exposure.offers).change(unit_cost(order, instrument), order.leaves_qty)
         gross = exposure.gross()
         if gross > book.bound:
             book.bound = gross
 
     def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
         """This much of a working order no longer works at its price."""
-        self._books[order.account].exposures[order.symbol].side(order.side).change(unit_cost(order, instrument), -qty)
+        exposure = self._books[order.account].exposures[order.symbol]
+        (exposure.bids if order.side is BUY else exposure.offers).change(unit_cost(order, instrument), -qty)
 
     def moved(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
         """A position went from one net to another: margin follows the shorts."""

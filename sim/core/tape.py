@@ -60,13 +60,10 @@ class Chain:
     def add(self, order: Order) -> None:
         """The next execution is one of an order."""
         newest, number = self._newest, order.seq
-        try:
-            before = newest[number]
-        except IndexError:
+        if number >= len(newest):
             newest.extend([-1] * (number + 1 - len(newest)))
-            before = -1
-        newest[number] = len(self._before)
-        self._before.append(before)
+        self._before.append(newest[number])
+        newest[number] = len(self._before) - 1
 
     def cut(self, removed: list[Execution]) -> None:
         """Forget these executions, the last ones."""
