@@ -39,10 +39,12 @@ def parted(state: TradingState) -> tuple[TradingState, History]:
 
 def joined(present: TradingState, history: History) -> TradingState:
     """The state that was parted."""
-    live = {order.id: order for order in present.orders}
+    orders = history.orders[:]
+    for order in present.orders:
+        orders[order.seq - 1] = order
     return replace(
         present,
-        orders=[live.get(order.id, order) for order in history.orders],
+        orders=orders,
         tape=TapeState(history.executions, history.trades, history.told),
         positions=replace(present.positions, rows=history.positions),
         ledger=replace(present.ledger, rows=history.cash),

@@ -6,6 +6,8 @@ Quantities and prices are the instrument's scaled integers; the scales are copie
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import attrgetter
 
 from msgspec import Struct, field
 
@@ -136,7 +138,7 @@ class Orders:
     __slots__ = ("_by_id", "_clord_ids", "_open", "rows")
 
     def __init__(self) -> None:
-        self.rows: Rows[Order] = Rows(lambda order: order.created, lambda order: (order.account,))
+        self.rows: Rows[Order] = Rows(attrgetter("created"), attrgetter("symbol"), lambda order: (order.account,))
         self._by_id: dict[str, Order] = {}
         self._open: dict[str, dict[str, Order]] = {}
         self._clord_ids: dict[tuple[str, str], str] = {}
@@ -151,7 +153,7 @@ class Orders:
             rows.rows[seq - 1] = order
         else:
             order.seq = len(rows.rows) + 1
-            rows.append(order, order.symbol, order.account)
+            rows.rows.append(order)
         self._by_id[order.id] = order
         if order.clord_id and order.state is not OrderState.REJECTED:
             self._clord_ids[order.participant, order.clord_id] = order.id
@@ -195,7 +197,7 @@ class Orders:
 
     def open(self) -> list[Order]:
         """Every open order, by priority."""
-        return sorted((order for mine in self._open.values() for order in mine.values()), key=lambda order: order.priority)
+        return sorted(chain.from_iterable(mine.values() for mine in self._open.values()), key=attrgetter("priority"))
 
     def all(self) -> Iterator[Order]:
         """Every order ever, in order of creation."""
@@ -208,9 +210,15 @@ class Orders:
     def load(self, state: list[Order]) -> None:
         """Take saved orders; what is open follows from their states."""
         self.rows.cut(0)
-        for index in (self._by_id, self._open, self._clord_ids):
-            index.clear()
+        self.rows.rows += state
+        self._by_id = {order.id: order for order in state}
+        self._clord_ids = {
+            (order.participant, order.clord_id): order.id for order in state if order.clord_id and order.state is not OrderState.REJECTED
+        }
+        self._open = {}
         for order in state:
-            self.add(order)
-            if order.live:
-                self.opened(order)
+            if order.leaves_qty:
+                try:
+                    self._open[order.account][order.id] = order
+                except KeyError:
+                    self._open[order.account] = {order.id: order}

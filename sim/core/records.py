@@ -93,16 +93,21 @@ def _note(words: dict[str, int | list[int]], word: str, seq: int) -> None:
 
 
 class Rows(Generic[R]):
-    """Rows and their indexes. `owners` gives a row's accounts, `at` its instant, which never falls from one row to the next."""
+    """Rows and their indexes. `at` gives a row's instant, which never falls from one row to the next, `symbol` its symbol, `owners` its accounts.
 
-    __slots__ = ("_at", "_by_account", "_by_symbol", "_owners", "_words", "rows")
+    Whoever adds a row appends to `rows` and pays nothing more: an index is read on to the newest row when somebody asks.
+    """
 
-    def __init__(self, at: Callable[[R], Instant], owners: Callable[[R], tuple[str, ...]]) -> None:
+    __slots__ = ("_at", "_by_account", "_by_symbol", "_indexed", "_owners", "_symbol", "_words", "rows")
+
+    def __init__(self, at: Callable[[R], Instant], symbol: Callable[[R], str], owners: Callable[[R], tuple[str, ...]]) -> None:
         self._at = at
+        self._symbol = symbol
         self._owners = owners
         self.rows: list[R] = []
         self._by_account: dict[str, list[int]] = {}
         self._by_symbol: dict[str, list[int]] = {}
+        self._indexed = 0
         self._words: dict[str, _Words[R]] = {}
 
     def __len__(self) -> int:
@@ -114,28 +119,33 @@ class Rows(Generic[R]):
     def __iter__(self) -> Iterator[R]:
         return iter(self.rows)
 
-    def append(self, row: R, symbol: str, account: str, other: str = "") -> None:
-        """Add a row of a symbol and of one or two accounts."""
-        rows = self.rows
-        seq = len(rows)
-        rows.append(row)
-        try:
-            self._by_symbol[symbol].append(seq)
-        except KeyError:
-            self._by_symbol[symbol] = [seq]
-        try:
-            self._by_account[account].append(seq)
-        except KeyError:
-            self._by_account[account] = [seq]
-        if other and other != account:
-            self._by_account.setdefault(other, []).append(seq)
+    def _read_on(self) -> None:
+        rows, symbol_of, owners_of = self.rows, self._symbol, self._owners
+        by_symbol, by_account = self._by_symbol, self._by_account
+        for seq in range(self._indexed, len(rows)):
+            row = rows[seq]
+            symbol, owners = symbol_of(row), owners_of(row)
+            try:
+                by_symbol[symbol].append(seq)
+            except KeyError:
+                by_symbol[symbol] = [seq]
+            for owner in owners if owners[0] != owners[-1] else owners[:1]:
+                try:
+                    by_account[owner].append(seq)
+                except KeyError:
+                    by_account[owner] = [seq]
+        self._indexed = len(rows)
 
     def of_account(self, account: str) -> Sequence[int]:
         """Seqs of an account's rows, ascending."""
+        if self._indexed < len(self.rows):
+            self._read_on()
         return self._by_account.get(account, _NONE)
 
     def of_symbol(self, symbol: str) -> Sequence[int]:
         """Seqs of a symbol's rows, ascending."""
+        if self._indexed < len(self.rows):
+            self._read_on()
         return self._by_symbol.get(symbol, _NONE)
 
     def of_word(self, attribute: str, account: str, word: str) -> Sequence[int]:
@@ -175,6 +185,9 @@ class Rows(Generic[R]):
         """Forget the rows from the one with this seq on."""
         del self.rows[count:]
         self._words.clear()
+        if count >= self._indexed:
+            return
+        self._indexed = count
         for index in (self._by_account, self._by_symbol):
             if not count:
                 index.clear()

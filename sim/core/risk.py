@@ -205,9 +205,13 @@ class Risk:
 
     def reserve(self, order: Order, instrument: Instrument) -> None:
         """An order works from now on."""
-        book = self._book(order.account)
+        self.hold(order.account, instrument, order.side, unit_cost(order, instrument), order.leaves_qty)
+
+    def hold(self, account: str, instrument: Instrument, side: Side, unit: Price, qty: Qty) -> None:
+        """This much works from now on, at a cost per unit."""
+        book = self._book(account)
         exposure = self._exposure(book, instrument)
-        (exposure.bids if order.side is BUY else exposure.offers).change(unit_cost(order, instrument), order.leaves_qty)
+        (exposure.bids if side is BUY else exposure.offers).change(unit, qty)
         gross = exposure.gross()
         if gross > book.bound:
             book.bound = gross

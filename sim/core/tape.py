@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import TypeVar
 
 from msgspec import Struct
@@ -33,8 +34,8 @@ class Record(Rows[R]):
 
     __slots__ = ("_ids",)
 
-    def __init__(self, ids: Sequence, at: Callable[[R], Instant], owners: Callable[[R], tuple[str, ...]]) -> None:
-        super().__init__(at, owners)
+    def __init__(self, ids: Sequence, at: Callable[[R], Instant], symbol: Callable[[R], str], owners: Callable[[R], tuple[str, ...]]) -> None:
+        super().__init__(at, symbol, owners)
         self._ids = ids
 
     def seq(self, row_id: str) -> int | None:
@@ -95,8 +96,9 @@ class Tape:
         self._ctx = ctx
         self._execution_ids = ctx.ids.sequence("execution")
         self._trade_ids = ctx.ids.sequence("trade")
-        self.executions: Record[Execution] = Record(self._execution_ids, lambda row: row.at, lambda row: (row.order.account,))
-        self.trades: Record[Trade] = Record(self._trade_ids, lambda row: row.at, lambda row: (row.aggressor.order.account, row.passive.order.account))
+        self.executions: Record[Execution] = Record(self._execution_ids, attrgetter("at"), attrgetter("order.symbol"), lambda row: (row.order.account,))
+        sides = attrgetter("aggressor.order.account", "passive.order.account")
+        self.trades: Record[Trade] = Record(self._trade_ids, attrgetter("at"), attrgetter("symbol"), sides)
         self.told: list[int] = []  # seq << 4 | state: one small number each, as they are as many as trades, twice
         self._chain = Chain()
 
@@ -120,10 +122,10 @@ class Tape:
     ) -> Execution:
         """Report what just happened to an order. A live order is copied as it is now; a done one never changes again and is kept itself (rule M41)."""
         ctx = self._ctx
-        executions = self.executions
+        rows = self.executions.rows
         execution = Execution(  # by position, as every order's reports are made here: a Struct searches for each keyword
             self._execution_ids.next(),
-            len(executions.rows),
+            len(rows),
             type,
             replace(order) if order.leaves_qty else order,
             ctx.now,
@@ -137,7 +139,7 @@ class Tape:
             unsolicited,
             ctx.trace_id,
         )
-        executions.append(execution, order.symbol, order.account)
+        rows.append(execution)
         self._chain.add(order)
         ctx.events.append(Executed(execution))
         return execution
@@ -145,10 +147,9 @@ class Tape:
     def trade(self, trade_id: str, price: Price, qty: Qty, aggressor: Execution, passive: Execution, type: TradeType) -> Trade:
         """Write down a match of the two orders that were just reported."""
         ctx = self._ctx
-        trades = self.trades
-        symbol = passive.order.symbol
-        trade = Trade(trade_id, len(trades.rows), symbol, price, qty, ctx.now, aggressor, passive, type, _NEW, ctx.now)
-        trades.append(trade, symbol, aggressor.order.account, passive.order.account)
+        rows = self.trades.rows
+        trade = Trade(trade_id, len(rows), passive.order.symbol, price, qty, ctx.now, aggressor, passive, type, _NEW, ctx.now)
+        rows.append(trade)
         self.told.append(trade.seq << 4 | _NEW)
         ctx.events.append(Traded(trade, _NEW))
         return trade
@@ -219,7 +220,6 @@ class Tape:
         trades.rows[:] = state.trades[: len(trades)]
         for execution in state.executions[len(executions) :]:
             self._chain.add(execution.order)
-            executions.append(execution, execution.order.symbol, execution.order.account)
-        for trade in state.trades[len(trades) :]:
-            trades.append(trade, trade.symbol, trade.aggressor.order.account, trade.passive.order.account)
+        executions.rows += state.executions[len(executions) :]
+        trades.rows += state.trades[len(trades) :]
         self.told[:] = state.told
