@@ -80,19 +80,19 @@ class Answer(web.StreamResponse):
 
 
 class Gone(web.StreamResponse):
-    """The answer has been dealt with on the transport already, or never will be; the connection ends."""
+    """The answer has been dealt with on the transport already, or never will be. The connection ends, unless it was whole and is to go on."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep_alive: bool = False) -> None:
         # As above: no state of the base class is used.
-        self._keep_alive = False
+        self._keep_alive = keep_alive
 
     def __repr__(self) -> str:
         return "<Gone>"
 
     @property
     def keep_alive(self) -> bool | None:
-        """The connection does not go on."""
-        return False
+        """Whether the connection goes on."""
+        return self._keep_alive
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Nothing to write."""

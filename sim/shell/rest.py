@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from aiohttp import web
+from aiohttp import HttpVersion10, web
 
 from sim.api.contract import Plane
 from sim.api.traffic import Reply
@@ -141,7 +141,7 @@ async def _disturbed(request: web.BaseRequest, answer: Answer, disturbance: str)
     transport = request.transport
     if transport is None:
         return Gone()
-    whole = answer.encode()
+    whole = answer.encode(head_only=request.method == "HEAD", old=request.version == HttpVersion10)
     match disturbance:
         case "half_close":
             transport.write(whole[: whole.index(b"\r\n\r\n") + 4 + len(answer.content) // 2])
@@ -152,6 +152,7 @@ async def _disturbed(request: web.BaseRequest, answer: Answer, disturbance: str)
             for start in range(0, len(whole), piece):
                 transport.write(whole[start : start + piece])
                 await asyncio.sleep(_SLOW_PAUSE_S)
+            return Gone(keep_alive=request.keep_alive)
         case "hang":
             await asyncio.get_running_loop().create_future()
         case _:
