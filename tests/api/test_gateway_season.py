@@ -61,7 +61,7 @@ def parents_of(thing: dict[str, Any]) -> set[int]:
 EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"active": "true"}, lambda event: event["active"]),
     ({"closed": "true"}, lambda event: event["closed"]),
-    ({"active": "false", "closed": "false"}, lambda event: not event["active"] and not event["closed"]),
+    ({"active": "false"}, lambda event: not event["active"]),
     ({"live": "true"}, lambda event: event["live"]),
     ({"ended": "true"}, lambda event: event["ended"]),
     ({"categories": "sports"}, lambda event: event["category"] == "sports"),
