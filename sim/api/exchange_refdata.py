@@ -60,10 +60,16 @@ def get_instrument_metadata(exchange: Exchange, caller: Caller, request: wire.Ge
 
 
 def _listed(exchange: Exchange, request: wire.ListInstrumentsRequest) -> wire.ListInstrumentsResponse:
-    found = list(_candidates(exchange, request.symbols))
-    for test in _tests(exchange, request):
-        found = [instrument for instrument in found if test(instrument)]
-    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    tests = list(_tests(exchange, request))
+    length = page_length(request.page_size, PAGE_DEFAULT)
+    if tests or request.symbols:
+        found = _candidates(exchange, request.symbols)
+        for test in tests:
+            found = filter(test, found)
+        page, token = page_of(found, request.page_token, length)
+    else:  # by name, so that only what is shown is made
+        symbols, token = page_of(exchange.instruments.symbols(), request.page_token, length)
+        page = [exchange.instruments.require(symbol) for symbol in symbols]
     state = exchange.trading.state
     return wire.ListInstrumentsResponse(
         instruments=[instrument_message(instrument, state(instrument.symbol)) for instrument in page], next_page_token=token, eof=not token

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from sim.api.exchange_messages import book_message
+from sim.api.exchange_messages import book_message, unmade_book_message
 from sim.api.stream_feed import Desk, Feed, Stream, Topic, Topics
 from sim.api.stream_rules import MARKET_DATA_DEPTH
-from sim.api.stream_wire import part
+from sim.api.stream_wire import encoded, nesting, part
 from sim.core.book import Book
 from sim.core.refusals import InvalidRequest
 from sim.core.vocabulary import InstrumentState
-from sim.messages.exchange_v1 import CreateMarketDataSubscriptionResponse, Heartbeat
+from sim.messages.exchange_v1 import CreateMarketDataSubscriptionResponse, Heartbeat, MarketDataUpdate
 
 if TYPE_CHECKING:
     from sim.api.pipeline import Admitted
@@ -113,21 +113,49 @@ class Books:
 
     def show(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Send a stream the present books of symbols; nothing for those not begun or gone (§3.1)."""
-        for symbol in self._begun(symbols):
-            self._desk.outbox.send(stream, self.frame(symbol, stream.shape))
+        unmade = self._unmade(stream)
+        for symbol in symbols:
+            frame = unmade.get(symbol)
+            if frame is None and self._begun(symbol):
+                frame = self.frame(symbol, stream.shape)
+            if frame:
+                self._desk.outbox.send(stream, frame)
 
     def present(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
         """The present books of symbols for somebody outside the run of inputs: nothing is remembered of it."""
+        unmade = self._unmade(stream)
         found = []
-        for symbol in self._begun(symbols):
-            known = self._encoded.get(symbol)
-            current = known[1].get(stream.shape) if known is not None and known[0] == self._version(symbol) else None
-            found.append(current or self._encode(symbol, stream.shape))
+        for symbol in symbols:
+            frame = unmade.get(symbol)
+            if frame is None and self._begun(symbol):
+                known = self._encoded.get(symbol)
+                frame = known[1].get(stream.shape) if known is not None and known[0] == self._version(symbol) else None
+                frame = frame or self._encode(symbol, stream.shape)
+            if frame:
+                found.append(frame)
         return found
 
-    def _begun(self, symbols: Iterable[str]) -> Iterator[str]:
-        trading = self._desk.exchange.trading
-        return (symbol for symbol in symbols if trading.state(symbol) not in SILENT_STATES)
+    def _begun(self, symbol: str) -> bool:
+        return self._desk.exchange.trading.state(symbol) not in SILENT_STATES
+
+    def _unmade(self, stream: BookStream) -> dict[str, bytes]:
+        """Books of what is on the shelf, for a stream that has every book: empty ones, which differ by symbol, state and scales alone. b"" is not shown."""
+        if not stream.everything:
+            return {}
+        exchange, now = self._desk.exchange, self._desk.now
+        lifecycle = exchange.trading.lifecycle
+        rests: dict[tuple[InstrumentState, int, int], bytes] = {}
+        found: dict[str, bytes] = {}
+        for symbol, asked, price_scale, qty_scale in exchange.instruments.shelf.standings(now):
+            if lifecycle.owns(symbol):
+                continue
+            key = asked, price_scale, qty_scale
+            rest = rests.get(key)
+            if rest is None:
+                state = lifecycle.on_shelf(asked)
+                rest = rests[key] = b"" if state in SILENT_STATES else encoded(unmade_book_message(state, now, price_scale, qty_scale))
+            found[symbol] = _in_response(_symbol(symbol.encode()) + rest) if rest else rest
+        return found
 
     def publish(self, symbol: str) -> None:
         """Send a book to all who follow it."""
@@ -174,6 +202,10 @@ class Books:
         if shapes is not None:
             yield from shapes.items()
         yield from self._everything.items()
+
+
+_in_response = nesting(CreateMarketDataSubscriptionResponse, "update")
+_symbol = nesting(MarketDataUpdate, "symbol")
 
 
 def heartbeat() -> bytes:

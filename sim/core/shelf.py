@@ -7,14 +7,24 @@ something first happens to it: then it gets a state, a timer and a book of its o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import Instant
 
 if TYPE_CHECKING:
     from sim.core.instruments import Instrument
 
 SHELF_TIMER = "instruments.edge"  # the next date at which something on the shelf moves
+
+
+class Standing(NamedTuple):
+    """An instrument on the shelf as far as a book of it goes: the state is what its dates ask for."""
+
+    symbol: str
+    state: InstrumentState
+    price_scale: int
+    qty_scale: int
 
 
 class Recurring(Protocol):
@@ -36,6 +46,9 @@ class Shelf(Recurring, Protocol):
     def __len__(self) -> int:
         """How many there are."""
 
+    def standings(self, now: Instant) -> Iterator[Standing]:
+        """How each stands by its dates, in order of listing, without making instruments."""
+
     def next_edge(self, after: Instant) -> Instant | None:
         """First date after an instant at which any of them moves; None when none does."""
 
@@ -54,6 +67,10 @@ class Bare:
         return None
 
     def symbols(self) -> Iterator[str]:
+        """None."""
+        return iter(())
+
+    def standings(self, now: Instant) -> Iterator[Standing]:
         """None."""
         return iter(())
 

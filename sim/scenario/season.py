@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from sim.core.instruments import Instrument
+from sim.core.shelf import Standing
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant, Span
 from sim.messages.gateway_v1 import Event, Market
@@ -23,7 +24,7 @@ from sim.scenario.markets import SORT_ORDERS, Facts, market_of, with_metadata
 from sim.scenario.reference import Reference
 from sim.scenario.season_plan import plan
 from sim.scenario.season_words import Words
-from sim.scenario.slate import FIRST_GAME, PLAYED_FOR, game_event, game_market
+from sim.scenario.slate import FIRST_GAME, PLAYED_FOR, game_event, game_market, terms_of
 from sim.scenario.slots import TWO_SIDED_SETS, TWO_SIDED_SOCCER, Game, ordered, slots_of
 
 FIRST_EVENT = 30_001
@@ -279,6 +280,15 @@ class Season:
         """Every symbol, in order of listing."""
         for number in range(len(self._stems)):
             yield from self.symbols_of(number)
+
+    def standings(self, now: Instant) -> Iterator[Standing]:
+        """How each instrument stands by its dates, in order of listing, without making it."""
+        for number, stem in enumerate(self._stems):
+            state = self.state(number, now)
+            for slot in slots_of(self._game(number), ()):
+                symbol = f"{slot.product}-{stem}{slot.tail}"
+                price_scale, _, qty_scale, _ = terms_of(symbol, cents=slot.cents)
+                yield Standing(symbol, state, price_scale, qty_scale)
 
     def of_event(self, event: str) -> Iterable[Instrument]:
         """The instruments of an event, in order of listing."""

@@ -37,10 +37,15 @@ _OUTCOMES = {
 }
 
 
+def terms_of(symbol: str, *, cents: bool = False) -> tuple[int, int, int, int]:
+    """Price scale, tick, quantity scale and minimum quantity that a symbol's spelling leads to."""
+    choices = CENT_TERMS if cents else TERMS
+    return choices[crc32(symbol.encode()) % len(choices)]
+
+
 def on_terms(instrument: Instrument, *, cents: bool = False) -> Instrument:
     """The instrument with its scales, tick, minimum and band, which follow from the spelling of its symbol alone."""
-    choices = CENT_TERMS if cents else TERMS
-    scale, tick, qty_scale, minimum = choices[crc32(instrument.symbol.encode()) % len(choices)]
+    scale, tick, qty_scale, minimum = terms_of(instrument.symbol, cents=cents)
     return structs.replace(instrument, price_scale=scale, tick=tick, qty_scale=qty_scale, min_qty=minimum, price_low=tick, price_high=scale - tick)
 
 

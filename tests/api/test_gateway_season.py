@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
 
 GAMES = 90
@@ -211,6 +212,10 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) ->
     for path, params in asked:
         answer = large.gateway.get(path, params=params).json
         assert answer["markets" if path == "/v1/markets" else "events"]
+    client = large.rpc(next(firm for firm in large.simulation.exchange.firms.all() if "read:marketdata" in firm.scopes))
+    request = wire.CreateMarketDataSubscriptionRequest(snapshot_only=True)
+    assert len(client.stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request).frames) > 30_000
+    assert len(client.call("RefDataAPI.ListInstruments", wire.ListInstrumentsRequest()).instruments) == 50
     assert len(season._parts) - made < 60
     assert not [symbol for symbol in large.simulation.exchange.trading.lifecycle.symbols() if season.find(symbol)]
 

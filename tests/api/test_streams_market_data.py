@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from stream_clients import BIDIRECTIONAL, books, place, talk, trade
 
 from sim.core.instruments import Instrument
@@ -130,6 +131,20 @@ def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: 
     world.advance("10m")
     assert updates(stream) == []
     assert updates(books(world, expired.symbol)) == []
+
+
+@pytest.mark.spec("S4.4-5", "S6.2-6")
+def test_everything_begins_with_the_books_that_naming_each_would_bring(world: Connection, instrument: Instrument) -> None:
+    """Most of them are of instruments that nobody has made yet."""
+    place(world, instrument, "buy", 30, 2)
+    exchange = world.simulation.exchange
+    together = [frame.update for frame in books(world).take()]
+    symbols = list(exchange.instruments.symbols())
+    named = [frame.update for first in range(0, len(symbols), 1000) for frame in books(world, *symbols[first : first + 1000]).take()]
+    assert len(together) > 4000
+    assert [replace(update, price_scale=None, quantity_scale=None) for update in together] == named
+    terms = [exchange.instruments.require(update.symbol) for update in together]
+    assert [(update.price_scale, update.quantity_scale) for update in together] == [(one.price_scale, one.qty_scale) for one in terms]
 
 
 def test_a_quiet_book_is_sent_again_every_minute(world: Connection, instrument: Instrument) -> None:
