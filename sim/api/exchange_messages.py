@@ -16,6 +16,7 @@ from sim.core import orders as core
 from sim.core.book import Book
 from sim.core.collateral import EventOutcome
 from sim.core.events import CancelRejected, CashMoved, PositionChanged
+from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument, Segment
 from sim.core.positions import Position
 from sim.core.quantities import Price, Qty, cash_text
@@ -42,8 +43,9 @@ _ANONYMOUS = {
 # ---- orders, executions, trades
 
 
-def order_message(order: core.Order) -> wire.Order:
-    """An order as it is now (§2.7)."""
+def order_message(exchange: Exchange, order: core.Order) -> wire.Order:
+    """An order as it is now (§2.7), with the fee coefficients that were in force when it was created, as on the retail API."""
+    taker, maker = exchange.trading.fees.basis_points(exchange.instruments.require(order.symbol), order.created)
     return wire.Order(
         id=order.id,
         type=order.type,
@@ -79,6 +81,8 @@ def order_message(order: core.Order) -> wire.Order:
         last_trade_id=order.last_trade_id,
         price_to_quantity_filled=order.filled_at,
         commission_notional_total_collected=order.commission,
+        commissions_basis_points=taker,
+        maker_commissions_basis_points=maker,
         self_match_prevention_instruction=order.smp,
         order_capacity=order.order_capacity,
         ignore_price_validity_checks=order.ignore_price_checks,
@@ -89,11 +93,11 @@ def order_message(order: core.Order) -> wire.Order:
     )
 
 
-def execution_message(execution: core.Execution) -> wire.Execution:
+def execution_message(exchange: Exchange, execution: core.Execution) -> wire.Execution:
     """An execution with the order as it was right after it (rule M41)."""
     return wire.Execution(
         id=execution.id,
-        order=order_message(execution.order),
+        order=order_message(exchange, execution.order),
         last_shares=execution.last_qty,
         last_px=execution.last_px,
         type=execution.type,
@@ -121,20 +125,20 @@ def cancel_reject_message(rejected: CancelRejected) -> wire.CancelReject:
     )
 
 
-def trade_message(trade: core.Trade, accounts: Container[str] | None = None, state: TradeState | None = None) -> wire.Trade:
+def trade_message(exchange: Exchange, trade: core.Trade, accounts: Container[str] | None = None, state: TradeState | None = None) -> wire.Trade:
     """A trade in a clearing state, its present one when none is given. With `accounts`, a side of another account keeps its numbers and loses its names."""
     return wire.Trade(
         id=trade.id,
-        aggressor=_side_message(trade.aggressor, accounts),
-        passive=_side_message(trade.passive, accounts),
+        aggressor=_side_message(exchange, trade.aggressor, accounts),
+        passive=_side_message(exchange, trade.passive, accounts),
         trade_type=trade.type,
         state=trade.state if state is None else state,
         trade_link_id=trade.id,
     )
 
 
-def _side_message(execution: core.Execution, accounts: Container[str] | None) -> wire.Execution:
-    message = execution_message(execution)
+def _side_message(exchange: Exchange, execution: core.Execution, accounts: Container[str] | None) -> wire.Execution:
+    message = execution_message(exchange, execution)
     if accounts is not None and message.order is not None and execution.order.account not in accounts:
         message.order = replace(message.order, **_ANONYMOUS)
     return message

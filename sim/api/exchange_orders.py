@@ -59,7 +59,7 @@ def preview_order(exchange: Exchange, caller: Caller, request: wire.PreviewOrder
         raise InvalidRequest("request is required", rule="M2", remedy="send the order to try as request")
     command = place_command(caller, request.request)
     exchange.order_sessions.check(command.session_id, command.account)
-    return wire.PreviewOrderResponse(preview_order=order_message(exchange.trading.preview(command)))
+    return wire.PreviewOrderResponse(preview_order=order_message(exchange, exchange.trading.preview(command)))
 
 
 def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred: bool = False) -> PlaceOrder:
@@ -189,7 +189,7 @@ def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *,
 def get_open_orders(exchange: Exchange, caller: Caller, request: wire.GetOpenOrdersRequest) -> wire.GetOpenOrdersResponse:
     """Orders that still work, oldest first."""
     orders = exchange.trading.orders.open_of(visible_accounts(caller, request.accounts), request.symbols)
-    return wire.GetOpenOrdersResponse(orders=[order_message(order) for order in orders])
+    return wire.GetOpenOrdersResponse(orders=[order_message(exchange, order) for order in orders])
 
 
 # ---- shapes

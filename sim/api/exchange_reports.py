@@ -37,7 +37,7 @@ def search_orders(exchange: Exchange, caller: Caller, request: wire.SearchOrders
     found = orders_found(exchange, visible_accounts(caller, request.accounts), request)
     page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     last = [_last_execution(exchange, order) for order in page] if request.with_last_execution else []
-    return wire.SearchOrdersResponse(order=[order_message(order) for order in page], next_page_token=token, last_executions=last)
+    return wire.SearchOrdersResponse(order=[order_message(exchange, order) for order in page], next_page_token=token, last_executions=last)
 
 
 @handles("ReportAPI.GetOrder")
@@ -46,7 +46,7 @@ def get_order(exchange: Exchange, caller: Caller, request: wire.GetOrderRequest)
     order = exchange.trading.orders.get(request.order_id)
     if order is None or order.account not in visible_accounts(caller) or not order_kept(order, purged_before(exchange, ORDERS_KEPT)):
         raise NotFound(f"unknown order: {request.order_id[:80]}", rule="R8", remedy="those of other participants, or older than 90 days, are not shown")
-    return wire.GetOrderResponse(order=order_message(order))
+    return wire.GetOrderResponse(order=order_message(exchange, order))
 
 
 @handles("ReportAPI.DownloadOrders")
@@ -54,12 +54,13 @@ def download_orders(exchange: Exchange, caller: Caller, request: wire.DownloadOr
     """Orders created in a window as CSV, newest first, as they are now: the text is read later, when they may have moved on."""
     search = wire.SearchOrdersRequest(start_time=request.start_time, end_time=request.end_time)
     found = orders_found(exchange, visible_accounts(caller, request.accounts), search, exchange.trading.tape.past())
-    return (wire.DownloadOrdersResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Order, map(order_message, found)))
+    rows = (order_message(exchange, order) for order in found)
+    return (wire.DownloadOrdersResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Order, rows))
 
 
 def _last_execution(exchange: Exchange, order: Order) -> wire.Execution:
     last = next(exchange.trading.tape.of_order(order), None)
-    return wire.Execution(order=order_message(order)) if last is None else execution_message(exchange.trading.executions[last])
+    return wire.Execution(order=order_message(exchange, order)) if last is None else execution_message(exchange, exchange.trading.executions[last])
 
 
 # ---- executions
@@ -70,7 +71,7 @@ def search_executions(exchange: Exchange, caller: Caller, request: wire.SearchEx
     """Executions, oldest first unless `newest_first`. What lies before the retention boundary is empty, not an error (rule R10)."""
     found = executions_found(exchange, visible_accounts(caller, request.accounts), request)
     page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
-    return wire.SearchExecutionsResponse(executions=[execution_message(execution) for execution in page], next_page_token=token, eof=not token)
+    return wire.SearchExecutionsResponse(executions=[execution_message(exchange, execution) for execution in page], next_page_token=token, eof=not token)
 
 
 @handles("ReportAPI.GetExecution")
@@ -79,7 +80,7 @@ def get_execution(exchange: Exchange, caller: Caller, request: wire.GetExecution
     found: Execution | None = exchange.trading.executions.get(request.exec_id)
     if found is None or found.order.account not in visible_accounts(caller) or not execution_kept(found, purged_before(exchange, EXECUTIONS_KEPT)):
         raise NotFound(f"unknown execution: {request.exec_id[:80]}", rule="R10", remedy="those of other participants, or older than 7 days, are not shown")
-    return wire.GetExecutionResponse(execution=execution_message(found))
+    return wire.GetExecutionResponse(execution=execution_message(exchange, found))
 
 
 @handles("ReportAPI.DownloadExecutions")
@@ -87,7 +88,8 @@ def download_executions(exchange: Exchange, caller: Caller, request: wire.Downlo
     """Executions of a window as CSV, oldest first."""
     search = wire.SearchExecutionsRequest(start_time=request.start_time, end_time=request.end_time)
     found = executions_found(exchange, visible_accounts(caller, request.accounts), search)
-    return (wire.DownloadExecutionsResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Execution, map(execution_message, found)))
+    rows = (execution_message(exchange, row) for row in found)
+    return (wire.DownloadExecutionsResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Execution, rows))
 
 
 # ---- trades
@@ -104,7 +106,7 @@ def search_trades(exchange: Exchange, caller: Caller, request: wire.SearchTrades
     if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
         raise EdgeTimeout(EDGE_LIMIT, rule="R6", remedy="narrow the search by symbol; do not retry")
     exchange.takes(NARROW_SEARCH if narrow else WIDE_SEARCH)
-    return wire.SearchTradesResponse(trade=[trade_message(trade, caller.accounts) for trade in page], next_page_token=token)
+    return wire.SearchTradesResponse(trade=[trade_message(exchange, trade, caller.accounts) for trade in page], next_page_token=token)
 
 
 @handles("ReportAPI.DownloadTrades")
@@ -112,5 +114,5 @@ def download_trades(exchange: Exchange, caller: Caller, request: wire.DownloadTr
     """Trades of a window as CSV, newest first. How far one has cleared is read when its line is written."""
     accounts = visible_accounts(caller, request.accounts)
     search = wire.SearchTradesRequest(start_time=request.start_time, end_time=request.end_time)
-    rows = (trade_message(trade, caller.accounts) for trade in trades_found(exchange, accounts, search, []))
+    rows = (trade_message(exchange, trade, caller.accounts) for trade in trades_found(exchange, accounts, search, []))
     return (wire.DownloadTradesResponse(filechunk=chunk.decode()) for chunk in csv_chunks(wire.Trade, rows))

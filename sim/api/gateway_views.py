@@ -14,7 +14,7 @@ from sim.api.gateway_volume import Volumes, volumes
 from sim.api.memo import Memo
 from sim.api.retail_books import current_price
 from sim.core.exchange import Exchange
-from sim.core.fees import THETA_SCALE
+from sim.core.fee_schedule import THETA_SCALE
 from sim.core.games import NOTHING, Game
 from sim.core.instruments import Instrument
 from sim.core.quantities import Price, decimal_text
@@ -75,14 +75,13 @@ def market_view(exchange: Exchange, market: Market) -> Market:
     return _markets.get(exchange, market.slug, _market_version(exchange, market), lambda: _market(exchange, market))
 
 
-def _market_version(exchange: Exchange, market: Market) -> tuple[int, int, int, int, Instrument | None]:
-    """What a view of a market depends on: its book, its state, the taker fee in force, the hour that volumes end in, and what an index says of it."""
+def _market_version(exchange: Exchange, market: Market) -> tuple[int, int, object, int, Instrument | None]:
+    """What a view of a market depends on: its book, its state, the fees in force, the hour that volumes end in, and what an index says of it."""
     trading = exchange.trading
     instrument = exchange.instruments.require(market.slug)
-    theta = trading.fees.theta(instrument.fee_class, exchange.now)
     book = trading.books.touched(market.slug)
     measuring = instrument if instrument.measures is not None else None
-    return book.version if book is not None else 0, trading.state(market.slug), theta.taker, exchange.now // HOUR, measuring
+    return book.version if book is not None else 0, trading.state(market.slug), trading.fees.era(), exchange.now // HOUR, measuring
 
 
 def _market(exchange: Exchange, market: Market) -> Market:
@@ -112,7 +111,7 @@ def _market(exchange: Exchange, market: Market) -> Market:
         outcome_prices=json.encode([side.price for side in sides]).decode(),
         order_price_min_tick_size=instrument.tick / instrument.price_scale,
         minimum_trade_qty=instrument.min_qty / instrument.qty_scale,
-        fee_coefficient=trading.fees.theta(instrument.fee_class, exchange.now).taker / THETA_SCALE,
+        fee_coefficient=trading.fees.theta(instrument, exchange.now).taker / THETA_SCALE,
         volume=traded.total,
         volume_24hr=traded.day,
         volume_1wk=traded.week,
@@ -191,8 +190,7 @@ def event_view(exchange: Exchange, event: Event) -> Event:
     season = exchange.reference.season
     number = season.number(event.slug) if season is not None else None
     if number is not None and season is not None and is_quiet(exchange, number, event.slug):
-        theta = exchange.trading.fees.theta(season.fee_class(number), exchange.now)
-        quiet = (season_state(exchange, season, number), theta.taker, exchange.now // HOUR)
+        quiet = (season_state(exchange, season, number), exchange.trading.fees.era(), exchange.now // HOUR)
         return _events.get(exchange, event.id, quiet, lambda: _event(exchange, event, [market_view(exchange, market) for market in event.markets], game))
     shown = [market for market in event.markets if listed(exchange, market)]
     version = (game, tuple(_market_version(exchange, market) for market in shown))

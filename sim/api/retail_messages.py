@@ -71,7 +71,7 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
     intent = intent_of(order)
     outcome, action = OUTCOMES[intent]
     instrument = exchange.instruments.require(order.symbol)
-    theta = exchange.trading.fees.theta(instrument.fee_class, order.created)
+    taker, maker = exchange.trading.fees.basis_points(instrument, order.created)
     return wire.Order(
         id=order.id,
         market_slug=order.symbol,
@@ -92,8 +92,8 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
         insert_time=order.inserted,
         create_time=order.created,
         commission_notional_total_collected=notional_amount(order.commission, price_scale, qty_scale),
-        commissions_basis_points=str(theta.taker),
-        maker_commissions_basis_points=str(-theta.maker),
+        commissions_basis_points=taker,
+        maker_commissions_basis_points=maker,
         market_metadata=market_metadata(exchange, order.symbol, long=outcome == wire.OutcomeSide.OUTCOME_SIDE_YES),
         last_transact_time=order.changed or None,
         manual_order_indicator=max(order.manual_indicator - 1, 0),

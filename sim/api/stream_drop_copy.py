@@ -50,7 +50,7 @@ class DropCopyFeed(ReplayFeed[Execution]):
         return row.order.symbol
 
     def encode(self, firm: str, row: Execution) -> bytes:
-        return encoded(execution_message(row))
+        return encoded(execution_message(self.desk.exchange, row))
 
     @property
     def _record(self) -> Record[Execution]:
@@ -100,7 +100,7 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
         return row.trade.symbol
 
     def encode(self, firm: str, row: TradeReport) -> bytes:
-        return encoded(trade_message(row.trade, self.accounts_of(firm), row.state))
+        return encoded(trade_message(self.desk.exchange, row.trade, self.accounts_of(firm), row.state))
 
     @property
     def _tape(self) -> Tape:

@@ -68,7 +68,7 @@ class OrderFeed(Feed):
             self._topics.join(account, mine)
         orders = exchange.trading.orders.open_of(mine.accounts, mine.symbols)
         for first in range(0, len(orders) or 1, BATCH):
-            snapshot = wire.CreateOrderSubscriptionResponse_Snapshot(orders=[order_message(order) for order in orders[first : first + BATCH]])
+            snapshot = wire.CreateOrderSubscriptionResponse_Snapshot(orders=[order_message(exchange, order) for order in orders[first : first + BATCH]])
             self._send(mine, part(_Response, snapshot=snapshot), self._stamp())
         if mine.snapshot_only:
             self.desk.end(mine, Code.OK, "")
@@ -87,7 +87,7 @@ class OrderFeed(Feed):
         order = event.execution.order
         topic = self._topics.get(order.account)
         if topic is not None:
-            self._tell(topic, order.symbol, _in_executions(encoded(execution_message(event.execution))))
+            self._tell(topic, order.symbol, _in_executions(encoded(execution_message(self.desk.exchange, event.execution))))
 
     def _cancel_rejected(self, event: CancelRejected) -> None:
         topic = self._topics.get(event.account)

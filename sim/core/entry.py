@@ -116,8 +116,9 @@ class Entry:
             raise OrderRefused(POST_ONLY_TEXT, rule="M20", remedy="choose a price that does not cross the book")
 
     def fee(self, order: Order, instrument: Instrument) -> Cash:
-        """Taker fee at the order's limit price (rule P4); none for an order that never takes."""
-        return 0 if order.post_only else self._fees.quote(instrument, order.leaves_qty, order.price)
+        """Taker fee at the order's limit price (rule P4); that of a maker, if there is one, for an order that never takes."""
+        quote = self._fees.quote_maker if order.post_only else self._fees.quote
+        return quote(instrument, order.leaves_qty, order.price)
 
     def _price(self, book: Book, order: Order, instrument: Instrument) -> None:
         if order.best_limit or order.immediately_executable_limit:

@@ -19,6 +19,7 @@ from sim.core.credentials import Credentials, CredentialsState, Environment
 from sim.core.events import Event, Executed, KycDecided, Settled
 from sim.core.fault_spec import FaultAction
 from sim.core.faults import Faults, FaultsState
+from sim.core.fee_schedule import FeeRow, FeeSchedule
 from sim.core.firms import Firms, FirmsState
 from sim.core.funding import Funding, FundingLog
 from sim.core.funding_records import FundingType
@@ -98,6 +99,7 @@ class State(Struct):
     windows: WindowsState
     suspended: list[str]
     awaited: AwaitedState
+    fees: list[FeeRow]
 
 
 class Exchange:
@@ -308,6 +310,7 @@ class Exchange:
             windows=self.windows.save(),
             suspended=self._suspended,
             awaited=self.awaited.save(),
+            fees=self.trading.fees.schedule.rows,
         )
 
     def load(self, state: State) -> None:
@@ -343,4 +346,5 @@ class Exchange:
         self.windows.load(state.windows)
         self._suspended = list(state.suspended)
         self.awaited.load(state.awaited)
+        self.trading.fees.schedule = FeeSchedule(state.fees)
         self.take_events()

@@ -8,83 +8,73 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from sim.core.assumptions import FEES_MAKER, FEES_TAKER
 from sim.core.context import Context
+from sim.core.fee_schedule import THETA_SCALE, FeeSchedule, Theta
 from sim.core.instruments import Instrument
 from sim.core.orders import Order
 from sim.core.quantities import CENT, DOLLAR, Cash, Price, Qty, divide_half_even
-from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant
-
-THETA_SCALE = 10_000
-
-
-class Theta(Struct, frozen=True):
-    """Fee coefficients in ten-thousandths. `maker` is what a maker is paid back. `tail` is what combos add for takers: tail x contracts x p x (1 - p)^4."""
-
-    taker: int
-    maker: int
-    tail: int = 0
-
-
-SCHEDULE: dict[str, Dated[Theta]] = {
-    "standard": Dated(
-        Theta(taker=500, maker=0),
-        ("2026-07-01", Theta(taker=600, maker=125)),
-        ("2026-09-25", Theta(taker=695, maker=125)),
-    ),
-    "combo": Dated(
-        Theta(taker=500, maker=0),
-        ("2026-07-01", Theta(taker=600, maker=125)),
-        ("2026-09-25", Theta(taker=695, maker=125, tail=400)),
-    ),
-    "table_tennis": Dated(
-        Theta(taker=500, maker=0),
-        ("2026-07-01", Theta(taker=600, maker=125)),
-        ("2026-09-25", Theta(taker=695, maker=125)),
-        ("2026-09-30T23:59:00-04:00", Theta(taker=1000, maker=125)),
-    ),
-}
 
 
 class Fees:
-    """What a fill costs or earns, at the instant it happens."""
+    """What a fill costs or earns, at the instant it happens, by the published schedule or, `schedule`, one with rows of a scenario's own."""
 
-    __slots__ = ("_ctx",)
+    __slots__ = ("_ctx", "schedule")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
+        self.schedule = FeeSchedule()
 
-    def theta(self, fee_class: str, now: Instant) -> Theta:
-        """Coefficients in force for a class of instruments (rule P13), at most one; a class without a row of its own is standard."""
-        theta = (SCHEDULE.get(fee_class) or SCHEDULE["standard"]).at(now)
+    def theta(self, instrument: Instrument, at: Instant) -> Theta:
+        """Coefficients in force for an instrument (rule P13), those of the assumptions at most one."""
+        theta = self.schedule.of(instrument).at(at)
         assumptions = self._ctx.assumptions
         taker, maker = assumptions.number(FEES_TAKER), assumptions.number(FEES_MAKER)
         if taker < 0 and maker < 0:
             return theta
-        return Theta(min(taker, THETA_SCALE) if taker >= 0 else theta.taker, min(maker, THETA_SCALE) if maker >= 0 else theta.maker)
+        taker = min(taker, THETA_SCALE) if taker >= 0 else theta.taker
+        return replace(theta, taker=taker, maker=min(maker, THETA_SCALE) if maker >= 0 else theta.maker)
+
+    def basis_points(self, instrument: Instrument, at: Instant) -> tuple[str, str]:
+        """Coefficients of taker and maker as orders show them: ten-thousandths as text, a rebate below zero."""
+        theta = self.theta(instrument, at)
+        return str(theta.taker), str(-theta.maker)
+
+    def era(self) -> tuple[int, int, int]:
+        """What anything that shows coefficients now depends on."""
+        number = self._ctx.assumptions.number
+        return self.schedule.era(self._ctx.now), number(FEES_TAKER), number(FEES_MAKER)
 
     def quote(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
         """Taker fee of one fill, as a pre-trade check needs it (rule P4)."""
-        return rounded(instrument, taken(instrument, self.theta(instrument.fee_class, self._ctx.now), qty, price))
+        theta = self.theta(instrument, self._ctx.now)
+        fee = rounded(instrument, taken(instrument, theta, qty, price))
+        return fee if theta.cap is None else min(fee, theta.cap)
+
+    def quote_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
+        """Maker fee of one fill, for the same check; a rebate to come counts as nothing."""
+        return max(0, -self.rebate_maker(instrument, self.theta(instrument, self._ctx.now), qty, price))
 
     def charge_taker(self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Cash:
         """Fee of the next fill of an aggressive order, remembered on it (rule P12).
 
-        Never above the fill's own rounding, and never so much that the order's total passes the rounding of its exact sum.
+        Never above the fill's own rounding, and never so much that the order's total passes the rounding of its exact sum, or the schedule's cap.
         """
         fee = taken(instrument, theta, qty, price)
         charge = rounded(instrument, fee)
-        if order.taker_fee_exact:
+        if order.taker_fee_exact and theta.cumulative:
             charge = min(charge, rounded(instrument, order.taker_fee_exact + fee) - order.taker_fee_charged)
+        if theta.cap is not None:
+            charge = min(charge, max(0, theta.cap - order.taker_fee_charged))
         order.taker_fee_exact += fee
         order.taker_fee_charged += charge
         return charge
 
     def rebate_maker(self, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Cash:
-        """What the resting side of a fill is paid back (rule P12)."""
+        """What the resting side of a fill is paid back (rule P12); below zero, what it pays."""
         return rounded(instrument, exact(instrument, theta.maker, qty, price))
 
 

@@ -54,7 +54,7 @@ class Fills:
     def match(self, book: Book, taker: Order, maker: Order, qty: Qty, price: Price) -> None:
         """A continuous match: the taker pays, the maker is paid back."""
         instrument = book.instrument
-        theta = self._fees.theta(instrument.fee_class, self._ctx.now)
+        theta = self._fees.theta(instrument, self._ctx.now)
         taker_fee = self._fees.charge_taker(taker, instrument, theta, qty, price)
         maker_fee = -self._fees.rebate_maker(instrument, theta, qty, price)
         self._settle_sides(book, taker, maker, qty, price, taker_fee, maker_fee, False)
@@ -72,7 +72,7 @@ class Fills:
     def _fees_by(self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price) -> tuple[Cash, Cash]:
         """Fees of aggressor and passive side: "maker_taker", "both_taker" or "none"."""
         instrument = book.instrument
-        theta = self._fees.theta(instrument.fee_class, self._ctx.now)
+        theta = self._fees.theta(instrument, self._ctx.now)
         aggressor_fee = passive_fee = 0
         if mode != "none":
             aggressor_fee = self._fees.charge_taker(aggressor, instrument, theta, qty, price)

@@ -30,12 +30,13 @@ _MONDAY = 0
 
 
 class RebatesState(Struct):
-    """What rebates save. `before`: dollars traded, by account, in the month before the world began; `month`: the month it began in."""
+    """What rebates save. `before`: dollars traded, by account, in the month before the world began; `month`: the month it began in; `steps`: see `TIERS`."""
 
     timer: int = 0
     paid_until: Instant = 0
     month: str = ""
     before: dict[str, Cash] = field(default_factory=dict)
+    steps: tuple[tuple[Cash, int], ...] = TIERS
 
 
 class Rebates:
@@ -55,6 +56,10 @@ class Rebates:
         self._now.month = _month(eastern_date(self._ctx.now))
         self._now.before[account] = traded
 
+    def change_steps(self, steps: tuple[tuple[Cash, int], ...] | None) -> None:
+        """Pay by other steps than the published ones, the highest first; None for those."""
+        self._now.steps = TIERS if steps is None else steps
+
     def wait(self) -> None:
         """See to it that a week with trades is paid for."""
         trades = self._tape.trades.rows
@@ -72,7 +77,7 @@ class Rebates:
         state.paid_until = timer.due
         traded = self._traded_in_the_month_before(monday - timedelta(days=7), fees) if fees else {}
         for account, fee in sorted(fees.items()):
-            percent = next((percent for least, percent in TIERS if traded.get(account, 0) >= least), 0)
+            percent = next((percent for least, percent in state.steps if traded.get(account, 0) >= least), 0)
             amount = divide_half_even(fee * percent, 100 * CENT) * CENT
             if amount > 0:
                 self._grant(Reward(account=account, symbol="", date=(monday - timedelta(days=1)).isoformat(), amount=amount, program_type=REBATE))

@@ -26,6 +26,11 @@ class Dated(Generic[T]):
         """The value in force at an instant."""
         return self._values[bisect_right(self._starts, now)]
 
+    @property
+    def starts(self) -> tuple[Instant, ...]:
+        """When its values change, in order."""
+        return tuple(self._starts)
+
     def next_change(self, after: Instant) -> Instant | None:
         """First instant after this one at which another value comes into force."""
         index = bisect_right(self._starts, after)

@@ -30,6 +30,7 @@ from sim.scenario.document import (
 )
 from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.fault_names import unknown_operation
+from sim.scenario.fees_format import fee_problems
 from sim.scenario.flow_files import flow_problems, with_order_flow
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
@@ -57,6 +58,7 @@ _KEYS = {
     "takers": "name",
     "noise": "name",
     "flows": "name",
+    "rebates": "volume",
 }
 
 
@@ -210,7 +212,7 @@ def _file_of(node: Node) -> str:
 
 def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
     """Names that must exist and terms that must be sound, at the positions of the file itself; `files` are those of order flow, by name of the flow."""
-    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_sources(node)]
+    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_sources(node), *fee_problems(node)]
     if not problems and (scenario.steps or scenario.participants.anybody):
         world = build_world(scenario)
         problems = [*participant_problems(scenario, node, world), *step_problems(scenario, node, world), *flow_problems(scenario, world, files)]

@@ -28,6 +28,7 @@ from sim.scenario.entries import (
     MaintenanceEntry,
     OrderEntry,
 )
+from sim.scenario.fees_format import FeesSection
 from sim.scenario.participants_format import ParticipantsSection
 from sim.scenario.shapes import BOOLEAN, CHANCE, COUNT, INSTANT, INTEGER, STRING, Several, Text, Words, record
 from sim.scenario.steps import PRESET, FaultEntry, Step
@@ -104,6 +105,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     faults: Annotated[tuple[FaultEntry, ...], "faults that are there from the start"] = ()
     maintenance: Annotated[tuple[MaintenanceEntry, ...], "one-off windows besides the weekly one"] = ()
     limits: Annotated[dict[str, Annotated[str, LIMIT]], "rate limits by name"] = field(default_factory=dict)
+    fees: Annotated[FeesSection, "what trading costs, where it differs from the published schedule"] = FeesSection()
     steps: Annotated[tuple[Step, ...], "what happens, in order"] = ()
 
     def plain(self) -> dict[str, Any]:

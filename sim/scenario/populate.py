@@ -9,12 +9,14 @@ from msgspec import structs
 from sim.core import presets
 from sim.core.commands import PlaceOrder
 from sim.core.exchange import Exchange
+from sim.core.fee_schedule import FeeSchedule
 from sim.core.funding_records import FundingType
 from sim.core.quantities import scaled, scaled_down
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import Channel, LedgerEntryType, Side, TimeInForce
 from sim.scenario.actions import add_maintenance, order_command
 from sim.scenario.entries import BookEntry
+from sim.scenario.fees_format import fee_rows, rebate_steps
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
@@ -26,6 +28,8 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     """Make a bare exchange the world of a scenario. Draws no randomness but identifiers."""
     for name, value in scenario.assumptions.items():
         exchange.ctx.assumptions.change(name, value)
+    exchange.trading.fees.schedule = FeeSchedule(fee_rows(scenario.fees))
+    exchange.rebates.change_steps(rebate_steps(scenario.fees))
     if scenario.preset:
         presets.apply(presets.PRESETS[scenario.preset], exchange.ctx.quirks, exchange.faults)
     for name, odds in scenario.quirks.items():

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from sim.core import fault_spec
-from sim.scenario import entries, expects, model, participants_format, steps
+from sim.scenario import entries, expects, fees_format, model, participants_format, steps
 from sim.scenario.model import Scenario
 from sim.scenario.shapes import record
 
@@ -33,7 +33,8 @@ _LOOP = {
 
 def scenario_schema() -> dict[str, Any]:
     """Schema of a whole file, draft 2020-12, with a definition for every kind of entry it refers to."""
-    named = {name: value for module in (model, entries, participants_format, steps, expects, fault_spec) for name, value in vars(module).items()}
+    modules = (model, entries, fees_format, participants_format, steps, expects, fault_spec)
+    named = {name: value for module in modules for name, value in vars(module).items()}
     kinds = {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, Struct)}
     root = record(Scenario).definition()
     definitions: dict[str, Any] = {}

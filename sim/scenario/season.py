@@ -150,10 +150,6 @@ class Season:
         """Titles in lower case, by place."""
         return [self.bare(number).title.lower() for number in range(len(self._stems))]
 
-    def fee_class(self, number: int) -> str:
-        """The fee class of an event's markets."""
-        return self._fixtures[number].league.fee_class
-
     def state(self, number: int, now: Instant) -> InstrumentState:
         """The state that dates ask for in an event's markets."""
         fixture = self._fixtures[number]

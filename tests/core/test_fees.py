@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sim.core.context import Context
 from sim.core.fees import Fees, exact, rounded
@@ -85,7 +86,7 @@ DATES = [
 def test_coefficients_follow_the_virtual_date(date: str, fee_class: str, taker: int, maker: int) -> None:
     """P13."""
     ctx = Context(seed=1, now=parse_instant(date))
-    theta = Fees(ctx).theta(fee_class, ctx.now)
+    theta = Fees(ctx).theta(replace(SCALES, fee_class=fee_class), ctx.now)
     assert (theta.taker, theta.maker) == (taker, maker)
 
 
@@ -93,7 +94,7 @@ def test_coefficients_can_be_set_for_every_date() -> None:
     """P13."""
     ctx = Context(seed=1, now=START)
     ctx.assumptions.change("fees.taker_theta", 0)
-    theta = Fees(ctx).theta("table_tennis", ctx.now)
+    theta = Fees(ctx).theta(replace(SCALES, fee_class="table_tennis"), ctx.now)
     assert (theta.taker, theta.maker) == (0, 125)
 
 
