@@ -42,9 +42,16 @@ def test_the_examples_in_the_scenario_page_are_sound_and_hold(tmp_path: Path) ->
         report = run_scenario(load_scenario(str(tmp_path / f"{number}.yaml")))
         assert report.ok, "\n".join(report.lines())
         names.append(report.scenario)
-    lifecycle = ["thursday-maintenance", "a-window-that-ends-higher", "overtime-does-not-count-for-the-second-half"]
-    own = [*lifecycle, "a-covered-ladder", "an-outage-at-the-worst-moment", "a-market-that-lives"]
-    assert names == own
+    assert names == [
+        "thursday-maintenance",
+        "a-window-that-ends-higher",
+        "overtime-does-not-count-for-the-second-half",
+        "a-covered-ladder",
+        "our-own-fees",
+        "quotes-that-pay",
+        "an-outage-at-the-worst-moment",
+        "a-market-that-lives",
+    ]
 
 
 EXAMPLES = [

@@ -503,6 +503,38 @@ FEES_MAKER = Assumption(
     reason="Maker rebate theta in ten-thousandths (125 is 0.0125) for every date and class; -1 follows the dated schedule",
     source="rule P13",
 )
+INCENTIVES_SCORED = Assumption(
+    name="incentives.scored",
+    default=True,
+    reason="Programs reward what quotes and takers did, scored by the published formula; false leaves only the rewards that a scenario tells",
+    source="retail facts §6.3",
+)
+INCENTIVES_SPLIT = Assumption(
+    name="incentives.split",
+    default="by_score",
+    options=("by_score", "by_second"),
+    reason="A day's part of a liquidity pool goes to those who scored; with `by_second` every second and side is worth the same, and lost if nobody scores",
+    source="retail facts §6.3 (not shown)",
+)
+INCENTIVES_TARGET = Assumption(
+    name="incentives.target_qualifies",
+    default=True,
+    reason="A side of the book below targetSize scores nothing, which §2.3 calls the minimum book size to qualify; false scores as much of it as there is",
+    source="§2.3, retail facts §6.3",
+)
+INCENTIVES_MINIMUM = Assumption(
+    name="incentives.minimum_payout",
+    default=100,
+    reason="Cents below which a market's reward of a date is SKIPPED",
+    source="retail facts §6.3, U28",
+)
+INCENTIVES_PAY_AFTER = Assumption(
+    name="incentives.pay_after",
+    default=hours(12),
+    span=True,
+    reason="How long after its Eastern date a scored reward is paid: the next day; the documents speak of up to seven business days",
+    source="U28, retail facts §6.3",
+)
 DAY_ROLL_EXPIRES = Assumption(
     name="day_roll.expire_day_orders",
     default="auto",

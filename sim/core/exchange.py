@@ -16,7 +16,7 @@ from sim.core.clearing import CLEARING_TIMER
 from sim.core.combos import Combos, CombosState
 from sim.core.context import Context
 from sim.core.credentials import Credentials, CredentialsState, Environment
-from sim.core.events import Event, Executed, KycDecided, Settled
+from sim.core.events import BookChanged, Event, Executed, KycDecided, Settled
 from sim.core.fault_spec import FaultAction
 from sim.core.faults import Faults, FaultsState
 from sim.core.fee_schedule import FeeRow, FeeSchedule
@@ -40,6 +40,7 @@ from sim.core.rate_limits import RateLimits, RateLimitsState
 from sim.core.rebates import Rebates, RebatesState
 from sim.core.referrals import Referrals, ReferralsState
 from sim.core.rfqs import Rfqs, RfqsState
+from sim.core.scoring import Score, Scoring
 from sim.core.settlement import SETTLEMENT_TIMER
 from sim.core.shelf import SHELF_TIMER
 from sim.core.trading import Trading, TradingState
@@ -100,6 +101,7 @@ class State(Struct):
     suspended: list[str]
     awaited: AwaitedState
     fees: list[FeeRow]
+    scores: list[Score]
 
 
 class Exchange:
@@ -133,6 +135,7 @@ class Exchange:
         self.instruments.windows = self.windows
         self.games = Games(ctx)
         self.incentives = Incentives(ctx, self._reward)
+        self.scoring = Scoring(ctx, self.trading, self.incentives)
         self.rebates = Rebates(ctx, self.instruments, self.trading.tape, self.incentives.grant)
         self.funding = Funding(ctx, self.trading)
         self.partners = Partners(ctx, self.firms, self.trading, self.funding)
@@ -166,6 +169,7 @@ class Exchange:
             if instrument.settles is None or self.trading.settlements.final(instrument.symbol):
                 continue
             if game.result == "abandoned":
+                self.scoring.void(instrument.symbol)
                 price, text = self.trading.fair_price(instrument.symbol), "abandoned: last fair price"
             elif (outcome := outcome_of(instrument.settles, game)) is not None:
                 price, text = int(outcome.value * instrument.price_scale), outcome.name.title()
@@ -244,6 +248,7 @@ class Exchange:
             or self.webhooks.fire(timer)
             or self.maintenance.fire(timer)
             or self.incentives.fire(timer)
+            or self.scoring.fire(timer)
             or self.funding.fire(timer)
             or self.order_sessions.fire(timer)
             or self.rfqs.fire(timer)
@@ -251,7 +256,7 @@ class Exchange:
         )
 
     def flush(self) -> None:
-        """Let events have their consequences: firms are told of verifications, combos settle with their legs, held answers are due, changed books are told."""
+        """Let events have their consequences: firms are told of verifications, combos settle with their legs, answers are due, quotes score, books are told."""
         self.trading.flush()
         events = self.ctx.events
         awaited = self.awaited
@@ -262,6 +267,8 @@ class Exchange:
                 if kind is Executed:
                     if awaited.any:
                         awaited.hear(event.execution.order)  # type: ignore[union-attr]
+                elif kind is BookChanged:
+                    self.scoring.book_changed(event)  # type: ignore[arg-type]
                 elif kind is KycDecided:
                     self.webhooks.decided(event)  # type: ignore[arg-type]
                 elif kind is Settled and self.combos.settled(event):  # type: ignore[arg-type]
@@ -311,6 +318,7 @@ class Exchange:
             suspended=self._suspended,
             awaited=self.awaited.save(),
             fees=self.trading.fees.schedule.rows,
+            scores=self.scoring.save(),
         )
 
     def load(self, state: State) -> None:
@@ -347,4 +355,5 @@ class Exchange:
         self._suspended = list(state.suspended)
         self.awaited.load(state.awaited)
         self.trading.fees.schedule = FeeSchedule(state.fees)
+        self.scoring.load(state.scores)
         self.take_events()

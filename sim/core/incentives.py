@@ -1,7 +1,7 @@
 """Incentive programs of markets and what they paid (§2.3, §3.2, §3.3, rule P16). Program statuses follow the clock and are never stored.
 
-A reward is pending until the Eastern midnight after its date and is then paid into the account's cash. What an account earns is told (by a scenario), not
-computed from its quotes.
+A reward is pending until it is paid into the account's cash: one that a scenario tells at the Eastern midnight after its date, one that was scored
+(`scoring.py`) some time after that.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ class Period(Struct, frozen=True, kw_only=True):
 
 
 class Reward(Struct, kw_only=True):
-    """What one program paid an account for one market on one Eastern date, YYYY-MM-DD. A rebate on taker fees is one too, of no market."""
+    """What one program paid an account for one market on one Eastern date, YYYY-MM-DD. A rebate on taker fees is one too, of no market.
+
+    `pay_at` is when it is paid, 0 for the Eastern midnight that ends its date.
+    """
 
     account: str
     symbol: str
@@ -64,11 +67,12 @@ class Reward(Struct, kw_only=True):
     amount: Cash
     program_type: str = LIQUIDITY
     status: str = PENDING
+    pay_at: Instant = 0
 
     @property
     def due(self) -> Instant:
-        """When it is paid: the Eastern midnight that ends its date."""
-        return eastern(Date.fromisoformat(self.date) + timedelta(days=1))
+        """When it is paid."""
+        return self.pay_at or eastern(Date.fromisoformat(self.date) + timedelta(days=1))
 
 
 class IncentivesState(Struct):
@@ -81,17 +85,19 @@ class IncentivesState(Struct):
 class Incentives:
     """Periods by market, and rewards by account."""
 
-    __slots__ = ("_ctx", "_of_account", "_pay", "_periods", "_rewards")
+    __slots__ = ("_ctx", "_of_account", "_pay", "_periods", "_rewards", "periods")
 
     def __init__(self, ctx: Context, pay: Pay) -> None:
         self._ctx = ctx
         self._pay = pay
+        self.periods: list[Period] = []
         self._periods: dict[str, list[Period]] = {}
         self._rewards: list[Reward] = []
         self._of_account: dict[str, list[Reward]] = {}
 
     def add(self, period: Period) -> None:
-        """Announce a period."""
+        """Announce a period. `periods` has all of them in order of announcement."""
+        self.periods.append(period)
         self._periods.setdefault(period.symbol, []).append(period)
 
     def grant(self, reward: Reward) -> None:
@@ -99,6 +105,12 @@ class Incentives:
         self._index(reward)
         if reward.status == PENDING:
             self._ctx.timers.schedule(max(reward.due, self._ctx.now), PAYOUT_TIMER, str(len(self._rewards) - 1))
+
+    def void(self, symbol: str) -> None:
+        """A market is cancelled: its rewards that are not paid yet never are."""
+        for reward in self._rewards:
+            if reward.symbol == symbol and reward.status == PENDING:
+                reward.status = SKIPPED
 
     def programs(self) -> dict[str, list[Period]]:
         """Periods by market, in order of announcement."""
@@ -113,6 +125,8 @@ class Incentives:
         if timer.kind != PAYOUT_TIMER:
             return False
         reward = self._rewards[int(timer.subject)]
+        if reward.status == SKIPPED:
+            return True
         reward.status = PAID
         kind = _REFERENCES.get(reward.program_type, LIQUIDITY_REFERENCE)
         self._pay(reward.account, reward.amount, f"{reward.program_type} {reward.date}", reward.symbol, f"{kind}:{reward.date}")
@@ -120,10 +134,11 @@ class Incentives:
 
     def save(self) -> IncentivesState:
         """Periods and rewards."""
-        return IncentivesState([period for mine in self._periods.values() for period in mine], self._rewards)
+        return IncentivesState(self.periods, self._rewards)
 
     def load(self, state: IncentivesState) -> None:
         """Take saved periods and rewards; their timers are saved with the others."""
+        self.periods = []
         self._periods.clear()
         self._of_account.clear()
         self._rewards = []

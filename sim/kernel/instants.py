@@ -205,6 +205,11 @@ def next_trade_day_roll(after: Instant) -> Instant:
     return roll if roll > after else eastern(day + timedelta(days=1), TRADE_DAY_ROLL_HOUR)
 
 
+def next_midnight(after: Instant) -> Instant:
+    """First Eastern midnight strictly after an instant."""
+    return eastern(eastern_date(after) + timedelta(days=1))
+
+
 def next_weekly(after: Instant, weekday: int, hour: int, minute: int = 0) -> Instant:
     """First Eastern `weekday` (Monday 0) at hour:minute strictly after an instant."""
     day = eastern_date(after)

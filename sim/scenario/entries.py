@@ -16,7 +16,8 @@ from sim.core.firms import SANDBOX
 from sim.core.funding_records import SourceType
 from sim.core.vocabulary import InstrumentState, OrderType, Side, TimeInForce
 from sim.kernel.instants import Instant, Span
-from sim.scenario.shapes import BOOLEAN, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, Text, Words, members
+from sim.scenario.fees_format import SHARE
+from sim.scenario.shapes import AMOUNT, BOOLEAN, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, Text, Words, members
 
 SOURCE_TYPES = Words(
     {
@@ -241,9 +242,9 @@ class PeriodEntry(Struct, frozen=True, kw_only=True):
     start: Annotated[Instant, INSTANT]
     end: Annotated[Instant | None, INSTANT, "left out: ongoing"] = None
     reward_pool: Annotated[str, DECIMAL, "dollars"]
-    discount_factor: Annotated[str | None, DECIMAL] = None
-    target_size: Annotated[int | None, COUNT, "contracts"] = None
-    max_spread: Annotated[str | None, DECIMAL, "dollars, half width around the midpoint"] = None
+    discount_factor: Annotated[str | None, SHARE, "what an order's score is multiplied by for each tick from the best price"] = None
+    target_size: Annotated[int | None, COUNT, "contracts a side must hold, and from the best price on scores"] = None
+    max_spread: Annotated[str | None, AMOUNT, "dollars, half width around the midpoint"] = None
     period: Annotated[str, "early, day_of, live, ..."] = "early"
     created: Annotated[Instant | None, INSTANT] = None
     min_taker_notional: Annotated[int | None, COUNT, "dollars"] = None

@@ -16,6 +16,7 @@ def retail() -> RetailWorld:
     now = world.sim.now
     incentives = world.sim.exchange.incentives
     incentives.load(type(incentives.save())([], []))
+    world.sim.exchange.scoring.load([])
     incentives.add(
         Period(
             program_id="whole_early",
