@@ -117,7 +117,7 @@ def _entry_command(exchange: Exchange, caller: Caller, index: int, request: wire
 @handles("OrderEntryAPI.CancelOrder")
 def cancel_order(exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest) -> wire.CancelOrderResponse:
     """Take an order out. Unknown is 404, done is 409 (rule M34)."""
-    exchange.trading.cancel(_cancel_command(caller, request))
+    exchange.trading.cancel(_cancel_command(caller, request, unknown_told=True))
     return wire.CancelOrderResponse()
 
 
@@ -129,7 +129,7 @@ def cancel_order_list(exchange: Exchange, caller: Caller, request: wire.CancelOr
     return wire.CancelOrderListResponse(responses=[wire.CancelOrderResponse() for _ in commands])
 
 
-def _cancel_command(caller: Caller, request: wire.CancelOrderRequest) -> CancelOrder:
+def _cancel_command(caller: Caller, request: wire.CancelOrderRequest, *, unknown_told: bool = False) -> CancelOrder:
     _check_ids(request.order_id, request.clord_id)
     return CancelOrder(
         accounts=(trading_account(caller, ""),),
@@ -137,6 +137,7 @@ def _cancel_command(caller: Caller, request: wire.CancelOrderRequest) -> CancelO
         order_id=request.order_id,
         clord_id=request.clord_id,
         symbol=request.symbol,
+        unknown_told=unknown_told,
     )
 
 
@@ -147,7 +148,7 @@ def _cancel_command(caller: Caller, request: wire.CancelOrderRequest) -> CancelO
 def cancel_replace_order(exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderRequest) -> wire.CancelReplaceOrderResponse:
     """Change an order in place; fields left out keep their values (rules M31-M33)."""
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
-    exchange.trading.replace(_replace_command(caller, request, deferred=deferred))
+    exchange.trading.replace(_replace_command(caller, request, deferred=deferred, unknown_told=True))
     return wire.CancelReplaceOrderResponse()
 
 
@@ -159,11 +160,8 @@ def cancel_replace_order_list(exchange: Exchange, caller: Caller, request: wire.
     return wire.CancelReplaceOrderListResponse(responses=[wire.CancelReplaceOrderResponse() for _ in commands])
 
 
-def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *, deferred: bool) -> ReplaceOrder:
+def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *, deferred: bool, unknown_told: bool = False) -> ReplaceOrder:
     _check_ids(request.order_id, request.clord_id)
-    for name in ("strict_limit", "best_limit", "immediately_executable_limit"):
-        if getattr(request, name):
-            raise InvalidRequest(f"{name} cannot be set by a replace", rule="M33", remedy="cancel the order and insert another")
     return ReplaceOrder(
         accounts=(trading_account(caller, ""),),
         participant=caller.participant or "",
@@ -178,6 +176,10 @@ def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *,
         good_till=request.good_till_time,
         post_only=request.participate_dont_initiate or None,
         all_or_none=request.all_or_none or None,
+        strict_limit=request.strict_limit,
+        best_limit=request.best_limit,
+        immediately_executable_limit=request.immediately_executable_limit,
+        unknown_told=unknown_told,
         deferred=deferred,
     )
 

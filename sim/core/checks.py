@@ -73,8 +73,7 @@ def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
 
 def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
     """Refuse attributes that need continuous trading while an auction collects orders (rule L18)."""
-    name = _AUCTION_NAMES.get(state)
-    if name is None:
+    if state not in _AUCTION_NAMES:
         return
     if (
         command.type is MARKET_TO_LIMIT
@@ -86,6 +85,13 @@ def check_auction_entry(command: PlaceOrder, state: InstrumentState) -> None:
         or command.immediately_executable_limit
         or command.cash_qty
     ):
+        check_continuous(state)
+
+
+def check_continuous(state: InstrumentState) -> None:
+    """Refuse what needs continuous trading while an auction collects orders (rule L18)."""
+    name = _AUCTION_NAMES.get(state)
+    if name is not None:
         raise InstrumentNotTradable(
             f"Order has attributes that cannot be placed in {name}",
             rule="L18",

@@ -49,17 +49,21 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
-    """Take an order out, found by exchange id, or by client order id among the participant's open orders. `accounts`: whose orders the caller may touch."""
+    """Take an order out, found by exchange id, or by client order id among the participant's open orders. `accounts`: whose orders the caller may touch.
+
+    With `unknown_told` an order that cannot be found is told to the first of them as a cancel reject, too (rule M34).
+    """
 
     accounts: tuple[str, ...]
     participant: str = ""
     order_id: str = ""
     clord_id: str = ""
     symbol: str = ""
+    unknown_told: bool = False
 
 
 class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
-    """Change an order in place (rules M31-M33). Zero or None keeps the old value; `qty` is the new total."""
+    """Change an order in place (rules M31-M33). Zero or None keeps the old value; `qty` is the new total. `unknown_told` as for a cancel."""
 
     accounts: tuple[str, ...]
     participant: str = ""
@@ -74,4 +78,8 @@ class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     good_till: Instant | None = None
     post_only: bool | None = None
     all_or_none: bool | None = None
+    strict_limit: bool = False
+    best_limit: bool = False
+    immediately_executable_limit: bool = False
+    unknown_told: bool = False
     deferred: bool = False

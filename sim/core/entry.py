@@ -17,7 +17,7 @@ from sim.core.lifecycle import Lifecycle, check_entry
 from sim.core.matching import NO_LIQUIDITY_TEXT
 from sim.core.orders import Order, Orders
 from sim.core.prevention import SELF_MATCH_TEXT, conflicts, watched
-from sim.core.quantities import Cash
+from sim.core.quantities import Cash, Price
 from sim.core.refusals import DuplicateOrder, OrderRefused, PermissionDenied
 from sim.core.risk import Risk
 from sim.core.sizing import cash_quantity, market_price
@@ -122,16 +122,13 @@ class Entry:
 
     def _price(self, book: Book, order: Order, instrument: Instrument) -> None:
         if order.best_limit or order.immediately_executable_limit:
-            order.price = (book.own(order.side) if order.best_limit else book.opposite(order.side)).best
-            if not order.price:
-                raise OrderRefused("No liquidity to derive limit price", rule="M21", reason=RejectReason.NO_LIQUIDITY)
+            order.price = derived_price(book, order)
         if not order.ignore_price_checks:
             if order.price:
                 check_price(instrument, order.price, order.channel, self._ctx.assumptions)
             if order.stop_price:
                 check_price(instrument, order.stop_price, order.channel, self._ctx.assumptions)
-        if order.type is STOP_LIMIT and (order.stop_price < order.price if order.side is BUY else order.stop_price > order.price):
-            raise OrderRefused("Stop price must be at or above the limit of a buy, at or below the limit of a sell", rule="M12")
+        check_stop(order)
         if order.type is MARKET_TO_LIMIT:
             self._price_market(book, order)
         elif order.cash_qty:
@@ -153,6 +150,20 @@ class Entry:
             order.price = market_price(book, order, bound)
         if not order.price:
             raise OrderRefused(NO_LIQUIDITY_TEXT, rule="M10", remedy="send a limit order", reason=RejectReason.NO_LIQUIDITY)
+
+
+def derived_price(book: Book, order: Order) -> Price:
+    """The price of a best_limit order, the top of its own side, or of an immediately_executable_limit one, the top of the other (rule M21)."""
+    price = (book.own(order.side) if order.best_limit else book.opposite(order.side)).best
+    if not price:
+        raise OrderRefused("No liquidity to derive limit price", rule="M21", reason=RejectReason.NO_LIQUIDITY)
+    return price
+
+
+def check_stop(order: Order) -> None:
+    """Refuse a stop-limit order whose limit it would have passed when it triggers (rule M12)."""
+    if order.type is STOP_LIMIT and (order.stop_price < order.price if order.side is BUY else order.stop_price > order.price):
+        raise OrderRefused("Stop price must be at or above the limit of a buy, at or below the limit of a sell", rule="M12")
 
 
 def _cash_too_small() -> OrderRefused:

@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from sim.core.book import Book
 from sim.core.books import Books
-from sim.core.checks import AT_ONCE, STOP_TYPES, check_lot, check_price, check_size
+from sim.core.checks import AT_ONCE, STOP_TYPES, check_continuous, check_lot, check_price, check_size
 from sim.core.commands import CancelOrder, ReplaceOrder
 from sim.core.context import Context
-from sim.core.entry import Entry
+from sim.core.entry import Entry, check_stop, derived_price
 from sim.core.events import CancelRejected
 from sim.core.lifecycle import AUCTION_STATES, Lifecycle, check_cancel, check_entry
 from sim.core.matching import Matching
@@ -17,7 +17,7 @@ from sim.core.orders import Order, Orders
 from sim.core.refusals import Code, InvalidRequest, OrderDone, OrderRefused, Refusal, UnknownOrder
 from sim.core.risk import Risk
 from sim.core.tape import Tape
-from sim.core.vocabulary import GTT, CancelRejectReason, ExecutionType, OrderState, RejectReason
+from sim.core.vocabulary import GTT, LIMIT, CancelRejectReason, ExecutionType, OrderState, RejectReason
 
 _CANCEL_REASONS = {
     RejectReason.EXCHANGE_CLOSED: CancelRejectReason.EXCHANGE_CLOSED,
@@ -48,7 +48,10 @@ class Replacing:
         """The order a command means, open or done. UnknownOrder when there is none, or it is not the caller's to touch (rule M34)."""
         order = self._orders.get(command.order_id) if command.order_id else self._orders.by_clord_id(command.participant, command.clord_id)
         if order is None or order.account not in command.accounts or (command.symbol and command.symbol != order.symbol):
-            raise UnknownOrder()
+            refusal = UnknownOrder()
+            if command.unknown_told:
+                self._told(refusal, (command.accounts[0], command.symbol, command.order_id, command.clord_id), is_replace=isinstance(command, ReplaceOrder))
+            raise refusal
         return order
 
     def cancel(self, command: CancelOrder) -> Order:
@@ -86,6 +89,11 @@ class Replacing:
         wanted = _changed(command, order)
         self._check_combination(command, wanted)
         book = self._books.get(order.symbol)
+        if command.strict_limit or command.best_limit or command.immediately_executable_limit:
+            check_continuous(state)
+        if command.best_limit or command.immediately_executable_limit:
+            wanted.best_limit, wanted.immediately_executable_limit = command.best_limit, command.immediately_executable_limit
+            wanted.price = derived_price(book, wanted)
         if wanted.qty != order.qty:
             if wanted.qty <= order.cum_qty:
                 raise OrderRefused("Quantity is not above the filled quantity", rule="M31", reason=RejectReason.INCORRECT_QUANTITY)
@@ -94,6 +102,7 @@ class Replacing:
             check_price(book.instrument, wanted.price, order.channel, self._ctx.assumptions)
         if wanted.stop_price != order.stop_price:
             check_price(book.instrument, wanted.stop_price, order.channel, self._ctx.assumptions)
+        check_stop(wanted)
         check_size(book.instrument, wanted.qty, wanted.price or wanted.stop_price)
         if wanted.leaves_qty > order.leaves_qty or wanted.price != order.price:
             self._check_funds(book, order, wanted)
@@ -108,6 +117,10 @@ class Replacing:
             raise InvalidRequest("good_till_time must be in the future", rule="M18")
         if command.stop_price and wanted.type not in STOP_TYPES:
             raise InvalidRequest("stop_price needs a waiting stop order", rule="M12")
+        if command.best_limit and command.immediately_executable_limit:
+            raise InvalidRequest("best_limit and immediately_executable_limit exclude each other", rule="M21")
+        if (command.best_limit or command.immediately_executable_limit) and wanted.type is not LIMIT:
+            raise InvalidRequest("best_limit and immediately_executable_limit need a limit order", rule="M21")
         if min(command.qty, command.price, command.stop_price, command.min_qty) < 0:
             raise InvalidRequest("quantities and prices must not be negative", rule="M31")
 
@@ -163,24 +176,15 @@ class Replacing:
 
     def refuse(self, order: Order, refusal: Refusal, *, is_replace: bool) -> None:
         """Tell that a cancel or replace failed; the order is as it was."""
+        self._told(refusal, (order.account, order.symbol, order.id, order.clord_id), is_replace=is_replace)
+
+    def _told(self, refusal: Refusal, whose: tuple[str, str, str, str], *, is_replace: bool) -> None:
+        """Say why an order stays as it is: account, symbol, exchange id and client id, as far as anybody knows them."""
         reason = refusal.cancel_reason
         if reason is CancelRejectReason.EXCHANGE_OPTION:
             reason = _CANCEL_REASONS.get(refusal.reason, reason)
         ctx = self._ctx
-        ctx.emit(
-            CancelRejected(
-                ctx.ids.next("cancel_reject"),
-                order.account,
-                order.symbol,
-                order.id,
-                order.clord_id,
-                reason,
-                refusal.message,
-                is_replace,
-                ctx.now,
-                ctx.trace_id,
-            )
-        )
+        ctx.emit(CancelRejected(ctx.ids.next("cancel_reject"), *whose, reason, refusal.message, is_replace, ctx.now, ctx.trace_id))
 
 
 def _check_live(order: Order) -> None:
@@ -194,7 +198,9 @@ def _changed(command: ReplaceOrder, order: Order) -> Order:
     if command.qty:
         wanted.qty = command.qty
         wanted.leaves_qty = command.qty - order.cum_qty
-    wanted.price = command.price or order.price
+    if command.price:
+        wanted.price = command.price
+        wanted.best_limit = wanted.immediately_executable_limit = False
     wanted.stop_price = command.stop_price or order.stop_price
     wanted.min_qty = command.min_qty or order.min_qty
     if command.tif:
@@ -205,4 +211,6 @@ def _changed(command: ReplaceOrder, order: Order) -> Order:
         wanted.good_till = None
     if command.post_only is not None:
         wanted.post_only = command.post_only
+    if command.strict_limit:
+        wanted.strict_limit = True
     return wanted

@@ -145,7 +145,8 @@ def test_a_replace_keeps_the_id_and_what_it_does_not_mention() -> None:
     assert (order.id, order.price, order.order_qty, order.state) == (order_id, 41, 5, OrderState.REPLACED)
     assert order.participate_dont_initiate
     with pytest.raises(InvalidRequest, match="best_limit"):
-        cancel_replace_order(exchange, caller(exchange), wire.CancelReplaceOrderRequest(order_id=order_id, best_limit=True))
+        both = wire.CancelReplaceOrderRequest(order_id=order_id, best_limit=True, immediately_executable_limit=True)
+        cancel_replace_order(exchange, caller(exchange), both)
     entries = [wire.CancelReplaceOrderRequest(order_id="NOSUCHORDER1", price=50), wire.CancelReplaceOrderRequest(order_id=order_id, order_qty=3)]
     cancel_replace_order_list(exchange, caller(exchange), wire.CancelReplaceOrderListRequest(requests=entries))
     assert open_orders(exchange)[0].order_qty == 3

@@ -6,7 +6,7 @@ import pytest
 from stream_clients import orders, place
 
 from sim.core.instruments import Instrument
-from sim.core.vocabulary import ExecutionType, InstrumentState
+from sim.core.vocabulary import CancelRejectReason, ExecutionType, InstrumentState
 from sim.testing.client import Connection, RpcError
 from tests.journeys import firm, quiet, trader
 
@@ -75,6 +75,23 @@ def test_a_refused_cancel_is_told_on_the_stream(world: Connection, instrument: I
     (update,) = stream.take()
     assert update.update.executions == []
     assert (update.update.cancel_reject.order_id, update.update.cancel_reject.is_replace) == (done, False)
+
+
+@pytest.mark.spec("S6.2-1")
+def test_a_cancel_or_replace_of_an_unknown_order_is_told_too_but_not_that_of_a_list(world: Connection, instrument: Instrument) -> None:
+    """M34, M38."""
+    foreign = place(world, instrument, "buy", 30, user=1)
+    stream, user = orders(world), trader(world)
+    stream.take()
+    replaced = ("replace", {"orderId": foreign, "price": "9"}, True)
+    for path, body, is_replace in (("cancel", {"orderId": "NOSUCH"}, False), ("cancel", {"clordId": "mine"}, False), replaced):
+        assert user.post(f"/v1/trading/orders/{path}", json=body).status == 404
+        (update,) = stream.take()
+        rejected = update.update.cancel_reject
+        assert (rejected.order_id, rejected.clord_id) == (body.get("orderId", ""), body.get("clordId", ""))
+        assert (rejected.reject_reason, rejected.text, rejected.is_replace) == (CancelRejectReason.UNKNOWN_ORDER, "Unknown order", is_replace)
+    assert user.post("/v1/trading/orders/cancel/list", json={"requests": [{"orderId": "NOSUCH"}]}).json == {"responses": [{}]}
+    assert stream.take() == []
 
 
 def test_a_snapshot_only_stream_ends_ok_after_the_snapshot(world: Connection, instrument: Instrument) -> None:

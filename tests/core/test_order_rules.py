@@ -11,7 +11,7 @@ from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.events import CancelRejected
 from sim.core.instruments import Instrument
 from sim.core.quantities import DOLLAR
-from sim.core.refusals import DuplicateOrder, InvalidRequest, NotFound, OrderDone, OrderRefused, PermissionDenied, Refusal, UnknownOrder
+from sim.core.refusals import DuplicateOrder, InstrumentNotTradable, InvalidRequest, NotFound, OrderDone, OrderRefused, PermissionDenied, Refusal, UnknownOrder
 from sim.core.vocabulary import (
     CancelRejectReason,
     Channel,
@@ -240,6 +240,34 @@ def test_best_limit_joins_its_own_side_and_immediately_executable_takes_the_othe
     assert (taker.price, taker.state) == (50, OrderState.FILLED)
     with pytest.raises(OrderRefused, match="No liquidity to derive limit price"):
         market.buy("a", 1, immediately_executable_limit=True)
+
+
+def test_a_replace_may_derive_the_price_and_make_the_limit_strict(market: Market) -> None:
+    """M21, M22, M33."""
+    market.buy("b", 1, 40)
+    market.sell("b", 2, 50)
+    order = market.buy("a", 3, 30)
+    with pytest.raises(InvalidRequest, match="exclude each other"):
+        market.replace(order, best_limit=True, immediately_executable_limit=True)
+    joined = market.now(market.replace(order, best_limit=True))
+    assert (joined.price, joined.best_limit, joined.state) == (40, True, OrderState.REPLACED)
+    moved = market.now(market.replace(joined, price=41, strict_limit=True))
+    assert (moved.price, moved.best_limit, moved.strict_limit) == (41, False, True)
+    taken = market.now(market.replace(moved, immediately_executable_limit=True))
+    assert (taken.price, taken.cum_qty, taken.leaves_qty) == (50, 2, 1)
+    with pytest.raises(OrderRefused, match="No liquidity to derive limit price"):
+        market.replace(taken, immediately_executable_limit=True)
+    stop = market.buy("a", 1, 70, type=OrderType.STOP_LIMIT, stop_price=75)
+    with pytest.raises(InvalidRequest, match="need a limit order"):
+        market.replace(stop, best_limit=True)
+    with pytest.raises(OrderRefused, match="Stop price must be at or above"):
+        market.replace(stop, price=80)
+    market.trading.change_state(order.symbol, InstrumentState.CLOSED)
+    market.trading.change_state(order.symbol, InstrumentState.PREOPEN)
+    resting = market.buy("c", 1, 20, tif=TimeInForce.GOOD_TILL_CANCEL)
+    for fields in ({"best_limit": True}, {"strict_limit": True}):
+        with pytest.raises(InstrumentNotTradable, match="PRE_OPEN"):
+            market.replace(resting, **fields)
 
 
 def test_a_strict_limit_trades_only_at_exactly_its_price(market: Market) -> None:
