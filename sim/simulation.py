@@ -334,7 +334,7 @@ class Simulation:
 
     def _settle(self, outcome: Outcome) -> list[Any]:
         exchange = self.exchange
-        if exchange.ctx.events or exchange.trading.books.unannounced:
+        if exchange.ctx.events or exchange.trading.books.unannounced or exchange.awaited.ended:
             self.publish(outcome)
         webhooks = exchange.webhooks
         if webhooks.outbox or webhooks.settled:

@@ -46,15 +46,15 @@ class AwaitedState(Struct):
 
 
 class Awaited:
-    """Every held answer. `any` is whether there is one."""
+    """Every held answer. `any` is whether there is one, `ended` those that are over and not taken yet."""
 
-    __slots__ = ("_by_order", "_ctx", "_ended", "_state")
+    __slots__ = ("_by_order", "_ctx", "_state", "ended")
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._state = AwaitedState()
         self._by_order: dict[str, Wait] = {}
-        self._ended: list[Wait] = []
+        self.ended: list[Wait] = []
 
     @property
     def any(self) -> bool:
@@ -109,7 +109,7 @@ class Awaited:
 
     def take_ended(self) -> list[Wait]:
         """Waits that are over since last asked, in order."""
-        ended, self._ended = self._ended, []
+        ended, self.ended = self.ended, []
         return ended
 
     @property
@@ -121,7 +121,7 @@ class Awaited:
         for order_id in wait.open:
             del self._by_order[order_id]
         self._ctx.timers.cancel(wait.timer)
-        self._ended.append(wait)
+        self.ended.append(wait)
 
     def _index(self, wait: Wait) -> None:
         for order_id in wait.open:
@@ -134,6 +134,6 @@ class Awaited:
     def load(self, state: AwaitedState) -> None:
         """Take saved waits; their timers are saved with the queue."""
         self._state = state
-        self._by_order, self._ended = {}, []
+        self._by_order, self.ended = {}, []
         for wait in state.waits.values():
             self._index(wait)
