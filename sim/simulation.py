@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Raw, Struct, json
@@ -64,14 +65,23 @@ if TYPE_CHECKING:
     from sim.scenario.model import Scenario
 
 
+# Longest body of an answer that the journal keeps as it is.
+_BODY_KEPT = 4096
+
+
 class _Out(Struct, omit_defaults=True):
-    """What came of an input, as the journal shows it. `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame once."""
+    """What came of an input, as the journal shows it. Of a long body size and SHA-256 stand there: a replay makes the body anew, and lists would fill disks.
+
+    `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame once.
+    """
 
     operation: str = ""
     caller: str = ""
     status: int = 0
     code: int = 0
     body: Raw = Raw(b"null")
+    body_size: int = 0
+    body_sha256: str = ""
     message: str = ""
     elapsed: Span = 0
     stream: int = 0
@@ -358,7 +368,9 @@ class Simulation:
             if reply.ready_at > now:
                 out.elapsed = reply.ready_at - now
             body = reply.body if reply.journal is None else reply.journal
-            if body:
+            if len(body) > _BODY_KEPT:
+                out.body_size, out.body_sha256 = len(body), _sha256(body)
+            elif body:
                 out.body = Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
         last: bytes | None = None
         for effect in outcome.effects:
@@ -484,6 +496,12 @@ def _journal_form(event: Event) -> object:
         trade = event.trade
         return {"event": "Traded", "id": trade.id, "symbol": trade.symbol, "price": trade.price, "qty": trade.qty, "state": event.state}
     return event
+
+
+@lru_cache(maxsize=16)
+def _sha256(body: bytes) -> str:
+    """Digest of a body; one that was prepared once and sent many times is the same object."""
+    return sha256(body).hexdigest()
 
 
 @cache

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -89,6 +90,19 @@ def test_a_tampered_journal_is_caught_and_the_first_difference_named(tmp_path: P
     line = raw[: raw.index(old)].count(b"\n") + 1
     assert f":{line}:" in out.getvalue()
     assert "recorded:" in out.getvalue() and "replayed:" in out.getvalue()
+
+
+def test_of_a_long_answer_the_journal_keeps_size_and_digest_and_a_replay_compares_them(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+    with path.open("w+b", buffering=0) as file:
+        answer = connect(Simulation(load_scenario("quickstart"), journal=file)).gateway.get("/v1/events", params={"limit": 20})
+    out = msgspec.json.decode(path.read_bytes().splitlines()[1])["out"]
+    assert (out["body_size"], out["body_sha256"]) == (len(answer.body), sha256(answer.body).hexdigest())
+    assert out["body_size"] > 100_000 > path.stat().st_size
+    assert replay(str(path), None, io.StringIO()) == 0
+    path.write_bytes(path.read_bytes().replace(out["body_sha256"].encode(), b"0" * 64))
+    assert replay(str(path), None, said := io.StringIO()) == 3
+    assert "out differs from the replay" in said.getvalue()
 
 
 def test_a_journal_cut_in_the_middle_of_a_line_replays_its_whole_lines(tmp_path: Path) -> None:
