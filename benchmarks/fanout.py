@@ -1,4 +1,7 @@
-"""One order in, a book update out to a hundred WebSocket clients, against a bare aiohttp server that sends the same bytes to as many.
+"""One order in, a book update out to a hundred WebSocket clients, and a busy crowd: a thousand clients across a hundred markets, each market with its own
+orders; against a bare aiohttp server that sends the same bytes to as many.
+
+Every client checks that the book it gets has grown by exactly one order: a frame lost, doubled or overtaken ends the measurement.
 
 `python -m benchmarks.fanout` is the client of both: it reads its orders as JSON from stdin and prints the rate.
 """
@@ -8,43 +11,84 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.request import Request, urlopen
 
 from benchmarks.credentials import token
 from benchmarks.figures import Figure, Goal
 from benchmarks.http import SCENARIO
-from benchmarks.serving import HERE, floor, port_of, processor_s, request, served
+from benchmarks.serving import HERE, floor, port_of, processor_s, request, resident_kb, served
 
-CLIENTS = 100
-POSTS = 200
 MARKETS = "/v1/ws/markets"
-SUBSCRIBE = '{"subscribe":{"requestId":"r","subscriptionType":1,"marketSlugs":["bench-orders"]}}'
-ORDER = b'{"type":"ORDER_TYPE_LIMIT","side":"SIDE_BUY","symbol":"bench-orders","orderQty":"1","price":"1","timeInForce":"TIME_IN_FORCE_GOOD_TILL_CANCEL"}'
+ROOM, CROWD = 100, 1_000  # clients
+FRAMES = 20_000  # in a round
+SYMBOLS = [f"crowd-{number}" for number in range(100)]
+
+
+class Group(NamedTuple):
+    """Clients who follow the same market: how they come in, what they ask for, and the order that moves their book."""
+
+    handshake: str
+    subscribe: str
+    post: str
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Frames a second that reach the clients."""
+    """Frames a second that reach the clients, and what the server keeps of each."""
+    with served(SCENARIO) as ready:
+        for symbol in SYMBOLS:
+            _control(ready, "/instruments", {"symbol": symbol, "tick_size": "0.01", "state": "OPEN"})
+        room, _ = _figure(ready, ["bench-orders"], ROOM, rounds, "order in, book update out to 100 WebSockets", Goal(0.7))
+        crowd, kept = _figure(ready, SYMBOLS, CROWD, rounds, "orders in 100 markets, book updates out to 1,000 WebSockets", None)
+    orders = CROWD // len(SYMBOLS)
+    note = f"in {rounds * FRAMES:,} updates; one in {orders} is a resting order, which takes 2.4 kB"
+    return [room, crowd, Figure("memory kept per book update to 1,000 WebSockets", "bytes", [kept], [], "", None, note)]
+
+
+def _figure(ready: dict[str, Any], symbols: list[str], clients: int, rounds: int, work: str, goal: Goal | None) -> tuple[Figure, float]:
+    """A row, and the bytes of memory that the server kept per frame after the first round."""
+    firm, key = ready["firms"][0], ready["api_keys"][0]
+    bearer = {"Authorization": f"Bearer {token(ready)}", "x-participant-id": firm["users"][0]}
     ours: list[float] = []
     bare: list[float] = []
-    with served(SCENARIO) as ready:
-        firm = ready["firms"][0]
-        headers = {"Authorization": f"Bearer {token(ready)}", "x-participant-id": firm["users"][0]}
-        post = request("POST", "/v1/trading/orders", ORDER, **headers)
 
-        def measure() -> tuple[float, bytes]:
-            listen, to = port_of(ready["retail"]), port_of(ready["exchange"])
-            return _run(ready["pid"], listen, _signed(ready["api_keys"][0]), SUBSCRIBE, to, post)
+    def measure() -> tuple[float, bytes]:
+        door = _handshake(MARKETS, _signed(key))
+        groups = [Group(door, _subscribe(symbol), request("POST", "/v1/trading/orders", _order(symbol), **bearer).decode()) for symbol in symbols]
+        return _run(ready["pid"], port_of(ready["retail"]), port_of(ready["exchange"]), groups, clients)
 
-        frame = measure()[1]
-        with floor("fanout", frame) as other:
-            for _ in range(rounds):
-                ours.append(measure()[0])
-                bare.append(_run(other.pid, other.port, {}, "", other.port, request("POST", "/", ORDER))[0])
-    note = f"{CLIENTS} clients, frames of {len(frame)} bytes"
-    return [Figure("order in, book update out to 100 WebSockets", "/s", ours, bare, "bare aiohttp", Goal(0.7), note)]
+    frame = measure()[1]
+    before = resident_kb(ready["pid"])
+    others = [Group(_handshake(f"/{symbol}", {}), "", request("POST", f"/{symbol}", _order(symbol)).decode()) for symbol in symbols]
+    with floor("fanout", frame) as other:
+        for _ in range(rounds):
+            ours.append(measure()[0])
+            bare.append(_run(other.pid, other.port, other.port, others, clients)[0])
+    kept = (resident_kb(ready["pid"]) - before) * 1024 / (rounds * FRAMES)
+    return Figure(work, "/s", ours, bare, "bare aiohttp", goal, f"{clients:,} clients, frames of {len(frame)} bytes"), kept
+
+
+def _control(ready: dict[str, Any], path: str, body: dict[str, Any]) -> None:
+    with urlopen(Request(f"{ready['control']}/_sim/v1{path}", json.dumps(body).encode(), method="POST")) as answer:
+        answer.read()
+
+
+def _subscribe(symbol: str) -> str:
+    return f'{{"subscribe":{{"requestId":"r","subscriptionType":1,"marketSlugs":["{symbol}"]}}}}'
+
+
+def _order(symbol: str) -> bytes:
+    terms = '"orderQty":"1","price":"1","timeInForce":"TIME_IN_FORCE_GOOD_TILL_CANCEL"'
+    return f'{{"type":"ORDER_TYPE_LIMIT","side":"SIDE_BUY","symbol":"{symbol}",{terms}}}'.encode()
+
+
+def _handshake(path: str, headers: dict[str, str]) -> str:
+    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
+    return request("GET", path, **upgrade, **headers).decode()
 
 
 def _signed(key: dict[str, str]) -> dict[str, str]:
@@ -56,11 +100,9 @@ def _signed(key: dict[str, str]) -> dict[str, str]:
     return {"X-PM-Access-Key": key["key_id"], "X-PM-Timestamp": stamp, "X-PM-Signature": signature}
 
 
-def _run(server: int, listen: int, headers: dict[str, str], subscribe: str, to: int, post: bytes) -> tuple[float, bytes]:
+def _run(server: int, listen: int, to: int, groups: list[Group], clients: int) -> tuple[float, bytes]:
     """Frames per second of a server's processor time, and the last frame."""
-    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
-    handshake = request("GET", MARKETS, **upgrade, **headers)
-    orders = {"server": server, "listen": listen, "handshake": handshake.decode(), "subscribe": subscribe, "to": to, "post": post.decode()}
+    orders = {"server": server, "listen": listen, "to": to, "groups": groups, "clients": clients}
     done = subprocess.run([sys.executable, "-m", "benchmarks.fanout"], cwd=HERE.parent, input=json.dumps(orders).encode(), capture_output=True, check=True)
     found = json.loads(done.stdout)
     return float(found["rate"]), base64.b64decode(found["frame"])
@@ -69,13 +111,17 @@ def _run(server: int, listen: int, headers: dict[str, str], subscribe: str, to: 
 # ---- the client
 
 
+_CONTRACTS = re.compile(rb'"qty":"(\d+)')
+
+
 class _Listener(asyncio.Protocol):
-    """Counts the frames of one WebSocket."""
+    """Counts the frames of one WebSocket, and looks whether each shows one order more than the one before."""
 
     def __init__(self, handshake: bytes, subscribe: bytes, client: _Client) -> None:
         self._handshake, self._subscribe, self._client = handshake, subscribe, client
         self._buffer = b""
         self._upgraded = False
+        self._contracts = -1
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -106,6 +152,11 @@ class _Listener(asyncio.Protocol):
                 break
             at = begin + size
             self._client.frames += 1
+            if self._subscribe:
+                found = _CONTRACTS.search(buffer, begin, at)
+                contracts = int(found[1]) if found is not None else 0
+                assert self._contracts in (-1, contracts - 1), f"{contracts} contracts after {self._contracts}"
+                self._contracts = contracts
             self._client.last = (buffer, begin, at)
         self._buffer = buffer[at:]
 
@@ -120,26 +171,30 @@ class _Client:
 
     async def run(self) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
-        text = self._orders["subscribe"].encode()
-        # Masked with zeros, which is what the text is anyway.
-        subscribe = bytes((0x81, 0x80 | len(text))) + bytes(4) + text if text else b""
-        handshake = self._orders["handshake"].encode()
-        for _ in range(CLIENTS):
-            await loop.create_connection(lambda: _Listener(handshake, subscribe, self), "127.0.0.1", self._orders["listen"])
-        await self._reached(lambda: self.opened == CLIENTS and (not text or self.frames >= CLIENTS))
+        groups, clients = [Group(*group) for group in self._orders["groups"]], self._orders["clients"]
+        each = clients // len(groups)
+        for group in groups:
+            text = group.subscribe.encode()
+            # Masked with zeros, which is what the text is anyway.
+            subscribe = bytes((0x81, 0x80 | len(text))) + bytes(4) + text if text else b""
+            handshake = group.handshake.encode()
+            for _ in range(each):
+                listener = _Listener(handshake, subscribe, self)
+                await loop.create_connection(lambda listener=listener: listener, "127.0.0.1", self._orders["listen"])  # type: ignore[misc]
+        await self._reached(lambda: self.opened == clients and (not groups[0].subscribe or self.frames >= clients))
         await asyncio.sleep(0.2)
         reader, writer = await asyncio.open_connection("127.0.0.1", self._orders["to"])
         before, start = self.frames, processor_s(self._orders["server"])
-        for _ in range(POSTS):
-            writer.write(self._orders["post"].encode())
+        for number in range(FRAMES // each):
+            writer.write(groups[number % len(groups)].post.encode())
             head = await reader.readuntil(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 200 "), head
             await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]))
-        await self._reached(lambda: self.frames - before >= CLIENTS * POSTS)
+        await self._reached(lambda: self.frames - before >= FRAMES)
         took = processor_s(self._orders["server"]) - start
-        assert self.frames - before == CLIENTS * POSTS, "a frame each, no more"
+        assert self.frames - before == FRAMES, "a frame each, no more"
         buffer, begin, end = self.last
-        return {"rate": CLIENTS * POSTS / took, "frame": base64.b64encode(buffer[begin:end]).decode()}
+        return {"rate": FRAMES / took, "frame": base64.b64encode(buffer[begin:end]).decode()}
 
     async def _reached(self, condition: Any, within_s: float = 30.0) -> None:
         until = time.perf_counter() + within_s

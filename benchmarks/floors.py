@@ -2,7 +2,7 @@
 
 get: a bare aiohttp application whose one handler returns the bytes of FILE.
 post: one that reads JSON, verifies one Ed25519 signature and answers the bytes of FILE.
-fanout: one whose POST sends the bytes of FILE to every WebSocket connected to it.
+fanout: one whose POST sends the bytes of FILE to every WebSocket connected to the same path.
 grpc: a bare grpc.aio server whose unary method returns the bytes of FILE and whose stream method sends them without end. Each call of its method Push sends
 them once to every stream of its method Follow.
 """
@@ -35,20 +35,20 @@ async def _http(kind: str, answer: bytes) -> int:
         key.verify(base64.b64decode(headers["X-PM-Signature"]), f"{headers['X-PM-Timestamp']}POST{request.path}".encode())
         return web.Response(body=answer, content_type="application/json")
 
-    listeners: set[web.WebSocketResponse] = set()
+    listeners: dict[str, set[web.WebSocketResponse]] = {}
 
     async def listen(request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse(compress=False)
         await socket.prepare(request)
-        listeners.add(socket)
+        listeners.setdefault(request.path, set()).add(socket)
         async for _ in socket:
             pass
-        listeners.discard(socket)
+        listeners[request.path].discard(socket)
         return socket
 
     async def tell(request: web.Request) -> web.Response:
         await request.read()
-        for socket in listeners:
+        for socket in listeners.get(request.path, ()):
             await socket.send_frame(answer, WSMsgType.TEXT)
         return web.Response(body=b"{}", content_type="application/json")
 

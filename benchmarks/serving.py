@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -71,6 +72,11 @@ def processor_s(pid: int) -> float:
     """Seconds of processor time that a process has had, threads that ended included."""
     # What clock_getcpuclockid(3) answers on Linux: the complement of the process id, and 2 for CPUCLOCK_SCHED.
     return time.clock_gettime(~pid << 3 | 2)
+
+
+def resident_kb(pid: int) -> int:
+    """Memory that a process has in use."""
+    return int(re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[0])
 
 
 def load(server: Server, requests: list[bytes], seconds: float = 1.0, connections: int = 8) -> float:

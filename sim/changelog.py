@@ -88,6 +88,14 @@ RELEASES = (
         "fractional_quantity_scale (49). Integer position fields are rounded and deprecated.",
     ),
     Release(
+        number=41,
+        date="2026-05-20",
+        title="Volume incentive program",
+        tags=("Incentives", RETAIL),
+        text="The volume incentive program is live. Eligible are trades priced between 0.03 and 0.97; a taker qualifies from 500 USD of notional. Programs and "
+        "their periods are at GET /v1/incentives, what they earned at GET /v1/incentives/earnings.",
+    ),
+    Release(
         number=60,
         date="2026-06-15",
         effective="2026-06-29",
@@ -103,6 +111,14 @@ RELEASES = (
         title="lastPriceSample is no longer supported",
         tags=("Breaking Change", "Upcoming", RETAIL),
         text="Market data frames leave lastPriceSample out from 2026-07-03.",
+    ),
+    Release(
+        number=64,
+        date="2026-06-29",
+        effective="2026-07-01",
+        title="Taker fee coefficient 0.06",
+        tags=("Upcoming", INSTITUTIONAL, RETAIL),
+        text="The fee coefficient of takers is 0.06 instead of 0.05 from 2026-07-01. Markets show it as feeCoefficient; no endpoint serves a fee schedule.",
     ),
     Release(
         number=66,
@@ -138,6 +154,14 @@ RELEASES = (
         tags=("New Feature", INSTITUTIONAL),
         text="Sports instruments created from now on carry home_team_name, away_team_name and tournament_name. Futures without a matchup carry "
         "tournament_name only.",
+    ),
+    Release(
+        number=80,
+        date="2026-09-18",
+        effective="2026-09-25",
+        title="Taker fee coefficient 0.0695",
+        tags=("Upcoming", INSTITUTIONAL, RETAIL),
+        text="The fee coefficient of takers is 0.0695 instead of 0.06 from 2026-09-25.",
     ),
 )
 

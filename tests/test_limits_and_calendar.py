@@ -274,7 +274,7 @@ def test_the_feed_is_rss_with_numbered_tagged_releases_of_the_virtual_day() -> N
     assert titles[0].startswith("v0.0.71: ")
     assert len(titles) > len(list(earlier.iter("item"))) > 3
     tags = {category.text for category in later.iter("category")}
-    assert tags >= {"Breaking Change", "New Feature", "Maintenance", "Institutional API", "Retail API", "Upcoming", "Bug Fix", "Documentation"}
+    assert tags >= {"Breaking Change", "New Feature", "Maintenance", "Institutional API", "Retail API", "Upcoming", "Bug Fix", "Documentation", "Incentives"}
     dates = [parsedate_to_datetime(item.findtext("pubDate") or "") for item in later.iter("item")]
     assert dates == sorted(dates, reverse=True)
     assert all(isinstance(moment, datetime) for moment in dates)
@@ -289,6 +289,11 @@ def test_what_a_release_announces_is_what_the_interface_does() -> None:
     assert at(format_instant(parse_instant(f"{effective[60]}T00:00:00-04:00") - minutes(1))).gateway.get("/v1/subjects").status == 200
     windows = at(f"{effective[67]}T00:00:00-04:00").simulation.state("maintenance")
     assert windows["maintenance"][0]["begins"] == f"{effective[67]}T06:00:00Z"  # type: ignore[index]
+    for number, before, after in ((64, 0.05, 0.06), (80, 0.06, 0.0695)):
+        start = parse_instant(f"{effective[number]}T00:00:00-04:00")
+        for moment, coefficient in ((start - minutes(1), before), (start, after)):
+            shown = at(format_instant(moment)).gateway.get("/v1/markets", params={"limit": 1}).json["markets"]
+            assert [market["feeCoefficient"] for market in shown] == [coefficient]
     world = at(f"{effective[32]}T12:00:00-04:00")
     assert world.rpc(firm(world.simulation)).call("HealthAPI.HealthCheck", wire.HealthCheckRequest())
 
