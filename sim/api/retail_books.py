@@ -102,7 +102,13 @@ def stats_message(instrument: Instrument, stats: SymbolStats) -> wire.MarketStat
         open_interest=fixed(stats.open_interest, qty_scale),
         settlement_preliminary_flag=bool(stats.settlement_preliminary),
         settlement_price_calculation_method=_METHODS.get(stats.settlement_method or "", 0),
+        open_set_time=stats.open_at,
+        close_set_time=stats.close_at,
+        high_set_time=stats.high_at,
+        low_set_time=stats.low_at,
         last_trade_set_time=stats.last_trade_at,
+        notional_traded_set_time=stats.last_trade_at if stats.notional_traded else None,
+        open_interest_set_time=stats.last_trade_at if stats.open_interest else None,
         settlement_set_time=stats.settlement_set_time,
     )
 

@@ -18,7 +18,10 @@ from sim.kernel.instants import Instant
 
 
 class SymbolStats(Struct):
-    """All InstrumentStats fields, prices and quantities scaled; None where there is nothing to say (0 is a real settlement price, rule L26)."""
+    """All InstrumentStats fields, prices and quantities scaled; None where there is nothing to say (0 is a real settlement price, rule L26).
+
+    `..._at` is when a price came about.
+    """
 
     open_px: Price | None = None
     close_px: Price | None = None
@@ -36,6 +39,10 @@ class SymbolStats(Struct):
     shares_traded: Qty = 0
     notional_traded: Notional = 0
     open_interest: Qty = 0
+    open_at: Instant | None = None
+    close_at: Instant | None = None
+    low_at: Instant | None = None
+    high_at: Instant | None = None
 
 
 class TradeStats(Struct):
@@ -94,10 +101,11 @@ class Statistics:
             stats = self._by_symbol[symbol] = SymbolStats()
         if stats.open_px is None or stats.high_px is None or stats.low_px is None:
             stats.open_px = stats.high_px = stats.low_px = price
+            stats.open_at = stats.high_at = stats.low_at = at
         elif price > stats.high_px:
-            stats.high_px = price
+            stats.high_px, stats.high_at = price, at
         elif price < stats.low_px:
-            stats.low_px = price
+            stats.low_px, stats.low_at = price, at
         stats.last_trade_px = price
         stats.last_trade_qty = qty
         stats.last_trade_at = at
@@ -109,13 +117,14 @@ class Statistics:
         stats = self._by_symbol.get(symbol)
         if stats is not None:
             stats.open_px = stats.high_px = stats.low_px = stats.close_px = None
+            stats.open_at = stats.high_at = stats.low_at = stats.close_at = None
             stats.shares_traded = stats.notional_traded = 0
 
-    def closed(self, symbol: str) -> None:
+    def closed(self, symbol: str, at: Instant) -> None:
         """A session ends at the last trade's price."""
         stats = self._by_symbol.get(symbol)
-        if stats is not None:
-            stats.close_px = stats.last_trade_px
+        if stats is not None and stats.last_trade_px is not None:
+            stats.close_px, stats.close_at = stats.last_trade_px, at
 
     def save(self) -> dict[str, SymbolStats]:
         """Statistics by symbol."""

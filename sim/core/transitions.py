@@ -67,7 +67,7 @@ class Transitions:
         if was is _S.MATCH_AND_CLOSE_AUCTION or target is _S.OPEN:
             self._uncross(symbol)
         if target is _S.CLOSED:
-            self._statistics.closed(symbol)
+            self._statistics.closed(symbol, self._ctx.now)
             self.end_orders(symbol, ExecutionType.EXPIRED, lambda order: order.tif is DAY_ORDER)
         elif target is _S.EXPIRED:
             self.end_orders(symbol, ExecutionType.EXPIRED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from retail_world import BUY_YES, FINE, SELL_YES, WHOLE, RetailWorld, usd
@@ -63,6 +64,23 @@ def test_a_settled_market_shows_its_price_even_when_it_is_zero(retail: RetailWor
     assert (best["settlementPx"], best["currentPx"], best["state"]) == (usd("0.0000"), usd("0.0000"), "MARKET_STATE_CLOSED")
     assert book["stats"]["settlementPriceCalculationMethod"] == "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
     assert book["stats"]["settlementSetTime"] == "2026-09-08T18:00:00Z"
+
+
+@pytest.mark.spec("S4.2-9")
+def test_every_statistic_says_since_when_it_holds(retail: RetailWorld) -> None:
+    def stats() -> dict[str, Any]:
+        return dict(retail.ann.get(f"/v1/markets/{WHOLE}/book").json["marketData"]["stats"])
+
+    moments = ["open", "high", "low", "lastTrade", "notionalTraded", "openInterest", "close"]
+    assert {stats()[f"{name}SetTime"] for name in moments} == {None}
+    for price in ("0.50", "0.60", "0.40", "0.50"):
+        retail.order(retail.bob, WHOLE, SELL_YES, price=price)
+        retail.order(retail.ann, WHOLE, BUY_YES, price=price)
+        retail.world.advance("1m")
+    retail.control("instrument.state", WHOLE, state="CLOSED")
+    minutes = [0, 1, 2, 3, 3, 3, 4]
+    assert [stats()[f"{name}SetTime"] for name in moments] == [f"2026-09-08T18:0{minute}:00Z" for minute in minutes]
+    assert [stats()[f"{name}Px"] for name in ("open", "high", "low", "close")] == [usd("0.5000"), usd("0.6000"), usd("0.4000"), usd("0.5000")]
 
 
 def test_unknown_and_pending_markets_have_no_book(retail: RetailWorld) -> None:
