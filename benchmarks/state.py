@@ -65,7 +65,16 @@ def _full(count: int, rounds: int) -> list[Figure]:
     kept = travel.moment_of(sim)
     saves = [_took(lambda: travel.moment_of(sim)) for _ in range(rounds)]
     copies = [_took(lambda: copy.deepcopy(sim.exchange.save())) for _ in range(1 if count == ORDERS[-1] else 3)]
-    loads = [_took(lambda: travel.return_to(sim, kept)) for _ in range(rounds)]
+    trading = sim.exchange.trading
+    account = next(order.account for order in trading.orders.all() if order.symbol == "bench-orders")
+
+    def restore() -> None:
+        """Books and reservations are made when somebody asks for them, so they are asked for."""
+        travel.return_to(sim, kept)
+        if not trading.book("bench-orders").bids or not trading.open_orders_reserve(account):
+            raise RuntimeError("the orders did not come back")
+
+    loads = [_took(restore) for _ in range(rounds)]
     decodes = [_took(lambda: travel.state_decoder().decode(kept.state)) for _ in range(rounds)]
     last = count == ORDERS[-1]
     size = f"{len(kept.state) / count:,.0f} bytes an order"

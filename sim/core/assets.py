@@ -73,10 +73,7 @@ class Ticker:
     def __init__(self, asset: Asset, key: bytes) -> None:
         self._asset = asset
         self._process = IndexProcess(key, first_day=asset.since // DAY * DAY, every=asset.every, volatility=asset.volatility)
-        self._base = 0
-        if asset.price is not None:
-            first = -(-asset.since // asset.every) * asset.every
-            self._base = dict(self._process.ticks(first // MINUTE * MINUTE))[first]
+        self._base = 0  # relative value of the first tick, once it was asked for
 
     @property
     def asset(self) -> Asset:
@@ -165,8 +162,12 @@ class Ticker:
 
     def _shown(self, raw: int) -> Price:
         """A price from its relative value, at the asset's number of places. Rising values give rising prices."""
-        unit: int = 10 ** (8 - self._asset.places)
-        return max(raw * (self._asset.price or 0) // self._base // unit * unit, unit)
+        asset = self._asset
+        if not self._base:
+            first = -(-asset.since // asset.every) * asset.every
+            self._base = dict(self._process.ticks(first // MINUTE * MINUTE))[first]
+        unit: int = 10 ** (8 - asset.places)
+        return max(raw * (asset.price or 0) // self._base // unit * unit, unit)
 
 
 _DAWN, _DUSK = -(2**62), 2**62

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
+from itertools import chain, count
+from operator import attrgetter
 
 from sim.core.book import Book
+from sim.core.checks import STOP_TYPES
 from sim.core.context import Context
 from sim.core.events import BookChanged
 from sim.core.instruments import Instruments
+from sim.core.orders import Order, grouped
+from sim.core.vocabulary import BUY
 
 
 class Books:
     """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it."""
 
-    __slots__ = ("_by_symbol", "_ctx", "_hidden", "_instruments", "_own", "_versions", "unannounced")
+    __slots__ = ("_by_symbol", "_ctx", "_hidden", "_instruments", "_own", "_resting", "_versions", "unannounced")
 
     def __init__(self, ctx: Context, instruments: Instruments, hidden: Callable[[str], bool], own: Callable[[str], None]) -> None:
         self._ctx = ctx
@@ -22,10 +26,13 @@ class Books:
         self._hidden = hidden
         self._own = own
         self._by_symbol: dict[str, Book] = {}
+        self._resting: dict[str, list[Order]] = {}
         self.unannounced: dict[str, None] = {}
         self._versions = count(1)
 
     def __iter__(self) -> Iterator[Book]:
+        for symbol in list(self._resting):
+            self.get(symbol)
         return iter(self._by_symbol.values())
 
     def get(self, symbol: str) -> Book:
@@ -36,11 +43,16 @@ class Books:
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
             book.version = next(self._versions)
             book.hidden = self._hidden(symbol)
+            for order in self._resting.pop(symbol, ()):
+                if order.type in STOP_TYPES:
+                    book.stops.add(order)
+                else:
+                    (book.bids if order.side is BUY else book.offers).add(order)
         return book
 
     def touched(self, symbol: str) -> Book | None:
         """The book, or None when the symbol never needed one."""
-        return self._by_symbol.get(symbol)
+        return self.get(symbol) if symbol in self._resting else self._by_symbol.get(symbol)
 
     def changed(self, book: Book) -> None:
         """Something published of the symbol is no longer what it was."""
@@ -63,7 +75,8 @@ class Books:
                 self._ctx.emit(BookChanged(symbol, self._ctx.now))
             self.unannounced.clear()
 
-    def clear(self) -> None:
-        """Forget all books, before orders are put back in."""
+    def load(self, working: dict[str, list[Order]]) -> None:
+        """Forget all books. Working orders go back to where they rest when somebody asks for their book: a test that resets meets few of many."""
         self._by_symbol.clear()
         self.unannounced.clear()
+        self._resting = grouped(sorted(chain.from_iterable(working.values()), key=attrgetter("priority")), attrgetter("symbol"))

@@ -16,8 +16,7 @@ from sim.core.context import Context
 from sim.core.fills import Fills
 from sim.core.orders import Order, Orders
 from sim.core.prevention import SELF_MATCH_TEXT, conflicts, watched
-from sim.core.quantities import Price, Qty
-from sim.core.risk import Exposure, Risk, unit_cost
+from sim.core.risk import Exposure, Risk
 from sim.core.sizing import market_price
 from sim.core.tape import Tape
 from sim.core.vocabulary import (
@@ -33,7 +32,6 @@ from sim.core.vocabulary import (
     ExecutionType,
     OrderState,
     SelfMatchPrevention,
-    Side,
     UnsolicitedReason,
 )
 from sim.kernel.instants import next_trade_day_roll
@@ -42,7 +40,6 @@ EXPIRY_TIMER = "order.expiry"
 ROLL_TIMER = "trade_day.roll"
 NO_LIQUIDITY_TEXT = "No liquidity for market order"
 
-PENDING_NEW = OrderState.PENDING_NEW
 NEW, CANCELED, EXPIRED = ExecutionType.NEW, ExecutionType.CANCELED, ExecutionType.EXPIRED
 
 _END = {CANCELED: OrderState.CANCELED, EXPIRED: OrderState.EXPIRED}
@@ -237,26 +234,6 @@ class Matching:
             return
         for order in resting:
             self.remove(self._books.get(order.symbol), order, EXPIRED)
-
-    def restore(self) -> None:
-        """Put the open orders back where they rest, in order of their priority; their timers are where they were."""
-        books: dict[str, Book] = {}
-        reserved: dict[tuple[str, Book, Side, Price], Qty] = {}
-        for order in self._orders.open():
-            if order.state is PENDING_NEW:
-                continue
-            try:
-                book = books[order.symbol]
-            except KeyError:
-                book = books[order.symbol] = self._books.get(order.symbol)
-            if order.type in STOP_TYPES:
-                book.stops.add(order)
-            else:
-                (book.bids if order.side is BUY else book.offers).add(order)
-            key = order.account, book, order.side, unit_cost(order, book.instrument)
-            reserved[key] = reserved.get(key, 0) + order.leaves_qty
-        for (account, book, side, unit), qty in reserved.items():
-            self._risk.hold(account, book.instrument, side, unit, qty)
 
     def _await_roll(self) -> None:
         if not self.roll_timer:

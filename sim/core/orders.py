@@ -5,7 +5,8 @@ Quantities and prices are the instrument's scaled integers; the scales are copie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
 
@@ -132,6 +133,14 @@ class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
     cleared_at: Instant = 0
 
 
+def grouped(orders: list[Order], name: Callable[[Order], str]) -> dict[str, list[Order]]:
+    """Orders by account or symbol, each in the order given."""
+    found: defaultdict[str, list[Order]] = defaultdict(list)
+    for key, order in zip(map(name, orders), orders, strict=True):
+        found[key].append(order)
+    return found
+
+
 class Orders:
     """Every order by id in order of creation, the open ones by account, and the newest order of each client order id. `seq` less one is its place in `rows`."""
 
@@ -199,6 +208,11 @@ class Orders:
         """Every open order, by priority."""
         return sorted(chain.from_iterable(mine.values() for mine in self._open.values()), key=attrgetter("priority"))
 
+    def working(self) -> dict[str, list[Order]]:
+        """Open orders that the engine has taken, by account."""
+        pending = OrderState.PENDING_NEW
+        return {account: [order for order in mine.values() if order.state is not pending] for account, mine in self._open.items()}
+
     def all(self) -> Iterator[Order]:
         """Every order ever, in order of creation."""
         return iter(self.rows)
@@ -215,10 +229,5 @@ class Orders:
         self._clord_ids = {
             (order.participant, order.clord_id): order.id for order in state if order.clord_id and order.state is not OrderState.REJECTED
         }
-        self._open = {}
-        for order in state:
-            if order.leaves_qty:
-                try:
-                    self._open[order.account][order.id] = order
-                except KeyError:
-                    self._open[order.account] = {order.id: order}
+        live = [order for order in state if order.leaves_qty]
+        self._open = {account: {order.id: order for order in mine} for account, mine in grouped(live, attrgetter("account")).items()}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from sim.core.collateral import Holding, Related, returned
-from sim.core.instruments import Instrument
+from sim.core.instruments import Instrument, Instruments
 from sim.core.ledger import Account, Ledger
 from sim.core.orders import Order
 from sim.core.positions import Positions
@@ -117,12 +117,14 @@ class _Book:
 class Risk:
     """Checks before an order, upkeep after, and the sums that balances report."""
 
-    __slots__ = ("_books", "_ledger", "_positions")
+    __slots__ = ("_books", "_instruments", "_ledger", "_positions", "_working")
 
-    def __init__(self, ledger: Ledger, positions: Positions) -> None:
+    def __init__(self, ledger: Ledger, positions: Positions, instruments: Instruments) -> None:
         self._ledger = ledger
         self._positions = positions
+        self._instruments = instruments
         self._books: dict[str, _Book] = {}
+        self._working: dict[str, list[Order]] = {}
 
     def margin_requirement(self, account: str) -> Cash:
         """One dollar for every short contract, less collateral returns (rules P2, P8)."""
@@ -135,14 +137,14 @@ class Risk:
 
     def open_orders(self, account: str) -> Cash:
         """Largest reservation of a single instrument: what a withdrawal must leave (rule P6)."""
-        book = self._books.get(account)
+        book = self._known(account)
         if book is None:
             return 0
         return max((exposure.worst(self._positions.net(account, symbol)) for symbol, exposure in book.exposures.items()), default=0)
 
     def working(self, account: str, symbol: str, side: Side) -> Qty:
         """Quantity an account has working on one side of an instrument."""
-        book = self._books.get(account)
+        book = self._known(account)
         exposure = book.exposures.get(symbol) if book is not None else None
         return exposure.side(side).qty if exposure is not None else 0
 
@@ -218,7 +220,7 @@ class Risk:
 
     def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
         """This much of a working order no longer works at its price."""
-        exposure = self._books[order.account].exposures[order.symbol]
+        exposure = self._book(order.account).exposures[order.symbol]
         (exposure.bids if order.side is BUY else exposure.offers).change(unit_cost(order, instrument), -qty)
 
     def moved(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
@@ -265,13 +267,16 @@ class Risk:
 
     def reservations(self) -> Iterator[tuple[str, str, Cash]]:
         """(account, symbol, cash) of everything reserved, sorted."""
+        for account in list(self._working):
+            self._book(account)
         for account, book in sorted(self._books.items()):
             for symbol, exposure in sorted(book.exposures.items()):
                 yield account, symbol, exposure.worst(self._positions.net(account, symbol))
 
-    def clear(self) -> None:
-        """Forget everything, before positions and orders are told again."""
+    def load(self, working: dict[str, list[Order]]) -> None:
+        """Forget everything, before positions are told again. What an account's working orders reserve is counted when somebody asks for the account."""
         self._books.clear()
+        self._working = working
 
     def _exposure(self, book: _Book, instrument: Instrument) -> Exposure:
         exposure = book.exposures.get(instrument.symbol)
@@ -283,7 +288,26 @@ class Risk:
         book = self._books.get(account)
         if book is None:
             book = self._books[account] = _Book(self._ledger.require(account))
+            if account in self._working:
+                self._count(account, self._working.pop(account))
         return book
+
+    def _count(self, account: str, working: list[Order]) -> None:
+        alike: dict[tuple[str, Side, Price, bool], Order] = {}
+        qty: dict[tuple[str, Side, Price, bool], Qty] = {}
+        for order in working:
+            key = order.symbol, order.side, order.price, order.type is STOP
+            try:
+                qty[key] += order.leaves_qty
+            except KeyError:
+                qty[key] = order.leaves_qty
+                alike[key] = order
+        for key, order in alike.items():
+            instrument = self._instruments.require(order.symbol)
+            self.hold(account, instrument, order.side, unit_cost(order, instrument), qty[key])
+
+    def _known(self, account: str) -> _Book | None:
+        return self._book(account) if account in self._working else self._books.get(account)
 
 
 def unit_cost(order: Order, instrument: Instrument) -> Price:

@@ -77,7 +77,7 @@ class Trading:
         self.fees = Fees(ctx)
         self.lifecycle = Lifecycle(ctx, instruments)
         self.books = Books(ctx, instruments, self.lifecycle.hidden, self.lifecycle.own)
-        self.risk = Risk(self.ledger, self.positions)
+        self.risk = Risk(self.ledger, self.positions, instruments)
         self.resolution = Resolution(ctx, instruments, self.lifecycle, self.statistics, Assets(ctx) if assets is None else assets)
         self.settlements = Settlements(ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself)
         self._gate = Gate(ctx, delay)
@@ -236,8 +236,8 @@ class Trading:
         self._clearing.next_seq = state.clearing_seq
         self._clearing.timer = state.clearing_timer
         self._gate.load(state.gate, self.orders.require)
-        self.books.clear()
-        self.risk.clear()
+        working = self.orders.working()
+        self.books.load(working)
+        self.risk.load(working)
         for position in self.positions.all():
             self.risk.moved(position.account, self.instruments.require(position.symbol), (0, position.net))
-        self._matching.restore()
