@@ -211,6 +211,32 @@ def reference() -> tuple[str, Callable[[list[Op]], int]]:
     return "lightmatchingengine", run
 
 
+def pyorderbook() -> Callable[[list[Op]], int] | None:
+    """Another book, with heaps of levels, decimal prices and UUIDs; None where it is not installed."""
+    try:
+        from pyorderbook import Book as Peer
+        from pyorderbook import ask, bid
+    except ImportError:
+        return None
+
+    def run(ops: list[Op]) -> int:
+        peer = Peer()
+        orders: dict[int, Any] = {}
+        fills = 0
+        for number, (buying, price, qty, target, symbol) in enumerate(ops):
+            if qty:
+                order = orders[number] = (bid if buying else ask)(symbol, price, qty)
+                fills += len(peer.match(order).trades)
+            else:
+                found = orders.get(target)
+                if found is not None and found.quantity:
+                    peer.cancel(found)
+                    found.quantity = 0
+        return fills
+
+    return run
+
+
 GOALS = {"1 symbol": {"book": Goal(4), "command": Goal(1.5)}, "100 symbols": {"book": Goal(2.5), "command": Goal(1)}}
 NAIVE_OPERATIONS = 1_000
 CONTENDERS: dict[str, tuple[str, Callable[[list[Op]], int]]] = {
@@ -248,11 +274,15 @@ def figures(rounds: int) -> list[Figure]:
         goals = GOALS.get(label, {}) if name != "sorted" else {}
         for kind, (work, _) in CONTENDERS.items():
             found.append(Figure(f"{label} flow: {work}", "op/s", ours[kind], floor, f"op/s {name}", goals.get(kind)))
-        found.append(_beside_naive(label, ops[:NAIVE_OPERATIONS], rounds))
+        if (peer := pyorderbook()) is not None:
+            found.append(_beside(f"{label} flow: book and fills", ops, rounds, "pyorderbook", peer))
+        # The obviously correct matcher sorts everything again for every order: quadratic, so only the beginning of a flow.
+        found.append(_beside(f"{label} flow, its beginning: book and fills", ops[:NAIVE_OPERATIONS], rounds, "naive matcher", run_naive))
     return found
 
 
-def _beside_naive(label: str, ops: list[Op], rounds: int) -> Figure:
-    """The book beside the obviously correct matcher, which sorts everything again for every order: on the beginning of a flow, because it is quadratic."""
-    pairs = [(rate(run_ladder, ops), rate(run_naive, ops)) for _ in range(rounds)]
-    return Figure(f"{label} flow, its beginning: book and fills", "op/s", [ours for ours, _ in pairs], [naive for _, naive in pairs], "op/s naive matcher")
+def _beside(work: str, ops: list[Op], rounds: int, name: str, peer: Callable[[list[Op]], int]) -> Figure:
+    if (ours := run_ladder(ops)) != (theirs := peer(ops)):
+        raise RuntimeError(f"{ours} fills, of {name} {theirs}")
+    pairs = [(rate(run_ladder, ops), rate(peer, ops)) for _ in range(rounds)]
+    return Figure(work, "op/s", [ours for ours, _ in pairs], [theirs for _, theirs in pairs], f"op/s {name}")

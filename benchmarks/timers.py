@@ -1,4 +1,5 @@
-"""Virtual timers: scheduled at random instants, then fired in order, beside a bare heap of the same tuples (and simpy, where it is installed)."""
+"""Virtual timers: scheduled at random instants, then fired in order, beside a bare heap of the same tuples, and beside simpy and looptime where they are
+installed (`python -m benchmarks.peers`)."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from benchmarks.figures import Figure, Goal
 from sim.kernel.timers import TimerQueue
 
 COUNTS = (10_000, 100_000, 1_000_000)
+LOOPTIME_MAX = 10_000  # an event loop goes round for every timer: more would take minutes
 FAR = 10**15
 
 
@@ -26,6 +28,8 @@ def _rows(count: int, rounds: int) -> list[Figure]:
     contenders: dict[str, Callable[[list[int]], None]] = {"ours": _ours, "bare heap": _heap}
     if (with_simpy := _simpy()) is not None:
         contenders["simpy"] = with_simpy
+    if count <= LOOPTIME_MAX and (with_looptime := _looptime()) is not None:
+        contenders["looptime"] = with_looptime
     found: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, run in contenders.items():
@@ -37,6 +41,9 @@ def _rows(count: int, rounds: int) -> list[Figure]:
     rows = [Figure(f"{count:,} timers, scheduled and fired", "/s", found["ours"], found["bare heap"], "/s bare heap", Goal(0.75) if last else None)]
     if "simpy" in found:
         rows.append(Figure(f"{count:,} timers, scheduled and fired", "/s", found["ours"], found["simpy"], "/s simpy", Goal(1.2) if last else None))
+    if "looptime" in found:
+        goal = Goal(1.4) if count == LOOPTIME_MAX else None
+        rows.append(Figure(f"{count:,} timers, scheduled and fired", "/s", found["ours"], found["looptime"], "/s looptime", goal))
     return rows
 
 
@@ -69,3 +76,24 @@ def _simpy() -> Callable[[list[int]], None] | None:
         environment.run()
 
     return run
+
+
+def _looptime() -> Callable[[list[int]], None] | None:
+    try:
+        import looptime
+    except ImportError:
+        return None
+
+    def run(dues: list[int]) -> None:
+        loop = looptime.new_event_loop(start=0, noop_cycles=0)  # as quick as it goes: by default it goes round 42 times before time moves
+        for due in dues:
+            loop.call_at(due / 1e9, _nothing)
+        loop.call_at(FAR / 1e9 + 1, loop.stop)
+        loop.run_forever()
+        loop.close()
+
+    return run
+
+
+def _nothing() -> None:
+    pass
