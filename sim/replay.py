@@ -10,7 +10,7 @@ from zlib import crc32
 
 from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, to_builtins
 
-from sim.api.traffic import recorded_input
+from sim.api.traffic import Advanced, recorded_input
 from sim.core.refusals import Conflict
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line
@@ -70,7 +70,10 @@ def run(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Insta
 
 
 def replaying(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> Iterator[tuple[int, Line]]:
-    """`run` line by line: yields each (line number, line) once the simulation has done it."""
+    """`run` line by line: yields each (line number, line) once the simulation has done it.
+
+    With `until` it stops at that instant: before the first input after it, and in the middle of a line that moves time beyond it.
+    """
     for number, raw in lines:
         try:
             line = read_line(raw)
@@ -78,11 +81,25 @@ def replaying(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until:
             raise Divergence(number, "form", raw[:200].decode(errors="replace"), f"no journal record: {error}") from error
         if line.mark:
             _jump(simulation, line)
-        elif until is not None and line.at > until:
+        elif until is not None and _beyond(simulation, line, until):
             return
         else:
             _repeat(simulation, number, raw, line)
         yield number, line
+
+
+def _beyond(simulation: Simulation, line: Line, until: Instant) -> bool:
+    """Whether a line leads beyond an instant; of one that begins before it and moves time, what happens up to there is done."""
+    if line.at > until:
+        return True
+    if b'"advance"' not in bytes(line.input):
+        return False
+    given = recorded_input(line)
+    if not isinstance(given, Advanced) or given.to <= until:
+        return False
+    if simulation.now < until:
+        simulation.handle(Advanced(until))
+    return True
 
 
 def _repeat(simulation: Simulation, number: int, raw: bytes, line: Line) -> None:
@@ -124,7 +141,7 @@ def _jump(simulation: Simulation, line: Line) -> None:
 
 
 def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings | None = None, seq: int | None = None) -> Simulation | int:
-    """The simulation that a journal leads to, at its end, before its first input after `until`, or rewound to right after an input; or the exit code.
+    """The simulation that a journal leads to: at its end, at the instant `until`, or rewound to right after an input; or the exit code.
 
     Says what was found.
     """
@@ -176,11 +193,17 @@ def diff(first: str, second: str, out: TextIO) -> int:
     """`sim diff`: 0 when two journals tell the same story, 1 when not, 2 when one cannot be read. What clients drew at random does not count."""
     try:
         with Path(first).open("rb") as a, Path(second).open("rb") as b:
+            reading = first
             header_a, lines_a = read_journal(a)
+            reading = second
             header_b, lines_b = read_journal(b)
+            reading = f"{first} or {second}"
             return _compare(first, second, header_a, header_b, lines_a, lines_b, out)
-    except (OSError, NotAJournal, DecodeError) as error:
-        print(f"{error}", file=out)
+    except (NotAJournal, DecodeError) as error:
+        print(f"{reading}:1:1: {error}", file=out)
+        return UNREADABLE
+    except OSError as error:
+        print(f"{error.filename}:1:1: {error.strerror or error}", file=out)
         return UNREADABLE
 
 

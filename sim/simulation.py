@@ -394,7 +394,7 @@ class Simulation:
         travel.snapshot(self, name)
 
     def restore(self, name: str) -> list[Effect]:
-        """Go to a named moment, back or forward. Conflict when there is none of this name."""
+        """Go to a named moment, back or forward. NotFound when there is none of this name."""
         return travel.restore(self, name)
 
     def reset(self, seed: int | None = None) -> list[Effect]:

@@ -15,7 +15,7 @@ from msgspec import msgpack
 from sim.api.traffic import Advanced, Effect, Input, recorded_input
 from sim.core.exchange import State
 from sim.core.history import joined, parted
-from sim.core.refusals import Code, Conflict
+from sim.core.refusals import Code, Conflict, NotFound
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import read_line
 from sim.scenario.participants import ParticipantsState
@@ -67,7 +67,7 @@ def restore(sim: Simulation, name: str) -> list[Effect]:
     """Go to a named moment, back or forward."""
     found = sim.snapshots.named.get(name)
     if found is None:
-        raise Conflict(f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one")
+        raise NotFound(f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one")
     effects = sever(sim, "a snapshot was restored")
     return_to(sim, found)
     sim.journal.resume(found.checkpoint)

@@ -40,7 +40,7 @@ def _books(sim: Simulation) -> Rows:
 
 
 def _instruments(sim: Simulation) -> Rows:
-    from sim.scenario.actions import shown_instrument
+    from sim.scenario.market_actions import shown_instrument
 
     return [shown_instrument(sim.exchange, terms) for terms in sorted(sim.exchange.instruments, key=lambda terms: terms.symbol)]
 
@@ -96,7 +96,7 @@ def _accounts(sim: Simulation) -> Rows:
 
 def _funding(sim: Simulation) -> Rows:
     """Transactions through funding sources; what moved at once is in nobody's way."""
-    from sim.scenario.actions import shown_funding
+    from sim.scenario.people_actions import shown_funding
 
     exchange = sim.exchange
     return [shown_funding(found) for found in exchange.funding.of([account.name for account in exchange.trading.ledger]) if found.source]
@@ -115,7 +115,7 @@ def _breakers(sim: Simulation) -> Rows:
 
 
 def _verifications(sim: Simulation) -> Rows:
-    from sim.scenario.actions import shown_case
+    from sim.scenario.people_actions import shown_case
 
     return [shown_case(case) for case in sim.exchange.kyc.cases()]
 

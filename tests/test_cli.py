@@ -127,12 +127,21 @@ def test_the_same_seed_gives_the_same_digest_and_another_another(capsys, scenari
     assert first == second != other
 
 
+def test_the_version_is_told(capsys):
+    code, out, _ = sim(capsys, "--version")
+    assert code == 0 and out.startswith("sim ") and out.count(".") >= 1
+
+
 def test_a_journal_replays_and_compares_equal_to_itself(capsys, journal):
     code, out, _ = sim(capsys, "replay", journal)
     assert code == 0
     assert "2 inputs replayed" in out
     assert sim(capsys, "replay", journal, "--until", "2026-09-08T17:00:00Z")[0] == 0
     assert sim(capsys, "diff", journal, journal)[0] == 0
+    code, out, _ = sim(capsys, "diff", journal, __file__)
+    assert code == 2 and out.startswith(f"{__file__}:1:1: ")
+    code, out, _ = sim(capsys, "diff", "/no/such", journal)
+    assert code == 2 and out.startswith("/no/such:1:1: ")
     code, out, _ = sim(capsys, "timeline", journal)
     assert code == 0
     assert "/v2/leagues" in out

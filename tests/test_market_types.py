@@ -240,7 +240,7 @@ def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_sur
     world.simulation.control("event.update", event["slug"], {"periods": {"Q1": [20, 18]}, "live": True, "period": "Q2"})
     live = world.gateway.get(f"/v1/events/slug/{event['slug']}").json["event"]
     assert (live["live"], live["period"]) == (True, "Q2")
-    answer = world.simulation.control("event.update", event["slug"], {"periods": {"Q2": [20, 18], "Q3": [20, 18], "Q4": [20, 18]}, "ended": True}).value
+    answer = world.simulation.control("event.update", str(event["id"]), {"periods": {"Q2": [20, 18], "Q3": [20, 18], "Q4": [20, 18]}, "ended": True}).value
     assert isinstance(answer, dict)
     settled = answer["settles"]
     assert any("-2h" in symbol for symbol in settled)

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.replay import diff, replay
+from sim.kernel.instants import parse_instant
+from sim.replay import diff, replay, replayed
 from sim.settings import Settings
 from sim.testing.client import connect
 from tests.journeys import firm, key, order, quiet, retail_order, trader
@@ -211,3 +212,28 @@ def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> No
     assert set(shown) != set(plain)
     out = io.StringIO()
     assert replay(str(path), None, out) == 0, out.getvalue()
+
+
+def test_until_stops_at_the_instant_in_the_middle_of_a_step_of_the_clock(tmp_path: Path) -> None:
+    """What `rewind` to an instant shows of a running exchange, `--until` shows of its journal: the same state, digest and instant."""
+    path = tmp_path / "run.ndjson"
+    with path.open("w+b", buffering=0) as file:
+        sim = Simulation(load_scenario("quickstart"), journal=file)
+        world = connect(sim)
+        trader(world).post("/v1/trading/orders", json=order(quiet(sim), "buy", 60, 1))
+        sim.advance_to(sim.now + 3600 * 10**9)  # in one step, over timers that are due on the way
+        trader(world).get("/v1/whoami")
+        agrees(sim, path)
+
+
+def agrees(sim: Simulation, path: Path) -> None:
+    """Whether its journal shows what the simulation, rewound, shows."""
+    for moment in ("2026-09-08T18:00:00Z", "2026-09-08T18:20:00Z", "2026-09-08T18:45:00Z", "2026-09-08T19:00:00Z", "2026-09-08T23:00:00Z"):
+        until = parse_instant(moment)
+        found = replayed(str(path), until, io.StringIO())
+        assert isinstance(found, Simulation)
+        assert found.now == min(until, sim.now)
+        if until <= sim.now:
+            again = sim.fork()
+            again.rewind(to=until)
+            assert (found.digest, found.seq) == (again.digest, again.seq)

@@ -97,6 +97,7 @@ def test_several_files_are_extended_in_order(tmp_path: Path) -> None:
 WRONG = [
     ("steps:\n  - {name: a, price: {asset: '${asset}', price: '1'}}", "nothing gives ${asset}"),
     ("params: {asset: x}\nsteps:\n  - {name: a, price: {asset: '${aset}', price: '1'}}", "did you mean ${asset}?"),
+    ("steps:\n  - {order: {as: maker, symbol: w, side: buy, price: '0.4', qty: '1', clord: x}}", "did you mean 'clord_id'?"),
     ("steps:\n  - {repeat: many, steps: []}", "`repeat` is a number of rounds"),
     ("steps:\n  - {repeat: 2, stepz: []}", "did you mean 'steps'?"),
     ("steps:\n  - {repeat: 2, each: [a], steps: []}", "`repeat` or `each`"),

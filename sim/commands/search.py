@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FAILED, USAGE = 1, 2
+from sim.commands.given import FAILED, USAGE, params_of, seeds_of
 
 
 def add(commands: Any, presets: tuple[str, ...]) -> None:
@@ -220,20 +220,3 @@ def _explore(given: argparse.Namespace) -> int:
     except OSError as error:
         print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)
     return USAGE
-
-
-def seeds_of(text: str) -> range | None:
-    """Seeds of "1..20" or "7"; None for "". ValueError otherwise."""
-    if not text:
-        return None
-    first, dots, last = text.partition("..")
-    if not (first.isdecimal() and (not dots or last.isdecimal())) or (last and int(last) < int(first)):
-        raise ValueError(f"--seeds is a number or a range such as 1..20, not {text!r}")
-    return range(int(first), int(last or first) + 1)
-
-
-def params_of(given: list[str]) -> dict[str, str]:
-    """Parameters of `name=value` texts. ValueError otherwise."""
-    if any("=" not in text for text in given):
-        raise ValueError("--param is name=value")
-    return dict(text.split("=", 1) for text in given)

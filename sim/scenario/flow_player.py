@@ -10,9 +10,9 @@ from sim.core.commands import CancelOrder, ReplaceOrder
 from sim.core.quantities import scaled
 from sim.core.refusals import Refusal
 from sim.kernel.instants import Instant
-from sim.scenario.actions import place_order
 from sim.scenario.entries import OrderEntry
 from sim.scenario.flow_files import packed_of
+from sim.scenario.market_actions import place_order
 from sim.scenario.order_flow import CANCEL, NEW, Reader, Row
 from sim.scenario.participants_format import FlowEntry
 

@@ -14,9 +14,10 @@ from sim.core.funding_records import FundingType
 from sim.core.quantities import scaled, scaled_down
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import Channel, LedgerEntryType, Side, TimeInForce
-from sim.scenario.actions import add_maintenance, order_command
+from sim.scenario.chaos_actions import add_maintenance
 from sim.scenario.entries import BookEntry
 from sim.scenario.fees_format import fee_rows, rebate_steps
+from sim.scenario.market_actions import order_command
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario

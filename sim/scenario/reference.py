@@ -126,6 +126,11 @@ class Reference:
         found = self.event_by_id.get(number)
         return self.windows.numbered(number) if found is None and self.windows is not None else found
 
+    def event_called(self, name: str) -> Event | None:
+        """An event by slug or number, or None."""
+        found = self.event_named(name)
+        return self.event_numbered(int(name)) if found is None and name.isascii() and name.isdecimal() and len(name) < 18 else found
+
     def holds(self, event: Event, words: list[str]) -> bool:
         """Whether every word, in lower case, occurs in the texts of an event or of its markets."""
         whole = "\n".join((*texts_of(event), *(text for market in event.markets for text in (market.question, market.slug)))).lower()

@@ -17,7 +17,7 @@ from sim.core.events import Event
 from sim.core.refusals import Refusal
 from sim.kernel.instants import Instant, format_span, parse_span
 from sim.kernel.timers import Timer
-from sim.scenario import actions
+from sim.scenario import chaos_actions, market_actions, people_actions
 from sim.scenario.expectations import failures
 from sim.scenario.script_calls import Caller
 from sim.scenario.steps import Step
@@ -213,37 +213,37 @@ class Script:
     def _do(self, step: Step, outcome: Outcome) -> Reply | None:
         sim = self._sim
         if step.order is not None:
-            actions.place_order(sim, step.order, step.name)
+            market_actions.place_order(sim, step.order, step.name)
         if step.cancel is not None:
-            actions.cancel_orders(sim, step.cancel)
+            market_actions.cancel_orders(sim, step.cancel)
         if step.state is not None:
-            actions.change_state(sim, step.state)
+            market_actions.change_state(sim, step.state)
         if step.settle is not None:
-            actions.settle(sim, step.settle)
+            market_actions.settle(sim, step.settle)
         if step.price is not None:
-            actions.tick(sim, step.price)
+            people_actions.tick(sim, step.price)
         if step.fair_price is not None:
-            actions.set_fair_price(sim, step.fair_price)
+            people_actions.set_fair_price(sim, step.fair_price)
         if step.participant is not None:
-            actions.switch_participant(sim, step.participant)
+            people_actions.switch_participant(sim, step.participant)
         if step.event is not None:
-            actions.update_event(sim, step.event)
+            people_actions.update_event(sim, step.event)
         if step.fund is not None:
-            actions.fund(sim, step.fund)
+            people_actions.fund(sim, step.fund)
         if step.kyc is not None:
-            actions.decide_verification(sim, step.kyc)
+            people_actions.decide_verification(sim, step.kyc)
         if step.fault is not None:
-            actions.add_fault(sim, step.fault)
+            chaos_actions.add_fault(sim, step.fault)
         if step.clear_fault:
-            actions.remove_fault(sim, step.clear_fault)
+            chaos_actions.remove_fault(sim, step.clear_fault)
         if step.maintenance is not None:
-            actions.add_maintenance(sim.exchange, step.maintenance)
+            chaos_actions.add_maintenance(sim.exchange, step.maintenance)
         if step.preset:
-            actions.set_preset(sim, step.preset)
+            chaos_actions.set_preset(sim, step.preset)
         for name, odds in step.quirk.items():
-            actions.set_quirk(sim, name, odds)
+            chaos_actions.set_quirk(sim, name, odds)
         for name, value in step.assumption.items():
-            actions.set_assumption(sim, name, value)
+            chaos_actions.set_assumption(sim, name, value)
         if step.subscribe is not None:
             return self._caller.subscribe(step.subscribe, outcome)
         if step.send is not None:

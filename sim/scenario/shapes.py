@@ -209,9 +209,10 @@ def members(enumeration: type[IntEnum], prefix: str) -> Words:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like this one, or nothing. Case does not count."""
-    spellings = {word.lower(): word for word in known}
-    near = difflib.get_close_matches(name.lower(), list(spellings), n=1, cutoff=0.6)
+    """The known name most like this one, or nothing. Case does not count; the only name that begins with this one, or that it begins with, comes first."""
+    spellings, low = {word.lower(): word for word in known}, name.lower()
+    related = [word for word in spellings if word and (word.startswith(low) or low.startswith(word))] if len(low) > 2 else []
+    near = related if len(related) == 1 else difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
     return spellings[near[0]] if near else ""
 
 

@@ -208,7 +208,7 @@ class _Checker:
 
     def _rest(self, step: Mapping) -> Iterator[Problem]:
         event = _text(node_at(step, "event"), "slug")
-        if event is not None and self._world.reference.event_named(event.text) is None:
+        if event is not None and self._world.reference.event_called(event.text) is None:
             yield problem(event.at, f"no event is called {event.text!r}{suggestion(event.text, self._world.reference.event_by_slug)}")
         heard = _text(node_at(step, "when", "call"), "operation")
         if heard is not None and (wrong := unknown_operation(heard.text)):

@@ -104,7 +104,7 @@ def test_a_snapshot_a_rewind_and_a_reset_come_back_to_the_same_digest(exchange):
     refused(exchange, 409, "POST", "/rewind", {"to": "2020-01-01T00:00:00Z"})
     refused(exchange, 409, "POST", "/rewind", {"to": "2030-01-01T00:00:00Z"})
     refused(exchange, 409, "POST", "/rewind", {"seq": kept["seq"] + 1})
-    refused(exchange, 409, "POST", "/snapshots/nowhere/restore", {})
+    refused(exchange, 404, "POST", "/snapshots/nowhere/restore", {})
     assert exchange.control("POST", "/reset", {}) == {"now": "2026-09-08T18:00:00Z", "seed": 7}
     assert exchange.control("GET", "/digest") == start
 
