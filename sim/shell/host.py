@@ -86,14 +86,14 @@ class Host:
         if outcome.reply is not None:
             return self._replied(outcome)
         channel = self._channels[outcome.stream] = Channel(outcome.stream, self.simulation.stream_buffer, self.settings.stream_buffer)
-        self.apply(outcome.effects)
+        self._carry_out(outcome.effects)
         return channel
 
     def frame(self, channel: Channel, message: bytes) -> None:
         """A client's frame; ignored when the stream has ended on our side."""
         if self._channels.get(channel.stream) is channel:
             self.arrive()
-            self.apply(self.simulation.frame(channel.stream, message).effects)
+            self._carry_out(self.simulation.frame(channel.stream, message).effects)
 
     def hangup(self, channel: Channel) -> None:
         """The client's side of a stream is gone; nothing to do when ours ended first."""
@@ -101,13 +101,13 @@ class Host:
             del self._channels[channel.stream]
             channel.end(STOPPING, at_once=True)
             self.arrive()
-            self.apply(self.simulation.hangup(channel.stream).effects)
+            self._carry_out(self.simulation.hangup(channel.stream).effects)
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
         """A tester's action that changes the world; answers when what it set off has settled. Raises Refusal."""
         self.arrive()
         outcome = self.simulation.control(action, subject, arguments)
-        self.apply(outcome.effects)
+        self._carry_out(outcome.effects)
         await self.settled()
         return outcome.value
 
@@ -125,18 +125,21 @@ class Host:
         if reply.awaits:
             # Before the effects: what it waits for may be among those that they set off.
             self._awaited[reply.awaits] = asyncio.get_running_loop().create_future()
-        if outcome.effects:
-            self.apply(outcome.effects)
-        if self.driver.paced:
-            self.driver.rearm()
+        self._carry_out(outcome.effects)
         return reply
 
     def _webhook_answered(self, attempt: Post, answer: Answered) -> None:
         self.arrive()
-        self.apply(self.simulation.answer(attempt.attempt, answer.status, answer.error, answer.retry_after).effects)
-        self.driver.rearm()
+        self._carry_out(self.simulation.answer(attempt.attempt, answer.status, answer.error, answer.retry_after).effects)
 
     # ---- effects
+
+    def _carry_out(self, effects: list[Effect]) -> None:
+        """What an input did: its effects, and a paced clock that knows of timers it may have set."""
+        if effects:
+            self.apply(effects)
+        if self.driver.paced:
+            self.driver.rearm()
 
     def apply(self, effects: list[Effect]) -> None:
         """Hand frames, ends and webhook attempts to those who carry them out, in order."""

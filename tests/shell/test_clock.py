@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patience import until
 
-from sim.api.traffic import Reply
+from sim.api.traffic import Outcome, Reply
 from sim.core.refusals import Conflict
 from sim.kernel.instants import HOUR, seconds
 from sim.shell.clock_driver import AUTOJUMP, MANUAL, PACED, ClockMode, parse_clock_mode
@@ -96,6 +96,18 @@ async def test_a_paced_clock_moves_by_itself_and_fires_what_is_due(serve):
     await until(lambda: len(served.sim.timers) == 1)
     moved = served.sim.now - START
     assert seconds(60) <= moved < 24 * HOUR
+
+
+async def test_a_paced_clock_knows_of_timers_that_a_tester_sets(serve):
+    served = await serve(clock=ClockMode("paced", Fraction(3600)))
+
+    def later(*given):
+        served.sim.after(60, "soon")
+        return Outcome(seq=1)
+
+    served.sim.on_control = later
+    await served.host.control("anything", "", {})
+    await until(lambda: not served.sim.timers)
 
 
 async def test_a_paced_clock_is_brought_up_to_date_by_a_call(serve):

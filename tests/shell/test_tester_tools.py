@@ -142,6 +142,15 @@ def test_a_stream_is_listed_and_ended_by_a_tester(exchange):
     assert exchange.control("GET", "/streams")["streams"] == []
 
 
+@pytest.mark.spec("S6.2-1")
+def test_a_stream_that_is_all_there_is_hears_its_heartbeats_on_a_paced_clock(exchange):
+    exchange.control("PUT", "/clock", {"mode": "paced:120"})
+    with grpc.insecure_channel(exchange.grpc) as channel:
+        call = channel.unary_stream(ORDERS)(b"", metadata=bearer(exchange, exchange.firms[0]), timeout=10)
+        assert [next(call)[:1] for _ in range(3)] == [b"\x12", b"\x0a", b"\x0a"]  # a snapshot, then two heartbeats
+        call.cancel()
+
+
 BOOKS = "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
 
 
