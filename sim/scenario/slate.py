@@ -16,7 +16,7 @@ from sim.core.instruments import Instrument
 from sim.core.outcomes import Settles
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
-from sim.messages.gateway_v1 import Event
+from sim.messages.gateway_v1 import Event, EventParticipant
 from sim.scenario.listing import related_to
 from sim.scenario.markets import Facts, eastern_day, market_of, with_metadata
 from sim.scenario.reference import Reference
@@ -160,6 +160,7 @@ def game_event(game: Game, reference: Reference, number: int) -> Event:
         active=True,
         game_id=str(FIRST_GAME + number),
         period="NS",
+        participants=[EventParticipant(id=str(team.id), name=team.name, team=team) for team in (game.first, game.second)],
         teams=[game.first, game.second],
         start_date=game.created,
         end_date=game.start + PLAYED_FOR,

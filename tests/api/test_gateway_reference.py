@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -113,3 +115,31 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
     moneyline = [market for market in event["markets"] if market["sportsMarketType"] == "moneyline"]
     assert 0 < len(moneyline) < len(event["markets"])
     assert kept == [side for market in moneyline for side in market["marketSides"]]
+
+
+@pytest.mark.spec("S9-3", "S2.10-1", "S2.11-1")
+def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_removal(tmp_path: Path) -> None:
+    """§9: a date without an hour begins at midnight Eastern."""
+    scenario = tmp_path / "summer.yaml"
+    scenario.write_text("name: summer\nextends: quickstart\nclock: {start: 2026-06-28T23:59:59-04:00}\n")
+    world = connect(Simulation(load_scenario(str(scenario))))
+    of_market = ["marketType", "sportsMarketTypeV2", "outcomes", "outcomePrices", "archived", "manualActivation", "gameStartTime", "subject", "subjectId"]
+
+    def shown() -> tuple[dict[str, Any], dict[str, Any]]:
+        event = world.gateway.get("/v1/events", params={"limit": 1, "tagSlug": "nba"}).json["events"][0]
+        return event, event["markets"][0]
+
+    world.advance("999ms")
+    event, market = shown()
+    assert [one["name"] for one in event["participants"]] == [team["name"] for team in event["teams"]]
+    assert set(of_market) <= set(market)
+    sides = market["marketSides"]
+    assert json.loads(market["outcomes"]) == [side["description"] for side in sides]
+    assert json.loads(market["outcomePrices"]) == [side["price"] for side in sides]
+    assert all(side["participantId"] for side in sides)
+    assert market["gameStartTime"] == event["startTime"]
+    world.advance("1ms")
+    event, market = shown()
+    assert {"participants", "archived"}.isdisjoint(event)
+    assert set(of_market).isdisjoint(market)
+    assert not any("participantId" in side for side in market["marketSides"])
