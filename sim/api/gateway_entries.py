@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from sim.api.gateway_calm import calm, calm_event
 from sim.api.gateway_lists import PAGE_DEFAULT, check_page
 from sim.api.gateway_views import ACTIVE, CLOSED, event_view, moved, open_on_shelf, season_state
 from sim.core.exchange import Exchange
@@ -98,10 +99,13 @@ class Standings:
         self._known: dict[int, wire.Event] = {} if season is None else season.table(("events", open_on_shelf(exchange)), exchange.now)
 
     def of(self, entry: Entry) -> wire.Event:
-        """An event with its markets where something has happened to it, else with what its dates say and no markets."""
+        """An event with its markets where somebody traded in them, else with what its dates and its game say and no markets."""
         season, number = self._season, entry.number
-        if number is None or season is None or number in self._moved:
+        if number is None or season is None:
             return event_view(self._exchange, shown(self._exchange, entry))
+        if number in self._moved:
+            how = calm(self._exchange, season, number)
+            return event_view(self._exchange, shown(self._exchange, entry)) if how is None else calm_event(self._exchange, season, number, how)
         found = self._known.get(number)
         if found is None:
             state = season_state(self._exchange, season, number)

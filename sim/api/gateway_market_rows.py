@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from sim.api.gateway_calm import calm
 from sim.api.gateway_entries import Wanted, leagues_of, numbers, tag_ids
 from sim.api.gateway_lists import check_page, within
-from sim.api.gateway_views import ACTIVE, CLOSED, listed, market_view, moved, open_on_shelf, season_state
+from sim.api.gateway_views import ACTIVE, CLOSED, is_quiet, listed, market_view, moved, open_on_shelf, season_state
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
@@ -70,7 +71,8 @@ def standing(exchange: Exchange, row: Row) -> wire.Market | Quiet:
     season = exchange.reference.season
     if row.market is not None or season is None:
         return row.market or wire.Market()
-    known = season.table(("markets", open_on_shelf(exchange)), exchange.now)
+    how = None if is_quiet(exchange, row.number, season.slug(row.number)) else calm(exchange, season, row.number)
+    known = season.table(("markets", open_on_shelf(exchange), how), exchange.now)
     found: Quiet | None = known.get(row.number)
     if found is None:
         event = season.bare(row.number)
@@ -79,9 +81,9 @@ def standing(exchange: Exchange, row: Row) -> wire.Market | Quiet:
             start_date=season.opens(row.number),
             end_date=event.end_date,
             created_at=event.created_at,
-            updated_at=event.updated_at,
-            active=state in ACTIVE,
-            closed=state in CLOSED,
+            updated_at=event.updated_at if how is None else max(event.updated_at or 0, how.changed),
+            active=state in ACTIVE if how is None else how.active,
+            closed=state in CLOSED if how is None else how.closed,
         )
     return found
 
@@ -192,7 +194,7 @@ def _of_season(exchange: Exchange, season: Season, request: wire.ListMarketsRequ
     related = _tags(request) if request.related_tags else None
     places: dict[tuple[object, ...], Sequence[int]] = {}
     for number in numbers(season, _wanted(exchange, season, request)):
-        if number in disturbed:
+        if number in disturbed and calm(exchange, season, number) is None:
             yield from _by_itself(exchange, season.event(number).markets, request)
             continue
         if dated and not _dated(season, number, request):

@@ -191,10 +191,22 @@ def event_view(exchange: Exchange, event: Event) -> Event:
     number = season.number(event.slug) if season is not None else None
     if number is not None and season is not None and is_quiet(exchange, number, event.slug):
         quiet = (season_state(exchange, season, number), exchange.trading.fees.era(), exchange.now // HOUR)
-        return _events.get(exchange, event.id, quiet, lambda: _event(exchange, event, [market_view(exchange, market) for market in event.markets], game))
-    shown = [market for market in event.markets if listed(exchange, market)]
+        return _events.get(exchange, event.id, quiet, lambda: _event(exchange, event, _views(exchange, event.markets), game))
+    if number is not None:
+        trading = exchange.trading
+        known = game, len(event.markets), trading.books.version_of(event.slug), open_on_shelf(exchange), trading.fees.era(), exchange.now // HOUR
+        return _events.get(exchange, event.id, known, lambda: _event(exchange, event, _views(exchange, _listed(exchange, event)), game))
+    shown = _listed(exchange, event)
     version = (game, tuple(_market_version(exchange, market) for market in shown))
-    return _events.get(exchange, event.id, version, lambda: _event(exchange, event, [market_view(exchange, market) for market in shown], game))
+    return _events.get(exchange, event.id, version, lambda: _event(exchange, event, _views(exchange, shown), game))
+
+
+def _listed(exchange: Exchange, event: Event) -> list[Market]:
+    return [market for market in event.markets if listed(exchange, market)]
+
+
+def _views(exchange: Exchange, markets: list[Market]) -> list[Market]:
+    return [market_view(exchange, market) for market in markets]
 
 
 def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
@@ -212,11 +224,11 @@ def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) 
     if traded is not None:
         view.volume, view.volume_24hr, view.volume_1wk, view.volume_1mo, view.volume_1yr = traded
     if event.game_id:
-        _play(view, game)
+        play(view, game)
     return view
 
 
-def _play(view: Event, game: Game) -> None:
+def play(view: Event, game: Game) -> None:
     """Put in how a game stands."""
     view.live = view.live if game.live is None else game.live
     view.ended = view.ended if game.ended is None else game.ended

@@ -10,15 +10,18 @@ from sim.core.book import Book
 from sim.core.checks import STOP_TYPES
 from sim.core.context import Context
 from sim.core.events import BookChanged
-from sim.core.instruments import Instruments
+from sim.core.instruments import Instrument, Instruments
 from sim.core.orders import Order, grouped
 from sim.core.vocabulary import BUY
 
 
 class Books:
-    """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it."""
+    """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it.
 
-    __slots__ = ("_by_symbol", "_ctx", "_hidden", "_instruments", "_own", "_resting", "_versions", "unannounced")
+    Events have versions too: what is published of any of their instruments is what it was while theirs is.
+    """
+
+    __slots__ = ("_by_symbol", "_ctx", "_events", "_hidden", "_instruments", "_loaded", "_own", "_resting", "_versions", "unannounced")
 
     def __init__(self, ctx: Context, instruments: Instruments, hidden: Callable[[str], bool], own: Callable[[str], None]) -> None:
         self._ctx = ctx
@@ -29,6 +32,8 @@ class Books:
         self._resting: dict[str, list[Order]] = {}
         self.unannounced: dict[str, None] = {}
         self._versions = count(1)
+        self._events: dict[str, int] = {}
+        self._loaded = 0
 
     def __iter__(self) -> Iterator[Book]:
         for symbol in list(self._resting):
@@ -41,7 +46,7 @@ class Books:
         if book is None:
             self._own(symbol)
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
-            book.version = next(self._versions)
+            book.version = self._events[book.instrument.event] = next(self._versions)
             book.hidden = self._hidden(symbol)
             for order in self._resting.pop(symbol, ()):
                 if order.type in STOP_TYPES:
@@ -56,7 +61,7 @@ class Books:
 
     def changed(self, book: Book) -> None:
         """Something published of the symbol is no longer what it was."""
-        book.version = next(self._versions)
+        book.version = self._events[book.instrument.event] = next(self._versions)
         self.unannounced[book.symbol] = None
 
     def state_changed(self, symbol: str) -> None:
@@ -66,7 +71,16 @@ class Books:
             book.hidden = self._hidden(symbol)
             self.changed(book)
         else:
+            self.listed(self._instruments.require(symbol))
             self.unannounced[symbol] = None
+
+    def listed(self, instrument: Instrument) -> None:
+        """The instrument's event is no longer what it was."""
+        self._events[instrument.event] = next(self._versions)
+
+    def version_of(self, event: str) -> int:
+        """The version of an event."""
+        return self._events.get(event, self._loaded)
 
     def flush(self) -> None:
         """Tell which symbols changed since the last time, once each, in order of first change."""
@@ -78,5 +92,7 @@ class Books:
     def load(self, working: dict[str, list[Order]]) -> None:
         """Forget all books. Working orders go back to where they rest when somebody asks for their book: a test that resets meets few of many."""
         self._by_symbol.clear()
+        self._events.clear()
+        self._loaded = next(self._versions)
         self.unannounced.clear()
         self._resting = grouped(sorted(chain.from_iterable(working.values()), key=attrgetter("priority")), attrgetter("symbol"))

@@ -19,7 +19,7 @@ GAMES = 90
 class Whole:
     """A world with a small season, something of everything having happened in it, and all its events as the gateway shows them one by one."""
 
-    def __init__(self, *, games: int = GAMES) -> None:
+    def __init__(self, *, games: int = GAMES, later: str = "0s") -> None:
         self.simulation = Simulation(load_scenario(f"name: season\nextends: quickstart\nworld: {{games: {games}, automated_windows: false}}\n"))
         self.connection = connect(self.simulation)
         season = self.season = self.simulation.exchange.reference.season
@@ -31,6 +31,7 @@ class Whole:
         self.simulation.control("event.update", season.slug(75), {"home_score": 1, "away_score": 0, "period": "T3", "live": True})
         entry = {"symbol": "by-hand", "event": season.slug(70), "question": "Will it rain?", "state": "OPEN"}
         self.simulation.control("instrument.create", "", entry)
+        self.connection.advance(later)
         slugs = [event.slug for event in self.simulation.exchange.reference.events]
         slugs[self.simulation.exchange.reference.base :] = []
         self.events = [self.get(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *(season.slug(number) for number in range(season.games))]]
@@ -42,9 +43,10 @@ class Whole:
         return self.connection.gateway.get(path, params=params).json
 
 
-@pytest.fixture(scope="module")
-def whole() -> Whole:
-    return Whole()
+@pytest.fixture(scope="module", params=["0s", "12d"])
+def whole(request: pytest.FixtureRequest) -> Whole:
+    """The world at its start, and when a third of it has been played."""
+    return Whole(later=request.param)
 
 
 Test = Callable[[dict[str, Any]], bool]

@@ -1,0 +1,72 @@
+"""Events of the season that nobody has traded in: how they stand follows from the states of their markets and the facts of the game; no market is made for it.
+
+After weeks of virtual time most of a season has moved by its dates alone. Looking at such an event costs one comparison of versions until something happens.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
+
+from sim.api.gateway_views import ACTIVE, CLOSED, open_on_shelf, play, season_state
+from sim.api.memo import Memo
+from sim.core.exchange import Exchange
+from sim.core.games import NOTHING
+from sim.kernel.instants import NS_PER_S, Instant
+from sim.messages.gateway_v1 import Event
+
+if TYPE_CHECKING:
+    from sim.scenario.season import Season
+
+
+class Calm(NamedTuple):
+    """How all markets of an event stand alike. `changed` is when the last of them closed, in whole seconds; 0 for none."""
+
+    active: bool
+    closed: bool
+    changed: Instant
+
+
+_calm: Memo[Calm | None] = Memo()
+_standing: Memo[Event] = Memo()
+
+
+def calm(exchange: Exchange, season: Season, number: int) -> Calm | None:
+    """How an event's markets stand; None where they differ, where somebody quoted or traded, or where markets were added by hand."""
+    if number in exchange.reference.grown:
+        return None
+    version = (exchange.trading.books.version_of(season.slug(number)), season_state(exchange, season, number), open_on_shelf(exchange))
+    return _calm.get(exchange, number, version, lambda: _look(exchange, season, number))
+
+
+def calm_event(exchange: Exchange, season: Season, number: int, how: Calm) -> Event:
+    """The event as lists look at it, without its markets."""
+    game = exchange.games.get(season.slug(number))
+
+    def make() -> Event:
+        bare = season.standing(number, active=how.active, closed=how.closed)
+        found = replace(bare, updated_at=max(bare.updated_at or 0, how.changed, game.at))
+        if game is not NOTHING:
+            play(found, game)
+        return found
+
+    return _standing.get(exchange, number, (how, game), make)
+
+
+def _look(exchange: Exchange, season: Season, number: int) -> Calm | None:
+    trading = exchange.trading
+    lifecycle, resting = trading.lifecycle, season_state(exchange, season, number)
+    found: Calm | None = None
+    for symbol in season.symbols_of(number):
+        if trading.books.touched(symbol) is not None or trading.trades.of_symbol(symbol):
+            return None
+        owned = lifecycle.owns(symbol)
+        state = lifecycle.state(symbol) if owned else resting
+        closed = state in CLOSED or (owned and trading.settlements.final(symbol))
+        changed = (lifecycle.closed_at(symbol) or 0) if owned else 0
+        mine = Calm(state in ACTIVE and not closed, closed, changed // NS_PER_S * NS_PER_S)
+        if found is not None and mine != found:
+            return None
+        found = mine
+    return found
