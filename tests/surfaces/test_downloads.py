@@ -113,6 +113,7 @@ both = pytest.mark.parametrize("ask", [by_rest, by_grpc])
 @both
 @every_download
 def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(world: Connection, download: Download, ask: Any) -> None:
+    next(iter(ask(world, download)))  # indexes catch up with rows that are new to them, once
     with counted(*download.rows(world)) as rows:
         lines = -1
         for number, chunk in enumerate(ask(world, download), 1):
