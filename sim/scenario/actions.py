@@ -14,7 +14,7 @@ from sim.core.refusals import InvalidRequest, NotFound
 from sim.scenario.action_values import Answer, entry_of
 from sim.scenario.chaos_actions import add_fault, add_maintenance, cancel_maintenance, remove_fault, set_assumption, set_preset, set_quirk
 from sim.scenario.entries import InstrumentEntry, MaintenanceEntry, OrderEntry
-from sim.scenario.market_actions import change_state, create_instrument, place_order, settle
+from sim.scenario.market_actions import bust_trade, change_state, create_instrument, place_order, settle
 from sim.scenario.people_actions import (
     decide_funding,
     decide_verification,
@@ -60,6 +60,7 @@ ACTIONS: dict[str, Action] = {
     "instrument.create": lambda sim, subject, body, outcome: create_instrument(sim, entry_of(InstrumentEntry, body)),
     "instrument.state": lambda sim, subject, body, outcome: change_state(sim, entry_of(StateStep, body, symbol=subject)),
     "instrument.settle": lambda sim, subject, body, outcome: settle(sim, entry_of(SettleStep, body, symbol=subject)),
+    "trade.bust": lambda sim, subject, body, outcome: bust_trade(sim, subject),
     "order.place": lambda sim, subject, body, outcome: place_order(sim, entry_of(OrderEntry, body)),
     "price.tick": lambda sim, subject, body, outcome: tick(sim, entry_of(PriceStep, body, asset=subject)),
     "fair_price.set": lambda sim, subject, body, outcome: set_fair_price(sim, entry_of(FairPriceStep, body, symbol=subject)),

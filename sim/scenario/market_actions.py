@@ -77,6 +77,12 @@ def settle(sim: Simulation, step: SettleStep) -> Answer:
     return {"symbol": step.symbol, "price": decimal_text(price, instrument.price_scale), "paid": paid}
 
 
+def bust_trade(sim: Simulation, trade_id: str) -> Answer:
+    """Undo a trade (rule M42): NotFound, or Conflict when it is undone already or its instrument has paid."""
+    trade = sim.exchange.trading.bust(trade_id)
+    return {"id": trade.id, "symbol": trade.symbol, "state": "BUSTED"}
+
+
 # ---- orders
 
 

@@ -220,6 +220,8 @@ class Script:
             market_actions.change_state(sim, step.state)
         if step.settle is not None:
             market_actions.settle(sim, step.settle)
+        if step.bust:
+            market_actions.bust_trade(sim, step.bust)
         if step.price is not None:
             people_actions.tick(sim, step.price)
         if step.fair_price is not None:

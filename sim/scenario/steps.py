@@ -273,6 +273,7 @@ class Step(Struct, frozen=True, kw_only=True):
     cancel: CancelStep | None = None
     state: StateStep | None = None
     settle: SettleStep | None = None
+    bust: Annotated[str, "id of a trade to undo"] = ""
     price: PriceStep | None = None
     fair_price: FairPriceStep | None = None
     participant: ParticipantStep | None = None

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sim.scenario.world import World
 
 DEEDS = (
-    *("order", "cancel", "state", "settle", "price", "fair_price", "participant", "event", "fund", "kyc", "fault", "clear_fault", "maintenance", "preset"),
-    *("quirk", "assumption", "advance", "call", "subscribe", "send", "hang_up"),
+    *("order", "cancel", "state", "settle", "bust", "price", "fair_price", "participant", "event", "fund", "kyc", "fault", "clear_fault", "maintenance"),
+    *("preset", "quirk", "assumption", "advance", "call", "subscribe", "send", "hang_up"),
 )
 WAITS = ("order", "instrument", "trade", "call", "kyc", "maintenance")
 _MAKE_PEOPLE = ("/v1/kyc/start", "/v1/users")

@@ -331,6 +331,7 @@ ROUTES: tuple[Route, ...] = (
     Route("POST", "/instruments", "list an instrument: an entry of a scenario's `world.instruments`", _act("instrument.create"), None),
     Route("POST", "/instruments/{symbol}/state", "move an instrument to a state, or back to its SCHEDULE", _act("instrument.state", "symbol"), ("state",)),
     Route("POST", "/instruments/{symbol}/settle", "settle an instrument at a price and pay", _act("instrument.settle", "symbol"), ("price",)),
+    Route("POST", "/trades/{id}/bust", "undo a trade: contracts, cash and fees go back", _act("trade.bust", "id")),
     Route("POST", "/orders", "an order of a scripted participant: an `order` step", _act("order.place"), None),
     Route("POST", "/prices/{asset}", "an index tick", _act("price.tick", "asset"), ("price", "at")),
     Route("POST", "/fair-prices/{symbol}", "what scripted participants think an instrument worth from now on", _act("fair_price.set", "symbol"), ("price",)),

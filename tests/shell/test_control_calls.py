@@ -23,6 +23,10 @@ def steps(exchange):
     refused = exchange.requests(status=404)[-1]["explain"]
     firm = exchange.firms[0]
     source = {"source": f"{firm['firm'].removeprefix('firms/')}-bank", "course": "hold"}
+    exchange.control("POST", "/instruments", {"symbol": "undone", "tick_size": "0.01", "state": "OPEN"})
+    for who, side in (("maker", "sell"), ("noise", "buy")):
+        exchange.control("POST", "/orders", {"as": who, "symbol": "undone", "side": side, "price": "0.30", "qty": "1"})
+    trade = exchange.running.call(lambda: next(row.id for row in exchange.running.simulation.exchange.trading.trades if row.symbol == "undone"))
     held = exchange.control("POST", f"/accounts/{firm['accounts'][0]}/fund", {"amount": "7", **source})["transaction"]
 
     def make(verb: str, template: str) -> list[tuple[str, Any]]:
@@ -54,6 +58,7 @@ def steps(exchange):
             "POST /instruments": [("/instruments", {"symbol": "made", "tick_size": "0.01", "state": "OPEN"})],
             "POST /instruments/{symbol}/state": [(f"/instruments/{symbol}/state", {"state": state}) for state in ("SUSPENDED", "SCHEDULE")],
             "POST /instruments/{symbol}/settle": [("/instruments/made/settle", {"price": "1"})],
+            "POST /trades/{id}/bust": [(f"/trades/{trade}/bust", None)],
             "POST /orders": [("/orders", {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": "3"})],
             "POST /prices/{asset}": [("/prices/crypto:btc", {"price": "63000.5"})],
             "POST /fair-prices/{symbol}": [("/fair-prices/living-game", {"price": "0.80"})],
@@ -114,6 +119,7 @@ def test_every_call_does_what_it_says(exchange, steps):
     assert answers["POST /kyc/c-2/document"]["sub_status"] == "pending"
     assert answers["POST /instruments/made/settle"] == {"symbol": "made", "price": "1", "paid": 0}
     assert [(row["amount"], row["state"], row["review"]) for row in answers["GET /state/funding"]["funding"]] == [("7.00", "PARTIALLY_REFUNDED", "APPROVED")]
+    assert [(row["symbol"], row["state"]) for call, row in answers.items() if call.endswith("/bust")] == [("undone", "BUSTED")]
     assert answers["PUT /participants/fog"] == {"name": "fog", "active": True}
     assert {row["kind"] for row in answers["GET /state/participants"]["participants"]} == {"maker", "taker", "noise", "flow"}
     assert answers["POST /orders"]["state"] == "ORDER_STATE_NEW"
