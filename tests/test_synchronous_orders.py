@@ -230,6 +230,60 @@ steps:
 """
 
 
+# ---- reads that trail
+
+
+def test_reads_trail_an_asynchronous_order_and_its_fill(world: Connection, instrument: Instrument) -> None:
+    """Retail facts §0: not there for a moment, then new, then filled; its position comes as late."""
+    ann, bob = (world.retail(found) for found in two(world))
+    assume(world, "retail.read_lag", "500ms")
+    placed = ann.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json["id"]
+
+    def seen() -> tuple[str, list[str], str]:
+        answer = ann.get(f"/v1/order/{placed}")
+        state = answer.json["order"]["state"].removeprefix("ORDER_STATE_") if answer.status == 200 else str(answer.status)
+        held = ann.get("/v1/portfolio/positions").json["positions"].get(instrument.symbol)
+        return state, [row["id"] for row in ann.get("/v1/orders/open").json["orders"]], held["netPositionDecimal"] if held else ""
+
+    assert seen() == ("404", [], "")
+    world.advance("499ms")
+    assert seen() == ("404", [], "")
+    world.advance("1ms")
+    assert seen() == ("NEW", [placed], "")
+    bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
+    world.advance("200ms")
+    bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
+    assert seen() == ("NEW", [placed], "")
+    world.advance("300ms")
+    assert seen() == ("PARTIALLY_FILLED", [placed], "1.0000")
+    world.advance("200ms")
+    assert seen() == ("FILLED", [], "2.0000")
+    assume(world, "retail.read_lag", "0s")
+    assert seen() == ("FILLED", [], "2.0000")
+
+
+def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has_passed(world: Connection, instrument: Instrument) -> None:
+    client = world.retail(key(world.simulation))
+    assume(world, "retail.read_lag", "1s")
+    slow(world, "2s")
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json["id"]
+    states = []
+    for _ in range(4):
+        answer = client.get(f"/v1/order/{placed}")
+        states.append(answer.json["order"]["state"].removeprefix("ORDER_STATE_") if answer.status == 200 else str(answer.status))
+        world.advance("1s")
+    assert states == ["404", "PENDING_NEW", "PENDING_NEW", "NEW"]
+
+
+def test_what_a_synchronous_answer_told_can_be_read(world: Connection, instrument: Instrument) -> None:
+    client = world.retail(key(world.simulation))
+    assume(world, "retail.read_lag", "5s")
+    for latency in ("0s", "1s"):
+        slow(world, latency)
+        placed = client.post("/v1/orders", json=synchronous(instrument)).json["id"]
+        assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_NEW"
+
+
 def two(world: Connection) -> list[Any]:
     """Keys of two retail accounts."""
     return list({found.account: found for found in world.simulation.exchange.firms.api_keys()}.values())[:2]

@@ -11,6 +11,7 @@ from sim.api.callers import Caller
 from sim.api.handles import handles
 from sim.api.pending import Pending
 from sim.api.retail_entry import check_batch, closing_command, deferred, market_of, place_command, replace_command
+from sim.api.retail_lag import open_orders_read, order_read
 from sim.api.retail_messages import retail_execution, retail_order
 from sim.core.assumptions import BATCH_SYNCHRONOUS
 from sim.core.awaited import Wait
@@ -61,7 +62,7 @@ def preview_order(exchange: Exchange, caller: Caller, request: wire.PreviewOrder
 @handles("RetailOrdersAPI.ListOpenOrders")
 def list_open_orders(exchange: Exchange, caller: Caller, request: wire.ListOpenOrdersRequest) -> wire.ListOpenOrdersResponse:
     """Open orders, oldest first; of some markets when slugs are given."""
-    orders = exchange.trading.orders.open_of(caller.accounts, request.slugs)
+    orders = open_orders_read(exchange, caller.accounts, request.slugs)
     return wire.ListOpenOrdersResponse(orders=[retail_order(exchange, order) for order in orders])
 
 
@@ -71,7 +72,10 @@ def get_order(exchange: Exchange, caller: Caller, request: wire.GetOrderRequest)
     order = exchange.trading.orders.get(request.order_id)
     if order is None or order.account not in caller.accounts:
         raise NotFound(f"unknown order: {request.order_id[:80]}", remedy="an account sees its own orders only")
-    return wire.GetOrderResponse(order=retail_order(exchange, order))
+    shown = order_read(exchange, order)
+    if shown is None:
+        raise NotFound(f"unknown order: {request.order_id[:80]}", rule="retail.read_lag", remedy="reads trail asynchronous orders for a moment: ask again")
+    return wire.GetOrderResponse(order=retail_order(exchange, shown))
 
 
 @handles("RetailOrdersAPI.CancelOrder")
@@ -138,6 +142,7 @@ def modify_orders(exchange: Exchange, caller: Caller, request: wire.ModifyOrders
 def held_answer(exchange: Exchange, wait: Wait) -> Message:
     """What a held answer says now: all that has become of its order, nothing while the engine has it still."""
     if wait.kind == "batch":
+        exchange.awaited.answered(wait.orders)
         return wire.CreateOrdersResponse(created_order_ids=wait.orders)
     (order_id,) = wait.orders
     executions = _executions(exchange, exchange.trading.orders.require(order_id))
@@ -151,7 +156,8 @@ def _held(wait: Wait) -> Pending:
 
 
 def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:
-    """Everything that has happened to an order, in order."""
+    """Everything that has happened to an order, in order; whoever is told that may read it too."""
+    exchange.awaited.answered((order.id,))
     tape = exchange.trading.tape
     return [retail_execution(exchange, tape.executions.rows[seq]) for seq in reversed(list(tape.of_order(order)))]
 

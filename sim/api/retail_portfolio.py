@@ -7,6 +7,7 @@ from sim.api.handles import handles
 from sim.api.retail_activity import Place, activities
 from sim.api.retail_cursor import bad_cursor, page_size, read_cursor, write_cursor
 from sim.api.retail_entry import account_of
+from sim.api.retail_lag import positions_read
 from sim.api.retail_messages import expired, position_message
 from sim.core.assumptions import RETAIL_POSITIONS_PAGING
 from sim.core.exchange import Exchange
@@ -18,7 +19,7 @@ def list_positions(exchange: Exchange, caller: Caller, request: wire.ListPositio
     """Holdings by market, and those a settlement closed (`expired`); positions that were traded back to nothing are not listed."""
     paged = exchange.ctx.assumptions.flag(RETAIL_POSITIONS_PAGING)
     after = read_cursor(request.cursor, 1)[0] if request.cursor and paged else ""
-    held = exchange.trading.positions.of(account_of(caller))
+    held = positions_read(exchange, account_of(caller))
     wanted = (one for one in held if one.symbol > after and request.market in ("", one.symbol))
     shown = sorted((one for one in wanted if one.net or expired(one)), key=lambda one: one.symbol)
     size = page_size(request.limit) if paged else len(shown)

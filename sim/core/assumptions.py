@@ -127,6 +127,13 @@ BLOCK_TIME = Assumption(
     reason="A synchronous order without maxBlockTime waits so long for its outcome; the edge cuts it off after 30 s in any case",
     source="retail facts G-17",
 )
+READ_LAG = Assumption(
+    name="retail.read_lag",
+    default=0,
+    span=True,
+    reason="How long retail reads of orders and positions trail what happened; integrators saw an order missing for a moment after an asynchronous answer",
+    source="retail facts §0",
+)
 SYNCHRONOUS_UNTIL = Assumption(
     name="retail.synchronous_until",
     default="first",

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from sim.core.assumptions import BLOCK_TIME, SYNCHRONOUS_UNTIL
+from sim.core.assumptions import BLOCK_TIME, READ_LAG, SYNCHRONOUS_UNTIL
 from sim.core.context import Context
 from sim.core.orders import Order
 from sim.core.refusals import InvalidRequest
@@ -40,9 +40,10 @@ class Wait(Struct, kw_only=True, omit_defaults=True):
 
 
 class AwaitedState(Struct):
-    """What is waited for, by name."""
+    """What is waited for, by name; and orders of which a synchronous answer told, while reads trail (`retail.read_lag`), since when."""
 
     waits: dict[str, Wait] = field(default_factory=dict)
+    told: dict[str, Instant] = field(default_factory=dict)
 
 
 class Awaited:
@@ -92,6 +93,18 @@ class Awaited:
         if not wait.open:
             wait.cut = False
             self._end(wait)
+
+    def answered(self, orders: Iterable[str]) -> None:
+        """Somebody has been told of these orders in a synchronous answer: reads do not take that back."""
+        lag, told = self._ctx.assumptions.number(READ_LAG), self._state.told
+        if lag:
+            for order_id in [order_id for order_id, since in told.items() if since + lag <= self._ctx.now]:
+                del told[order_id]
+            told.update(dict.fromkeys(orders, self._ctx.now))
+
+    def told(self, order_id: str) -> bool:
+        """Whether a synchronous answer has told of an order lately."""
+        return order_id in self._state.told
 
     def fire(self, timer: Timer) -> bool:
         """The block time of a wait is over; False when the timer is another's."""

@@ -212,7 +212,7 @@ def _file_of(node: Node) -> str:
 
 def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
     """Names that must exist and terms that must be sound, at the positions of the file itself; `files` are those of order flow, by name of the flow."""
-    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_sources(node), *fee_problems(node)]
+    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_firms(node), *fee_problems(node)]
     if not problems and (scenario.steps or scenario.participants.anybody):
         world = build_world(scenario)
         problems = [*participant_problems(scenario, node, world), *step_problems(scenario, node, world), *flow_problems(scenario, world, files)]
@@ -257,9 +257,14 @@ def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
             yield problem(item.at, lacking[name.text])
 
 
-def _sources(node: Node) -> Iterator[Problem]:
-    """Funding sources of one firm under one id."""
+def _firms(node: Node) -> Iterator[Problem]:
+    """Firms with a key pair that is not there, and funding sources of one firm under one id."""
     for firm in items_of(node, "world", "firms"):
+        pair = node_at(firm, "key")
+        if isinstance(pair, Scalar) and pair.text:
+            pairs = sorted(file.name.removesuffix(".pub.pem") for file in resources.path("fixtures", "keys").glob("*.pub.pem"))
+            if pair.text not in pairs:
+                yield problem(pair.at, f"there is no key pair {pair.text!r}: fixtures/keys has {', '.join(pairs)}")
         seen: set[str] = set()
         for source in items_of(firm, "funding_sources"):
             name = node_at(source, "id")

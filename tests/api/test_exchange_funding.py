@@ -125,6 +125,13 @@ def test_two_sources_of_one_name_are_a_mistake_of_the_scenario() -> None:
         load_scenario(text)
 
 
+@pytest.mark.parametrize("pair", ["nobody", "../keys/atlas"])
+def test_a_key_pair_that_is_not_there_is_a_mistake_of_the_scenario(pair: str) -> None:
+    text = f"name: keys\nextends: quickstart\nworld: {{firms: [{{name: firms/x, key: {pair}}}]}}\n"
+    with pytest.raises(ScenarioError, match=f"text:3:38: there is no key pair '{pair}'"):
+        load_scenario(text)
+
+
 # ---- transactions
 
 
