@@ -20,7 +20,7 @@ from sim.core.quantities import CENT, DOLLAR
 from sim.core.refusals import Refusal
 from sim.core.trading import TradingState
 from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
-from sim.kernel.instants import HOUR, hours, minutes
+from sim.kernel.instants import HOUR, hours, minutes, seconds
 from sim.testing.audit import Audit
 from sim.testing.market import START, Market
 
@@ -125,12 +125,46 @@ class TradingMachine(RuleBasedStateMachine):
 
         self.both(move)
 
+    @rule(span=st.sampled_from(("0s", "0s", "1s", "6s")))
+    def engine_takes(self, span: str) -> None:
+        """From now on orders, crosses and changes wait so long; those that wait already do not get quicker."""
+        self.both(lambda market: market.ctx.assumptions.change("engine.latency", span))
+
+    @rule(
+        buyer=st.sampled_from(ACCOUNTS),
+        seller=st.sampled_from(ACCOUNTS),
+        symbol=st.sampled_from(SYMBOLS),
+        qty=st.integers(1, 30),
+        price=st.integers(40, 60),
+        priority=st.sampled_from(Side),
+        extra=st.sampled_from(({}, {"smp_id": "g"}, {"clord_id": "same"}, {"channel": Channel.RETAIL})),
+        quote=st.booleans(),
+        deferred=st.booleans(),
+    )
+    def cross(
+        self, buyer: str, seller: str, symbol: str, qty: int, price: int, priority: Side, extra: dict[str, Any], quote: bool, deferred: bool
+    ) -> None:
+        """Two orders that trade with each other, as a cross or for a quote."""
+        fields: dict[str, Any] = {"symbol": symbol, "qty": qty, "price": price * (10 if symbol == "Y" else 1), "deferred": deferred, **extra}
+
+        def enter(market: Market) -> list[str]:
+            buying, selling = market.command(buyer, Side.BUY, **fields), market.command(seller, Side.SELL, **fields)
+            if quote:
+                market.trading.desk.trade_quote("q", buying, selling)
+                return []
+            return [order.id for order in market.trading.cross((buying, selling), cross_id="c", priority=priority)]
+
+        made = self.both(enter)
+        self.ordering = True
+        self.orders += made or []
+
     @rule(index=st.integers(0, 50))
     def cancel(self, index: int) -> None:
         if self.orders:
             order_id = self.orders[index % len(self.orders)]
             done = self.both(lambda market: market.cancel(market.trading.orders.require(order_id)))
-            assert done is None or done.state is OrderState.CANCELED
+            waits = (OrderState.PENDING_NEW, OrderState.PENDING_CANCEL)
+            assert done is None or done.state is OrderState.CANCELED or done.state in waits
 
     @rule(index=st.integers(0, 50), price=st.integers(40, 60), qty=st.integers(0, 40), tif=st.sampled_from((TimeInForce.UNDEFINED, TimeInForce.DAY)))
     def replace(self, index: int, price: int, qty: int, tif: TimeInForce) -> None:
@@ -148,7 +182,7 @@ class TradingMachine(RuleBasedStateMachine):
     def open(self, symbol: str) -> None:
         self.both(lambda market: market.move(InstrumentState.OPEN, symbol))
 
-    @rule(span=st.sampled_from((minutes(1), minutes(20), hours(3), hours(10))))
+    @rule(span=st.sampled_from((seconds(1), seconds(7), minutes(20), hours(3), hours(10))))
     def time_passes(self, span: int) -> None:
         self.both(lambda market: market.advance(span))
 
@@ -181,6 +215,7 @@ class TradingMachine(RuleBasedStateMachine):
         new = Market(*instruments(), now=old.ctx.now)
         new.ctx.timers.load(old.ctx.timers.save())
         new.ctx.ids.load(old.ctx.ids.save())
+        new.ctx.assumptions.load(old.ctx.assumptions.save())
         new.trading.load(msgspec.msgpack.decode(encoded, type=TradingState))
         assert msgspec.msgpack.encode(new.trading.save()) == encoded
         self.twin = new
