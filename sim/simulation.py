@@ -49,8 +49,8 @@ from sim.core.awaited import Wait
 from sim.core.credentials import Environment
 from sim.core.events import Event, Traded
 from sim.core.exchange import Exchange
-from sim.core.refusals import Conflict, EdgeTimeout, NotFound, Refusal
-from sim.kernel.instants import Instant, Span, format_instant
+from sim.core.refusals import Conflict, EdgeTimeout, InvalidRequest, NotFound, Refusal
+from sim.kernel.instants import CALENDAR_ENDS, Instant, Span, believable, format_instant
 from sim.kernel.journal import Header, Journal
 from sim.scenario.actions import act
 from sim.scenario.participants import Participants
@@ -225,6 +225,8 @@ class Simulation:
         """Move time to an instant; going back is refused (Conflict): use `rewind`."""
         if to < self.now:
             raise Conflict(f"time only moves forward: now is {format_instant(self.now)}", remedy="rewind to go back")
+        if not believable(to):
+            raise InvalidRequest(CALENDAR_ENDS)
         return self.handle(Advanced(to))
 
     def control(self, action: str, subject: str, arguments: dict[str, object]) -> Outcome:

@@ -81,6 +81,8 @@ steps:
     assert capsys.readouterr().out.count("lesson[side=sell") == 2
     assert main(["run", str(file), "--param", "size=7"]) == 2
     assert "there is no parameter 'size': it has qty, side, price" in capsys.readouterr().err
+    assert main(["run", str(file), "--param", "side=both"]) == 2
+    assert "the matrix gives side the values buy, sell; both is none of them" in capsys.readouterr().err
     assert main(["check", str(file)]) == 0
     assert "4 combinations" in capsys.readouterr().out
 
@@ -136,6 +138,14 @@ WRONG = [
     ("steps:\n  - {at: 2020-01-01T00:00:00Z, advance: 1s}", "the scenario begins later"),
     ("steps:\n  - {expect: {status: 200}}", "this step makes no call"),
     ("steps:\n  - {advance: 1s, save: {a: b}}", "this step makes no call"),
+    ("steps:\n  - {at: 9999-12-31T23:59:59Z, advance: 1s}", "ends with the year 2199"),
+    ("steps:\n  - {expect: {book: {symbol: w, bids: ['0.45']}}}", 'a level is written "price x quantity"'),
+    ("faults:\n  - {match: {plane: grpc}, act: {slow_body: true}}", "slow_body can happen on gateway, retail, exchange, auth"),
+    ("faults:\n  - {match: {plane: retail}, act: {status: 200}}", "status is an HTTP error"),
+    ("faults:\n  - {match: {plane: retail}, act: {}}", "act needs one of"),
+    ("faults:\n  - {match: {plane: retail, operation: InsertOrder}, act: {status: 503}}", "InsertOrder is on exchange, grpc, not on retail"),
+    ("faults:\n  - {match: {probability: '2'}, act: {status: 503}}", "a chance is"),
+    ("steps:\n  - {fault: {match: {plane: webhook, operation: InsertOrder}, act: {drop: true}}}", "this fault would never strike"),
 ]
 
 

@@ -81,6 +81,10 @@ def _serve(given: argparse.Namespace) -> int:
 
         scenario = replace(scenario, **changes)
     start = instant_of(given.start)
+    from sim.kernel.instants import believable
+
+    if start is not None and not believable(start):
+        return usage("--start is in one of the years 1990 to 2199")
 
     def build(settings: Settings) -> Simulation:
         from sim.shell.journal_file import open_journal, spooled_journal

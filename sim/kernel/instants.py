@@ -73,6 +73,11 @@ def to_datetime(at: Instant, zone: ZoneInfo | None = None) -> datetime:
     return moment.astimezone(zone) if zone else moment
 
 
+def believable(at: Instant) -> bool:
+    """Whether an exchange may stand at an instant: its calendar, with time zones and weekly hours, is worked out for the years 1990 to 2199."""
+    return FIRST <= at < BEYOND
+
+
 def parse_instant(text: str) -> Instant:
     """Instant of RFC 3339 text with an offset, to nine fractional digits. A bare date means 00:00 Eastern.
 
@@ -216,3 +221,7 @@ def next_weekly(after: Instant, weekday: int, hour: int, minute: int = 0) -> Ins
     day += timedelta(days=(weekday - day.weekday()) % 7)
     found = eastern(day, hour, minute)
     return found if found > after else eastern(day + timedelta(days=7), hour, minute)
+
+
+FIRST, BEYOND = parse_instant("1990-01-01T00:00:00Z"), parse_instant("2200-01-01T00:00:00Z")
+CALENDAR_ENDS = "the calendar of this exchange ends with the year 2199"

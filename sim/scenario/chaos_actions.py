@@ -11,7 +11,7 @@ from sim.core.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import format_instant, parse_span
 from sim.scenario.action_values import Answer
 from sim.scenario.entries import MaintenanceEntry
-from sim.scenario.fault_names import unknown_operation
+from sim.scenario.fault_names import never_strikes, unknown_operation
 from sim.scenario.steps import (
     FaultEntry,
 )
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def add_fault(sim: Simulation, entry: FaultEntry) -> Answer:
     """Put a fault in force."""
-    wrong = unknown_operation(entry.match.operation)
+    wrong = unknown_operation(entry.match.operation) or never_strikes(entry.match)
     if wrong:
         raise InvalidRequest(wrong, rule="control", remedy="`sim catalogue operations` lists them")
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from sim.api.contract import load_contract
-from sim.core.fault_spec import ENGINE
+from sim.core.fault_spec import ENGINE, FaultMatch
 from sim.core.webhook_wire import APPROVED, REJECTED
 from sim.scenario.shapes import nearest
 
@@ -14,6 +14,26 @@ from sim.scenario.shapes import nearest
 def _known() -> frozenset[str]:
     operations = load_contract().operations
     return frozenset({name for operation in operations for name in (operation.name, operation.rpc)} | {APPROVED, REJECTED, *ENGINE})
+
+
+def never_strikes(match: FaultMatch) -> str:
+    """What is wrong with an operation that is not served on the plane a fault names, "" when nothing is: such a fault would never strike."""
+    plane, name = match.plane, match.operation
+    if not plane or not name or "*" in name:
+        return ""
+    places = _places(name)
+    return "" if not places or plane in places else f"{name} is on {', '.join(places)}, not on {plane}: this fault would never strike"
+
+
+def _places(name: str) -> tuple[str, ...]:
+    """Planes on which a fault may meet an operation, an event type, or the engine's work."""
+    found: dict[str, None] = {}
+    for operation in load_contract().operations:
+        if name in (operation.name, operation.rpc):
+            found |= dict.fromkeys(operation.planes)
+            found |= {"grpc": None} if operation.grpc else {}
+            found |= {"stream": None} if operation.kind != "unary" else {}
+    return (*found, *(("webhook",) if name in (APPROVED, REJECTED) else ()), *(("engine",) if name in ENGINE else ()))
 
 
 def unknown_operation(name: str) -> str:

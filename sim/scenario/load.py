@@ -12,7 +12,10 @@ from msgspec import json
 from msgspec.structs import replace
 
 from sim import resources
+from sim.core.fault_spec import FaultSpec
+from sim.core.fault_spec import check as check_fault
 from sim.core.rate_limits import LIMITS
+from sim.kernel.instants import believable
 from sim.scenario.document import (
     Mapping,
     Node,
@@ -29,14 +32,14 @@ from sim.scenario.document import (
     value_of,
 )
 from sim.scenario.expansion import expanded, parameters, variants
-from sim.scenario.fault_names import unknown_operation
+from sim.scenario.fault_names import never_strikes, unknown_operation
 from sim.scenario.fees_format import fee_problems
 from sim.scenario.flow_files import flow_problems, with_order_flow
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
 from sim.scenario.participants_check import participant_problems
 from sim.scenario.reach import INLINE, Reach
-from sim.scenario.shapes import nearest, record, suggestion
+from sim.scenario.shapes import BAD, nearest, record, suggestion
 from sim.scenario.steps_check import items_of, node_at, step_problems, unknown_setting
 from sim.scenario.windows import incomplete
 from sim.scenario.world import build_world, windows_of
@@ -221,17 +224,33 @@ def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
 
 
 def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    start = node_at(node, "clock", "start")
+    if start is not None and not believable(scenario.clock.start):
+        yield problem(start.at, "a scenario begins in one of the years 1990 to 2199")
     yield from unknown_setting("quirk", node_at(node, "quirks"))
     yield from unknown_setting("assumption", node_at(node, "assumptions"))
     limits = node_at(node, "limits")
     for name, at in limits.keys.items() if isinstance(limits, Mapping) else ():
         if name not in LIMITS:
             yield problem(at, f"unknown limit {name!r}{suggestion(name, LIMITS)}")
-    faults = [(item, "match") for item in items_of(node, "faults")] + [(item, "fault", "match") for item in items_of(node, "steps")]
-    for item, *path in faults:
-        operation = node_at(item, *path, "operation")
-        if isinstance(operation, Scalar) and (wrong := unknown_operation(operation.text)):
-            yield problem(operation.at, wrong)
+    for fault in (*items_of(node, "faults"), *(node_at(step, "fault") for step in items_of(node, "steps"))):
+        if isinstance(fault, Mapping):
+            yield from _fault(fault)
+
+
+def _fault(node: Mapping) -> Iterator[Problem]:
+    """What is wrong with a fault; one with a `${name}` of a kept value in it is left to the run."""
+    operation = node_at(node, "match", "operation")
+    spec = record(FaultSpec).read(node, [])
+    if spec is BAD or "${" in json.encode(spec).decode():
+        return
+    try:
+        check_fault(spec)
+    except ValueError as error:
+        yield problem(node.at, str(error))
+        return
+    if wrong := unknown_operation(spec.match.operation) or never_strikes(spec.match):
+        yield problem(operation.at if operation is not None else node.at, wrong)
 
 
 def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:

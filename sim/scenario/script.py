@@ -207,7 +207,10 @@ class Script:
             self._sim.exchange.flush()
             if step.expect.stream:
                 wrong += self._caller.streams.failures(step.expect.stream)
-            wrong += failures(self._sim, step.expect, reply, (step.order.clord_id if step.order else "") or step.name)
+            try:
+                wrong += failures(self._sim, step.expect, reply, (step.order.clord_id if step.order else "") or step.name)
+            except Refusal as refusal:  # what is asked about does not exist
+                wrong.append(refusal.message)
         self._state.results.append(StepResult(index, step.name or f"step {index + 1}", at, tuple(wrong)))
 
     def _do(self, step: Step, outcome: Outcome) -> Reply | None:

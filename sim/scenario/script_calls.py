@@ -126,9 +126,12 @@ class Caller:
 
 def _message(kind: type[Message], content: Any) -> bytes:
     """Protobuf bytes of a request written as JSON."""
-    from sim.api.transcode import json_decoder, protobuf_encoder
+    from sim.api.transcode import BadInput, json_decoder, protobuf_encoder
 
-    return protobuf_encoder(kind)(json_decoder(kind)(json.encode(content) if content is not UNSET else b"{}"))
+    try:
+        return protobuf_encoder(kind)(json_decoder(kind)(json.encode(content) if content is not UNSET else b"{}"))
+    except BadInput as wrong:
+        raise InvalidRequest(f"that is no {kind.__name__}: {wrong}", rule="script") from wrong
 
 
 def as_json(kind: type[Message], message: bytes) -> bytes:

@@ -6,13 +6,14 @@ makes, values that `save` keeps) is left to the run.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
 from sim.api.contract import Operation, load_contract
 from sim.core import assumptions, quirks
-from sim.kernel.instants import Instant, format_instant, parse_instant
+from sim.kernel.instants import CALENDAR_ENDS, Instant, believable, format_instant, parse_instant
 from sim.scenario.document import Mapping, Node, Problem, Scalar, Sequence, problem
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.shapes import nearest, suggestion
@@ -28,6 +29,7 @@ DEEDS = (
 )
 WAITS = ("order", "instrument", "trade", "call", "kyc", "maintenance")
 _MAKE_PEOPLE = ("/v1/kyc/start", "/v1/users")
+_LEVEL = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*[x×]\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
 _OF_AN_ANSWER = ("status", "code", "json", "header")
 
 
@@ -132,6 +134,8 @@ class _Checker:
             return  # a distance
         if at is not None and moment is not None and moment < self._start:
             yield problem(at.at, f"the scenario begins later, at {format_instant(self._start)}")
+        elif at is not None and moment is not None and not believable(moment):
+            yield problem(at.at, CALENDAR_ENDS)
 
     def _call(self, call: Node | None) -> Iterator[Problem]:
         if not isinstance(call, Mapping):
@@ -206,7 +210,14 @@ class _Checker:
                 near = nearest(symbol.text, self._symbols)
                 yield problem(symbol.at, f"unknown symbol {symbol.text!r}" + (f", did you mean {near!r}?" if near else ""))
 
+    def _levels(self, step: Mapping) -> Iterator[Problem]:
+        for book in _each(node_at(step, "expect", "book")):
+            for level in (*items_of(book, "bids"), *items_of(book, "offers")):
+                if isinstance(level, Scalar) and "${" not in level.text and not _LEVEL.fullmatch(level.text):
+                    yield problem(level.at, f'a level is written "price x quantity", such as "0.45 x 10", not {level.text!r}')
+
     def _rest(self, step: Mapping) -> Iterator[Problem]:
+        yield from self._levels(step)
         event = _text(node_at(step, "event"), "slug")
         if event is not None and self._world.reference.event_called(event.text) is None:
             yield problem(event.at, f"no event is called {event.text!r}{suggestion(event.text, self._world.reference.event_by_slug)}")

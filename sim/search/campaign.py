@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from sim.kernel.journal import read_journal
 from sim.replay import Divergence, run, simulation_of
+from sim.scenario.document import Position, refuse
 from sim.scenario.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.model import Scenario
 from sim.scenario.report import Report, junit, run_scenario
@@ -97,6 +98,17 @@ def _unproven(scenario: Scenario, seed: int | None, report: Report) -> Iterator[
         yield f"replay: {found.part} differs in line {found.number}"
 
 
+def chosen(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
+    """The combinations of a scenario's matrix that agree with the given parameters. ScenarioError when a value is none of the matrix's."""
+    found = scenario_variants(name)
+    agreeing = [variant for variant in found if all(variant.get(key, value) == value for key, value in params.items())]
+    if agreeing:
+        return agreeing
+    key = next(key for key, value in params.items() if key in found[0] and all(variant[key] != value for variant in found))
+    values = ", ".join(dict.fromkeys(variant[key] for variant in found))
+    raise refuse(Position(name, 1, 1), f"the matrix gives {key} the values {values}; {params[key]} is none of them")
+
+
 def planned(wanted: Wanted) -> list[Job]:
     """Every run, in order: scenario by scenario, each combination of its matrix that agrees with the given parameters, each variation, each seed."""
     return [
@@ -111,8 +123,7 @@ def planned(wanted: Wanted) -> list[Job]:
             prove=wanted.prove,
         )
         for name in wanted.scenarios
-        for variant in scenario_variants(name)
-        if all(variant.get(key, value) == value for key, value in wanted.params.items()) or not variant
+        for variant in chosen(name, wanted.params)
         for changes in wanted.variations
         for seed in (wanted.seeds if wanted.seeds is not None else (None,))
     ]

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from sim.api.contract import Plane
 from sim.api.traffic import Close, Effect, Fired, Outcome, Post, Reply, Resolve, Send
-from sim.kernel.instants import NS_PER_S, Instant, Span, format_seconds
+from sim.core.refusals import InvalidRequest
+from sim.kernel.instants import CALENDAR_ENDS, NS_PER_S, Instant, Span, believable, format_seconds
 from sim.shell.channel import Channel
 from sim.shell.clock_driver import MANUAL, ClockDriver, ClockMode
 from sim.shell.webhook_sender import Answered, WebhookSender
@@ -284,6 +285,8 @@ class Host:
 
     async def advance(self, to: Instant) -> list[Fired]:
         """Move time to an instant, due instant by due instant, each settled before the next; everything that fired, in order."""
+        if not believable(to):
+            raise InvalidRequest(CALENDAR_ENDS)
         async with self._moving:
             self.arrive()
             fired: list[Fired] = []

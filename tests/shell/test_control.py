@@ -46,6 +46,8 @@ async def test_the_clock_is_read_and_moved(serve):
         ("/clock/advance", {"by": "-5m"}, 400, "only moves forward"),
         ("/clock/advance", {"to": "2026-09-08T15:00:00"}, 400, "RFC 3339"),
         ("/clock/advance", {"to": "2020-01-01T00:00:00Z"}, 409, "only moves forward"),
+        ("/clock/advance", {"to": "9999-12-31T23:59:59Z"}, 400, "ends with the year 2199"),
+        ("/clock/advance", {"by": "P9999999D"}, 400, "ends with the year 2199"),
         ("/clock/advance", {"bye": "5m"}, 400, "did you mean 'by'"),
         ("/reset", {"seed": "x"}, 400, "seed must be an integer"),
         ("/reset", {"sed": 1}, 400, "did you mean 'seed'"),
