@@ -81,8 +81,8 @@ steps:
     assert capsys.readouterr().out.count("lesson[side=sell") == 2
     assert main(["run", str(file), "--param", "size=7"]) == 2
     assert "there is no parameter 'size': it has qty, side, price" in capsys.readouterr().err
-    assert main(["run", str(file), "--param", "side=both"]) == 2
-    assert "the matrix gives side the values buy, sell; both is none of them" in capsys.readouterr().err
+    assert main(["run", str(file), "--param", "price=0.99"]) == 2
+    assert "the matrix gives price the values 0.41, 0.42; 0.99 is none of them" in capsys.readouterr().err
     assert main(["check", str(file)]) == 0
     assert "4 combinations" in capsys.readouterr().out
 
