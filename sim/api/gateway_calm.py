@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from sim.api.gateway_views import ACTIVE, CLOSED, open_on_shelf, play, season_state
+from sim.api.gateway_views import ACTIVE, CLOSED, open_on_shelf, play, season_state, whole_seconds
 from sim.api.memo import Memo
 from sim.core.exchange import Exchange
 from sim.core.games import NOTHING
-from sim.kernel.instants import NS_PER_S, Instant
+from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def calm_event(exchange: Exchange, season: Season, number: int, how: Calm) -> Ev
 
     def make() -> Event:
         bare = season.standing(number, active=how.active, closed=how.closed)
-        found = replace(bare, updated_at=max(bare.updated_at or 0, how.changed, game.at))
+        found = replace(bare, updated_at=max(bare.updated_at or 0, how.changed, whole_seconds(game.at)))
         if game is not NOTHING:
             play(found, game)
         return found
@@ -65,7 +65,7 @@ def _look(exchange: Exchange, season: Season, number: int) -> Calm | None:
         state = lifecycle.state(symbol) if owned else resting
         closed = state in CLOSED or (owned and trading.settlements.final(symbol))
         changed = (lifecycle.closed_at(symbol) or 0) if owned else 0
-        mine = Calm(state in ACTIVE and not closed, closed, changed // NS_PER_S * NS_PER_S)
+        mine = Calm(state in ACTIVE and not closed, closed, whole_seconds(changed))
         if found is not None and mine != found:
             return None
         found = mine

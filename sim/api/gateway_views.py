@@ -154,7 +154,12 @@ def _last_change(exchange: Exchange, market: Market) -> Instant:
     trading = exchange.trading
     stats = trading.stats(market.slug)
     known = (market.updated_at, stats.last_trade_at, stats.settlement_set_time, trading.lifecycle.closed_at(market.slug))
-    return max(at for at in (*known, 0) if at is not None) // NS_PER_S * NS_PER_S
+    return whole_seconds(max(at for at in (*known, 0) if at is not None))
+
+
+def whole_seconds(at: Instant) -> Instant:
+    """An instant as reference data has it."""
+    return at // NS_PER_S * NS_PER_S
 
 
 # ---- events
@@ -217,7 +222,7 @@ def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) 
         markets=markets,
         active=any(market.active for market in markets) if markets else event.active,
         closed=closed,
-        updated_at=max((at for at in (event.updated_at, game.at, *(market.updated_at for market in markets)) if at), default=None),
+        updated_at=max((at for at in (event.updated_at, whole_seconds(game.at), *(market.updated_at for market in markets)) if at), default=None),
         open_interest=sum(_open_interest(exchange, market) for market in markets),
         liquidity=sum(liquidity(exchange, market) for market in markets),
     )
@@ -239,7 +244,7 @@ def play(view: Event, game: Game) -> None:
         view.score = {"home": game.home_score or 0, "away": game.away_score or 0}
         text = f"{game.home_score or 0}-{game.away_score or 0}"
     if view.ended and game.at:
-        view.finished_timestamp = game.at
+        view.finished_timestamp = whole_seconds(game.at)
     view.event_state = EventState(
         id=f"{view.id}",
         event_id=f"{view.id}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from gateway_world import ELECTION, GAME, GatewayWorld
@@ -126,6 +127,19 @@ def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_m
     for related, found in (("false", []), ("true", [WHOLE])):
         answer = gateway.gateway.get("/v1/markets", params={"tagId": above, "relatedTags": related})
         assert [one["slug"] for one in answer.json["markets"]] == found
+
+
+@pytest.mark.spec("S2.10-1", "S2.11-1")
+def test_moments_of_reference_data_are_whole_seconds(gateway: GatewayWorld) -> None:
+    gateway.world.advance("1234ms")
+    gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40")
+    gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40")
+    gateway.sim.exchange.games.update(GAME, home_score=1, away_score=0, ended=True)
+    gateway.control("instrument.settle", WHOLE, price="1")
+    answer = gateway.gateway.get(f"/v1/events/slug/{GAME}")
+    moments = re.findall(r'"(\w+)":"(\d{4}-\d\d-\d\dT[^"]*)"', answer.body.decode())
+    assert {"updatedAt", "finishedTimestamp", "exchangeSyncedAt", "startTime"} <= {name for name, _ in moments}
+    assert [(name, moment) for name, moment in moments if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", moment)] == []
 
 
 @pytest.mark.spec("S4.1-10", "S4.1-11")
