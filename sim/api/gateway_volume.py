@@ -23,6 +23,9 @@ class Volumes(NamedTuple):
     year: float
 
 
+_NOTHING = Volumes(0.0, 0.0, 0.0, 0.0, 0.0)
+
+
 class _Sums:
     """Running sums of a market's trades: `sums[i]` is the notional of the first i."""
 
@@ -55,6 +58,8 @@ _sums: WeakKeyDictionary[Exchange, dict[str, _Sums]] = WeakKeyDictionary()
 
 def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
     """What a market traded. Within one hour only trades change the answer."""
+    if not exchange.trading.trades.of_symbol(instrument.symbol):
+        return _NOTHING
     table = _sums.setdefault(exchange, {})
     found = table.get(instrument.symbol)
     if found is None:

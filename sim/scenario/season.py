@@ -30,6 +30,7 @@ from sim.scenario.slots import TWO_SIDED_SETS, TWO_SIDED_SOCCER, Game, ordered, 
 FIRST_EVENT = 30_001
 FIRST_MARKET = 1_000_001
 MARKETS_PER_EVENT = 100  # numbers kept free for each event, so that a market's number tells its event
+_FOUND = 2_048  # instruments that a look-up finds at once
 _KEPT = 384  # events whose markets are remembered
 _TERMINATES = 7 * DAY
 _DATE = re.compile(r"-\d{4}-\d\d-\d\d", re.ASCII)
@@ -65,6 +66,7 @@ class Season:
         self._tables_hold = range(0)  # the instants at which what is in the tables is true
         self._parts: OrderedDict[int, dict[str, tuple[Instrument, Facts]]] = OrderedDict()
         self._shown: OrderedDict[int, Event] = OrderedDict()
+        self._found: dict[str, Instrument] = {}  # those asked for lately, by symbol
         self._kinds: dict[tuple[object, ...], tuple[Kind, ...]] = {}
 
     # ---- which there are
@@ -259,6 +261,9 @@ class Season:
 
     def find(self, symbol: str) -> Instrument | None:
         """The instrument of a symbol, or None."""
+        known = self._found.get(symbol)
+        if known is not None:
+            return known
         number = self.event_of(symbol)
         if number is None:
             return None
@@ -270,6 +275,9 @@ class Season:
         if not terms.metadata:
             terms = with_metadata(terms, facts, self.bare(number))
             parts[symbol] = (terms, facts)
+        if len(self._found) >= _FOUND:
+            self._found.clear()
+        self._found[symbol] = terms
         return terms
 
     def symbols(self) -> Iterator[str]:
