@@ -10,7 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
+from sim.core.incentives import Reward
 from sim.core.instruments import Instrument
+from sim.core.quantities import DOLLAR
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.messages import exchange_cashmovement_v1 as cash
@@ -410,6 +412,19 @@ def test_incentives_are_the_retail_apis_seen_from_this_host(world: Connection) -
     assert [program.market_slug for program in found.programs] == [program["marketSlug"] for program in mine["programs"]]
     assert trader(world).get("/v1/incentives/earnings").json == {"rewards": []}
     assert world.exchange(poor_firm(world.simulation)).get("/v1/incentives/earnings").status == 403
+
+
+@pytest.mark.spec("S2.3-3", "S5.1-6")
+def test_earnings_are_the_participants_where_one_is_named_and_the_firms_where_none_is(world: Connection) -> None:
+    sim = world.simulation
+    symbol = sim.exchange.instruments.require(quiet(sim).symbol).symbol
+    for user, amount in zip(firm(sim).users[:2], (1, 2), strict=True):
+        sim.exchange.incentives.grant(Reward(account=user.account, symbol=symbol, date="2026-09-07", amount=amount * DOLLAR, status="PAID"))
+
+    def earned(client: Http) -> list[float]:
+        return [reward["reward"] for reward in client.get("/v1/incentives/earnings").json["rewards"]]
+
+    assert (earned(trader(world, 0)), earned(trader(world, 1)), earned(world.exchange(firm(sim)))) == ([1], [2], [3])
 
 
 def test_sports_and_teams_agree_with_the_gateway(world: Connection) -> None:

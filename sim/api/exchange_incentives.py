@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import convert
 
+from sim.api.acting import visible_accounts
 from sim.api.callers import Caller
 from sim.api.handles import handles
 from sim.api.retail_incentives import earned, programs
@@ -24,5 +25,5 @@ def get_incentive_earnings(exchange: Exchange, caller: Caller, request: wire.Get
     """What the accounts of the caller earned: those of the participant where one is named, else all of the firm's."""
     asked = convert(request, retail.ListEarningsRequest, from_attributes=True)
     return wire.GetIncentiveEarningsResponse(
-        rewards=[convert(reward, wire.UserReward, from_attributes=True) for reward in earned(exchange, caller.accounts, asked)]
+        rewards=[convert(reward, wire.UserReward, from_attributes=True) for reward in earned(exchange, visible_accounts(caller), asked)]
     )
