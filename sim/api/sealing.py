@@ -32,8 +32,13 @@ if TYPE_CHECKING:
 SEALED = re.compile(r"sealed:[a-z]\d+:[0-9a-f]{32}", re.ASCII)
 VAULT_MAX = 10_000
 
-_ASSERTION_SEEN = "sealed"
+_SEEN = "sealed"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
+# A JSON Web Token or a signing secret, in text that may be percent-encoded.
+_SPELT = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]*|whsec_[\w+/=%-]+", re.ASCII)
+_NAMED_IN_QUERY = re.compile(
+    r"(?:^|(?<=&))(ssn|otp|access_?token|client_?assertion|client_?secret|signing_?secret|session_?token)=[^&]*", re.ASCII | re.IGNORECASE
+)
 _EMPTY_OF_TYPE: dict[type, Any] = {int: 0, float: 0, bool: False, list: [], dict: {}}
 
 Given = TypeVar("Given", RestCall, RpcCall, StreamOpened)
@@ -76,11 +81,12 @@ def seal_rest(
         credential, body = _token_call(house, headers.get("host", ""), path, body, form, wall)
     else:
         credential = NOBODY
-    if body:
-        secrets = _secrets_of(plane, path)
-        if secrets and plane != "auth":
+    if body and plane != "auth":
+        secrets = _secrets_of(plane, path) or _misplaced(plane, body)
+        if secrets:
             body = seal_body(body, secrets, _key(house), house.vault)
     text, binary = _text(body)
+    text, path, query = _unspoken(text), _unspoken(path), seal_query(query) if query else query
     return RestCall(plane, verb, path, query, text, binary, headers.get("x-participant-id"), credential, peer, form, oversize)
 
 
@@ -151,8 +157,10 @@ def _token_call(house: House, host: str, path: str, body: bytes, form: bool, wal
     life_max = house.exchange.ctx.assumptions.number(ASSERTION_LIFE_MAX)
     given = assertion if isinstance(assertion, str) else ""
     judged = judge_assertion(given, house.exchange.firms, credentials.environment.name, addresses | endpoints, _clocks(house, wall), life_max)
+    if "client_secret" in fields:
+        fields["client_secret"] = _SEEN  # no field of this call, but one that stock clients know
     if assertion:
-        fields["client_assertion"] = _ASSERTION_SEEN if isinstance(assertion, str) else _EMPTY_OF_TYPE.get(type(assertion))
+        fields["client_assertion"] = _SEEN if isinstance(assertion, str) else _EMPTY_OF_TYPE.get(type(assertion))
     audience = fields.get("audience")
     known = isinstance(audience, str) and audience.rstrip("/") in addresses
     if known:
@@ -194,6 +202,16 @@ def seal_fields(fields: dict[str, Any], secrets: Container[str], key: bytes, vau
         else:
             sealed[name] = _EMPTY_OF_TYPE.get(type(value))
     return sealed
+
+
+def seal_query(query: str) -> str:
+    """A query string without secrets. Nobody should write one there, and it is ignored or refused all the same; but people do."""
+    return _unspoken(_NAMED_IN_QUERY.sub(r"\1=" + _SEEN, query))
+
+
+def _unspoken(text: str) -> str:
+    """Text in which tokens and signing secrets are not spelt out, wherever they stand."""
+    return _SPELT.sub(_SEEN, text) if "eyJ" in text or "whsec_" in text else text
 
 
 def seal_text(value: str | bytes, key: bytes, vault: dict[str, bytes]) -> str:
@@ -250,6 +268,20 @@ def _secrets_of(plane: str, path: str) -> frozenset[str]:
     if found is None and ("%" in path or path.endswith("/")):
         found = table.get((plane, unquote(path).rstrip("/")))
     return found or frozenset()
+
+
+def _misplaced(plane: str, body: bytes) -> frozenset[str]:
+    """Names of secret body fields of a plane, for a body that holds one where no call takes it."""
+    names = _secret_names().get(plane, frozenset())
+    return names if any(f'"{name}"'.encode() in body for name in names) else frozenset()
+
+
+@lru_cache(maxsize=1)
+def _secret_names() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for (plane, _), names in _secret_table().items():
+        found[plane] = found.get(plane, frozenset()) | names
+    return found
 
 
 @lru_cache(maxsize=1)

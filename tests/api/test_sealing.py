@@ -371,10 +371,46 @@ def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(house: House, path: 
 
 
 def test_other_bodies_pass_unchanged_and_bytes_stay_bytes(house: House) -> None:
-    text = b'{ "ssn" : "123456789" }'
+    text = b'{ "clordId" : "123456789" }'
     assert seal_rest(house, "exchange", "POST", "/v1/trading/orders", "", {}, text, "peer", None).body == text.decode()
     raw = seal_rest(house, "retail", "POST", "/v1/orders", "", {}, b"\xff\xfe", "peer", None)
     assert (raw.body, raw.binary) == ("", b"\xff\xfe")
+
+
+TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "body"),
+    [
+        ("/v1/whoami", f"access_token={TOKEN}&a=1", b""),
+        (f"/v1/orderbook/{TOKEN}", "", b""),
+        ("/v1/kyc/status", "external_id=p&ssn=123456789", b""),
+        ("/v1/kyc/status", "SSN=123456789", b""),
+        ("/v1/KYC/start", "", b'{"ssn": "123456789"}'),
+        ("/v1/trading/orders", "", b'{"ssn": "123456789", "clordId": "a"}'),
+        ("/v1/trading/orders", "", f'{{"clordId": "{TOKEN}", "account": "{SECRET}"}}'.encode()),
+        ("/v1/kyc/status", f"x={SECRET.replace('+', '%2B').replace('=', '%3D')}", b""),
+        ("/v1/Kyc/Webhook", "", json.dumps({"signingSecret": SECRET}).encode()),
+    ],
+)
+def test_a_secret_in_the_wrong_place_is_not_spelt_out_either(house: House, path: str, query: str, body: bytes) -> None:
+    call = seal_rest(house, "exchange", "POST", path, query, {}, body, "peer", None)
+    journalled = json.dumps([call.path, call.query, call.body])
+    assert not [secret for secret in (TOKEN, "c2lnbmF0dXJl", "123456789", SECRET[6:30]) if secret in journalled]
+    assert call.query.endswith("a=1") or "a=1" not in query
+    assert call.query.startswith("external_id=p&") or "external_id" not in query
+
+
+def test_other_words_in_a_query_are_left_alone(house: House) -> None:
+    query = "pageToken=eyJvZmZzZXQiOjF9&symbol=ssn&assn=1&session_id=2"
+    assert seal_rest(house, "exchange", "GET", "/v1/x", query, {}, b"", "peer", None).query == query
+
+
+def test_a_client_secret_in_a_token_call_is_not_journalled(house: House) -> None:
+    for form, body in ((True, b"client_secret=hunter2"), (False, b'{"client_secret": "hunter2"}')):
+        headers = {"content-type": "application/x-www-form-urlencoded"} if form else {}
+        assert "hunter2" not in seal_rest(house, "auth", "POST", "/oauth/token", "", headers, body, "peer", None).body
 
 
 @pytest.mark.parametrize("body", [b'{"ssn": "123456789"', b'["123456789"]', b"\xff123456789"])
