@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from benchmarks import soak
 from benchmarks.__main__ import AREAS
 from benchmarks.figures import Figure, Goal, summary, table
 from benchmarks.plots import plot
@@ -55,6 +56,12 @@ def test_a_plot_shows_every_figure_that_has_a_floor() -> None:
 @pytest.mark.parametrize("area", AREAS)
 def test_every_area_is_a_module(area: str) -> None:
     assert importlib.util.find_spec(f"benchmarks.{area}") is not None
+
+
+def test_a_round_of_the_soak_makes_the_calls_it_counts_and_reads_the_memory() -> None:
+    (found,) = soak.figures(0)
+    assert found.note.startswith("1 rounds, 1,052 calls")
+    assert found.ours[0] == found.floor[0] > 20
 
 
 @pytest.mark.parametrize("path", ["gateway", "exchange", "order", "rpc"])
