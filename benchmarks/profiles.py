@@ -21,7 +21,9 @@ from typing import TypeAlias
 
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from benchmarks.flows import mixed
 from benchmarks.http import SCENARIO, SYMBOL
+from benchmarks.matching import run_trading
 from benchmarks.participants import busy
 from sim import Simulation, load_scenario
 from sim.kernel.instants import DAY, HOUR, MINUTE
@@ -111,6 +113,11 @@ def _day() -> Work:
     return lambda: sim.advance_to(sim.now + 15 * MINUTE)
 
 
+def _commands() -> Work:
+    ops = mixed(1, 1, 5_000)
+    return lambda: run_trading(ops)
+
+
 def _year() -> Work:
     sim = Simulation(load_scenario("quickstart"))
     return lambda: sim.advance_to(sim.now + 7 * DAY) if sim.now < sim.start + 365 * DAY else sim.reset()
@@ -134,6 +141,7 @@ PATHS: dict[str, tuple[str, Callable[[], Work]]] = {
     "order": ("retail POST order that rests, signed, journalled", _order),
     "rpc": ("gRPC unary GetOrderBook, behind grpc.aio", _rpc),
     "stream": ("market data of everything, an hour of it", _stream),
+    "commands": ("5,000 whole commands of the 1 symbol flow of the matching goals", _commands),
     "day": ("busy virtual day of scripted participants", _day),
     "year": ("idle virtual year of the default world", _year),
 }

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import IntEnum
+from functools import cache
+from operator import attrgetter
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -69,7 +71,7 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
         raise PermissionDenied(rule="S5.1-6", remedy="user, when sent, is the participant of x-participant-id")
     if request.quote:
         raise InvalidRequest("quote: there is no such quote", rule="L13", remedy="leave quote out; a quote trades by itself once it is confirmed")
-    return PlaceOrder(
+    command = PlaceOrder(
         symbol=request.symbol,
         account=account,
         participant=caller.participant or "",
@@ -80,24 +82,36 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
         tif=member(TimeInForce, request.time_in_force, "time_in_force"),
         clord_id=request.clord_id,
         deferred=deferred,
-        stop_price=request.stop_price,
-        min_qty=request.min_qty,
-        cash_qty=request.cash_order_qty,
-        all_or_none=request.all_or_none,
-        post_only=request.participate_dont_initiate,
-        strict_limit=request.strict_limit,
-        best_limit=request.best_limit,
-        immediately_executable_limit=request.immediately_executable_limit,
-        ignore_price_checks=request.ignore_price_validity_checks,
-        good_till=request.good_till_time,
-        smp_id=request.self_match_prevention_id,
-        smp=member(SelfMatchPrevention, request.self_match_prevention_instruction, "self_match_prevention_instruction"),
-        order_capacity=int(member(wire.OrderCapacity, request.order_capacity, "order_capacity")),
-        manual_indicator=int(member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")),
-        client_account_id=request.client_account_id,
-        client_participant_id=request.client_participant_id,
-        session_id=request.session_id,
     )
+    given = _seldom(request)
+    if not any(given) and request.good_till_time is None and not request.self_match_prevention_instruction:
+        return command
+    smp = member(SelfMatchPrevention, request.self_match_prevention_instruction, "self_match_prevention_instruction")
+    member(wire.OrderCapacity, request.order_capacity, "order_capacity")
+    member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")
+    terms = {name: value for name, value in zip(_SELDOM, given, strict=True) if value}
+    return replace(command, good_till=request.good_till_time, smp=smp, **terms)
+
+
+# Terms of a command that most requests leave out, and what they are called there: not named one by one for an order that has none of them.
+_SELDOM = {
+    "stop_price": "stop_price",
+    "min_qty": "min_qty",
+    "cash_qty": "cash_order_qty",
+    "all_or_none": "all_or_none",
+    "post_only": "participate_dont_initiate",
+    "strict_limit": "strict_limit",
+    "best_limit": "best_limit",
+    "immediately_executable_limit": "immediately_executable_limit",
+    "ignore_price_checks": "ignore_price_validity_checks",
+    "smp_id": "self_match_prevention_id",
+    "order_capacity": "order_capacity",
+    "manual_indicator": "manual_order_indicator",
+    "client_account_id": "client_account_id",
+    "client_participant_id": "client_participant_id",
+    "session_id": "session_id",
+}
+_seldom = attrgetter(*_SELDOM.values())
 
 
 def _entry_command(exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest) -> PlaceOrder:
@@ -199,10 +213,16 @@ def get_open_orders(exchange: Exchange, caller: Caller, request: wire.GetOpenOrd
 
 def member(enum: type[E], number: int, name: str) -> E:
     """The member with this number; numbers of later versions of the contract are refused."""
-    try:
-        return enum(number)
-    except ValueError:
-        raise InvalidRequest(f"{name}: {number} is no {enum.__name__}", rule="M2") from None
+    found: E | None = _members(enum).get(number)
+    if found is None:
+        raise InvalidRequest(f"{name}: {number} is no {enum.__name__}", rule="M2")
+    return found
+
+
+@cache
+def _members(enum: type[E]) -> dict[int, E]:
+    """Members by number: looking one up through its class takes four times as long."""
+    return {int(each): each for each in enum}
 
 
 def _check_ids(order_id: str, clord_id: str) -> None:

@@ -72,7 +72,7 @@ def _too_deep(body: bytes) -> bool:
 
 
 class _Entry(NamedTuple):
-    """How a field is read. A value whose type is `exact` is taken as it is."""
+    """How a field is read. A value whose type is `exact` is taken as it is; a `nested` one may hold fields that are unknown."""
 
     attribute: str
     convert: Convert
@@ -80,6 +80,7 @@ class _Entry(NamedTuple):
     name: str
     oneof: str
     nullable: bool
+    nested: bool
 
 
 _EXACT = {"string": str, "bool": bool}
@@ -108,7 +109,7 @@ class _Readers:
                 if entry is None:
                     unknown.append(key)
                     continue
-                attribute, convert, exact, name, oneof, nullable = entry
+                attribute, convert, exact, name, oneof, nullable, nested = entry
                 if given is None and not nullable:
                     continue
                 if attribute in values:
@@ -120,19 +121,19 @@ class _Readers:
                 if type(given) is exact:
                     values[attribute] = given
                     continue
-                seen = len(unknown)
+                seen = len(unknown) if nested else 0
                 try:
                     values[attribute] = convert(given, unknown)
                 except BadField as refused:
                     raise refused.under(name) from None
-                if len(unknown) > seen:
+                if nested and len(unknown) > seen:
                     _move(unknown, seen, name)
             return cls(**values)
 
         self._readers[cls] = read
         for field in fields_of(cls):
             exact = _EXACT.get(field.kind) if not field.repeated and not field.key_kind else None
-            entry = _Entry(field.attribute, self._converter(field), exact, field.json_name, field.oneof, field.kind == "value")
+            entry = _Entry(field.attribute, self._converter(field), exact, field.json_name, field.oneof, field.kind == "value", field.kind == "message")
             table[field.json_name] = table[field.name] = entry
             if field.vendor_json:
                 table[field.vendor_json] = table[field.name]

@@ -46,8 +46,11 @@ _WHOLE = re.compile(r"-?[0-9]{1,20}")
 def whole_number(lowest: int, highest: int) -> Convert:
     def convert(raw: Any, unknown: list[str]) -> int:
         kind = type(raw)
-        whole = kind is int or (kind is float and raw.is_integer())
-        if not whole and not (kind is str and _WHOLE.fullmatch(raw)):
+        if kind is str:
+            whole = (raw.isdigit() and raw.isascii() and len(raw) <= 20) or _WHOLE.fullmatch(raw) is not None
+        else:
+            whole = kind is int or (kind is float and raw.is_integer())
+        if not whole:
             raise BadField("", "expected a whole number")
         value = int(raw)
         if not lowest <= value <= highest:

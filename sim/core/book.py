@@ -88,8 +88,9 @@ class Ladder:
             level.qty += order.leaves_qty
         else:
             level.qty = order.leaves_qty
-            bits = self._bits = self._bits | level.bit
-            self.best = self._first + self._step * bits.bit_length()
+            if level.bit > self._bits:
+                self.best = price
+            self._bits |= level.bit
 
     def remove(self, order: Order) -> None:
         """Take an order out; its `leaves_qty` is still what the level counted, and must be 0 right after."""
@@ -113,7 +114,8 @@ class Ladder:
         level.queue.clear()
         level.qty = level.head = 0
         bits = self._bits = self._bits ^ level.bit
-        self.best = self._first + self._step * bits.bit_length() if bits else 0
+        if bits < level.bit:
+            self.best = self._first + self._step * bits.bit_length() if bits else 0
 
     def walk(self) -> Iterator[Level]:
         """Levels, best first."""
