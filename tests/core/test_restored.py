@@ -1,0 +1,134 @@
+"""A restored exchange goes on as the one that never stopped: books and reservations are put together when somebody asks, whoever that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import msgpack
+
+from sim.core.instruments import Instrument
+from sim.core.orders import Execution, Order
+from sim.core.quantities import DOLLAR
+from sim.core.refusals import Refusal
+from sim.core.trading import TradingState
+from sim.core.vocabulary import OrderType, Side
+from sim.testing.market import Market
+
+ACCOUNTS, SYMBOLS = ("a", "b", "c"), ("X", "Y")
+
+
+def market() -> Market:
+    made = Market(*(Instrument(symbol=symbol) for symbol in SYMBOLS), cash=20 * DOLLAR)
+    for account in ACCOUNTS:
+        made.fund(account, 20 * DOLLAR)
+    return made
+
+
+def restored(market: Market) -> None:
+    market.trading.load(msgpack.decode(msgpack.encode(market.trading.save()), type=TradingState))
+
+
+moves = st.tuples(
+    st.sampled_from(("limit", "limit", "stop", "cancel", "replace")),
+    st.sampled_from(ACCOUNTS),
+    st.sampled_from(SYMBOLS),
+    st.sampled_from((Side.BUY, Side.SELL)),
+    st.integers(45, 55),
+    st.integers(1, 9),
+)
+
+
+def do(market: Market, move: tuple[str, str, str, Side, int, int]) -> object:
+    """What came of a move: reports, or the words of its refusal."""
+    kind, account, symbol, side, price, qty = move
+    mine = market.trading.orders.of_account(account)
+    try:
+        if kind == "limit":
+            market.trading.place(market.command(account, side, qty, price, symbol))
+        elif kind == "stop":
+            market.trading.place(market.command(account, side, qty, symbol=symbol, type=OrderType.STOP, stop_price=price))
+        elif mine and kind == "cancel":
+            market.cancel(mine[price % len(mine)])
+        elif mine:
+            market.replace(mine[price % len(mine)], price=price, qty=qty)
+    except Refusal as refusal:
+        return refusal.message
+    return [report(found) for found in market.reports()]
+
+
+def report(found: Execution) -> tuple[object, ...]:
+    order = found.order
+    return found.type, order.id, order.symbol, order.price, order.leaves_qty, order.cum_qty, order.state, found.last_px, found.last_qty
+
+
+@given(st.lists(moves, min_size=1, max_size=40), st.integers(1, 7))
+def test_what_is_restored_every_so_often_goes_on_as_what_never_was(program: list[tuple[str, str, str, Side, int, int]], every: int) -> None:
+    one, other = market(), market()
+    for number, move in enumerate(program):
+        if not number % every:
+            restored(other)
+        assert do(one, move) == do(other, move)
+    restored(other)
+    other.check()
+    for account in ACCOUNTS:
+        assert other.trading.open_orders_reserve(account) == one.trading.open_orders_reserve(account)
+        assert other.trading.buying_power(account) == one.trading.buying_power(account)
+    for symbol in SYMBOLS:
+        assert other.depth(symbol) == one.depth(symbol)
+
+
+def reserve(market: Market, order: Order) -> object:
+    return market.trading.open_orders_reserve("a")
+
+
+def working(market: Market, order: Order) -> object:
+    return market.trading.risk.working("a", "X", Side.BUY)
+
+
+def book(market: Market, order: Order) -> object:
+    return market.depth()
+
+
+def listed(market: Market, order: Order) -> object:
+    return [found.symbol for found in market.trading.books]
+
+
+def cancel(market: Market, order: Order) -> object:
+    return report_of(market, lambda: market.cancel(order))
+
+
+def fill(market: Market, order: Order) -> object:
+    return report_of(market, lambda: market.sell("b", 1, 50))
+
+
+def shrink(market: Market, order: Order) -> object:
+    return report_of(market, lambda: market.replace(order, qty=2))
+
+
+def move(market: Market, order: Order) -> object:
+    return report_of(market, lambda: market.replace(order, price=40))
+
+
+def another(market: Market, order: Order) -> object:
+    return report_of(market, lambda: market.buy("a", 2, 49))
+
+
+def report_of(market: Market, act: Callable[[], object]) -> object:
+    act()
+    return [report(found) for found in market.reports()]
+
+
+@pytest.mark.parametrize("first", [reserve, working, book, listed, cancel, fill, shrink, move, another])
+def test_whoever_asks_first_finds_each_order_once(first: Callable[[Market, Order], object]) -> None:
+    one, other = market(), market()
+    orders = [made.buy("a", 3, 50) for made in (one, other)]
+    for made in (one, other):
+        made.take()
+    restored(other)
+    assert first(other, other.now(orders[1])) == first(one, orders[0])
+    other.check()
+    assert other.trading.open_orders_reserve("a") == one.trading.open_orders_reserve("a")
+    assert other.depth() == one.depth()
