@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.credentials import token
-from benchmarks.fanout import MARKETS, SUBSCRIBE, _signed
+from benchmarks.fanout import MARKETS, _signed, _subscribe
 from benchmarks.figures import Figure, Goal
 from benchmarks.http import SCENARIO, SYMBOL
 from benchmarks.serving import served
@@ -68,7 +68,7 @@ async def _round(ready: dict[str, Any], session: Any, channel: Any) -> int:
     headers = {"Authorization": bearer, "x-participant-id": ready["firms"][0]["users"][0]}
     sockets = [await session.ws_connect(ready["retail"] + MARKETS, headers=_signed(ready["api_keys"][0])) for _ in range(SOCKETS)]
     for socket in sockets:
-        await socket.send_str(SUBSCRIBE)
+        await socket.send_str(_subscribe("bench-orders"))
     streams = [_follow(channel, bearer) for _ in range(STREAMS)]
     await asyncio.gather(*(stream.read() for stream in streams))
     await _shared(ORDERS, lambda number: _order(session, ready, headers, number))
