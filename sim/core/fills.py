@@ -97,8 +97,8 @@ class Fills:
         instrument = book.instrument
         symbol = book.symbol
         trade_id = self._tape.next_trade_id()
-        aggressor_report = self._fill(book, aggressor, qty, price, trade_id, aggressor_fee, aggressor=True, rests=aggressor_rests)
-        passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, aggressor=False, rests=True)
+        aggressor_report = self._fill(book, aggressor, qty, price, trade_id, aggressor_fee, True, aggressor_rests)
+        passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, False, True)
         self._tape.trade(trade_id, price, qty, aggressor_report, passive_report, type)
         for order, report in (aggressor, aggressor_report), (passive, passive_report):
             signed = qty if order.side is BUY else -qty
@@ -113,7 +113,7 @@ class Fills:
         if not self.low or price < self.low:
             self.low = price
 
-    def _fill(self, book: Book, order: Order, qty: Qty, price: Price, trade_id: str, fee: Cash, *, aggressor: bool, rests: bool) -> Execution:
+    def _fill(self, book: Book, order: Order, qty: Qty, price: Price, trade_id: str, fee: Cash, aggressor: bool, rests: bool) -> Execution:
         """Apply a fill to an order and report it. An order that rests stops reserving what filled, and is closed with its last fill."""
         if rests:
             self._risk.release(order, book.instrument, qty)
@@ -139,4 +139,4 @@ class Fills:
                 self._orders.closed(order)
                 if order.expiry_timer:
                     self._ctx.timers.cancel(order.expiry_timer)
-        return self._tape.report(order, type, qty=qty, price=price, trade_id=trade_id, aggressor=aggressor, commission=commission)
+        return self._tape.report(order, type, qty, price, trade_id, aggressor, commission)
