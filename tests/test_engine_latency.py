@@ -9,7 +9,7 @@ import pytest
 from sim.core.instruments import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection
-from tests.journeys import key, order, quiet, retail_order, rpc_trader, trader
+from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
 
 STOPGAP = "Global Rate Limit Exceeded"
 
@@ -102,6 +102,25 @@ def test_a_cancel_before_the_acknowledgement_is_taken_and_waits_behind_the_order
     assert client.post(f"/v1/order/{placed}/cancel", json={"marketSlug": instrument.symbol}).status == 200
     world.advance("2s")
     assert [kind for kind, _ in executions(socket)] == ["NEW", "CANCELED"]
+
+
+def test_dollars_wait_like_contracts_do(world: Connection, instrument: Instrument) -> None:
+    """M24, M35, M36: an order of dollars has no quantity yet, and is open, holds its client order id and can be canceled all the same."""
+    client = trader(world)
+    client.post("/v1/trading/orders", json=order(instrument, "sell", 50, 10))
+    slow(world, "2s")
+    other = world.exchange(firm(world.simulation), firm(world.simulation).users[1].name)
+    two = str(2 * instrument.price_scale)
+    dollars = order(instrument, "buy", 50, 0, type="ORDER_TYPE_MARKET_TO_LIMIT", cashOrderQty=two, clordId="d")
+    del dollars["price"], dollars["orderQty"]
+    placed = other.post("/v1/trading/orders", json=dollars).json["orderId"]
+    assert other.post("/v1/trading/orders", json=dollars).status == 409
+    world.simulation.snapshot("waiting")
+    world.simulation.restore("waiting")
+    assert [row["id"] for row in other.get("/v1/trading/orders/open").json["orders"]] == [placed]
+    assert other.post("/v1/trading/orders/cancel", json={"orderId": placed}).status == 200
+    world.advance("2s")
+    assert other.get(f"/v1/report/orders/{placed}").json["order"]["cumQty"] == str(4 * instrument.qty_scale)  # the cancel came too late
 
 
 def test_firms_wait_too_but_are_not_stopped(world: Connection, instrument: Instrument) -> None:

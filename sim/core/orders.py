@@ -88,8 +88,8 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def live(self) -> bool:
-        """Whether the order can still trade, be replaced or be canceled."""
-        return self.leaves_qty > 0
+        """Whether the order can still trade, be replaced or be canceled. What dollars buy is not known before the engine takes them."""
+        return self.leaves_qty > 0 or self.state is OrderState.PENDING_NEW
 
     @property
     def received(self) -> bool:
@@ -229,5 +229,5 @@ class Orders:
         self._clord_ids = {
             (order.participant, order.clord_id): order.id for order in state if order.clord_id and order.state is not OrderState.REJECTED
         }
-        live = [order for order in state if order.leaves_qty]
+        live = [order for order in state if order.leaves_qty or order.received]
         self._open = {account: {order.id: order for order in mine} for account, mine in grouped(live, attrgetter("account")).items()}
