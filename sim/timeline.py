@@ -35,7 +35,7 @@ def rows(lines: Iterator[bytes]) -> Iterator[Row]:
             continue
         now = line.at
         given, out = json.decode(line.input), json.decode(line.out)
-        details = tuple(_details(out.get("events", ())))
+        details = (*_details(out.get("events", ())), *(f"{name} is answered: {status}" for name, status, _ in out.get("resolved", ())))
         match given["type"]:
             case "rest" | "rpc":
                 yield _call(line.at, given, out, details)
@@ -51,6 +51,8 @@ def rows(lines: Iterator[bytes]) -> Iterator[Row]:
                 yield Row(given["to"], "clock", f"+{format_span(given['to'] - line.at)}", f"{len(fired)} due" if fired else "", None, details)
             case "control":
                 yield Row(line.at, "tester", f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip(), "", None, details)
+            case "answer_due":
+                yield Row(line.at, "shell", f"wants {given['awaits']}", "the clock stood still", None, details)
             case "answer":
                 status = given.get("status", 0)
                 yield Row(line.at, "receiver", "answers the webhook", str(status or given.get("error", "")), 200 <= status < 300, details)

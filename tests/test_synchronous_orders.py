@@ -12,8 +12,10 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.instruments import Instrument
 from sim.kernel.instants import NS_PER_S
+from sim.kernel.journal import read_journal
 from sim.replay import replay
 from sim.testing.client import Connection, Http, Response, connect
+from sim.timeline import rows
 from tests.api.retail_world import types
 from tests.journeys import key, quiet, retail_order
 
@@ -201,6 +203,9 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
     told = io.StringIO()
     assert replay(str(path), None, told) == 0, told.getvalue()
     assert digest in told.getvalue()
+    with path.open("rb") as file:
+        shown = list(rows(line for _, line in read_journal(file)[1]))
+    assert [row.who for row in shown if "answer-1 is answered: 200" in row.details] == ["clock", "clock", "shell"]
 
 
 def test_a_step_of_a_scenario_ends_with_its_answer() -> None:
