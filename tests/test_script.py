@@ -149,6 +149,14 @@ WRONG = [
 ]
 
 
+def test_participants_that_a_scenario_makes_may_be_named() -> None:
+    """Whoever is verified or created in the course of it: nobody knows the name before the run."""
+    act = "call: {plane: exchange, get: /v1/whoami, as: firms/atlas/users/43f4a4a3-5d19-47e9-af52-e6c1ba3fb392}"
+    with pytest.raises(ScenarioError, match="nobody is called"):
+        load_scenario(f"{HEAD}steps:\n  - {{{act}}}\n")
+    load_scenario(f"{HEAD}steps:\n  - {{call: {{plane: exchange, post: /v1/kyc/start, as: firms/atlas, json: {{}}}}}}\n  - {{{act}}}\n")
+
+
 @pytest.mark.parametrize(("text", "says"), WRONG)
 def test_what_cannot_be_is_told_at_its_line(text: str, says: str) -> None:
     with pytest.raises(ScenarioError) as wrong:
