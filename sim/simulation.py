@@ -6,13 +6,10 @@ scenario, seed and inputs give the same journal, byte for byte but for what clie
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping
-from functools import cache, lru_cache
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from msgspec import Raw, Struct, json
+from msgspec import Raw, json
 
 from sim import catalogues, travel, views
 from sim.api import sealing
@@ -26,7 +23,6 @@ from sim.api.streams import Hub
 from sim.api.traffic import (
     Advanced,
     AnswerDue,
-    Close,
     Controlled,
     Effect,
     Fired,
@@ -37,7 +33,6 @@ from sim.api.traffic import (
     Resolve,
     RestCall,
     RpcCall,
-    Send,
     StreamFrame,
     StreamHungUp,
     StreamOpened,
@@ -47,11 +42,11 @@ from sim.api.traffic import (
 from sim.core.assumptions import STREAM_BUFFER_MESSAGES
 from sim.core.awaited import Wait
 from sim.core.credentials import Environment
-from sim.core.events import Event, Traded
 from sim.core.exchange import Exchange
 from sim.core.refusals import Conflict, EdgeTimeout, InvalidRequest, NotFound, Refusal
 from sim.kernel.instants import CALENDAR_ENDS, Instant, Span, believable, format_instant
 from sim.kernel.journal import Header, Journal
+from sim.recording import journal_form, library_versions, record_of
 from sim.scenario.actions import act
 from sim.scenario.participants import Participants
 from sim.scenario.populate import populate
@@ -63,35 +58,6 @@ from sim.snapshots import Snapshots
 if TYPE_CHECKING:
     from sim.judge.rulebook import Report
     from sim.scenario.model import Scenario
-
-
-# Longest body of an answer that the journal keeps as it is.
-_BODY_KEPT = 4096
-
-
-class _Out(Struct, omit_defaults=True):
-    """What came of an input, as the journal shows it. Of a long body size and SHA-256 stand there: a replay makes the body anew, and lists would fill disks.
-
-    `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame once.
-    """
-
-    operation: str = ""
-    caller: str = ""
-    status: int = 0
-    code: int = 0
-    body: Raw = Raw(b"null")
-    body_size: int = 0
-    body_sha256: str = ""
-    message: str = ""
-    elapsed: Span = 0
-    stream: int = 0
-    fired: list[Fired] = []
-    events: list[Any] = []
-    closed: list[Close] = []
-    resolved: list[tuple[str, int, Raw]] = []
-    posts: list[str] = []
-    frames: int = 0
-    frames_crc: int = 0
 
 
 class Simulation:
@@ -131,7 +97,7 @@ class Simulation:
             start=self.start,
             scenario=Raw(self.scenario.source()),
             scenario_digest=self.scenario.digest,
-            libraries=_library_versions(),
+            libraries=library_versions(),
             settings=self.settings.lasting(),
         )
 
@@ -257,7 +223,7 @@ class Simulation:
             self.script.heard_call(self.log.last(outcome.seq), outcome)
         events = self._settle(outcome)
         sealed, aside = without_nonce(given)
-        self.journal.append(at, self._encode(sealed), self._encode(self._out(outcome, events)), aside, ctx.now)
+        self.journal.append(at, self._encode(sealed), self._encode(record_of(outcome, events, self.log.last(outcome.seq), ctx.now)), aside, ctx.now)
         if self.snapshots.due(self.journal.seq) and not self.journal.shadow and not exchange.order_sessions.holding:
             self.snapshots.keep(travel.moment_of(self))
         return outcome
@@ -356,38 +322,7 @@ class Simulation:
                 outcome.effects.append(Resolve(registration.id, self.pipeline.complete("exchange", webhook_registration(registration))))
         if outcome.effects:
             self.script.absorb(outcome)
-        return [_journal_form(event) for event in exchange.take_events()] if exchange.ctx.events else []
-
-    def _out(self, outcome: Outcome, events: list[Any]) -> _Out:
-        reply = outcome.reply
-        out = _Out(events=events, fired=outcome.fired, stream=outcome.stream)
-        entry = self.log.last(outcome.seq)
-        if entry is not None:
-            out.operation, out.caller = entry.operation, entry.caller
-        if reply is not None:
-            out.status, out.code, out.message = reply.status, reply.code, reply.message
-            now = self.exchange.ctx.now
-            if reply.ready_at > now:
-                out.elapsed = reply.ready_at - now
-            body = reply.body if reply.journal is None else reply.journal
-            if len(body) > _BODY_KEPT:
-                out.body_size, out.body_sha256 = len(body), _sha256(body)
-            elif body:
-                out.body = Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
-        last: bytes | None = None
-        for effect in outcome.effects:
-            if isinstance(effect, Send):
-                out.frames += 1
-                if effect.frame is not last:
-                    last = effect.frame
-                    out.frames_crc = zlib.crc32(last, out.frames_crc)
-            elif isinstance(effect, Close):
-                out.closed.append(effect)
-            elif isinstance(effect, Resolve):
-                out.resolved.append((effect.awaits, effect.reply.status, Raw(effect.reply.body)))
-            else:
-                out.posts.append(f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}")
-        return out
+        return [journal_form(event) for event in exchange.take_events()] if exchange.ctx.events else []
 
     # ---- time travel (`travel.py`); whoever travels ends every stream with UNAVAILABLE
 
@@ -490,24 +425,3 @@ class Simulation:
     def journal_lines(self, since: int = 0) -> Iterator[bytes]:
         """Journal lines after the first `since` ones, as JSON."""
         return self.journal.lines(since)
-
-
-def _journal_form(event: Event) -> object:
-    """An event as the journal shows it; a trade's executions are events of their own, so the trade is named only."""
-    if isinstance(event, Traded):
-        trade = event.trade
-        return {"event": "Traded", "id": trade.id, "symbol": trade.symbol, "price": trade.price, "qty": trade.qty, "state": event.state}
-    return event
-
-
-@lru_cache(maxsize=16)
-def _sha256(body: bytes) -> str:
-    """Digest of a body; one that was prepared once and sent many times is the same object."""
-    return sha256(body).hexdigest()
-
-
-@cache
-def _library_versions() -> dict[str, str]:
-    from importlib.metadata import version
-
-    return {name: version(name) for name in ("msgspec", "protobuf", "tzdata")}

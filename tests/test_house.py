@@ -18,10 +18,11 @@ ROOMS = {
     "core": {"kernel"},
     "api": {"kernel", "core", "messages", "simulation", "settings"},
     "scenario": {"kernel", "core", "messages", "api", "resources", "simulation", "workers"},
-    "simulation": {"kernel", "core", "api", "messages", "scenario", "settings", "snapshots", "travel", "catalogues", "views", "explain", "judge"},
+    "simulation": {"kernel", "core", "api", "messages", "scenario", "settings", "snapshots", "travel", "recording", "catalogues", "views", "explain", "judge"},
     "explain": {"kernel", "core", "api", "replay"},
     "judge": {"kernel", "core", "api", "replay"},
     "travel": {"kernel", "core", "api", "scenario", "settings", "snapshots"},
+    "recording": {"kernel", "core", "api"},
     "catalogues": {"kernel", "core", "api", "scenario"},
     "views": {"core", "kernel", "scenario"},
     "snapshots": {"kernel"},
@@ -29,7 +30,7 @@ ROOMS = {
     "resources": set(),
 }
 # Imports for annotations only do not run, so they may point up.
-PURE = ("kernel", "core", "api", "scenario", "simulation", "snapshots", "travel", "settings", "catalogues", "views", "explain", "judge")
+PURE = ("kernel", "core", "api", "scenario", "simulation", "recording", "snapshots", "travel", "settings", "catalogues", "views", "explain", "judge")
 
 BANNED_MODULES = {"asyncio", "threading", "multiprocessing", "concurrent", "subprocess", "socket", "random", "secrets", "time", "uuid", "aiohttp", "grpc"}
 BANNED_CALLS = {"now", "utcnow", "today", "uuid1", "uuid4", "urandom", "monotonic", "perf_counter", "sleep", "getrandbits"}

@@ -110,7 +110,7 @@ def _started(sim: Simulation, step: Step) -> Link:
     if out["status"] != 200:
         rule = "K6" if "SSN" in out.get("message", "") else "K1" if out["status"] == 409 else "K2"
         return link(sim, step, f"a start was refused with {out['status']}: {out.get('message', '')}", Reason(rule, "3.5"))
-    status = out["body"]["status"]
+    status = (out.get("body") or {}).get("status", {})
     shown = " ".join(word for word in (status.get("decision"), status.get("status"), status.get("subStatus")) if word)
     return link(sim, step, f"started, and shown as {shown}", Reason("K5", "3.5", (KYC_OUTCOME_RULES.name,)))
 

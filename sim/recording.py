@@ -1,0 +1,96 @@
+"""What of an outcome stands in the journal: the record of a line, its events, and the versions a header names."""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache, lru_cache
+from hashlib import sha256
+from typing import Any
+
+from msgspec import Raw, Struct, json
+
+from sim.api.request_log import Entry
+from sim.api.traffic import Close, Fired, Outcome, Resolve, Send
+from sim.core.events import Event, Traded
+from sim.kernel.instants import Instant, Span
+
+# Longest body of an answer that the journal keeps as it is.
+_BODY_KEPT = 4096
+
+
+class Record(Struct, omit_defaults=True):
+    """What came of an input, as the journal shows it. Of a long body size and SHA-256 stand there: a replay makes the body anew, and lists would fill disks.
+
+    `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame once.
+    """
+
+    operation: str = ""
+    caller: str = ""
+    status: int = 0
+    code: int = 0
+    body: Raw = Raw(b"null")
+    body_size: int = 0
+    body_sha256: str = ""
+    message: str = ""
+    elapsed: Span = 0
+    stream: int = 0
+    fired: list[Fired] = []
+    events: list[Any] = []
+    closed: list[Close] = []
+    resolved: list[tuple[str, int, Raw]] = []
+    posts: list[str] = []
+    frames: int = 0
+    frames_crc: int = 0
+
+
+def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Instant) -> Record:
+    """The record of an outcome: its events, the request log's entry of the input if it was a call, and the instant at which it was done."""
+    reply = outcome.reply
+    out = Record(events=events, fired=outcome.fired, stream=outcome.stream)
+    if entry is not None:
+        out.operation, out.caller = entry.operation, entry.caller
+    if reply is not None:
+        out.status, out.code, out.message = reply.status, reply.code, reply.message
+        if reply.ready_at > now:
+            out.elapsed = reply.ready_at - now
+        body = reply.body if reply.journal is None else reply.journal
+        if len(body) > _BODY_KEPT:
+            out.body_size, out.body_sha256 = len(body), _sha256(body)
+        elif body:
+            out.body = Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
+    last: bytes | None = None
+    for effect in outcome.effects:
+        if isinstance(effect, Send):
+            out.frames += 1
+            if effect.frame is not last:
+                last = effect.frame
+                out.frames_crc = zlib.crc32(last, out.frames_crc)
+        elif isinstance(effect, Close):
+            out.closed.append(effect)
+        elif isinstance(effect, Resolve):
+            out.resolved.append((effect.awaits, effect.reply.status, Raw(effect.reply.body)))
+        else:
+            out.posts.append(f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}")
+    return out
+
+
+def journal_form(event: Event) -> object:
+    """An event as the journal shows it; a trade's executions are events of their own, so the trade is named only."""
+    if isinstance(event, Traded):
+        trade = event.trade
+        return {"event": "Traded", "id": trade.id, "symbol": trade.symbol, "price": trade.price, "qty": trade.qty, "state": event.state}
+    return event
+
+
+@lru_cache(maxsize=16)
+def _sha256(body: bytes) -> str:
+    """Digest of a body; one that was prepared once and sent many times is the same object."""
+    return sha256(body).hexdigest()
+
+
+@cache
+def library_versions() -> dict[str, str]:
+    """Versions that a journal's header names."""
+    from importlib.metadata import version
+
+    return {name: version(name) for name in ("msgspec", "protobuf", "tzdata")}
