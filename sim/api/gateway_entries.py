@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sim.api.gateway_calm import calm, calm_event
 from sim.api.gateway_lists import PAGE_DEFAULT, check_page
-from sim.api.gateway_views import ACTIVE, CLOSED, event_view, moved, open_on_shelf, season_state
+from sim.api.gateway_views import ACTIVE, CLOSED, event_view, moved, season_state, table
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
@@ -77,11 +77,11 @@ def numbers(season: Season, wanted: Wanted) -> Iterable[int]:
         return sorted(number for number in map(season.number, dict.fromkeys(wanted.slugs)) if number is not None)
     found: list[Sequence[int]] = []
     if wanted.day:
-        found.append(season.by_day.get(wanted.day, ()))
+        found.append(season.index.by_day.get(wanted.day, ()))
     if wanted.team:
-        found.append(season.by_team.get(wanted.team, ()))
+        found.append(season.index.by_team.get(wanted.team, ()))
     if wanted.leagues is not None:
-        lists = [season.by_league[league] for league in dict.fromkeys(wanted.leagues) if league in season.by_league]
+        lists = [season.index.by_league[league] for league in dict.fromkeys(wanted.leagues) if league in season.index.by_league]
         found.append(lists[0] if len(lists) == 1 else sorted(number for league in lists for number in league))
     narrowest: Sequence[int] = range(season.games)
     for places in found:
@@ -96,7 +96,7 @@ class Standings:
         self._exchange = exchange
         self._season = season = exchange.reference.season
         self._moved = moved(exchange)
-        self._known: dict[int, wire.Event] = {} if season is None else season.table(("events", open_on_shelf(exchange)), exchange.now)
+        self._known: dict[int, wire.Event] = {} if season is None else table(exchange, season, "events")
 
     def of(self, entry: Entry) -> wire.Event:
         """An event with its markets where somebody traded in them, else with what its dates and its game say and no markets."""

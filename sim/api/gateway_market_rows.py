@@ -15,7 +15,7 @@ from msgspec import Struct
 from sim.api.gateway_calm import calm
 from sim.api.gateway_entries import Wanted, leagues_of, numbers, tag_ids
 from sim.api.gateway_lists import check_page, within
-from sim.api.gateway_views import ACTIVE, CLOSED, is_quiet, listed, market_view, moved, open_on_shelf, season_state
+from sim.api.gateway_views import ACTIVE, CLOSED, is_quiet, listed, market_view, moved, season_state, table
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
@@ -72,7 +72,7 @@ def standing(exchange: Exchange, row: Row) -> wire.Market | Quiet:
     if row.market is not None or season is None:
         return row.market or wire.Market()
     how = None if is_quiet(exchange, row.number, season.slug(row.number)) else calm(exchange, season, row.number)
-    known = season.table(("markets", open_on_shelf(exchange), how), exchange.now)
+    known = table(exchange, season, "markets", how)
     found: Quiet | None = known.get(row.number)
     if found is None:
         event = season.bare(row.number)
@@ -128,7 +128,7 @@ def by_slug(exchange: Exchange, found: Iterable[Row], *, falling: bool) -> Itera
         else:
             wanted[row.number] = row.places
     single.sort(key=lambda pair: pair[0], reverse=falling)
-    index = [] if season is None else reversed(season.by_slug) if falling else season.by_slug
+    index = [] if season is None else reversed(season.index.by_slug) if falling else season.index.by_slug
     of_season = ((symbol, Row(None, number, (place,))) for symbol, number, place in index if place in wanted.get(number, ()))
     return (row for _, row in merge(single, of_season, key=lambda pair: pair[0], reverse=falling))
 

@@ -38,7 +38,7 @@ def search_events(exchange: Exchange, caller: Caller, request: wire.SearchEvents
 
 def _in_title(exchange: Exchange, entry: Entry, words: list[str]) -> bool:
     season = exchange.reference.season
-    title = entry.event.title.lower() if season is None or entry.number is None else season.titles[entry.number]
+    title = entry.event.title.lower() if season is None or entry.number is None else season.index.titles[entry.number]
     return all(word in title for word in words)
 
 
@@ -46,7 +46,7 @@ def _holding(exchange: Exchange, words: list[str]) -> Iterator[Entry]:
     """Events in whose texts every word occurs, in order of listing. The season has an index; the few events listed one by one are looked through."""
     reference = exchange.reference
     season = reference.season
-    numbers = [] if season is None else season.words.holding(words)
+    numbers = [] if season is None else season.index.words.holding(words)
     known = set(numbers)
     for entry in entries(exchange, Wanted(places=sorted(known.union(reference.grown)))):
         if entry.number in known or reference.holds(entry.event, words):

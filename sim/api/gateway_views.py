@@ -5,7 +5,7 @@ The reference stays as it is; a view is a copy with the live fields filled in, k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 from msgspec.structs import replace
@@ -184,9 +184,15 @@ def open_on_shelf(exchange: Exchange) -> InstrumentState:
     return exchange.trading.lifecycle.on_shelf(InstrumentState.OPEN)
 
 
+def table(exchange: Exchange, season: Season, *key: object) -> dict[int, Any]:
+    """Where a list keeps what follows from the dates of events and the key, by their places."""
+    return season.index.table((*key, open_on_shelf(exchange)), exchange.trading.lifecycle.followed)
+
+
 def season_state(exchange: Exchange, season: Season, number: int) -> InstrumentState:
     """The state of all markets of a quiet event."""
-    return exchange.trading.lifecycle.on_shelf(season.state(number, exchange.now))
+    lifecycle = exchange.trading.lifecycle
+    return lifecycle.on_shelf(season.state(number, lifecycle.followed))
 
 
 def event_view(exchange: Exchange, event: Event) -> Event:

@@ -146,7 +146,7 @@ class Books:
         lifecycle = exchange.trading.lifecycle
         rests: dict[tuple[InstrumentState, int, int], bytes] = {}
         found: dict[str, bytes] = {}
-        for symbol, asked, price_scale, qty_scale in exchange.instruments.shelf.standings(now):
+        for symbol, asked, price_scale, qty_scale in exchange.instruments.shelf.standings(lifecycle.followed):
             if lifecycle.owns(symbol):
                 continue
             key = asked, price_scale, qty_scale

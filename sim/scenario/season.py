@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,8 +22,8 @@ from sim.kernel.instants import DAY, Instant, Span
 from sim.messages.gateway_v1 import Event, Market
 from sim.scenario.markets import SORT_ORDERS, Facts, market_of, with_metadata
 from sim.scenario.reference import Reference
+from sim.scenario.season_indexes import Indexes
 from sim.scenario.season_plan import plan
-from sim.scenario.season_words import Words
 from sim.scenario.slate import FIRST_GAME, PLAYED_FOR, game_event, game_market, terms_of
 from sim.scenario.slots import TWO_SIDED_SETS, TWO_SIDED_SOCCER, Game, ordered, slots_of
 
@@ -62,12 +62,11 @@ class Season:
         self._shift = shift
         self._events: list[Event | None] = [None] * len(self._stems)
         self._standing: dict[tuple[int, bool, bool], Event] = {}
-        self._tables: dict[Hashable, dict[int, Any]] = {}
-        self._tables_hold = range(0)  # the instants at which what is in the tables is true
         self._parts: OrderedDict[int, dict[str, tuple[Instrument, Facts]]] = OrderedDict()
         self._shown: OrderedDict[int, Event] = OrderedDict()
         self._found: dict[str, Instrument] = {}  # those asked for lately, by symbol
         self._kinds: dict[tuple[object, ...], tuple[Kind, ...]] = {}
+        self.index = Indexes(self)
 
     # ---- which there are
 
@@ -75,36 +74,6 @@ class Season:
     def games(self) -> int:
         """How many games there are."""
         return len(self._stems)
-
-    @cached_property
-    def by_league(self) -> dict[str, list[int]]:
-        """Places of the events of each league."""
-        found: dict[str, list[int]] = {}
-        for number, fixture in enumerate(self._fixtures):
-            found.setdefault(fixture.league.slug, []).append(number)
-        return found
-
-    @cached_property
-    def by_day(self) -> dict[str, list[int]]:
-        """Places of the events of each day, YYYY-MM-DD in Eastern Time."""
-        found: dict[str, list[int]] = {}
-        for number in range(len(self._stems)):
-            found.setdefault(self.bare(number).event_date, []).append(number)
-        return found
-
-    @cached_property
-    def by_team(self) -> dict[int, list[int]]:
-        """Places of the events of each team, by the team's number."""
-        found: dict[int, list[int]] = {}
-        for number in range(len(self._stems)):
-            for team in self.bare(number).teams:
-                found.setdefault(team.id, []).append(number)
-        return found
-
-    @cached_property
-    def words(self) -> Words:
-        """What a search finds events by; made when somebody first searches."""
-        return Words(self)
 
     def numbered(self, event_id: int) -> int | None:
         """Place of the event with a number, or None."""
@@ -114,6 +83,10 @@ class Season:
     def slug(self, number: int) -> str:
         """The slug of an event."""
         return self._stems[number]
+
+    def league_of(self, number: int) -> str:
+        """The slug of an event's league."""
+        return self._fixtures[number].league.slug
 
     def opens(self, number: int) -> Instant:
         """When an event's markets open."""
@@ -142,16 +115,6 @@ class Season:
         made = self._parts.get(number)
         return [symbol for symbol, _ in self.questions(number)] if made is None else list(made)
 
-    @cached_property
-    def by_slug(self) -> list[tuple[str, int, int]]:
-        """Symbols in alphabetical order, with the places of their events and of the markets in them; made when somebody first sorts by it."""
-        return sorted((symbol, number, place) for number in range(len(self._stems)) for place, symbol in enumerate(self.symbols_of(number)))
-
-    @cached_property
-    def titles(self) -> list[str]:
-        """Titles in lower case, by place."""
-        return [self.bare(number).title.lower() for number in range(len(self._stems))]
-
     def state(self, number: int, now: Instant) -> InstrumentState:
         """The state that dates ask for in an event's markets."""
         fixture = self._fixtures[number]
@@ -160,15 +123,6 @@ class Season:
         if at >= over:
             return InstrumentState.EXPIRED if at < over + _TERMINATES else InstrumentState.TERMINATED
         return InstrumentState.PENDING if at < (fixture.created if fixture.opens is None else fixture.opens) else InstrumentState.OPEN
-
-    def table(self, key: Hashable, now: Instant) -> dict[int, Any]:
-        """Where a reader keeps, by place, what follows from the dates of events at an instant and from the key: empty again once a date has passed."""
-        if now not in self._tables_hold:
-            dates = self._dates
-            after = bisect_right(dates, (now, len(self._stems)))
-            self._tables_hold = range(dates[after - 1][0] if after else 0, dates[after][0] if after < len(dates) else now + 1)
-            self._tables.clear()
-        return self._tables.setdefault(key, {})
 
     # ---- events and markets
 
@@ -303,18 +257,18 @@ class Season:
 
     def next_edge(self, after: Instant) -> Instant | None:
         """First date after an instant at which a market opens, expires or terminates."""
-        dates = self._dates
+        dates = self.dates
         place = bisect_right(dates, (after, len(self._stems)))
         return dates[place][0] if place < len(dates) else None
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
         """Those with a date after the one instant and up to the other."""
-        dates, last = self._dates, len(self._stems)
+        dates, last = self.dates, len(self._stems)
         for _, number in dates[bisect_right(dates, (after, last)) : bisect_right(dates, (until, last))]:
             yield from self.of_event(self._stems[number])
 
     @cached_property
-    def _dates(self) -> list[tuple[Instant, int]]:
+    def dates(self) -> list[tuple[Instant, int]]:
         """When what moves, ascending: instants and places of events."""
         found = []
         for number, fixture in enumerate(self._fixtures):

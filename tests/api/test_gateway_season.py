@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.core.vocabulary import InstrumentState
+from sim.kernel.instants import MINUTE, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
 
@@ -184,6 +186,26 @@ def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
         for symbol in whole.season.symbols_of(number):
             if not exchange.trading.lifecycle.owns(symbol):
                 assert whole.season.state(number, exchange.now) is exchange.trading.state(symbol)
+
+
+@pytest.mark.spec("S8-8", "S2.10-1")
+def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too() -> None:
+    """W7: a game that is over at 04:10 is not closed before 06:00 Eastern."""
+    simulation = Simulation(load_scenario('name: season\nextends: quickstart\nlimits: {public: "off"}\n'))
+    connection = connect(simulation)
+    season = simulation.exchange.reference.season
+    assert season is not None
+    begins, ends = parse_instant("2026-09-10T02:00:00-04:00"), parse_instant("2026-09-10T06:00:00-04:00")
+    expiring = [number for at, number in season.dates if begins < at < ends and season.state(number, at) is InstrumentState.EXPIRED]
+    assert expiring
+    for moment, status, closed in ((begins - 2 * MINUTE, "OPEN", False), (ends - 1, "SUSPENDED", False), (ends, "EXPIRED", True)):
+        connection.advance_to(moment)
+        for number in expiring:
+            listed = connection.gateway.get("/v1/events", params={"slug": season.slug(number), "closed": str(closed).lower()}).json["events"]
+            assert [market["exchangeStatus"] for event in listed for market in event["markets"]] == [status] * len(season.symbols_of(number))
+            symbol = season.symbols_of(number)[0]
+            markets = connection.gateway.get("/v1/markets", params={"slug": symbol, "closed": str(closed).lower()}).json["markets"]
+            assert [market["exchangeStatus"] for market in markets] == [status] == [simulation.exchange.trading.state(symbol).name]
 
 
 def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> None:
