@@ -8,6 +8,7 @@ import json
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -62,8 +63,7 @@ def test_an_instrument_made_by_hand_trades_settles_and_pays(exchange):
     books = {book["symbol"]: book for book in exchange.control("GET", "/state/books")["books"]}
     assert [(level["px"], level["qty"]) for level in books["by-hand"]["bids"]] == [("0.45", "6")]
     assert exchange.control("POST", "/instruments/by-hand/settle", {"price": "1"}) == {"symbol": "by-hand", "price": "1", "paid": 2}
-    total = sum(float(account["balance"]) for account in exchange.control("GET", "/state/accounts")["accounts"])
-    assert total == pytest.approx(0)
+    assert sum(Decimal(account["balance"]) for account in exchange.control("GET", "/state/accounts")["accounts"]) == 0
 
 
 def test_states_change_along_legal_edges_only_and_back_to_the_schedule(exchange, open_symbol):
