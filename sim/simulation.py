@@ -46,6 +46,7 @@ from sim.core.exchange import Exchange
 from sim.core.refusals import Conflict, EdgeTimeout, InvalidRequest, NotFound, Refusal
 from sim.kernel.instants import CALENDAR_ENDS, Instant, Span, believable, format_instant
 from sim.kernel.journal import Header, Journal
+from sim.kernel.timers import Timer
 from sim.recording import journal_form, library_versions, record_of
 from sim.scenario.actions import act
 from sim.scenario.participants import Participants
@@ -251,7 +252,7 @@ class Simulation:
 
     def _advance(self, to: Instant, outcome: Outcome) -> None:
         ctx = self.exchange.ctx
-        while (timer := ctx.timers.pop_due(to)) is not None:
+        while (timer := self._next_timer(to)) is not None:
             ctx.now = max(ctx.now, timer.due)
             if self.exchange.postpones(timer):
                 ctx.timers.park(timer)
@@ -266,6 +267,15 @@ class Simulation:
                 raise AssertionError(f"nobody owns the timer {timer.kind}")
             self.publish(outcome)
         ctx.now = max(ctx.now, to)
+
+    def _next_timer(self, to: Instant) -> Timer | None:
+        """The next timer that is due; first the exchange is told how far time moves, where something depends on how long it stays as it is."""
+        exchange = self.exchange
+        timers = exchange.ctx.timers
+        if exchange.scoring.stale:
+            due = timers.next_due()
+            exchange.scoring.time_moves(to if due is None else min(due, to))
+        return timers.pop_due(to)
 
     def open_stream(self, given: StreamOpened, outcome: Outcome) -> None:
         """Begin a stream as part of the input under way: its id and first frames, or the reply that refuses it or is all there is to it."""

@@ -11,6 +11,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.core import scoring
 from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.exchange import Exchange
 from sim.core.incentives import Period
@@ -82,7 +83,12 @@ def bare() -> Exchange:
 
 
 def advance(exchange: Exchange, to: int) -> None:
-    while (timer := exchange.ctx.timers.pop_due(to)) is not None:
+    """Let time pass as a simulation does."""
+    timers = exchange.ctx.timers
+    while True:
+        exchange.scoring.time_moves(min(to, timers.next_due() or to))
+        if (timer := timers.pop_due(to)) is None:
+            break
         exchange.ctx.now = timer.due
         exchange.fire(timer)
         exchange.flush()
@@ -388,6 +394,23 @@ def test_nothing_is_looked_at_while_nothing_happens() -> None:
     fired = [world.simulation.advance_to(world.simulation.now + HOUR).fired for _ in range(24)]
     assert [timer.subject for step in fired for timer in step if timer.timer == "incentive.score" and _symbol(world, timer.subject) == "tst-m"] != []
     assert sum(timer.timer == "incentive.score" and _symbol(world, timer.subject) == "tst-m" for step in fired for timer in step) == 2
+
+
+def test_a_book_is_looked_at_once_a_second_however_often_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    real = scoring.shares
+    monkeypatch.setattr(scoring, "shares", lambda book, period, *, reached: looks.append(book.version) or real(book, period, reached=reached))
+    world = world_of()
+    ann = clients(world)[0]
+    world.advance("10s")
+    looks.clear()
+    for moment in range(12):
+        bid(ann, 30 + moment, 10)
+        world.advance("300ms")
+    assert len(looks) == 4  # twelve changes in 3.6 seconds
+    world.advance("3h")
+    assert len(looks) == 5  # what the last change left, for three hours
+    assert earnings(ann) == [("2026-09-08", 200, "PENDING")]
 
 
 def _symbol(world: Connection, number: str) -> str:

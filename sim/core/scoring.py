@@ -2,9 +2,9 @@
 
 A liquidity program looks at the book once a second while its market is open. On each side an order scores discount^(ticks from the best) x size, as far as
 the levels go that hold the target size, and the scores of a side are shares of one; where the spread is too wide nobody scores. Between two changes of a book
-the shares stay what they are, so they are worked out when a book changes and multiplied by the seconds that passed: nothing looks every second. A volume
-program counts what takers traded. At the Eastern midnight, or when a period ends, the day's part of the pool is divided by points; the one timer of a period
-exists only while there is something to divide.
+the shares stay what they are, so a book that changed is looked at when a second is about to pass over it, once however often it changed within that second,
+and its shares count for all seconds until it changes again: nothing looks every second. A volume program counts what takers traded. At the Eastern midnight,
+or when a period ends, the day's part of the pool is divided by points; the one timer of a period exists only while there is something to divide.
 
 Points are integers: a whole side over one second is `ONE`. Weights and shares are cut to that grid, far below a cent of any pool.
 """
@@ -34,19 +34,23 @@ _PRICED = (3, 97)  # cents between which a trade counts for volume, both include
 
 
 class Score(Struct, kw_only=True):
-    """How a period stands: points of the running Eastern date by account, and the shares of one second that add to them since an instant."""
+    """How a period stands: points of the running Eastern date by account, and the shares of one second that add to them since an instant.
+
+    `stale` when the book has changed and no second has passed over it yet: it has no shares then.
+    """
 
     since: Instant = 0
     shares: dict[str, int] = field(default_factory=dict)
     points: dict[str, int] = field(default_factory=dict)
     timer: int = 0
+    stale: bool = False
     void: bool = False
 
 
 class Scoring:
-    """Scores every period of `incentives`; the nth score is of the nth period."""
+    """Scores every period of `incentives`; the nth score is of the nth period. `stale` are the numbers of those that are."""
 
-    __slots__ = ("_ctx", "_incentives", "_of_symbol", "_scores", "_trading")
+    __slots__ = ("_ctx", "_incentives", "_of_symbol", "_scores", "_trading", "stale")
 
     def __init__(self, ctx: Context, trading: Trading, incentives: Incentives) -> None:
         self._ctx = ctx
@@ -54,6 +58,7 @@ class Scoring:
         self._incentives = incentives
         self._scores: list[Score] = []
         self._of_symbol: dict[str, list[int]] = {}
+        self.stale: dict[int, None] = {}
 
     # ---- what happens
 
@@ -64,7 +69,14 @@ class Scoring:
         numbers = self._of_symbol.get(event.symbol)
         if numbers and self._ctx.assumptions.flag(INCENTIVES_SCORED):
             for number in numbers:
+                self._changed(number)
+
+    def time_moves(self, to: Instant) -> None:
+        """Virtual time is about to move to an instant: the books that have changed are what every second on the way sees."""
+        if _seconds(self._ctx.now, to) > 0:
+            for number in self.stale:
                 self._look(number)
+            self.stale.clear()
 
     def void(self, symbol: str) -> None:
         """A market is cancelled: what its programs have not paid is not paid, and nobody earns anything there any more."""
@@ -72,6 +84,7 @@ class Scoring:
             score = self._scores[number]
             self._ctx.timers.cancel(score.timer)
             self._scores[number] = Score(void=True)
+            self.stale.pop(number, None)
         self._incentives.void(symbol)
 
     def fire(self, timer: Timer) -> bool:
@@ -92,20 +105,24 @@ class Scoring:
             self._scores.append(Score())
             self._of_symbol.setdefault(self._incentives.periods[number].symbol, []).append(number)
 
-    def _look(self, number: int) -> None:
+    def _changed(self, number: int) -> None:
         score, period, now = self._scores[number], self._incentives.periods[number], self._ctx.now
-        if score.void or (period.end is not None and period.end <= now):
+        if score.stale or score.void or (period.end is not None and period.end <= now):
             return
-        self._add_up(score, period)
         if period.program_type == LIQUIDITY:
-            book = self._trading.books.touched(period.symbol)
-            open = book is not None and self._trading.state(period.symbol) is OPEN
-            qualifies = self._ctx.assumptions.flag(INCENTIVES_TARGET)
-            score.shares = shares(book, period, reached=qualifies) if open and book is not None else {}
-            if score.shares or score.points:
-                self._wait(number)
+            self._add_up(score, period)
+            score.shares, score.stale = {}, True
+            self.stale[number] = None
         elif (trades := self._trading.trades.of_symbol(period.symbol)) and self._trading.trades[trades[-1]].at == now:
             self._wait(number, always=True)
+
+    def _look(self, number: int) -> None:
+        score, period = self._scores[number], self._incentives.periods[number]
+        book = self._trading.books.touched(period.symbol)
+        if book is not None and self._trading.state(period.symbol) is OPEN:
+            score.shares = shares(book, period, reached=self._ctx.assumptions.flag(INCENTIVES_TARGET))
+        score.stale, score.since = False, self._ctx.now
+        self._wait(number)
 
     # ---- points
 
@@ -189,6 +206,7 @@ class Scoring:
         self._scores, self._of_symbol = [], {}
         self._follow()
         self._scores[: len(state)] = state
+        self.stale = {number: None for number, score in enumerate(state) if score.stale}
 
 
 def shares(book: Book, period: Period, *, reached: bool) -> dict[str, int]:
