@@ -16,12 +16,11 @@ import subprocess
 import sys
 import time
 from typing import Any, NamedTuple
-from urllib.request import Request, urlopen
 
 from benchmarks.credentials import token
 from benchmarks.figures import Figure, Goal
 from benchmarks.http import SCENARIO
-from benchmarks.serving import HERE, floor, port_of, processor_s, request, resident_kb, served
+from benchmarks.serving import HERE, control, floor, port_of, processor_s, request, resident_kb, served
 
 MARKETS = "/v1/ws/markets"
 ROOM, CROWD = 100, 1_000  # clients
@@ -41,7 +40,7 @@ def figures(rounds: int) -> list[Figure]:
     """Frames a second that reach the clients, and what the server keeps of each."""
     with served(SCENARIO) as ready:
         for symbol in SYMBOLS:
-            _control(ready, "/instruments", {"symbol": symbol, "tick_size": "0.01", "state": "OPEN"})
+            control(ready, "/instruments", {"symbol": symbol, "tick_size": "0.01", "state": "OPEN"})
         room, _ = _figure(ready, ["bench-orders"], ROOM, rounds, "order in, book update out to 100 WebSockets", Goal(0.7))
         crowd, kept = _figure(ready, SYMBOLS, CROWD, rounds, "orders in 100 markets, book updates out to 1,000 WebSockets", None)
     orders = CROWD // len(SYMBOLS)
@@ -70,11 +69,6 @@ def _figure(ready: dict[str, Any], symbols: list[str], clients: int, rounds: int
             bare.append(_run(other.pid, other.port, other.port, others, clients)[0])
     kept = (resident_kb(ready["pid"]) - before) * 1024 / (rounds * FRAMES)
     return Figure(work, "/s", ours, bare, "bare aiohttp", goal, f"{clients:,} clients, frames of {len(frame)} bytes"), kept
-
-
-def _control(ready: dict[str, Any], path: str, body: dict[str, Any]) -> None:
-    with urlopen(Request(f"{ready['control']}/_sim/v1{path}", json.dumps(body).encode(), method="POST")) as answer:
-        answer.read()
 
 
 def _subscribe(symbol: str) -> str:

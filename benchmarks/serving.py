@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.request import Request, urlopen
 
 HERE = Path(__file__).parent
 
@@ -72,6 +73,12 @@ def processor_s(pid: int) -> float:
     """Seconds of processor time that a process has had, threads that ended included."""
     # What clock_getcpuclockid(3) answers on Linux: the complement of the process id, and 2 for CPUCLOCK_SCHED.
     return time.clock_gettime(~pid << 3 | 2)
+
+
+def control(ready: dict[str, Any], path: str, body: dict[str, Any]) -> None:
+    """A call to the control plane of what a ready file says is served."""
+    with urlopen(Request(f"{ready['control']}/_sim/v1{path}", json.dumps(body).encode(), method="POST")) as answer:
+        answer.read()
 
 
 def resident_kb(pid: int) -> int:

@@ -82,9 +82,17 @@ def journal_form(event: Event) -> object:
     return event
 
 
-@lru_cache(maxsize=16)
 def _sha256(body: bytes) -> str:
-    """Digest of a body; one that was prepared once and sent many times is the same object."""
+    """Digest of a body. Pages of megabytes are put together for each answer, so they are not held for the next one."""
+    return _known_sha256(body) if len(body) <= _KNOWN_MAX else sha256(body).hexdigest()
+
+
+_KNOWN_MAX = 1 << 18  # bytes
+
+
+@lru_cache(maxsize=16)
+def _known_sha256(body: bytes) -> str:
+    """The same of a body that was prepared once and is sent many times: then it is the same object."""
     return sha256(body).hexdigest()
 
 

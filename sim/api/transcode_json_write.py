@@ -202,7 +202,7 @@ class _Writers:
 
 # Large messages of which the same object is shown again and again, and never changed once shown: their text is written once.
 _KEPT = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
-_KEPT_MAX = 24_000_000  # bytes for each type and dialect, twice
+_KEPT_MAX = 12_000_000  # bytes for each type and dialect, twice
 
 
 def _keeping(write: Callable[[Message], str]) -> Callable[[Message], bytes]:
