@@ -46,12 +46,15 @@ _EXTRAS: tuple[Document, ...] = (
 
 
 def stormy(scenario: Scenario, seed: int, steps: int) -> Scenario:
-    """The scenario with so many drawn steps behind its own, and a few faults more. The same seed draws the same."""
+    """The scenario with so many drawn steps behind its own, the first of which may be faults: they strike the storm and not what the scenario expects.
+
+    The same seed draws the same.
+    """
     if not steps:
         return scenario
     luck = Entropy(seed).stream("storm")
     drawn = _Storm(luck, build_world(scenario).parties)
-    world = scenario.world
+    world, faults = scenario.world, luck.below(FAULTS + 1)
     entries = tuple(
         _read(InstrumentEntry, {"symbol": symbol, "tick_size": _dollars(1, ticks), "price_scale": scale, "fractional_qty_scale": qty_scale, "state": "OPEN"})
         for symbol, ticks, scale, qty_scale in _MARKETS
@@ -59,8 +62,7 @@ def stormy(scenario: Scenario, seed: int, steps: int) -> Scenario:
     return replace(
         scenario,
         world=replace(world, instruments=(*world.instruments, *entries)),
-        faults=(*scenario.faults, *(drawn.fault() for _ in range(luck.below(FAULTS + 1)))),
-        steps=(*scenario.steps, *(_read(Step, drawn.step(number)) for number in range(1, steps + 1))),
+        steps=(*scenario.steps, *(_read(Step, drawn.step(number, faulty=number <= faults)) for number in range(1, steps + 1))),
     )
 
 
@@ -107,9 +109,9 @@ class _Storm:
         )
         self._drawing = [draw for weight, draw in kinds for _ in range(weight)]
 
-    def step(self, number: int) -> Document:
+    def step(self, number: int, *, faulty: bool = False) -> Document:
         """One step. It comes up to two seconds after the one before, and may be refused."""
-        draw = self._luck.choice(self._drawing)
+        draw = self._luck.choice(self._drawing) if not faulty else lambda: {"fault": _plain(self.fault())}
         return {"name": f"storm {number}", "at": f"+{self._luck.below(2_000)}ms", **draw(), "expect": {"refused": "maybe"}}
 
     def fault(self) -> FaultSpec:

@@ -131,6 +131,14 @@ def test_the_seed_decides_the_storm_and_the_scenarios_own_steps_come_first():
     assert stormy(scenario, 1, 0) is scenario
 
 
+def test_faults_of_a_storm_do_not_strike_what_the_scenario_expects():
+    scenario = load_scenario("kyc-approval-window")
+    drawn = [stormy(scenario, seed, 12) for seed in range(40)]
+    assert all(one.faults == scenario.faults for one in drawn)
+    assert {sum(step.fault is not None for step in one.steps[len(scenario.steps) :][:3]) for one in drawn} >= {0, 1, 2, 3}
+    assert all(run_scenario(one, seed, watch=False).ok for seed, one in enumerate(drawn))
+
+
 @settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_a_storm_written_to_a_file_is_a_scenario_that_check_finds_fine(seed):
