@@ -22,7 +22,7 @@ from sim.api.handles import handles
 from sim.core.assumptions import EXCHANGE_REJECTS, ORDER_PARENT
 from sim.core.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.exchange import Exchange
-from sim.core.refusals import InvalidRequest, PermissionDenied, Refusal
+from sim.core.refusals import InvalidRequest, NotFound, PermissionDenied, Refusal
 from sim.core.vocabulary import OrderType, SelfMatchPrevention, Side, TimeInForce
 from sim.messages import exchange_v1 as wire
 
@@ -122,6 +122,8 @@ def _entry_command(exchange: Exchange, caller: Caller, index: int, request: wire
         exchange.trading.preview(command)
     except InvalidRequest as wrong:
         raise InvalidRequest(f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
+    except NotFound as wrong:
+        raise NotFound(f"requests[{index}]: {wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
     return command
 
 

@@ -96,7 +96,7 @@ def test_a_malformed_entry_refuses_the_whole_list_and_a_business_reject_only_its
     with pytest.raises(InvalidRequest, match=r"requests\[1\]\.good_till_time"):
         late = limit(Side.BUY, 40, 1, time_in_force=TimeInForce.GOOD_TILL_TIME)
         insert_order_list(exchange, caller(exchange), wire.InsertOrderListRequest(requests=[good, late]))
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match=r"requests\[1\]: unknown symbol"):
         insert_order_list(exchange, caller(exchange), wire.InsertOrderListRequest(requests=[good, limit(Side.BUY, 40, 1, "no-such")]))
     assert not open_orders(exchange)
     receipts = insert_order_list(exchange, caller(exchange), wire.InsertOrderListRequest(requests=[good, limit(Side.BUY, 40, 9_999_999), good])).responses
