@@ -23,7 +23,7 @@ MS = 1_000.0
 
 def figures(rounds: int) -> list[Figure]:
     """Milliseconds each."""
-    return [*_year(max(3, rounds // 2)), *(row for count in ORDERS for row in _full(count, rounds if count < ORDERS[-1] else 3))]
+    return [*_year(max(3, rounds // 2)), *(row for count in ORDERS for row in _full(count, rounds))]
 
 
 def _took(act: Callable[[], object]) -> float:
@@ -74,8 +74,10 @@ def _full(count: int, rounds: int) -> list[Figure]:
         if not trading.book("bench-orders").bids or not trading.open_orders_reserve(account):
             raise RuntimeError("the orders did not come back")
 
-    loads = [_took(restore) for _ in range(rounds)]
-    decodes = [_took(lambda: travel.state_decoder().decode(kept.state)) for _ in range(rounds)]
+    loads, decodes = [], []
+    for _ in range(rounds):
+        loads.append(_took(restore))
+        decodes.append(_took(lambda: travel.state_decoder().decode(kept.state)))
     last = count == ORDERS[-1]
     size = f"{len(kept.state) / count:,.0f} bytes an order"
     return [
