@@ -71,7 +71,7 @@ def test_the_whole_document_is_sound() -> None:
     assert not run_scenario(load_scenario(WHOLE)).broken
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_whatever_is_wrong_in_a_scenario_is_told_and_everything_else_runs(data: st.DataObject) -> None:
     document = copy.deepcopy(data.draw(st.sampled_from(DOCUMENTS)))

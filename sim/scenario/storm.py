@@ -31,7 +31,7 @@ Document: TypeAlias = dict[str, Any]
 _MARKETS = (("storm-cents", 100, 100, 1), ("storm-quarters", 400, 10_000, 100))
 _SCRIPTED = ("maker", "taker", "noise")
 _STATES = (*("OPEN",) * 12, "SUSPENDED", "HALTED", "CLOSED", "PREOPEN", "MATCH_AND_CLOSE_AUCTION", "SCHEDULE")
-_WAITS = ("1ms", "1s", "1s", "10s", "2m", "1h", "9h")
+_WAITS = ("1ms", "1s", "1s", "10s", "2m", "1h", "3h")
 FAULTS = 3
 _EXTRAS: tuple[Document, ...] = (
     {},
