@@ -17,17 +17,15 @@ from sim.kernel.instants import CALENDAR_ENDS, Instant, believable, format_insta
 from sim.scenario.document import Mapping, Node, Problem, Scalar, Sequence, problem
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.shapes import nearest, suggestion
-from sim.scenario.steps import VERBS
+from sim.scenario.steps import VERBS, Step, When
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
     from sim.scenario.world import World
 
-DEEDS = (
-    *("order", "cancel", "state", "settle", "bust", "price", "fair_price", "participant", "event", "fund", "kyc", "fault", "clear_fault", "maintenance"),
-    *("preset", "quirk", "assumption", "advance", "call", "subscribe", "send", "hang_up"),
-)
-WAITS = ("order", "instrument", "trade", "call", "kyc", "maintenance")
+# Everything a step can do: its keys but those that say when, under which name, and what must have come of it.
+DEEDS = tuple(name for name in Step.__struct_fields__ if name not in ("at", "when", "within", "name", "save", "expect"))
+WAITS = When.__struct_fields__
 _MAKE_PEOPLE = ("/v1/kyc/start", "/v1/users")
 _LEVEL = re.compile(r"\s*[0-9]+(\.[0-9]+)?\s*[x×]\s*[0-9]+(\.[0-9]+)?\s*", re.ASCII)
 _OF_AN_ANSWER = ("status", "code", "json", "header")
