@@ -6,8 +6,12 @@ import re
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.api.gateway_views import market_view
+from sim.core.windows import Place
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
 from sim.messages import exchange_settlement_v1 as settlement_wire
 from sim.messages import exchange_v1 as wire
@@ -133,13 +137,20 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) ->
     assert shown(slug="btc-updown-1h-2026-09-08-1900z") == ["btc-updown-1h-2026-09-08-1900z"]
 
 
-@pytest.mark.parametrize(
-    "symbol", [f"cpc-{name}" for name in ("btc-updown-15m-2026-09-08-1816z", "btc-updown-15m-2026-09-08-1815", "btc-updown-15m-2026-02-30-1815z", "doge-1815z")]
-)
-def test_a_slug_that_spells_no_window_is_unknown(world: Connection, symbol: str) -> None:
+@pytest.mark.parametrize("date", ["2026-09-08-1816z", "2026-09-08-1815", "2026-02-30-1815z", "9999-12-31-2345z", "1970-01-01-0000z", "2025-12-31-2345z"])
+def test_a_slug_that_spells_no_window_is_unknown(world: Connection, date: str) -> None:
+    symbol = f"cpc-btc-updown-15m-{date}"
     to(world, "2026-09-08T18:20:00Z")
     assert world.gateway.get(f"/v1/market/slug/{symbol}").status == 404
+    assert world.gateway.get(f"/v1/events/slug/{symbol[4:]}").status == 404
     assert state(world, symbol) == "404"
+
+
+@pytest.mark.parametrize("number", [100_000_000, 139_999_999, 260_000_000, 2_000_000_000, 2**62])
+def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number: int) -> None:
+    """The first is one before its asset had an index, the others lie in the future or nowhere."""
+    assert world.gateway.get(f"/v1/market/id/{number}").status == 404
+    assert world.gateway.get(f"/v1/events/{number}").status == 404
 
 
 # ---- settlement
@@ -409,3 +420,71 @@ def test_windows_that_cannot_be_are_refused_where_they_stand(entry: str, message
         load_scenario(str(file))
     assert message in str(wrong.value)
     assert f"{file}:" in str(wrong.value)
+
+
+# ---- touched and untouched are the same
+
+ONE = """
+name: one
+extends: quickstart
+clock: {{start: {start}}}
+world: {{automated_windows: false, games: 0, windows: [{{name: w, asset: 'crypto:btc', every: 10m, expires: 12m, terminates: 9m}}]}}
+assumptions: {{settlement.delay_after_close: {delay}, settlement.preliminary_for: {preliminary}, settlement.auto_expire: {auto}}}
+"""
+STARTS = ("2026-09-08T14:00:00-04:00", "2026-09-10T01:20:00-04:00", "2026-09-10T05:40:00-04:00")
+LENGTH_MIN = 75
+
+
+def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
+    """At a minute: a one-off window announced, or a pause."""
+    minute = st.integers(0, LENGTH_MIN)
+    announced = st.builds(lambda begins, length: {"begins": f"+{begins}m", "length": f"{length}m"}, st.integers(1, 40), st.integers(1, 25))
+    pause = st.builds(lambda length: {"length": f"{length}m"}, st.integers(1, 25))
+    return st.tuples(minute, st.just("maintenance.add"), announced | pause)
+
+
+def _look(world: Connection, places: list[Place]) -> list[object]:
+    """What there is to see of every window, through the core that all surfaces read."""
+    exchange = world.simulation.exchange
+    found: list[object] = []
+    for place in places:
+        symbol = exchange.windows.symbol(place)
+        instrument = exchange.instruments.get(symbol)
+        if instrument is None:
+            found.append((symbol, None))
+            continue
+        settled = exchange.trading.settlements.get(symbol)
+        shown = exchange.reference.market(symbol)
+        assert shown is not None
+        found.append((symbol, exchange.trading.state(symbol), settled, exchange.trading.stats(symbol), instrument.metadata, market_view(exchange, shown)))
+    return found
+
+
+@settings(max_examples=8)
+@given(
+    start=st.sampled_from(STARTS),
+    delay=st.sampled_from(["0s", "60s", "5m", "14m"]),
+    preliminary=st.sampled_from(["0s", "2m", "10m"]),
+    auto=st.sampled_from(["true", "false"]),
+    doings=st.lists(_maintenance(), max_size=3),
+)
+def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nobody_touches(
+    start: str, delay: str, preliminary: str, auto: str, doings: list[tuple[int, str, dict[str, str]]]
+) -> None:
+    """L6-L9, L25, W2, W7: states, settlements, statistics and what the gateway shows, minute by minute."""
+    text = ONE.format(start=start, delay=delay, preliminary=preliminary, auto=auto)
+    worlds = untouched, followed = connect(Simulation(load_scenario(text))), connect(Simulation(load_scenario(text)))
+    begins = untouched.simulation.now
+    places = [Place(0, begins // (10 * MINUTE) * 10 * MINUTE + number * 10 * MINUTE) for number in range(-4, 10)]
+    windows = followed.simulation.exchange.windows
+    for number in range(LENGTH_MIN):
+        for minute, action, body in doings:
+            if minute == number:
+                for world in worlds:
+                    world.absorb(world.simulation.control(action, "", dict(body)))
+        for place in places:
+            if windows.listed(place):
+                windows.wake(windows.symbol(place))
+        assert _look(untouched, places) == _look(followed, places), format_instant(untouched.simulation.now)
+        for world in worlds:
+            world.advance_to(begins + (number + 1) * MINUTE)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from sim.api.gateway_views import ACTIVE, CLOSED, open_on_shelf, play, season_state, whole_seconds
+from sim.api.gateway_views import ACTIVE, CLOSED, open_on_shelf, over, play, season_state, whole_seconds
 from sim.api.memo import Memo
 from sim.core.exchange import Exchange
 from sim.core.games import NOTHING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Calm(NamedTuple):
-    """How all markets of an event stand alike. `changed` is when the last of them closed, in whole seconds; 0 for none."""
+    """How all markets of an event stand alike. `changed` is when the last of them closed or was settled, in whole seconds; 0 for none."""
 
     active: bool
     closed: bool
@@ -42,7 +42,7 @@ def calm(exchange: Exchange, season: Season, number: int) -> Calm | None:
 
 def calm_event(exchange: Exchange, season: Season, number: int, how: Calm) -> Event:
     """The event as lists look at it, without its markets."""
-    game = exchange.games.get(season.slug(number))
+    game = over(exchange, season.bare(number)) or exchange.games.get(season.slug(number))
 
     def make() -> Event:
         bare = season.standing(number, active=how.active, closed=how.closed)
@@ -63,8 +63,9 @@ def _look(exchange: Exchange, season: Season, number: int) -> Calm | None:
             return None
         owned = lifecycle.owns(symbol)
         state = lifecycle.state(symbol) if owned else resting
-        closed = state in CLOSED or (owned and trading.settlements.final(symbol))
-        changed = (lifecycle.closed_at(symbol) or 0) if owned else 0
+        settled = trading.settlements.get(symbol) if owned else None
+        closed = state in CLOSED or (settled is not None and not settled.preliminary)
+        changed = max(lifecycle.closed_at(symbol) or 0 if owned else 0, settled.set_at if settled is not None and state in CLOSED else 0)
         mine = Calm(state in ACTIVE and not closed, closed, whole_seconds(changed))
         if found is not None and mine != found:
             return None

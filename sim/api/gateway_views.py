@@ -20,7 +20,7 @@ from sim.core.instruments import Instrument
 from sim.core.quantities import Price, decimal_text
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import HOUR, NS_PER_S, Instant
-from sim.messages.gateway_v1 import Event, EventState, Market, MarketSide, MarketStatus, Quote
+from sim.messages.gateway_v1 import Event, EventState, Market, MarketSide, MarketStatus, PeriodScore, PeriodScore_Type, Quote
 
 if TYPE_CHECKING:
     from sim.scenario.season import Season
@@ -220,7 +220,16 @@ def _views(exchange: Exchange, markets: list[Market]) -> list[Market]:
     return [market_view(exchange, market) for market in markets]
 
 
+def over(exchange: Exchange, event: Event) -> Game | None:
+    """How a game of the world ended of which nobody has told; None while its markets are not past their expiration."""
+    if not event.game_id or event.end_date is None or exchange.trading.lifecycle.followed < event.end_date:
+        return None
+    final = exchange.final(event.slug)
+    return None if final is None else replace(final, at=event.end_date)
+
+
 def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
+    game = over(exchange, event) or game
     traded = Volumes(*map(sum, zip(*((m.volume, m.volume_24hr, m.volume_1wk, m.volume_1mo, m.volume_1yr) for m in markets), strict=True))) if markets else None
     closed = all(market.closed for market in markets) if markets else event.closed
     view = replace(
@@ -261,7 +270,23 @@ def play(view: Event, game: Game) -> None:
         period=view.period,
         live=view.live,
         ended=view.ended,
+        period_scores=sorted((_period_score(name, score) for name, score in _periods(game).items()), key=lambda part: (part.type, part.number)),
     )
+
+
+def _periods(game: Game) -> dict[str, tuple[int, int]]:
+    """The score (home, away) of each period; of the halves of a game of which the goals are known."""
+    if game.periods or game.goals is None:
+        return game.periods
+    halves = {name: [goal.team for goal in game.goals if first <= goal.minute <= last] for name, first, last in (("1H", 1, 45), ("2H", 46, 90))}
+    return {name: (teams.count("home"), teams.count("away")) for name, teams in halves.items()}
+
+
+def _period_score(name: str, score: tuple[int, int]) -> PeriodScore:
+    """Q1, 2H, S3 and M1 are regular, anything else (OT1, ET2) is overtime."""
+    number = "".join(filter(str.isdecimal, name))
+    kind = PeriodScore_Type.REGULATION if name.strip("0123456789") in ("Q", "H", "S", "M") else PeriodScore_Type.OVERTIME
+    return PeriodScore(type=kind, number=int(number or 0), score=f"{score[0]}-{score[1]}")
 
 
 def _open_interest(exchange: Exchange, market: Market) -> float:

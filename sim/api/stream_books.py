@@ -78,7 +78,7 @@ class Books:
         stream.everything = True
         stream.shape = stream.shape._replace(scales=True)
         self._everything.join(stream.shape, stream)
-        self._desk.exchange.windows.follow()
+        self._desk.exchange.window_news.follow()
 
     def leave(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Take symbols from a stream."""
@@ -93,7 +93,7 @@ class Books:
         """The stream no longer has every book."""
         stream.everything = False
         self._everything.leave(stream.shape, stream)
-        self._desk.exchange.windows.leave()
+        self._desk.exchange.window_news.leave()
         stream.shape = stream.shape._replace(scales=False)
 
     def forget(self, stream: BookStream) -> None:

@@ -52,11 +52,11 @@ class InstrumentFeed(Feed):
 
     def begin(self, stream: Stream) -> None:
         mine = cast(InstrumentStream, stream)
-        windows = self.desk.exchange.windows
+        exchange = self.desk.exchange
         if mine.symbols == (_EVERY,):
-            windows.follow()
+            exchange.window_news.follow()
         for symbol in mine.symbols:
-            windows.wake(symbol)
+            exchange.windows.wake(symbol)
             self._topics.join(symbol, mine)
         for page in self._pages(mine):
             self.desk.outbox.send(mine, page)
@@ -77,7 +77,7 @@ class InstrumentFeed(Feed):
         for symbol in mine.symbols:
             self._topics.leave(symbol, mine)
         if mine.symbols == (_EVERY,):
-            self.desk.exchange.windows.leave()
+            self.desk.exchange.window_news.leave()
 
     def heartbeat(self, stream: Stream) -> bytes:
         return b""  # an empty list of instruments

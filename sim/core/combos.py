@@ -78,6 +78,8 @@ class Combos:
                 raise OrderRefused(f"{leg.symbol} no longer trades", rule="combo", remedy="leave the leg out")
         self._count(creator)
         made = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
+        for leg in ordered:
+            self._trading.lifecycle.own(leg.symbol)  # the combo waits for its settlement
         self._trading.list_instrument(self._terms(made))
         self._enter(made)
         return made
@@ -116,6 +118,10 @@ class Combos:
             expiration=_last([leg.expiration for leg in legs]),
             termination=_last([leg.termination for leg in legs]),
         )
+
+    def waits_for(self, symbol: str) -> bool:
+        """Whether an instrument is a leg."""
+        return symbol in self._by_leg
 
     def settled(self, event: Settled) -> bool:
         """A leg has a price: its combos settle once that, with what is known of the others, decides them. A corrected leg corrects them. True if any did."""

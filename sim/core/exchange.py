@@ -6,7 +6,8 @@ Events are collected in order on the context; `flush` adds the book changes they
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -16,7 +17,7 @@ from sim.core.clearing import CLEARING_TIMER
 from sim.core.combos import Combos, CombosState
 from sim.core.context import Context
 from sim.core.credentials import Credentials, CredentialsState, Environment
-from sim.core.events import BookChanged, Event, Executed, KycDecided, Settled
+from sim.core.events import BookChanged, Event, Executed, KycDecided, Settled, StateChanged
 from sim.core.fault_spec import FaultAction
 from sim.core.faults import Faults, FaultsState
 from sim.core.fee_schedule import FeeRow, FeeSchedule
@@ -46,7 +47,8 @@ from sim.core.shelf import SHELF_TIMER
 from sim.core.trading import Trading, TradingState
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
 from sim.core.webhooks import Webhooks, WebhooksState
-from sim.core.windows import WINDOWS_TIMER, Windows, WindowsState
+from sim.core.window_news import WINDOWS_TIMER, WindowNews, WindowNewsState
+from sim.core.windows import Windows
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
 
@@ -65,6 +67,26 @@ CLOSEABLE = frozenset(
         InstrumentState.MATCH_AND_CLOSE_AUCTION,
     )
 )
+
+
+class Results(Protocol):
+    """How what the world begins with ends if nobody says."""
+
+    def game(self, slug: str) -> Game | None:
+        """The final facts of a game."""
+
+    def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
+        """What a market pays, in dollars and in words."""
+
+
+class _Unknown:
+    def game(self, slug: str) -> Game | None:
+        """Nobody knows."""
+        return None
+
+    def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
+        """Nobody knows."""
+        return None
 
 
 class State(Struct):
@@ -97,7 +119,7 @@ class State(Struct):
     combos: CombosState
     rfqs: RfqsState
     partners: PartnersState
-    windows: WindowsState
+    window_news: WindowNewsState
     suspended: list[str]
     awaited: AwaitedState
     fees: list[FeeRow]
@@ -131,7 +153,9 @@ class Exchange:
         self.maintenance = Maintenance(ctx, self)
         self._suspended: list[str] = []
         trading = self.trading
-        self.windows = Windows(ctx, self.maintenance, trading.lifecycle, trading.resolution, trading.settlements, trading.books)
+        trading.lifecycle.happens = self.maintenance.free_from
+        self.windows = Windows(self.maintenance, trading.lifecycle, trading.resolution)
+        self.window_news = WindowNews(ctx, self.windows, trading.lifecycle, trading.resolution, trading.settlements, trading.books)
         self.instruments.windows = self.windows
         self.games = Games(ctx)
         self.incentives = Incentives(ctx, self._reward)
@@ -139,6 +163,8 @@ class Exchange:
         self.rebates = Rebates(ctx, self.instruments, self.trading.tape, self.incentives.grant)
         self.funding = Funding(ctx, self.trading)
         self.partners = Partners(ctx, self.firms, self.trading, self.funding)
+        self.results: Results = _Unknown()
+        trading.resolution.planned = self._planned
         self.reference: Reference
         self.memos: dict[object, dict[Any, Any]] = {}
         self.published = 0
@@ -153,11 +179,29 @@ class Exchange:
         """Have the beginning of another's world, which never changes."""
         self.instruments.begin_as(other.instruments)
         self.windows.begin_as(other.windows)
-        self.trading.resolution.planned = other.trading.resolution.planned
+        self.results = other.results
 
     def takes(self, span: Span) -> None:
         """The answer being made takes so much virtual time."""
         self.ctx.elapsed += span
+
+    def tell(self, slug: str, **facts: Any) -> Game:
+        """Somebody says how a game stands. What has settled by itself, because nobody had said, stays as it is."""
+        for instrument in self.instruments.of_event(slug):
+            if self.trading.state(instrument.symbol) is InstrumentState.TERMINATED:
+                self.trading.write_down(instrument.symbol)
+        return self.games.update(slug, **facts)
+
+    def final(self, slug: str) -> Game | None:
+        """The facts with which a game ends if nobody tells of it; None where somebody has, and for what is no game of the world."""
+        return None if self.games.told(slug) else self.results.game(slug)
+
+    def _planned(self, instrument: Instrument) -> tuple[Fraction, str] | None:
+        """What a market pays that nobody settled: as its game was told of, else as the world has planned it."""
+        if instrument.settles is not None and self.games.told(instrument.event):
+            found = outcome_of(instrument.settles, self.games.get(instrument.event))
+            return None if found is None else (Fraction(found.value), found.name.title())
+        return self.results.outcome(instrument)
 
     def end_game(self, slug: str) -> dict[str, str]:
         """A game is over: the markets its facts decide close and settle some time later (§2.10, rule L25); outcome by symbol.
@@ -203,11 +247,12 @@ class Exchange:
 
     def begin(self) -> None:
         """The window begins: dates wait, the pipeline refuses from here on, and the hub ends streams when it hears of it."""
-        self.trading.lifecycle.stop()
+        self.trading.lifecycle.stop(sudden=self.maintenance.sudden)
 
     def over(self) -> None:
-        """The window is over: dates are followed again."""
-        self.trading.lifecycle.go_on()
+        """The window is over: dates are followed again, unless another one begins at this instant."""
+        if not self.maintenance.begun(self.ctx.now):
+            self.trading.lifecycle.go_on()
 
     def end(self) -> None:
         """What was open before opens again."""
@@ -232,8 +277,8 @@ class Exchange:
     # ---- time and events
 
     def postpones(self, timer: Timer) -> bool:
-        """Whether a timer must wait for the end of maintenance (rule W7)."""
-        return self.maintenance.active and timer.kind in POSTPONABLE
+        """Whether a timer must wait for the end of maintenance (rule W7), as it does from the instant on at which that begins."""
+        return timer.kind in POSTPONABLE and self.maintenance.begun(self.ctx.now)
 
     def fire(self, timer: Timer) -> bool:
         """Hand a timer to its component; False when none of them owns its kind."""
@@ -243,7 +288,7 @@ class Exchange:
             return True
         return (
             self.rebates.fire(timer)
-            or self.windows.fire(timer)
+            or self.window_news.fire(timer)
             or self.kyc.fire(timer)
             or self.webhooks.fire(timer)
             or self.maintenance.fire(timer)
@@ -273,6 +318,8 @@ class Exchange:
                     self.webhooks.decided(event)  # type: ignore[arg-type]
                 elif kind is Settled and self.combos.settled(event):  # type: ignore[arg-type]
                     self.trading.flush()
+                elif kind is StateChanged and event.state is InstrumentState.TERMINATED and self.combos.waits_for(event.symbol):  # type: ignore[union-attr]
+                    self.trading.write_down(event.symbol, tell=True)  # type: ignore[union-attr]
 
     def take_events(self) -> list[Event]:
         """Everything that has happened since the last take, in order."""
@@ -314,7 +361,7 @@ class Exchange:
             combos=self.combos.save(),
             rfqs=self.rfqs.save(),
             partners=self.partners.save(),
-            windows=self.windows.save(),
+            window_news=self.window_news.save(),
             suspended=self._suspended,
             awaited=self.awaited.save(),
             fees=self.trading.fees.schedule.rows,
@@ -351,7 +398,7 @@ class Exchange:
         self.combos.load(state.combos)
         self.rfqs.load(state.rfqs)
         self.partners.load(state.partners)
-        self.windows.load(state.windows)
+        self.window_news.load(state.window_news)
         self._suspended = list(state.suspended)
         self.awaited.load(state.awaited)
         self.trading.fees.schedule = FeeSchedule(state.fees)

@@ -54,6 +54,14 @@ class Games:
         """How a game stands."""
         return self._games.get(slug, NOTHING)
 
+    def begin(self, slug: str, game: Game) -> None:
+        """How a game stands at the start of the world; nobody has told of it."""
+        self._games[slug] = game
+
+    def told(self, slug: str) -> bool:
+        """Whether somebody has told of a game."""
+        return self.get(slug).at > 0
+
     def known(self) -> Iterable[str]:
         """Slugs of the games somebody has told of."""
         return self._games

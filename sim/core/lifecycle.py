@@ -70,16 +70,17 @@ def check_cancel(state: InstrumentState) -> None:
 
 
 class LifecycleState(Struct):
-    """What the lifecycle saves. `held`: symbols an operator holds in their state (rule L5). `timers`: seq of each instrument's pending edge.
+    """What the lifecycle saves. `held`: symbols an operator holds in their state (rule L5). `timers`, `dues`: seq and instant of each pending edge.
 
-    `shelf_at`: up to when the shelf's dates have been followed. `paused`: maintenance has suspended what is open on the shelf; `awake`: symbols that left
-    the shelf meanwhile. `stopped`: since when no date is followed, because maintenance is on (rule W7); 0 while they are.
+    `shelf_at`: up to when the shelf's dates have been followed. `paused`: maintenance has suspended what is open on the shelf; `awake`: symbols
+    that left the shelf meanwhile. `stopped`: up to when dates have been followed, while maintenance is on (rule W7); 0 while it is not.
     """
 
     states: dict[str, InstrumentState] = field(default_factory=dict)
     held: dict[str, bool] = field(default_factory=dict)
     hidden: dict[str, bool] = field(default_factory=dict)
     timers: dict[str, int] = field(default_factory=dict)
+    dues: dict[str, Instant] = field(default_factory=dict)
     closed_at: dict[str, Instant] = field(default_factory=dict)
     shelf_at: Instant = 0
     shelf_timer: int = 0
@@ -91,13 +92,14 @@ class LifecycleState(Struct):
 class Lifecycle:
     """State of every listed instrument and the timer of its next edge."""
 
-    __slots__ = ("_busy", "_ctx", "_instruments", "_now", "leaving")
+    __slots__ = ("_busy", "_ctx", "_instruments", "_now", "happens", "leaving")
 
     def __init__(self, ctx: Context, instruments: Instruments) -> None:
-        """`leaving` hears of each instrument that leaves the shelf, right before it does."""
+        """`leaving` hears of each instrument that leaves the shelf, right before it does; `happens` says when a date in maintenance is followed."""
         self._ctx = ctx
         self._instruments = instruments
         self.leaving: Callable[[Instrument], None] = lambda instrument: None
+        self.happens: Callable[[Instant], Instant] = lambda at: at
         self._now = LifecycleState()
         self._busy: dict[str, None] = {}
 
@@ -127,7 +129,7 @@ class Lifecycle:
             self.leaving(instrument)
             self._take(instrument, self.resting(instrument))
             if instrument.closes and self._now.states[symbol] in SETTLED_STATES:
-                self._now.closed_at[symbol] = instrument.closes
+                self._now.closed_at[symbol] = self.happens(instrument.closes)
             if self._now.paused:
                 self._now.awake[symbol] = True
             self.wait(instrument)
@@ -148,7 +150,7 @@ class Lifecycle:
 
     def pause(self) -> None:
         """Maintenance suspends whatever is open on the shelf."""
-        if len(self._instruments.shelf) and not self._now.paused:
+        if (self._instruments.shelf or self._instruments.windows) and not self._now.paused:
             self._now.paused = True
             self._ctx.emit(ShelfMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
 
@@ -162,12 +164,13 @@ class Lifecycle:
 
     @property
     def followed(self) -> Instant:
-        """Up to when dates have been followed: now, or right before maintenance began."""
-        return self._now.stopped - 1 if self._now.stopped else self._ctx.now
+        """Up to when dates have been followed: now, or until maintenance began."""
+        return self._now.stopped or self._ctx.now
 
-    def stop(self) -> None:
-        """Maintenance begins: dates wait for its end."""
-        self._now.stopped = self._ctx.now
+    def stop(self, *, sudden: bool) -> None:
+        """Maintenance begins: dates wait for its end, those of this very instant too unless it comes as a surprise, which finds them followed."""
+        if not self._now.stopped:
+            self._now.stopped = self._ctx.now if sudden else self._ctx.now - 1
 
     def go_on(self) -> None:
         """Maintenance is over, and dates are followed again."""
@@ -177,11 +180,17 @@ class Lifecycle:
         """The state of an instrument on the shelf. One that closes at a date of its own settles by itself, and may expire with that."""
         at = self.followed
         state = self.scheduled(instrument, at).state
-        assumptions = self._ctx.assumptions
-        if state is _S.CLOSED and instrument.closes and assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            final = instrument.closes + assumptions.number(SETTLEMENT_DELAY) + assumptions.number(SETTLEMENT_PRELIMINARY)
-            return _S.EXPIRED if at >= final else state
+        if state is _S.CLOSED and instrument.closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
+            return _S.EXPIRED if at >= self.settles(instrument)[1] else state
         return self.on_shelf(state)
+
+    def settles(self, instrument: Instrument) -> tuple[Instant, Instant]:
+        """When the price is set of an instrument on the shelf that closes at a date of its own, and when it is final: once it is terminated at the latest."""
+        assumptions, happens = self._ctx.assumptions, self.happens
+        at = happens(happens(instrument.closes) + assumptions.number(SETTLEMENT_DELAY))
+        preliminary = assumptions.number(SETTLEMENT_PRELIMINARY)
+        terminated = happens(instrument.termination)
+        return min(at, terminated), min(happens(at + preliminary) if preliminary else at, terminated)
 
     def on_shelf(self, asked: InstrumentState) -> InstrumentState:
         """The state of what is on the shelf and for which dates ask this state."""
@@ -212,7 +221,7 @@ class Lifecycle:
         found = self._now.closed_at.get(symbol)
         if found is None and symbol not in self._now.states:
             closes = self._instruments.require(symbol).closes
-            return closes if 0 < closes <= self.followed else None
+            return self.happens(closes) if 0 < closes <= self.followed else None
         return found
 
     def enter(self, symbol: str, state: InstrumentState) -> InstrumentState:
@@ -277,15 +286,22 @@ class Lifecycle:
             self._now.hidden.pop(symbol, None)
 
     def wait(self, instrument: Instrument) -> None:
-        """Set the instrument's one timer to its next edge; weekly edges only while the schedule has a say."""
-        self.own(instrument.symbol)
-        timers = self._now.timers
-        pending = timers.pop(instrument.symbol, 0)
-        if pending:
-            self._ctx.timers.cancel(pending)
+        """Set the instrument's one timer to its next edge; weekly edges only while the schedule has a say.
+
+        An edge that is due and not taken yet, for what else happens at this instant or because maintenance is on, is left to its timer.
+        """
+        symbol = instrument.symbol
+        self.own(symbol)
+        timers, dues, queue = self._now.timers, self._now.dues, self._ctx.timers
+        pending = timers.pop(symbol, 0)
+        if pending in queue and dues[symbol] <= self._ctx.now:
+            timers[symbol] = pending
+            return
+        queue.cancel(pending)
         due = self._next_edge(instrument)
         if due is not None:
-            timers[instrument.symbol] = self._ctx.timers.schedule(due, EDGE_TIMER, instrument.symbol)
+            timers[symbol] = queue.schedule(due, EDGE_TIMER, symbol)
+            dues[symbol] = due
 
     def check_move(self, symbol: str, state: InstrumentState) -> None:
         """Refuse an operator's request for an edge that does not exist (rule L10)."""

@@ -6,6 +6,7 @@ from sim.core.assumptions import SETTLEMENT_AUTO_EXPIRE
 from sim.core.books import Books
 from sim.core.clearing import Clearing
 from sim.core.context import Context
+from sim.core.events import Settled
 from sim.core.instruments import Instrument, Instruments
 from sim.core.lifecycle import EDGE_TIMER, ENTRY_STATES, SETTLED_STATES, Lifecycle, check_listing
 from sim.core.orders import Trade
@@ -133,11 +134,17 @@ class Listings:
     def leaves_shelf(self, instrument: Instrument) -> None:
         """What has settled by itself is written down, and what has closed waits for its settlement."""
         symbol = instrument.symbol
+        self.write_down(symbol)
+        if self._settlements.get(symbol) is None and instrument.measures is not None and self._lifecycle.resting(instrument) in SETTLED_STATES:
+            self._settlements.record(instrument, *self._resolution.measured(instrument), self._lifecycle.happens(instrument.closes))
+
+    def write_down(self, symbol: str, *, tell: bool = False) -> None:
+        """Keep the settlement that an instrument came to by itself, if it has one; with `tell` as an event."""
         settled = self._settlements.get(symbol)
         if settled is not None:
             self._settlements.keep(symbol, settled)
-        elif instrument.measures is not None and self._lifecycle.resting(instrument) in SETTLED_STATES:
-            self._settlements.record(instrument, *self._resolution.measured(instrument), instrument.closes)
+            if tell:
+                self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now))
 
     def _measure(self, instrument: Instrument) -> None:
         """Once a market on an index is over, its outcome is known, unless somebody has settled it already."""

@@ -20,6 +20,7 @@ from sim.kernel.instants import Instant, Span, hours, next_weekly
 from sim.kernel.timers import Timer
 
 _TUESDAY, _THURSDAY = 1, 3
+_REMEMBERED = 4096
 
 
 class Weekly(Struct, frozen=True):
@@ -91,6 +92,7 @@ class Maintenance:
         self._crew = crew
         self.active = False
         self.version = 0
+        self._free: dict[Instant, Instant] = {}
         self._state = MaintenanceState()
 
     def start(self) -> None:
@@ -115,7 +117,7 @@ class Maintenance:
         if name not in self._state.windows or name == "weekly":
             return False
         now = self._ctx.now
-        self.version += 1
+        self._changed()
         for seq in self._state.timers[name]:
             self._ctx.timers.cancel(seq)
         for number, found in enumerate(self._state.announced):
@@ -123,6 +125,15 @@ class Maintenance:
                 self._state.announced[number] = replace(found, until=now, ends=now if found.begins <= now else found.ends)
         self._end(name)
         return True
+
+    @property
+    def sudden(self) -> bool:
+        """Whether what is on began in the instant in which it was announced."""
+        return any(found.since >= found.begins for found in self._state.announced if found.name in self._state.open)
+
+    def begun(self, now: Instant) -> bool:
+        """Whether maintenance is on, or begins at this very instant, whatever is done first in it."""
+        return self.active or any(window.begins <= now for window in self._state.windows.values())
 
     # ---- what others plan around it
 
@@ -132,12 +143,23 @@ class Maintenance:
         """Whether maintenance known at an instant overlaps a span, whose end is not in it."""
         return any(window.begins < ends and begins < window.ends for window in self._known(begins, known))
 
-    def free_from(self, at: Instant, known: Instant) -> Instant:
-        """An instant, or the end of the maintenance known by then that it lies in."""
+    def free_from(self, at: Instant) -> Instant:
+        """An instant, or the end of the maintenance that it lies in, as far as that was known then, or announced while it lasted."""
+        known = self._free.get(at)
+        if known is not None:
+            return known
         found = at
-        while ends := [window.ends for window in self._known(found, known) if window.begins <= found < window.ends]:
+        while ends := [window.ends for window in self._known(found, found) if window.begins <= found < window.ends]:
             found = max(ends)
+        if len(self._free) >= _REMEMBERED:
+            self._free.clear()
+        self._free[at] = found
         return found
+
+    def _changed(self) -> None:
+        """What follows from the windows that are known has to be found anew."""
+        self.version += 1
+        self._free.clear()
 
     def _known(self, after: Instant, known: Instant) -> Iterator[Window | Announced]:
         """The first weekly window that ends after an instant, and the one-off ones that somebody knows of at another."""
@@ -146,6 +168,7 @@ class Maintenance:
 
     def reschedule(self) -> None:
         """Apply changed assumptions to the weekly window, unless it is under way."""
+        self._changed()
         if "weekly" in self._state.prepared or "weekly" not in self._state.windows:
             return
         for seq in self._state.timers["weekly"]:
@@ -177,7 +200,7 @@ class Maintenance:
     def _schedule(self, window: Window) -> None:
         """Timers of the three moments; those already past are due now, in order."""
         now, timers = self._ctx.now, self._ctx.timers
-        self.version += 1
+        self._changed()
         self._state.windows[window.name] = window
         self._state.timers[window.name] = (
             timers.schedule(max(now, window.begins - window.lead), "maintenance.lead", window.name),
@@ -237,6 +260,6 @@ class Maintenance:
 
     def load(self, state: object) -> None:
         """Take saved windows; their timers are saved with the queue."""
-        self.version += 1
+        self._changed()
         self._state = convert(state, MaintenanceState)
         self.active = bool(self._state.open)

@@ -19,7 +19,7 @@ from sim.core.quantities import Price
 from sim.core.settlement import Settlement
 from sim.core.statistics import Statistics
 from sim.core.vocabulary import InstrumentState
-from sim.kernel.instants import Instant, Span
+from sim.kernel.instants import NS_PER_S, Instant, Span
 
 Planned = Callable[[Instrument], tuple[Fraction, str] | None]
 
@@ -50,7 +50,7 @@ class Resolution:
             return self._of_window(instrument)
         if lifecycle.state(symbol) is not InstrumentState.TERMINATED or (known := self._known(instrument)) is None:
             return None
-        return Settlement(known[0], False, known[1], instrument.termination)
+        return Settlement(known[0], False, known[1], lifecycle.happens(instrument.termination))
 
     def reading(self, instrument: Instrument) -> Reading:
         """What the index says by now about a market that measures it."""
@@ -64,14 +64,14 @@ class Resolution:
         worth, text = outcome(measure, read(measure, self._assets, max(measure.ends, self._ctx.now)), Tie(self._ctx.assumptions.text(WINDOW_TIE)))
         return _price(worth, instrument), text
 
-    def settles(self, instrument: Instrument) -> tuple[Instant, Instant]:
-        """When the price of a market that nobody touches is set, and when it is final."""
-        delay, preliminary = self.delays()
-        return instrument.closes + delay, instrument.closes + delay + preliminary
-
     def delays(self) -> tuple[Span, Span]:
         """How long after the close a price is set, and how long after that it is final."""
         return self._ctx.assumptions.number(SETTLEMENT_DELAY), self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
+
+    def indexed_from(self, asset: str) -> Instant:
+        """When an asset begins to have an index; nobody knows of one that a tester will make."""
+        ticker = self._assets.get(asset)
+        return ticker.asset.since * NS_PER_S if ticker is not None else 0
 
     def set_by_hand(self, measure: Measure) -> int:
         """How many prices of an asset were set by hand."""
@@ -94,7 +94,7 @@ class Resolution:
 
     def _of_window(self, instrument: Instrument) -> Settlement | None:
         followed = self._lifecycle.followed
-        at, final = self.settles(instrument)
+        at, final = self._lifecycle.settles(instrument)
         if followed < at or self._lifecycle.resting(instrument) not in SETTLED_STATES:
             return None
         price, text = self.measured(instrument)

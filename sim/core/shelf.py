@@ -30,6 +30,9 @@ class Standing(NamedTuple):
 class Recurring(Protocol):
     """Instruments by symbol."""
 
+    def __bool__(self) -> bool:
+        """Whether there are, were or will be any."""
+
     def find(self, symbol: str) -> Instrument | None:
         """The instrument of a symbol, or None."""
 
@@ -58,6 +61,9 @@ class Shelf(Recurring, Protocol):
 
 class Bare:
     """A shelf with nothing on it."""
+
+    def __bool__(self) -> bool:
+        return False
 
     def __len__(self) -> int:
         return 0

@@ -104,7 +104,7 @@ class Trading:
         lifecycle.leaving = listings.leaves_shelf
         self.list_instrument, self.stock, self.change_state = listings.list_instrument, listings.stock, listings.change_state
         self.settle, self.fair_price, self.record_outcome = listings.settle, listings.fair_price, listings.record_outcome
-        self.cancel_all, self.bust = listings.cancel_all, listings.bust
+        self.cancel_all, self.bust, self.write_down = listings.cancel_all, listings.bust, listings.write_down
 
     # ---- accounts and cash
 

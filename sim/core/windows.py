@@ -2,7 +2,7 @@
 
 A window is there because time says so. It is listed `lead` before it begins, trades to its end, expires and terminates; one that would overlap maintenance is
 never listed. Nothing of that costs anything: which windows there are, and in which states, is computed from now when somebody looks. One that is traded leaves
-the shelf like any other instrument (`Lifecycle.own`), and while a stream follows every instrument a timer tells of the edges of the others.
+the shelf like any other instrument (`Lifecycle.own`), and those who follow every instrument are told of the others (`window_news.py`).
 """
 
 from __future__ import annotations
@@ -13,22 +13,15 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from sim.core.assumptions import SETTLEMENT_AUTO_EXPIRE
-from sim.core.books import Books
-from sim.core.context import Context
-from sim.core.events import Settled, StateChanged
 from sim.core.instruments import Instrument
 from sim.core.lifecycle import Lifecycle
 from sim.core.maintenance import Maintenance
 from sim.core.measures import Reading
 from sim.core.resolution import Resolution
-from sim.core.settlement import Settlements
-from sim.core.vocabulary import InstrumentState
-from sim.kernel.instants import DAY, Instant, Span, format_instant, parse_instant
-from sim.kernel.timers import Timer
+from sim.kernel.instants import Instant, Span, format_instant, parse_instant
 
-WINDOWS_TIMER = "windows.edge"  # the next edge of a window that nobody touched, while somebody follows all of them
 EPOCH: Instant = 1_577_836_800 * 1_000_000_000  # 2020-01-01T00:00:00Z: windows are numbered from here
+HORIZON: Instant = 4_102_444_800 * 1_000_000_000  # 2100-01-01T00:00:00Z: and there are none from here on
 _KEPT = 4096
 
 
@@ -60,39 +53,19 @@ class Place(NamedTuple):
 Make = Callable[[Place, Reading, bool], Instrument]  # the instrument of a window, with what its index says, and whether that has settled it
 
 
-class _Kind(NamedTuple):
-    """An edge that every window of a product takes so long after its beginning."""
-
-    after: Span
-    was: InstrumentState
-    state: InstrumentState
-
-
-class WindowsState(Struct):
-    """What windows save: streams that follow all of them, up to when these have heard of edges, and the timer of the next."""
-
-    followers: int = 0
-    told: Instant = 0
-    timer: int = 0
-
-
 class Windows:
     """The windows of every product, as they are now."""
 
-    def __init__(self, ctx: Context, maintenance: Maintenance, lifecycle: Lifecycle, resolution: Resolution, settlements: Settlements, books: Books) -> None:
-        self._ctx = ctx
+    def __init__(self, maintenance: Maintenance, lifecycle: Lifecycle, resolution: Resolution) -> None:
         self._maintenance = maintenance
         self._lifecycle = lifecycle
         self._resolution = resolution
-        self._settlements = settlements
-        self._books = books
         self._make: Make | None = None
         self.products: tuple[Product, ...] = ()
         self._numbers: dict[str, int] = {}
         self._made: dict[Place, tuple[tuple[bool, bool, bool, int], Instrument]] = {}
         self._opens: dict[Place, Instant | None] = {}
         self._planned = 0
-        self._now = WindowsState()
 
     def begin(self, products: tuple[Product, ...], make: Make | None) -> None:
         """Have these products; `make` makes their instruments."""
@@ -107,13 +80,18 @@ class Windows:
 
     # ---- which there are
 
+    def __bool__(self) -> bool:
+        return bool(self.products)
+
     def place(self, symbol: str) -> Place | None:
         """The window that a symbol spells, whether there is such a window or not."""
         if not self.products:
             return None
         prefix, begins = spelled(symbol)
         number = self._numbers.get(prefix)
-        return None if number is None or begins is None or begins % self.products[number].every else Place(number, begins)
+        if number is None or begins is None or not EPOCH <= begins < HORIZON or begins % self.products[number].every:
+            return None
+        return Place(number, begins)
 
     def place_of_event(self, slug: str) -> Place | None:
         """The window whose event a slug spells."""
@@ -127,12 +105,12 @@ class Windows:
         return f"{self.products[place.product].prefix}-{spell(place.begins)}"
 
     def opens(self, place: Place) -> Instant | None:
-        """When a window is listed and opens; None for one that is not, because it would overlap maintenance (rule W7)."""
+        """When a window is listed and opens; None for one that is not: it would overlap maintenance (rule W7), or begins before its asset has an index."""
         product = self.products[place.product]
         planned = place.begins - product.lead
-        if place.begins < EPOCH or self._maintenance.overlaps(place.begins, place.begins + product.every, planned):
+        if place.begins < self._resolution.indexed_from(product.asset) or self._maintenance.overlaps(place.begins, place.begins + product.every, planned):
             return None
-        return self._maintenance.free_from(planned, planned)
+        return self._maintenance.free_from(planned)
 
     def listed(self, place: Place) -> bool:
         """Whether a window is or was listed."""
@@ -141,7 +119,7 @@ class Windows:
         followed = self._lifecycle.followed
         if place.begins - self.products[place.product].lead > followed:
             return False
-        opens = self._known_opens(place)
+        opens = self.known_opens(place)
         return opens is not None and opens <= followed
 
     def shown(self) -> Iterator[Place]:
@@ -149,7 +127,7 @@ class Windows:
         for number in range(len(self.products)):
             yield from (place for place in self._around(number, self._lifecycle.followed, self._lifecycle.followed) if self.listed(place))
 
-    def _known_opens(self, place: Place) -> Instant | None:
+    def known_opens(self, place: Place) -> Instant | None:
         """The same, remembered as long as maintenance stays as it is."""
         if self._planned != self._maintenance.version or len(self._opens) >= _KEPT:
             self._planned = self._maintenance.version
@@ -194,7 +172,7 @@ class Windows:
         if measure is None:
             return False, False, False, 0
         over = now >= measure.ends
-        return now >= measure.begins, over, over and now >= self._resolution.settles(terms)[0], self._resolution.set_by_hand(measure)
+        return now >= measure.begins, over, over and now >= self._lifecycle.settles(terms)[0], self._resolution.set_by_hand(measure)
 
     def symbols(self) -> Iterator[str]:
         """Symbols of the windows that lists show."""
@@ -205,104 +183,13 @@ class Windows:
         place = self.place_of_event(event)
         return () if place is None or not self.listed(place) else (self.instrument(place),)
 
-    # ---- telling those who follow
-
     def wake(self, symbol: str) -> None:
         """Somebody follows this one: a window gets a state and timers of its own, if it is one."""
         if self.place(symbol) is not None:
             self._lifecycle.own(symbol)
 
-    def follow(self) -> None:
-        """Somebody follows every instrument from now on."""
-        self._now.followers += 1
-        if self._now.followers == 1:
-            self._now.told = self._ctx.now
-            self._wait()
-
-    def leave(self) -> None:
-        """Somebody does not any more."""
-        self._now.followers -= 1
-        if not self._now.followers and self._now.timer:
-            self._ctx.timers.cancel(self._now.timer)
-            self._now.timer = 0
-
-    def fire(self, timer: Timer) -> bool:
-        """Tell of what has moved since the last time, in order of time; False for timers of others."""
-        if timer.kind != WINDOWS_TIMER:
-            return False
-        since, self._now.told = self._now.told, self._ctx.now
-        for _, place, kind in self._edges(since, self._ctx.now):
-            symbol = self.symbol(place)
-            if self._lifecycle.owns(symbol):
-                continue
-            was, state = self._lifecycle.on_shelf(kind.was), self._lifecycle.on_shelf(kind.state)
-            if state is InstrumentState.SUSPENDED:
-                continue  # it opens with all others when maintenance lets go
-            if was is not state:
-                self._ctx.emit(StateChanged(symbol, was, state, self._ctx.now))
-            elif (settled := self._settlements.get(symbol)) is not None:
-                self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now))
-            self._books.state_changed(symbol)
-        self._wait()
-        return True
-
-    def _wait(self) -> None:
-        dues = (self._next(number, kind) for number, product in enumerate(self.products) for kind in self._kinds(product))
-        due = min((due for due in dues if due is not None), default=None)
-        self._now.timer = 0 if due is None else self._ctx.timers.schedule(due, WINDOWS_TIMER, "")
-
-    def _kinds(self, product: Product) -> list[_Kind]:
-        """The edges of a product's windows. Where a settlement is set the states are the same."""
-        state = InstrumentState
-        delay, preliminary = self._resolution.delays()
-        settled = [product.every + delay, *([product.every + delay + preliminary] if preliminary else [])]
-        expires = product.every + product.expires
-        terminates = expires + product.terminates
-        if self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            expires = min(expires, settled[-1])
-        found = [_Kind(-product.lead, state.PENDING, state.OPEN), _Kind(product.every, state.OPEN, state.CLOSED)]
-        found += [_Kind(at, *([state.CLOSED if at <= expires else state.EXPIRED] * 2)) for at in settled if at < terminates]
-        return [*found, _Kind(expires, state.CLOSED, state.EXPIRED), _Kind(terminates, state.EXPIRED, state.TERMINATED)]
-
-    def _next(self, number: int, kind: _Kind) -> Instant | None:
-        """When the next edge of a kind comes; None when maintenance leaves no window for days."""
-        every, now = self.products[number].every, self._ctx.now
-        first = (now - kind.after) // every + (0 if kind.state is InstrumentState.OPEN else 1)
-        for index in range(first, first + 3 * DAY // every):
-            at = self._at(Place(number, index * every), kind)
-            if at is not None and at > now:
-                return at
-        return None
-
-    def _at(self, place: Place, kind: _Kind) -> Instant | None:
-        """When a window takes an edge; None for one that is never listed. It opens later than planned where maintenance is in the way."""
-        opens = self._known_opens(place)
-        return opens if opens is None or kind.state is InstrumentState.OPEN else place.begins + kind.after
-
-    def _edges(self, after: Instant, until: Instant) -> list[tuple[Instant, Place, _Kind]]:
-        """What moves after the one instant and up to the other, in order of time, then of products."""
-        found = []
-        for number, product in enumerate(self.products):
-            for kind in self._kinds(product):
-                late = product.lead if kind.state is InstrumentState.OPEN else 0
-                for index in range((after - late - kind.after) // product.every, (until - kind.after) // product.every + 1):
-                    place = Place(number, index * product.every)
-                    at = self._at(place, kind)
-                    if at is not None and after < at <= until:
-                        found.append((at, place, kind))
-        return sorted(found, key=lambda edge: edge[0])
-
-    # ---- state
-
-    def save(self) -> WindowsState:
-        """Who follows, and the timer."""
-        return self._now
-
-    def load(self, state: WindowsState) -> None:
-        """Take a saved state. Followers are connections to somebody and no state: whoever travels has none."""
-        if state.timer:
-            self._ctx.timers.cancel(state.timer)
-        self._now = WindowsState()
+    def clear(self) -> None:
+        """Forget what was remembered: time has gone elsewhere."""
         self._made.clear()
         self._opens.clear()
 

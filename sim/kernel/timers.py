@@ -39,6 +39,10 @@ class TimerQueue:
     def __len__(self) -> int:
         return len(self._live)
 
+    def __contains__(self, seq: int) -> bool:
+        """Whether a timer has yet to fire."""
+        return seq in self._live
+
     def schedule(self, due: Instant, kind: str, subject: str = "") -> int:
         """Add a timer and return its seq, by which it can be cancelled."""
         seq = self._next_seq

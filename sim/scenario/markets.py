@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, json
 
+from sim.core.assets import PRICE_SCALE
 from sim.core.instruments import Instrument
 from sim.core.quantities import decimal_text, scaled
 from sim.kernel.instants import EASTERN, Instant, parse_instant, to_datetime
@@ -103,6 +104,11 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
 def metadata_time(at: Instant) -> str:
     """An instant as metadata spell it."""
     return to_datetime(at).strftime("%Y-%m-%d %H:%M:%S+00")
+
+
+def price_text(price: int) -> str:
+    """An index price in dollars."""
+    return decimal_text(price, PRICE_SCALE, 2)
 
 
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:

@@ -118,7 +118,7 @@ def update_event(sim: Simulation, step: EventStep) -> Answer:
     facts |= {name: found for name, found in (("periods", step.periods), ("players", step.players)) if found}
     if step.goals is not None:
         facts["goals"] = tuple(Goal(team=goal.team, minute=goal.minute, stoppage=goal.stoppage) for goal in step.goals)
-    game = sim.exchange.games.update(slug, **facts)
+    game = sim.exchange.tell(slug, **facts)
     answer = {"slug": slug, **{name: to_builtins(value) for name in facts if (value := getattr(game, name)) is not None}}
     return answer | {"settles": sim.exchange.end_game(slug)} if game.ended else answer
 

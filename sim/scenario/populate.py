@@ -11,6 +11,7 @@ from sim.core.commands import PlaceOrder
 from sim.core.exchange import Exchange
 from sim.core.fee_schedule import FeeSchedule
 from sim.core.funding_records import FundingType
+from sim.core.games import Game
 from sim.core.quantities import scaled, scaled_down
 from sim.core.refusals import NotFound
 from sim.core.vocabulary import Channel, LedgerEntryType, Side, TimeInForce
@@ -46,6 +47,11 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     windows = world.reference.windows
     if windows is not None:
         exchange.windows.begin(windows.products, windows.instrument)
+    exchange.results = world.results
+    for event in world.reference.events[: world.reference.base]:
+        if event.score is not None:
+            score = event.score
+            exchange.games.begin(event.slug, Game(home_score=score["home"], away_score=score["away"], period=event.period, live=event.live, ended=event.ended))
     enrol(exchange, world.parties)
     for period in world.periods:
         exchange.incentives.add(period)

@@ -69,7 +69,7 @@ class Script:
         windows = self._sim.exchange.windows
         awaited = (step.when.instrument.symbol for step in self._steps if step.when is not None and step.when.instrument is not None)
         if any(windows.place(symbol) is not None for symbol in awaited):
-            windows.follow()
+            self._sim.exchange.window_news.follow()
 
     @property
     def results(self) -> list[StepResult]:

@@ -137,6 +137,7 @@ class Season:
             found = self._events[number] = game_event(self._game(number), self._reference, FIRST_EVENT + number)
             if found.start_time is not None and found.start_time + PLAYED_FOR <= self._now:
                 found.active, found.closed, found.ended, found.period = False, True, True, "FT"
+                found.updated_at = found.finished_timestamp = found.end_date
         return found
 
     def standing(self, number: int, *, active: bool, closed: bool) -> Event:
@@ -209,6 +210,9 @@ class Season:
     @cached_property
     def _size(self) -> int:
         return sum(len(self.kinds(number)) for number in range(len(self._stems)))
+
+    def __bool__(self) -> bool:
+        return bool(self._stems)
 
     def __len__(self) -> int:
         return self._size

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
+from sim.core.assets import PRICE_SCALE
 from sim.core.collateral import EventOutcome, Related
 from sim.core.instruments import Instrument
+from sim.core.measures import Measure
+from sim.core.quantities import scaled
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
-from sim.messages.gateway_v1 import Event
-from sim.scenario.markets import Facts, Side, eastern_day, market_of, with_metadata
+from sim.messages.gateway_v1 import AssetClass, AssetId, AssetPriceMarketType, AssetPriceRangeKind, AssetPriceTerms, Event
+from sim.scenario.markets import Facts, Side, eastern_day, market_of, metadata_time, price_text, with_metadata
 from sim.scenario.reference import Reference
 from sim.scenario.slate import mid_of, on_terms
 
@@ -111,7 +116,24 @@ def _add(
             series=event.series_slug,
             related=Related(f"{event.slug}/{market_type}", kind, rank),
         )
+        if "asset" in row:
+            instrument, facts = _on_index(instrument, facts, row["asset"], row["above"][rank])
         instrument = with_metadata(on_terms(instrument), facts, event)
         reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
         found.append(instrument)
     return found
+
+
+def _on_index(instrument: Instrument, facts: Facts, asset: str, above: str) -> tuple[Instrument, Facts]:
+    """A market on an asset's price: it pays by the index at its expiration, and says so in its metadata and terms."""
+    price = scaled(above, PRICE_SCALE)
+    terms = AssetPriceTerms(
+        asset=AssetId(asset_class=AssetClass.ASSET_CLASS_CRYPTO, symbol=asset.partition(":")[2]),
+        market_type=AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW,
+        range_kind=AssetPriceRangeKind.ASSET_PRICE_RANGE_KIND_ABOVE,
+        lower_price=price_text(price),
+    )
+    ends = metadata_time(instrument.expiration)
+    metadata = {"crypto_market_type": "strike", "interval_end": ends, "price_to_beat": price_text(price), "outcome_strike": above}
+    measure = Measure(asset=asset, ends=instrument.expiration, above=price)
+    return replace(instrument, measures=measure, metadata=metadata), replace(facts, asset=terms)

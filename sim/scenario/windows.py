@@ -11,21 +11,20 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.core.assets import PRICE_SCALE
 from sim.core.instruments import Instrument
 from sim.core.measures import Measure, Reading
-from sim.core.quantities import CASH_SCALE, decimal_text
-from sim.core.windows import EPOCH, Place, Product, spell, spelled
+from sim.core.quantities import CASH_SCALE
+from sim.core.windows import EPOCH, HORIZON, Place, Product, spell, spelled
 from sim.kernel.instants import EASTERN, HOUR, MINUTE, NS_PER_S, Instant, Span, format_span, to_datetime
 from sim.messages.gateway_v1 import AssetClass, AssetId, AssetPriceDirection, AssetPriceMarketType, AssetPriceTerms, Event, Market, Series
 from sim.scenario.listing import scales_of
-from sim.scenario.markets import Facts, Side, eastern_day, market_of, metadata_of, metadata_time
+from sim.scenario.markets import Facts, Side, eastern_day, market_of, metadata_of, metadata_time, price_text
 from sim.scenario.reference import LISTED, Reference
 from sim.scenario.windows_format import WindowsEntry
 
 FIRST_NUMBER = 100_000_000  # of events and of markets; each product has NUMBERS of them
-NUMBERS = 10_000_000
-PRODUCTS_MAX = 64
+NUMBERS = 40_000_000  # minutes of 76 years
+PRODUCTS_MAX = 50  # so that numbers fit 32 bits
 _FIRST_SERIES = 10_101
 _LEAD, _EXPIRES, _TERMINATES = 90 * NS_PER_S, 30 * MINUTE, 2 * HOUR
 _TICK, _QTY_SCALE = "0.01", 100
@@ -77,7 +76,8 @@ class Recurring:
         product, index = divmod(number - FIRST_NUMBER, NUMBERS)
         if not 0 <= product < len(self.products):
             return None
-        return self.event(Place(product, EPOCH + index * self.products[product].every))
+        place = self._aligned(product, EPOCH + index * self.products[product].every)
+        return None if place is None else self.event(place)
 
     def market(self, symbol: str) -> Market | None:
         """The market of a symbol."""
@@ -90,7 +90,7 @@ class Recurring:
         return None if place is None else self.event(place)
 
     def _aligned(self, number: int | None, begins: Instant | None) -> Place | None:
-        if number is None or begins is None or begins < EPOCH or begins % self.products[number].every:
+        if number is None or begins is None or not EPOCH <= begins < HORIZON or begins % self.products[number].every:
             return None
         return Place(number, begins)
 
@@ -229,11 +229,6 @@ def _terms_of(entry: WindowsEntry) -> Terms:
     scale, tick = scales_of(entry.tick_size or _TICK)
     asset = (entry.asset or "").partition(":")[2]
     return Terms(title=entry.title or asset.upper(), price_scale=scale, tick=tick, qty_scale=entry.fractional_qty_scale or _QTY_SCALE)
-
-
-def price_text(price: int) -> str:
-    """An index price in dollars."""
-    return decimal_text(price, PRICE_SCALE, 2)
 
 
 def horizon(every: Span) -> str:

@@ -26,6 +26,7 @@ from sim.scenario.markets import Facts, Side, market_of, with_metadata
 from sim.scenario.parties import Parties, credentials_of, gather, with_traders
 from sim.scenario.programs import programs
 from sim.scenario.reference import Reference, fixture
+from sim.scenario.results import Results
 from sim.scenario.season import Season
 from sim.scenario.shapes import record
 from sim.scenario.slate import add_game, mid_of
@@ -58,6 +59,7 @@ class World:
         self.parties = parties
         self.reference = reference
         self.shelf: Shelf = reference.season or NOTHING
+        self.results = Results(reference, instruments)
         self.instruments = instruments
         self._symbols = frozenset(terms.symbol for terms in instruments)
         self.assets = assets

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from sim import Simulation, load_scenario
 from sim.core.instruments import Instrument
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection
+from sim.testing.client import Connection, connect
 from tests.journeys import firm, key, order, rpc_trader, trader
 
 NUMBERS = {"CLOSED": 0, "OPEN": 1, "PREOPEN": 2, "SUSPENDED": 3, "EXPIRED": 4, "TERMINATED": 5, "HALTED": 6, "MATCH_AND_CLOSE_AUCTION": 7, "PENDING": 8}
@@ -133,3 +134,36 @@ def test_l28_settlement_is_told_by_the_position_change_stream_and_never_by_the_i
     changes = [change for message in positions.take() for change in message.position_changes]
     assert len(changes) == 2
     assert {(change.settlement_px, change.resolved, change.position.expired, change.position.net_position) for change in changes} == {(100, True, True, 0)}
+
+
+# ---- edges that are due while something else moves the instrument
+
+
+def test_l8_an_expiration_in_the_instant_in_which_maintenance_suspends_is_not_lost() -> None:
+    """W2 comes a minute before 02:00, which is when this one expires."""
+    text = "name: t\nextends: quickstart\nclock: {start: 2026-07-09T01:50:00-04:00}\nworld:\n  instruments:\n"
+    text += "    - {symbol: x, tick_size: '0.01', expiration: 2026-07-09T01:59:00-04:00, termination: 2026-08-09T00:00:00-04:00}\n"
+    world = connect(Simulation(load_scenario(text)))
+    world.advance_to("2026-07-09T05:59:00Z")
+    assert world.simulation.exchange.trading.state("x").name == "EXPIRED"
+    world.advance_to("2026-07-09T10:00:00Z")
+    assert world.simulation.exchange.trading.state("x").name == "EXPIRED"
+
+
+def test_l8_a_word_of_an_operator_in_the_instant_of_an_expiration_does_not_undo_it() -> None:
+    text = "name: t\nextends: quickstart\nworld:\n  instruments:\n    - {symbol: x, tick_size: '0.01', expiration: 2026-09-08T15:00:00-04:00}\n"
+    text += "steps:\n  - {at: 2026-09-08T15:00:00-04:00, state: {symbol: x, state: SUSPENDED}, expect: {refused: maybe}}\n"
+    world = connect(Simulation(load_scenario(text)))
+    world.advance_to("2026-09-08T19:00:01Z")
+    assert world.simulation.exchange.trading.state("x").name == "EXPIRED"
+
+
+def test_w7_an_expiration_that_waits_for_maintenance_survives_an_operators_word_meanwhile() -> None:
+    text = "name: t\nextends: quickstart\nclock: {start: 2026-07-09T01:50:00-04:00}\nworld:\n  instruments:\n"
+    text += "    - {symbol: x, tick_size: '0.01', expiration: 2026-07-09T03:00:00-04:00, termination: 2026-08-09T00:00:00-04:00}\n"
+    world = connect(Simulation(load_scenario(text)))
+    world.advance_to("2026-07-09T08:00:00Z")
+    assert world.simulation.exchange.trading.state("x").name == "SUSPENDED"
+    world.absorb(world.simulation.control("instrument.state", "x", {"state": "HALTED"}))
+    world.advance_to("2026-07-09T10:00:01Z")
+    assert world.simulation.exchange.trading.state("x").name == "EXPIRED"

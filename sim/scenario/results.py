@@ -1,0 +1,167 @@
+"""How the default world's games and questions end if nobody says: a result for each, the same in every run, drawn from its slug alone.
+
+A game that is under way at the start goes on from its score. What is shown as the final score is what its markets settle by, so that no market contradicts
+another. Games that a scenario or a tester tells of end as told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from zlib import crc32
+
+from sim.core.collateral import EventOutcome
+from sim.core.games import Game, Goal
+from sim.core.instruments import Instrument
+from sim.core.outcomes import Outcome, outcome_of
+from sim.messages.gateway_v1 import Event
+from sim.scenario.reference import Reference
+
+Periods = dict[str, tuple[int, int]]
+
+_POINTS = {"nba": (22, 13), "wnba": (15, 12)}  # of a quarter: the fewest, and how many more there may be
+_SCORES = {"nfl": (0, 3, 6, 7, 10, 13, 14, 16, 17, 20, 21, 23, 24, 27, 28, 30, 31, 34, 38), "mlb": range(10), "nhl": range(7)}
+_SETS = ((6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (7, 5), (7, 6))
+_BEST_OF = {"atp": ("S", 2), "wta": ("S", 2), "wtt": ("S", 3), "lol": ("M", 2), "cs2": ("M", 2)}
+_STATS = {"points": (8, 30), "rebounds": (1, 14), "assists": (1, 12), "threes": (0, 7), "steals": (0, 4), "blocks": (0, 4)}
+_SOLO = frozenset(("ufc",))
+
+
+class Results:
+    """Results of the events that a world begins with."""
+
+    def __init__(self, reference: Reference, instruments: tuple[Instrument, ...]) -> None:
+        self._reference = reference
+        self._instruments = instruments
+        self._games: dict[str, Game | None] = {}
+
+    def game(self, slug: str) -> Game | None:
+        """The final facts of a game; None for what is no game of the world."""
+        if slug not in self._games:
+            season, event = self._reference.season, self._reference.event_by_slug.get(slug)
+            number = season.number(slug) if season is not None else None
+            if number is not None and season is not None:
+                event = season.bare(number)
+            self._games[slug] = None if event is None or not event.game_id else final(event, list(self._players(event)))
+        return self._games[slug]
+
+    def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
+        """What a market pays, in dollars and in words; None for one that the world does not know."""
+        if instrument.settles is not None:
+            game = self.game(instrument.event)
+            found = outcome_of(instrument.settles, game) if game is not None else None
+            return None if found is None else (Fraction(found.value), found.name.title())
+        if instrument.related is None:
+            return None
+        group = [one for one in self._instruments if one.related is not None and one.related.group == instrument.related.group]
+        if instrument.symbol not in {one.symbol for one in group}:
+            return None
+        return _worth(_of_group(instrument, group))
+
+    def _players(self, event: Event) -> Iterator[str]:
+        teams = {f"{team.league}:{team.abbreviation}" for team in event.teams}
+        return (subject.display_name for subject in self._reference.subjects if subject.description in teams)
+
+
+def _of_group(instrument: Instrument, group: list[Instrument]) -> bool:
+    """One of several outcomes has come true, or a ladder was climbed up to some rank."""
+    name = instrument.related.group if instrument.related is not None else ""
+    if instrument.related is not None and instrument.related.kind is EventOutcome.DIRECTIONAL:
+        ranks = sorted(one.related.rank for one in group if one.related is not None)
+        return ranks.index(instrument.related.rank) < _draw(name, "rank", len(ranks) + 1)
+    return group[_draw(name, "winner", max(2, len(group))) % len(group)].symbol == instrument.symbol
+
+
+def _worth(true: bool) -> tuple[Fraction, str]:
+    found = Outcome.YES if true else Outcome.NO
+    return Fraction(found.value), found.name.title()
+
+
+def final(event: Event, players: list[str]) -> Game:
+    """How the game of an event ends."""
+    score = event.score or {}
+    before = int(score.get("home", 0)), int(score.get("away", 0))
+    if event.ended and event.score:
+        return Game(home_score=before[0], away_score=before[1], period="FT", live=False, ended=True)
+    game = _final(event.subcategory, event.slug, before)
+    shown = _shown(game)
+    facts = {name: _stats(event.slug, name) for name in players}
+    return Game(
+        home_score=shown[0],
+        away_score=shown[1],
+        period="FT",
+        live=False,
+        ended=True,
+        periods=game.periods,
+        goals=game.goals,
+        players=facts,
+        advances=game.advances,
+    )
+
+
+def _final(league: str, slug: str, before: tuple[int, int]) -> Game:
+    if league in _POINTS:
+        return Game(periods=_quarters(slug, *_POINTS[league]))
+    if league in _BEST_OF:
+        return Game(periods=_best_of(slug, league, *_BEST_OF[league]))
+    if league in _SOLO:
+        home = _draw(slug, "winner", 2)
+        return Game(home_score=home, away_score=1 - home)
+    if league in _SCORES:
+        scores = _SCORES[league]
+        home, away = (before[side] + scores[_draw(slug, name, len(scores))] for side, name in enumerate(("home", "away")))
+        return Game(home_score=home + (home == away), away_score=away)
+    goals = tuple(_goals(slug))
+    home, away = (sum(goal.team == side for goal in goals) for side in ("home", "away"))
+    winner = "home" if home > away or (home == away and _draw(slug, "penalties", 2)) else "away"
+    return Game(goals=goals, advances=winner)
+
+
+def _shown(game: Game) -> tuple[int, int]:
+    """The score as it is shown: points, goals, or sets and maps won."""
+    if game.goals is not None:
+        return sum(goal.team == "home" for goal in game.goals), sum(goal.team == "away" for goal in game.goals)
+    if not game.periods:
+        return game.home_score or 0, game.away_score or 0
+    if "Q1" in game.periods:
+        return sum(home for home, _ in game.periods.values()), sum(away for _, away in game.periods.values())
+    return sum(home > away for home, away in game.periods.values()), sum(away > home for home, away in game.periods.values())
+
+
+def _quarters(slug: str, least: int, more: int) -> Periods:
+    found = {f"Q{number}": (least + _draw(slug, f"home{number}", more), least + _draw(slug, f"away{number}", more)) for number in (1, 2, 3, 4)}
+    if sum(home - away for home, away in found.values()) == 0:
+        found["OT1"] = (11, 8) if _draw(slug, "overtime", 2) else (8, 11)
+    return found
+
+
+def _best_of(slug: str, league: str, mark: str, wins: int) -> Periods:
+    """Sets or maps until one side has won enough of them."""
+    unit: Callable[[str], tuple[int, int]] = {
+        "lol": lambda purpose: (1, 0),
+        "cs2": lambda purpose: (13, _draw(slug, purpose, 12)),
+        "wtt": lambda purpose: (11, _draw(slug, purpose, 10)),
+    }.get(league, lambda purpose: _SETS[_draw(slug, purpose, len(_SETS))])
+    found: Periods = {}
+    won = [0, 0]
+    while max(won) < wins:
+        number = len(found) + 1
+        winner, score = _draw(slug, f"winner{number}", 2), unit(f"score{number}")
+        won[winner] += 1
+        found[f"{mark}{number}"] = score if winner == 0 else (score[1], score[0])
+    return found
+
+
+def _goals(slug: str) -> Iterator[Goal]:
+    for half, first in (("1H", 1), ("2H", 46)):
+        minutes = sorted({first + _draw(slug, f"{half}{number}", 45) for number in range(_draw(slug, half, 4))})
+        yield from (Goal(team="home" if _draw(slug, f"{half}scorer{minute}", 2) else "away", minute=minute) for minute in minutes)
+
+
+def _stats(slug: str, player: str) -> dict[str, int]:
+    return {name: least + _draw(slug, f"{player}{name}", most - least + 1) for name, (least, most) in _STATS.items()}
+
+
+def _draw(slug: str, purpose: str, choices: int) -> int:
+    """A number below `choices` that follows from a slug."""
+    return (crc32(f"{slug}:{purpose}".encode()) >> 3) % choices
