@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from benchmarks.figures import Figure, Goal
 from benchmarks.http import SCENARIO, SYMBOL, fetched
-from benchmarks.serving import Server, load, port_of, request, running, served
+from benchmarks.serving import Server, load, port_of, processor_s, request, running, served
 
 PATH = f"/v1/markets/{SYMBOL}/book"
 # Node takes its time to start on a busy machine.
@@ -38,13 +38,16 @@ threading.Event().wait()
 
 
 class Mock(NamedTuple):
-    """A peer: its name, the goal, whether it is installed, and its command line for a port and a folder that holds the answer."""
+    """A peer: its name, the goal, whether it is installed, and its command line for a port and a folder that holds the answer.
+
+    `start_goal`: our start to ready over its start to its first answer, processor time; 0 where nobody asked."""
 
     name: str
     goal: float
     installed: Callable[[], bool]
     command: Callable[[int, Path], list[str]]
     path: str = PATH
+    start_goal: float = 0
 
 
 def _on_path(command: str) -> Callable[[], bool]:
@@ -78,8 +81,8 @@ def _mockoon(port: int, folder: Path) -> list[str]:
 
 MOCKS = (
     Mock("pytest-httpserver", 6, lambda: importlib.util.find_spec("pytest_httpserver") is not None, _httpserver),
-    Mock("moto server, S3 object", 10, _on_path("moto_server"), _moto, "/bench/book"),
-    Mock("Prism", 8, _on_path("prism"), _prism),
+    Mock("moto server, S3 object", 10, _on_path("moto_server"), _moto, "/bench/book", 0.8),
+    Mock("Prism", 8, _on_path("prism"), _prism, start_goal=0.25),
     Mock("Mockoon", 30, _on_path("mockoon-cli"), _mockoon),
 )
 
@@ -93,7 +96,8 @@ def figures(rounds: int) -> list[Figure]:
     with served(SCENARIO) as ready:
         answer = fetched(ready["gateway"] + PATH)
         ours = Server(port_of(ready["gateway"]), ready["pid"])
-        return [_row(mock, ours, answer, rounds) for mock in present]
+        rows = [_row(mock, ours, answer, rounds) for mock in present]
+    return rows + [_start(mock, answer, rounds) for mock in present if mock.start_goal]
 
 
 def _row(mock: Mock, ours: Server, answer: bytes, rounds: int) -> Figure:
@@ -104,6 +108,17 @@ def _row(mock: Mock, ours: Server, answer: bytes, rounds: int) -> Figure:
             found.append(load(ours, [request("GET", PATH)]))
             theirs.append(load(other, [request("GET", mock.path)]))
     return Figure(f"gateway GET book beside {mock.name}", "/s", found, theirs, mock.name.partition(",")[0], Goal(mock.goal))
+
+
+def _start(mock: Mock, answer: bytes, rounds: int) -> Figure:
+    found: list[float] = []
+    theirs: list[float] = []
+    for _ in range(rounds):
+        with served("quickstart") as ready:
+            found.append(processor_s(ready["pid"]) * 1_000)
+        with _serving(mock, answer) as other:
+            theirs.append(processor_s(other.pid) * 1_000)
+    return Figure(f"start beside {mock.name.partition(',')[0]}", "ms", found, theirs, mock.name.partition(",")[0], Goal(mock.start_goal, lower=True))
 
 
 @contextlib.contextmanager
