@@ -100,6 +100,7 @@ def _listen(given: argparse.Namespace, clock: str, build: Callable[[Settings], S
     """Serve what `build` makes, as the options of `_add_listening` say."""
     from sim.settings import Settings
     from sim.shell.clock_driver import parse_clock_mode
+    from sim.shell.lean import import_aiohttp
     from sim.shell.listeners import CouldNotListen
     from sim.shell.logs import set_up_logging
 
@@ -110,6 +111,7 @@ def _listen(given: argparse.Namespace, clock: str, build: Callable[[Settings], S
     if not 0 <= given.port_base <= LAST_BASE:
         return usage(f"--port-base is 0 or up to {LAST_BASE}")
     set_up_logging(given.log_format)
+    import_aiohttp()
     from sim.shell.serve import Wanted, serve
 
     settings = Settings(

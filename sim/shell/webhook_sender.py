@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sim.api.traffic import Post
 from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
 from sim.settings import Settings
+from sim.shell.lean import authorities
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -112,9 +113,11 @@ class WebhookSender:
         if url_problem(attempt.url, allow_private=True, hosts=self._settings.webhook_hosts):
             return Answered(0, "host not allowed")
         wait_s = min(attempt.timeout / NS_PER_S, _LONGEST_WAIT_S)
+        trusted = authorities() if attempt.url[:6].lower() == "https:" else True
+        limit = ClientTimeout(total=wait_s)
         try:
             async with self._client().post(
-                attempt.url, data=attempt.body, headers=self._headers(attempt), allow_redirects=False, timeout=ClientTimeout(total=wait_s)
+                attempt.url, data=attempt.body, headers=self._headers(attempt), allow_redirects=False, timeout=limit, ssl=trusted
             ) as response:
                 return Answered(response.status, retry_after=_retry_after(response.headers.get("Retry-After", "")))
         except TimeoutError:
