@@ -1,18 +1,24 @@
-"""How fast a journal replays, against the rate at which the same inputs were handled live, in one process."""
+"""How fast a journal replays, against the rate at which the same inputs were handled live, in one process; and what journalling takes of a signed POST."""
 
 from __future__ import annotations
 
 import io
 import time
 from pathlib import Path
+from typing import Any
+
+from msgspec import json
 
 from benchmarks.figures import Figure, Goal
-from sim import Simulation, load_scenario
-from sim.kernel.journal import read_journal
+from benchmarks.profiles import ORDER
+from sim import Simulation, load_scenario, simulation
+from sim.kernel.journal import Journal, read_journal
 from sim.replay import run, simulation_of
+from sim.shell.journal_file import spooled_journal
 from sim.testing.client import connect
 
 COUNT = 4_000
+SIGNED = 1_000
 
 
 def figures(rounds: int) -> list[Figure]:
@@ -26,7 +32,49 @@ def figures(rounds: int) -> list[Figure]:
         start = time.thread_time()
         count = run(simulation, lines)
         ours.append(count / (time.thread_time() - start))
-    return [Figure("replay of a journal", "inputs/s", ours, live, "live", Goal(0.8), f"{COUNT} orders by REST")]
+    return [Figure("replay of a journal", "inputs/s", ours, live, "live", Goal(0.8), f"{COUNT} orders by REST"), _journalling(rounds)]
+
+
+def _journalling(rounds: int) -> Figure:
+    """The record of a signed order beside the whole order; sockets are not in it, they would make the share smaller."""
+    ours, whole = zip(*(_recorded() for _ in range(rounds)), strict=True)
+    return Figure("journalling of a retail POST order", "µs", [*ours], [*whole], "the order, signed", Goal(0.1, lower=True))
+
+
+def _recorded() -> tuple[float, float]:
+    """Microseconds for the record of an order, and for all of it. What records are made of is kept aside first, then they are made by themselves."""
+    sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal())
+    headers = connect(sim).retail_headers(sim.exchange.firms.api_keys()[0], "POST", "/v1/orders")
+
+    def orders() -> float:
+        start = time.thread_time()
+        for _ in range(SIGNED):
+            sim.rest("retail", "POST", "/v1/orders", "", headers, ORDER)
+        return (time.thread_time() - start) / SIGNED * 1e6
+
+    whole = orders()
+    made_of: list[tuple[Any, ...]] = []
+    inputs: list[Any] = []
+    record, handle = simulation.record_of, sim.handle
+
+    def recording(*parts: Any) -> Any:
+        made_of.append(parts)
+        return record(*parts)
+
+    def handling(given: Any) -> Any:
+        inputs.append(given)
+        return handle(given)
+
+    simulation.record_of, sim.handle = recording, handling  # type: ignore[method-assign]
+    try:
+        orders()
+    finally:
+        simulation.record_of = record
+    journal, encode = Journal(sim.journal.header, spooled_journal()), json.Encoder().encode
+    start = time.thread_time()
+    for given, parts in zip(inputs, made_of, strict=True):
+        journal.append(0, encode(given), encode(record(*parts)), b"", 0)
+    return (time.thread_time() - start) / SIGNED * 1e6, whole
 
 
 def _live() -> tuple[float, bytes]:

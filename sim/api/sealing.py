@@ -204,6 +204,7 @@ def seal_fields(fields: dict[str, Any], secrets: Container[str], key: bytes, vau
     return sealed
 
 
+@lru_cache(maxsize=1024)
 def seal_query(query: str) -> str:
     """A query string without secrets. Nobody should write one there, and it is ignored or refused all the same; but people do."""
     return _unspoken(_NAMED_IN_QUERY.sub(r"\1=" + _SEEN, query))
