@@ -9,13 +9,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sim.commands import journals, search, serving
 from sim.commands.given import FAILED, INTERRUPTED, USAGE, instant_of, params_or_exit, scenario_of, seeds_of, told, usage
-
-if TYPE_CHECKING:
-    pass
 
 PRESETS = ("ideal", "realistic", "hostile")
 

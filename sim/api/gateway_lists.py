@@ -33,13 +33,14 @@ def check_order(exchange: Exchange, keys: Iterable[str], row: type[Message], ord
     if direction not in ("", "asc", "desc"):
         raise InvalidRequest("orderDirection must be asc or desc")
     if order_by and exchange.ctx.assumptions.text(GATEWAY_ORDER_BY) == "refuse":
-        known = {*keys, *map(_folded, row.__struct_fields__)}
+        known = {*keys, *map(folded, row.__struct_fields__)}
         for name in order_by:
-            if _folded(name) not in known:
+            if folded(name) not in known:
                 raise InvalidRequest(f"orderBy: {name[:40]!r} is no field to sort by", rule="gateway.order_by", remedy=f"one of {', '.join(sorted(keys))}")
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """A name to sort by as keys spell it: names are taken in either casing."""
     return name.replace("_", "").lower()
 
 
@@ -53,8 +54,8 @@ def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by
     None sorts as the smallest. Rows that are equal keep their order of listing; a name without a key sorts nothing (see `check_order` for what may be named).
     """
     for name in reversed(order_by):
-        key = keys.get(_folded(name))
-        if key is not None and _folded(name) in AMOUNTS:
+        key = keys.get(folded(name))
+        if key is not None and folded(name) in AMOUNTS:
             rows = by_amount(rows, key, falling=direction != "asc")
         elif key is not None:
             rows = list(rows)

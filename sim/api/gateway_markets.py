@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from sim.api.callers import Caller
-from sim.api.gateway_lists import PAGE_DEFAULT, agrees, arranged, check_order, within
+from sim.api.gateway_lists import PAGE_DEFAULT, agrees, arranged, check_order, folded, within
 from sim.api.gateway_market_rows import Quiet, Row, by_slug, by_sort_order, id_of, page_of, rows, slug_of, sort_order_of, standing, unfolded
 from sim.api.gateway_views import liquidity, listed, market_view
 from sim.api.handles import handles
@@ -66,7 +66,7 @@ def _rewarded(exchange: Exchange, request: wire.ListMarketsRequest) -> Iterable[
 
 def _in_order(exchange: Exchange, found: Iterable[Row], request: wire.ListMarketsRequest) -> Iterable[Row]:
     """Rows in the order asked for. Those of one event stay together where no key tells them apart."""
-    names = [name.replace("_", "").lower() for name in request.order_by]
+    names = [*map(folded, request.order_by)]
     falling = request.order_direction != "asc"
     if len(names) == 1 and names[0] in _ALONG:
         return _ALONG[names[0]](exchange, found, falling=falling)

@@ -14,11 +14,12 @@ from sim.api.retail_entry import check_batch, closing_command, deferred, market_
 from sim.api.retail_lag import open_orders_read, order_read
 from sim.api.retail_messages import retail_execution, retail_order
 from sim.core.assumptions import BATCH_SYNCHRONOUS
-from sim.core.awaited import Wait
+from sim.core.awaited import Kind, Wait
 from sim.core.commands import CancelOrder
 from sim.core.exchange import Exchange
 from sim.core.orders import Order
 from sim.core.refusals import InvalidRequest, NotFound, Refusal
+from sim.kernel.instants import Span
 from sim.messages import Message
 from sim.messages import retail_v1 as wire
 
@@ -30,9 +31,7 @@ def create_order(exchange: Exchange, caller: Caller, request: wire.CreateOrderRe
     order = exchange.trading.place(place_command(exchange, caller, request, defer=deferred(exchange)))
     if not request.synchronous_execution:
         return wire.CreateOrderResponse(id=order.id, executions=[])
-    if span and exchange.awaited.unfinished(order):
-        return _held(exchange.awaited.hold("order", (order.id,), (order.id,), span))
-    return wire.CreateOrderResponse(id=order.id, executions=_executions(exchange, order))
+    return _held(exchange, "order", order, span) or wire.CreateOrderResponse(id=order.id, executions=_executions(exchange, order))
 
 
 @handles("RetailOrdersAPI.ClosePosition")
@@ -42,9 +41,7 @@ def close_position(exchange: Exchange, caller: Caller, request: wire.ClosePositi
     order = exchange.trading.place(closing_command(exchange, caller, request))
     if not request.synchronous_execution:
         return wire.ClosePositionResponse(id=order.id, executions=[])
-    if span and exchange.awaited.unfinished(order):
-        return _held(exchange.awaited.hold("close", (order.id,), (order.id,), span))
-    return wire.ClosePositionResponse(id=order.id, executions=_executions(exchange, order))
+    return _held(exchange, "close", order, span) or wire.ClosePositionResponse(id=order.id, executions=_executions(exchange, order))
 
 
 @handles("RetailOrdersAPI.PreviewOrder")
@@ -114,7 +111,8 @@ def create_orders(exchange: Exchange, caller: Caller, request: wire.CreateOrders
         asked = zip(placed, spans, request.orders, strict=True)
         open = {order.id: span for order, span, entry in asked if entry.synchronous_execution and span and awaited.unfinished(order)}
         if open:
-            return _held(awaited.hold("batch", [order.id for order in placed], open, max(open.values())))
+            wait = awaited.hold("batch", [order.id for order in placed], open, max(open.values()))
+            return Pending(wait.name, wait.until)
     return wire.CreateOrdersResponse(created_order_ids=[order.id for order in placed])
 
 
@@ -151,7 +149,11 @@ def held_answer(exchange: Exchange, wait: Wait) -> Message:
     return wire.CreateOrderResponse(id=order_id, executions=executions)
 
 
-def _held(wait: Wait) -> Pending:
+def _held(exchange: Exchange, kind: Kind, order: Order, span: Span) -> Pending | None:
+    """The wait for an order's outcome; None where there is nothing to wait for."""
+    if not span or not exchange.awaited.unfinished(order):
+        return None
+    wait = exchange.awaited.hold(kind, (order.id,), (order.id,), span)
     return Pending(wait.name, wait.until)
 
 

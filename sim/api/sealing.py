@@ -273,15 +273,16 @@ def _secrets_of(plane: str, path: str) -> frozenset[str]:
 
 def _misplaced(plane: str, body: bytes) -> frozenset[str]:
     """Names of secret body fields of a plane, for a body that holds one where no call takes it."""
-    names = _secret_names().get(plane, frozenset())
-    return names if any(f'"{name}"'.encode() in body for name in names) else frozenset()
+    keys = _secret_keys().get(plane)
+    return frozenset(keys.values()) if keys and any(key in body for key in keys) else frozenset()
 
 
 @lru_cache(maxsize=1)
-def _secret_names() -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+def _secret_keys() -> dict[str, dict[bytes, str]]:
+    """Names of secret body fields of each plane, by how a body spells them as keys."""
+    found: dict[str, dict[bytes, str]] = {}
     for (plane, _), names in _secret_table().items():
-        found[plane] = found.get(plane, frozenset()) | names
+        found.setdefault(plane, {}).update((f'"{name}"'.encode(), name) for name in sorted(names))
     return found
 
 

@@ -6,6 +6,7 @@ A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -117,7 +118,7 @@ class Desk:
         return 0
 
 
-class Feed:
+class Feed(ABC):
     """One kind of stream. `timers` are the kinds of timers it owns, all beginning with "stream."; `scoped` says that a second stream of one identity takes
     the first one's session (rule S6)."""
 
@@ -131,13 +132,13 @@ class Feed:
         """What to call for which event. Called in order of happening."""
         return {}
 
+    @abstractmethod
     def accept(self, admitted: Admitted) -> Stream:
         """A stream for a request, or a Refusal. Changes nothing yet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def begin(self, stream: Stream) -> None:
         """Follow what the stream asked for and send its first frames."""
-        raise NotImplementedError
 
     def frame(self, stream: Stream, message: bytes) -> None:
         """A frame of the client; server streams get none."""
@@ -145,20 +146,20 @@ class Feed:
     def flush(self) -> None:
         """All events of an input were read: send what was gathered from them."""
 
+    @abstractmethod
     def heartbeat(self, stream: Stream) -> bytes:
         """The sign of life of a stream."""
-        raise NotImplementedError
 
     def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
         """For a stream that skips: what to send in the place of the frames that wait, so that its client knows how things are now. Changes nothing."""
-        raise NotImplementedError
+        return list(waiting)
 
     def fire(self, timer: Timer) -> None:
         """A timer of this feed is due."""
 
+    @abstractmethod
     def forget(self, stream: Stream) -> None:
         """The stream has ended."""
-        raise NotImplementedError
 
 
 class Topic(dict[int, S]):

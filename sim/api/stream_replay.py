@@ -6,6 +6,7 @@ marks where it ends. Every message carries the current token, and a message with
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
@@ -59,25 +60,25 @@ class ReplayFeed(Feed, Generic[R]):
 
     # ---- what a kind of stream knows
 
+    @abstractmethod
     def place(self) -> Place:
         """Where the record ends now."""
-        raise NotImplementedError
 
+    @abstractmethod
     def place_at(self, at: Instant) -> Place:
         """The place before the first row of an instant."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, R]]:
         """Rows of a firm after a place, in order, each with the place right after it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def symbol_of(self, row: R) -> str:
         """Symbol of a row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def encode(self, firm: str, row: R) -> bytes:
         """The encoded message of a row as the firm sees it."""
-        raise NotImplementedError
 
     # ---- opening and ending
 

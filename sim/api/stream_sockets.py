@@ -6,6 +6,7 @@ the whole frame.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -73,9 +74,9 @@ class SocketFeed(Feed, Generic[K]):
 
     # ---- what a socket knows
 
+    @abstractmethod
     def subscribe(self, socket: Socket, subscription: Subscription, request: Any) -> None:
         """Fill in what a checked request follows, send what comes first, and `follow`. Refused when it cannot be had."""
-        raise NotImplementedError
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
         """A subscription ended."""

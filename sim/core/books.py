@@ -71,10 +71,10 @@ class Books:
             book.hidden = self._hidden(symbol)
             self.changed(book)
         else:
-            self.listed(self._instruments.require(symbol))
+            self.event_changed(self._instruments.require(symbol))
             self.unannounced[symbol] = None
 
-    def listed(self, instrument: Instrument) -> None:
+    def event_changed(self, instrument: Instrument) -> None:
         """The instrument's event is no longer what it was."""
         self._events[instrument.event] = next(self._versions)
 

@@ -247,5 +247,3 @@ def _stopgap() -> OrderRefused:
 def _reject(order: Order) -> None:
     order.state = OrderState.REJECTED
     order.leaves_qty = 0
-
-

@@ -200,7 +200,7 @@ class Exchange:
         """What a market pays that nobody settled: as its game was told of, else as the world has planned it."""
         if instrument.settles is not None and self.games.told(instrument.event):
             found = outcome_of(instrument.settles, self.games.get(instrument.event))
-            return None if found is None else (Fraction(found.value), found.name.title())
+            return None if found is None else found.worth
         return self.results.outcome(instrument)
 
     def end_game(self, slug: str) -> dict[str, str]:

@@ -77,14 +77,13 @@ class Gate:
         self, order: Order, span: Span, *, place: PlaceOrder | None = None, replace: ReplaceOrder | None = None, cancel: CancelOrder | None = None
     ) -> None:
         """Let a command wait; its order shows what it waits for."""
-        if order.state is not OrderState.PENDING_NEW:
-            order.state = OrderState.PENDING_NEW if place else OrderState.PENDING_REPLACE if replace else OrderState.PENDING_CANCEL
+        if place is None and not order.received:
+            order.state = OrderState.PENDING_REPLACE if replace else OrderState.PENDING_CANCEL
         self._hold(span, (order,), Held(order_id=order.id, received=self._ctx.now, due=self._ctx.now + span, place=place, replace=replace, cancel=cancel))
 
     def hold_pair(self, pair: Pair, orders: tuple[Order, Order], span: Span) -> None:
         """Let two orders wait together."""
         one, other = orders
-        one.state = other.state = OrderState.PENDING_NEW
         self._hold(span, orders, Held(order_id=one.id, other_id=other.id, received=self._ctx.now, due=self._ctx.now + span, pair=pair))
 
     def _hold(self, span: Span, orders: tuple[Order, ...], held: Held) -> None:

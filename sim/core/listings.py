@@ -56,7 +56,7 @@ class Listings:
             raise AlreadyExists(f"instrument {instrument.symbol} exists")
         self._instruments.add(instrument)
         self._lifecycle.begin(instrument)
-        self._books.listed(instrument)
+        self._books.event_changed(instrument)
 
     def stock(self, shelf: Shelf) -> None:
         """Everything listed so far is the beginning of the world, and so is what is on the shelf."""

@@ -85,7 +85,10 @@ class MaintenanceState(Struct):
 
 
 class Maintenance:
-    """Opens and closes windows. Nothing is scheduled before `start`, when scenario and assumptions are known."""
+    """Opens and closes windows. Nothing is scheduled before `start`, when scenario and assumptions are known.
+
+    `version` goes up when what others plan around may be another; it is no part of the state.
+    """
 
     def __init__(self, ctx: Context, crew: Crew) -> None:
         self._ctx = ctx
@@ -136,8 +139,6 @@ class Maintenance:
         return self.active or any(window.begins <= now for window in self._state.windows.values())
 
     # ---- what others plan around it
-
-    # `version` goes up when what is known may be another; it is no part of the state.
 
     def overlaps(self, begins: Instant, ends: Instant, known: Instant) -> bool:
         """Whether maintenance known at an instant overlaps a span, whose end is not in it."""

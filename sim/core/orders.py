@@ -229,5 +229,5 @@ class Orders:
         self._clord_ids = {
             (order.participant, order.clord_id): order.id for order in state if order.clord_id and order.state is not OrderState.REJECTED
         }
-        live = [order for order in state if order.leaves_qty or order.received]
+        live = [order for order in state if order.live]
         self._open = {account: {order.id: order for order in mine} for account, mine in grouped(live, attrgetter("account")).items()}

@@ -23,6 +23,11 @@ class Outcome(Enum):
     NO = Fraction(0)
     TIE = Fraction(1, 2)
 
+    @property
+    def worth(self) -> tuple[Fraction, str]:
+        """What it pays, in dollars and in words."""
+        return self.value, self.name.title()
+
 
 class Settles(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a market asks of its game. `long` is the side its long participant is, home or away; `pick` what exactly it asks: a side, "none", "draw", "2-0"."""

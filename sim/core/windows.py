@@ -53,6 +53,31 @@ class Place(NamedTuple):
 Make = Callable[[Place, Reading, bool], Instrument]  # the instrument of a window, with what its index says, and whether that has settled it
 
 
+class Spelling:
+    """Which window of some products a symbol or the slug of an event spells, whether there is such a window or not."""
+
+    def __init__(self, products: tuple[Product, ...]) -> None:
+        self._products = products
+        self._by_prefix = {product.prefix: number for number, product in enumerate(products)}
+        self._by_name = {product.name: number for number, product in enumerate(products)}
+
+    def of_symbol(self, symbol: str) -> Place | None:
+        """The window that a symbol spells."""
+        prefix, begins = spelled(symbol)
+        return self.place(self._by_prefix.get(prefix), begins)
+
+    def of_event(self, slug: str) -> Place | None:
+        """The window whose event a slug spells."""
+        name, begins = spelled(slug)
+        return self.place(self._by_name.get(name), begins)
+
+    def place(self, product: int | None, begins: Instant | None) -> Place | None:
+        """The window of a product that begins at an instant; None where no window of it does."""
+        if product is None or begins is None or not EPOCH <= begins < HORIZON or begins % self._products[product].every:
+            return None
+        return Place(product, begins)
+
+
 class Windows:
     """The windows of every product, as they are now."""
 
@@ -62,7 +87,7 @@ class Windows:
         self._resolution = resolution
         self._make: Make | None = None
         self.products: tuple[Product, ...] = ()
-        self._numbers: dict[str, int] = {}
+        self._spelling = Spelling(())
         self._made: dict[Place, tuple[tuple[bool, bool, bool, int], Instrument]] = {}
         self._opens: dict[Place, Instant | None] = {}
         self._planned = 0
@@ -70,7 +95,7 @@ class Windows:
     def begin(self, products: tuple[Product, ...], make: Make | None) -> None:
         """Have these products; `make` makes their instruments."""
         self.products, self._make = products, make
-        self._numbers = {product.prefix: number for number, product in enumerate(products)}
+        self._spelling = Spelling(products)
         self._made.clear()
         self._opens.clear()
 
@@ -85,20 +110,11 @@ class Windows:
 
     def place(self, symbol: str) -> Place | None:
         """The window that a symbol spells, whether there is such a window or not."""
-        if not self.products:
-            return None
-        prefix, begins = spelled(symbol)
-        number = self._numbers.get(prefix)
-        if number is None or begins is None or not EPOCH <= begins < HORIZON or begins % self.products[number].every:
-            return None
-        return Place(number, begins)
+        return self._spelling.of_symbol(symbol) if self.products else None
 
     def place_of_event(self, slug: str) -> Place | None:
         """The window whose event a slug spells."""
-        for product in self.products:
-            if slug.startswith(product.name) and (found := self.place(f"{product.product_id}-{slug}")) is not None:
-                return found
-        return None
+        return self._spelling.of_event(slug) if self.products else None
 
     def symbol(self, place: Place) -> str:
         """The symbol of a window."""

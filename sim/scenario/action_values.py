@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Values
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct, json
 
@@ -11,9 +11,6 @@ from sim.core.quantities import NotADecimal, scaled
 from sim.core.refusals import InvalidRequest
 from sim.scenario.document import Mapping, Node, Problem, ScenarioError, Sequence, read_text
 from sim.scenario.shapes import record
-
-if TYPE_CHECKING:
-    pass
 
 T = TypeVar("T", bound=Struct)
 Answer = dict[str, Any]

@@ -12,9 +12,7 @@ from sim.kernel.instants import format_instant, parse_span
 from sim.scenario.action_values import Answer
 from sim.scenario.entries import MaintenanceEntry
 from sim.scenario.fault_names import never_strikes, unknown_operation
-from sim.scenario.steps import (
-    FaultEntry,
-)
+from sim.scenario.steps import FaultEntry
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation

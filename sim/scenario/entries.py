@@ -196,6 +196,7 @@ class OutageEntry(Struct, frozen=True, kw_only=True):
     from_: Annotated[Instant, INSTANT]
     to: Annotated[Instant, INSTANT]
 
+
 class AssetEntry(Struct, frozen=True, kw_only=True):
     """A priced asset and the seeded process of its index ticks."""
 

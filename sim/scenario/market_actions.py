@@ -15,11 +15,7 @@ from sim.scenario.action_values import Answer, in_units
 from sim.scenario.entries import InstrumentEntry, OrderEntry
 from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.parties import SANDBOX_FIRM
-from sim.scenario.steps import (
-    CancelStep,
-    SettleStep,
-    StateStep,
-)
+from sim.scenario.steps import CancelStep, SettleStep, StateStep
 
 if TYPE_CHECKING:
     from sim.scenario.parties import Parties

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cached_property
 from zlib import crc32
 
-from sim.core.collateral import EventOutcome
+from sim.core.collateral import EventOutcome, Related
 from sim.core.games import Game, Goal
 from sim.core.instruments import Instrument
 from sim.core.outcomes import Outcome, outcome_of
@@ -50,31 +51,34 @@ class Results:
         if instrument.settles is not None:
             game = self.game(instrument.event)
             found = outcome_of(instrument.settles, game) if game is not None else None
-            return None if found is None else (Fraction(found.value), found.name.title())
+            return None if found is None else found.worth
         if instrument.related is None:
             return None
-        group = [one for one in self._instruments if one.related is not None and one.related.group == instrument.related.group]
-        if instrument.symbol not in {one.symbol for one in group}:
+        group = self._groups.get(instrument.related.group, [])
+        if all(one.symbol != instrument.symbol for one in group):
             return None
-        return _worth(_of_group(instrument, group))
+        return (Outcome.YES if _came_true(instrument, instrument.related, group) else Outcome.NO).worth
+
+    @cached_property
+    def _groups(self) -> dict[str, list[Instrument]]:
+        """Instruments whose outcomes hang together, by the name of what they are about."""
+        found: dict[str, list[Instrument]] = {}
+        for one in self._instruments:
+            if one.related is not None:
+                found.setdefault(one.related.group, []).append(one)
+        return found
 
     def _players(self, event: Event) -> Iterator[str]:
         teams = {f"{team.league}:{team.abbreviation}" for team in event.teams}
         return (subject.display_name for subject in self._reference.subjects if subject.description in teams)
 
 
-def _of_group(instrument: Instrument, group: list[Instrument]) -> bool:
+def _came_true(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
     """One of several outcomes has come true, or a ladder was climbed up to some rank."""
-    name = instrument.related.group if instrument.related is not None else ""
-    if instrument.related is not None and instrument.related.kind is EventOutcome.DIRECTIONAL:
+    if related.kind is EventOutcome.DIRECTIONAL:
         ranks = sorted(one.related.rank for one in group if one.related is not None)
-        return ranks.index(instrument.related.rank) < _draw(name, "rank", len(ranks) + 1)
-    return group[_draw(name, "winner", max(2, len(group))) % len(group)].symbol == instrument.symbol
-
-
-def _worth(true: bool) -> tuple[Fraction, str]:
-    found = Outcome.YES if true else Outcome.NO
-    return Fraction(found.value), found.name.title()
+        return ranks.index(related.rank) < _draw(related.group, "rank", len(ranks) + 1)
+    return group[_draw(related.group, "winner", max(2, len(group))) % len(group)].symbol == instrument.symbol
 
 
 def final(event: Event, players: list[str]) -> Game:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 from functools import cache
@@ -26,22 +27,22 @@ BAD: Any = object()
 Schema: TypeAlias = dict[str, Any]
 
 
-class Shape:
+class Shape(ABC):
     """What a value may look like. `words` says it in an error message."""
 
     words = "a value"
 
+    @abstractmethod
     def read(self, node: Node, found: list[Problem]) -> Any:
         """Typed value of a node, or BAD after adding what is wrong to `found`."""
-        raise NotImplementedError
 
     def write(self, value: Any) -> Any:
         """Plain JSON that `read` takes back."""
         return value
 
+    @abstractmethod
     def schema(self) -> Schema:
         """JSON schema of what a file may hold here."""
-        raise NotImplementedError
 
 
 def mistake(node: Node, message: str, found: list[Problem]) -> Any:

@@ -205,8 +205,7 @@ class _Checker:
         for part in parts:
             symbol = _text(part, "symbol")
             if symbol is not None and not self._world.has(symbol.text):
-                near = nearest(symbol.text, self._symbols)
-                yield problem(symbol.at, f"unknown symbol {symbol.text!r}" + (f", did you mean {near!r}?" if near else ""))
+                yield problem(symbol.at, f"unknown symbol {symbol.text!r}{suggestion(symbol.text, self._symbols)}")
 
     def _levels(self, step: Mapping) -> Iterator[Problem]:
         for book in _each(node_at(step, "expect", "book")):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sim.core.instruments import Instrument
 from sim.core.measures import Measure, Reading
 from sim.core.quantities import CASH_SCALE
-from sim.core.windows import EPOCH, HORIZON, Place, Product, spell, spelled
+from sim.core.windows import EPOCH, Place, Product, Spelling, spell
 from sim.kernel.instants import EASTERN, HOUR, MINUTE, NS_PER_S, Instant, Span, format_span, to_datetime
 from sim.messages.gateway_v1 import AssetClass, AssetId, AssetPriceDirection, AssetPriceMarketType, AssetPriceTerms, Event, Market, Series
 from sim.scenario.listing import scales_of
@@ -50,8 +50,7 @@ class Recurring:
             raise ValueError(f"at most {PRODUCTS_MAX} products of windows, not {len(entries)}")
         self.products = tuple(map(product_of, entries))
         self._terms = tuple(map(_terms_of, entries))
-        self._numbers = {product.prefix: number for number, product in enumerate(self.products)}
-        self._by_name = {product.name: number for number, product in enumerate(self.products)}
+        self._spelling = Spelling(self.products)
         self._tags = tuple(tuple(reference.tags_of("crypto", terms.title.lower())) for terms in self._terms)
         self._series = tuple(map(self._series_of, range(len(entries))))
         for series in self._series:
@@ -62,13 +61,11 @@ class Recurring:
 
     def place(self, symbol: str) -> Place | None:
         """The window a symbol spells, listed or not."""
-        prefix, begins = spelled(symbol)
-        return self._aligned(self._numbers.get(prefix), begins)
+        return self._spelling.of_symbol(symbol)
 
     def event_named(self, slug: str) -> Event | None:
         """The event with a slug."""
-        name, begins = spelled(slug)
-        place = self._aligned(self._by_name.get(name), begins)
+        place = self._spelling.of_event(slug)
         return None if place is None else self.event(place)
 
     def numbered(self, number: int) -> Event | None:
@@ -76,7 +73,7 @@ class Recurring:
         product, index = divmod(number - FIRST_NUMBER, NUMBERS)
         if not 0 <= product < len(self.products):
             return None
-        place = self._aligned(product, EPOCH + index * self.products[product].every)
+        place = self._spelling.place(product, EPOCH + index * self.products[product].every)
         return None if place is None else self.event(place)
 
     def market(self, symbol: str) -> Market | None:
@@ -88,11 +85,6 @@ class Recurring:
         """The event of a symbol."""
         place = self.place(symbol)
         return None if place is None else self.event(place)
-
-    def _aligned(self, number: int | None, begins: Instant | None) -> Place | None:
-        if number is None or begins is None or not EPOCH <= begins < HORIZON or begins % self.products[number].every:
-            return None
-        return Place(number, begins)
 
     # ---- what they are
 

@@ -70,8 +70,7 @@ class Host:
         self, plane: Plane, verb: str, path: str, query: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0
     ) -> Reply:
         """One HTTP request."""
-        if self.driver.paced:
-            self.driver.catch_up()
+        self.arrive()
         outcome = self.simulation.rest(plane, verb, path, query, headers, body, peer=peer, wall=time.time_ns(), oversize=oversize)
         return self._replied(outcome)
 
@@ -256,9 +255,9 @@ class Host:
         self.driver.reply_held()
 
     def _forget_done(self) -> None:
-        """Nobody waits for what has been answered, or for whom is gone."""
-        self.held = [entry for entry in self.held if not entry[2].done()]
-        heapq.heapify(self.held)
+        """Nobody waits for what has been answered, or for whom is gone: such an entry goes once it comes first."""
+        while self.held and self.held[0][2].done():
+            heapq.heappop(self.held)
 
     def _release(self, *, everything: bool = False) -> None:
         """Let replies go whose time has come, and forget those whose client is gone."""

@@ -69,7 +69,7 @@ def _sink(request: web.BaseRequest) -> Callable[[bytes], bool]:
     return write
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)  # one after the other all get the same; a snapshot may be large
 def _text_frame(payload: bytes) -> bytes:
     """A whole text frame, unmasked (RFC 6455 §5.2). A payload that goes to many clients is framed once."""
     size = len(payload)
