@@ -265,6 +265,27 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     assert world.simulation.exchange.trading.ledger.total() == 0
 
 
+@pytest.mark.spec("S3.3-1")
+@pytest.mark.parametrize(("after", "paid"), [("12h", "2026-09-09T12:00:00-04:00"), ("0s", "2026-09-09T00:00:00-04:00"), ("168h", "2026-09-16T00:00:00-04:00")])
+def test_how_long_after_its_date_a_reward_is_paid_is_a_switch(after: str, paid: str) -> None:
+    """P16: on the nanosecond, with the status, the activity and the balance in step."""
+    world = world_of(more=f"assumptions: {{incentives.pay_after: {after}}}\n")
+    ann = clients(world)[0]
+    bid(ann, 40, 10)
+
+    def seen() -> tuple[str, int, float]:
+        statuses = {date: status for date, _, status in earnings(ann)}
+        paid_out = ann.get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}).json["activities"]
+        return statuses.get("2026-09-08", ""), len(paid_out), ann.get("/v1/account/balances").json["balances"][0]["currentBalance"]
+
+    start = seen()[2]
+    world.advance_to(parse_instant(paid) - 1)
+    assert seen() == ("" if after == "0s" else "PENDING", 0, start)
+    world.advance_to(paid)
+    assert seen()[:2] == ("PAID", 1)
+    assert round(seen()[2] - start, 2) == 200
+
+
 def test_a_quote_earns_for_the_seconds_it_rests() -> None:
     """A bid that rests for half an hour beside an equal one of two hours: 0.5 x 0.25 of the time, and the rest of the side is the other's."""
     world = world_of()

@@ -22,7 +22,10 @@ def purged_before(exchange: Exchange, kept: Span) -> Instant:
     """Rows before this instant are gone: the last weekly window less what is kept, or a wipe of executions; 0 before the first purge."""
     now = exchange.now
     weekly = WINDOWS[exchange.ctx.assumptions.text(MAINTENANCE_HOURS)].at(now)
-    last = next_weekly(now - days(7), weekly.weekday, weekly.hour)
+    last = next_weekly(now - days(8), weekly.weekday, weekly.hour)
+    following = next_weekly(last, weekly.weekday, weekly.hour)  # a week of Eastern time may be an hour longer or shorter than another
+    if following <= now:
+        last = following
     boundary = last - kept if FIRST_PURGE <= last <= now else 0
     if kept == EXECUTIONS_KEPT and exchange.ctx.assumptions.text(WIPE_DATES) == "announced":
         boundary = max([boundary, *(wiped for wiped in WIPES if wiped <= now)])

@@ -170,7 +170,7 @@ class Listings:
         kind, subject = timer.kind, timer.subject
         if kind == EDGE_TIMER:
             instrument = self._instruments.require(subject)
-            self._transitions.follow(instrument)
+            self._transitions.follow(instrument, edge=True)
             self._measure(instrument)
             self._clearing.wait()
         elif kind == SHELF_TIMER:

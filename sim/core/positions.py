@@ -119,6 +119,7 @@ class Positions:
 
     def resolve(self, position: Position, price: Price) -> tuple[Qty, Qty]:
         """Close a position at its settlement price (rule P22)."""
+        self._touch(position.account, position.symbol)
         position.settled = self._ctx.now
         return self._move(position, -position.net, price, "Expiry", "", 0, price)
 

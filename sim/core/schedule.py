@@ -6,19 +6,19 @@ The table is made once per schedule. Offsets count from Monday 00:00 Eastern by 
 from __future__ import annotations
 
 from bisect import bisect_right
-from datetime import timedelta
+from datetime import date, timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
 from sim.core.instruments import Segment
 from sim.core.vocabulary import InstrumentState
-from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_S, Instant, Span, eastern, eastern_date
+from sim.kernel.instants import DAY, EASTERN, HOUR, MINUTE, NS_PER_S, NS_PER_US, Instant, Span, eastern, eastern_date, to_datetime
 
 _WEEK = 7 * DAY
 
 
 class Phase(NamedTuple):
-    """What a schedule asks for from an instant on."""
+    """What a schedule asks for from an instant on; `expire_all` at that instant only."""
 
     state: InstrumentState
     hide: bool = False
@@ -46,11 +46,12 @@ def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase
             begun = start if start <= edge else start - _WEEK
             if begun <= edge < begun + length and begun >= latest:
                 latest, phase = begun, asked
-        again = phase.expire_all and latest == edge
-        if not phases or phases[-1] != phase or again:
+        if latest != edge:  # one that began before only goes on: what it does as it begins it has done
+            phase = phase._replace(expire_all=False)
+        if not phases or phases[-1][:2] != phase[:2] or phase.expire_all:
             offsets.append(edge)
             phases.append(phase)
-    if len(phases) > 1 and phases[0] == phases[-1] and offsets[0] == 0 and not phases[0].expire_all:
+    if len(phases) > 1 and phases[0][:2] == phases[-1][:2] and offsets[0] == 0 and not phases[0].expire_all:
         offsets, phases = offsets[1:], phases[1:]
     return tuple(offsets), tuple(phases)
 
@@ -60,22 +61,35 @@ def phase_at(schedule: tuple[Segment, ...], at: Instant) -> Phase:
     offsets, phases = _table(schedule)
     if len(phases) == 1:
         return phases[0]
-    day = eastern_date(at)
-    offset = day.weekday() * DAY + (at - eastern(day))
-    return phases[bisect_right(offsets, offset) - 1]
+    return phases[bisect_right(offsets, _offset(at)) - 1]
+
+
+def _offset(at: Instant) -> Span:
+    """How far into the week wall clocks are. In the hour that autumn repeats everything that its first pass began has begun."""
+    local = to_datetime(at, EASTERN)
+    if local.fold:
+        local = local.replace(minute=59, second=59, microsecond=999_999)
+    return local.weekday() * DAY + local.hour * HOUR + local.minute * MINUTE + local.second * NS_PER_S + local.microsecond * NS_PER_US + at % NS_PER_US
 
 
 def next_phase(schedule: tuple[Segment, ...], after: Instant) -> Instant | None:
     """First instant strictly after this one at which the schedule asks for something else; None when it never does."""
     offsets, phases = _table(schedule)
-    if len(phases) == 1:
+    if len(phases) == 1 and not phases[0].expire_all:
         return None
     today = eastern_date(after)
     monday = today - timedelta(days=today.weekday())
     for week in range(3):
         for offset in offsets:
             day, rest = divmod(offset, DAY)
-            at = eastern(monday + timedelta(days=7 * week + day), rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE // NS_PER_S) + rest % NS_PER_S
+            at = _shown(monday + timedelta(days=7 * week + day), rest)
             if at > after:
                 return at
     return None
+
+
+def _shown(day: date, rest: Span) -> Instant:
+    """When wall clocks show a time of day; one that spring leaves out is passed when the clocks go forward."""
+    at = eastern(day, rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE // NS_PER_S) + rest % NS_PER_S
+    left_out = rest // HOUR == 2 and _offset(at) % DAY // HOUR == 3
+    return at // HOUR * HOUR if left_out else at

@@ -90,8 +90,11 @@ class Transitions:
         for step in path:
             self.enter(instrument, step)
 
-    def follow(self, instrument: Instrument) -> None:
-        """Do what dates ask for now, and what the schedule asks for unless an operator holds the instrument (rules L5-L9)."""
+    def follow(self, instrument: Instrument, *, edge: bool = False) -> None:
+        """Do what dates ask for now, and what the schedule asks for unless an operator holds the instrument (rules L5-L9).
+
+        At an `edge` a segment does what it does as it begins; who comes to follow the schedule in its middle only takes its state.
+        """
         symbol = instrument.symbol
         state = self._lifecycle.state(symbol)
         phase = self._lifecycle.scheduled(instrument)
@@ -99,7 +102,7 @@ class Transitions:
             if state is not _S.TERMINATED and state is not phase.state:
                 self.enter_date_state(instrument, phase.state)
         elif state not in GONE_STATES and not self._lifecycle.held(symbol):
-            self._apply(instrument, phase)
+            self._apply(instrument, phase, edge)
         self._lifecycle.wait(instrument)
 
     def end_orders(self, symbol: str, type: ExecutionType, which: Callable[[Order], bool] = lambda order: True) -> int:
@@ -113,14 +116,14 @@ class Transitions:
             self._matching.remove(book, order, type, unsolicited=unsolicited)
         return len(ending)
 
-    def _apply(self, instrument: Instrument, phase: Phase) -> None:
+    def _apply(self, instrument: Instrument, phase: Phase, edge: bool) -> None:
         symbol = instrument.symbol
         target = phase.state
         if target is _S.PENDING and self._lifecycle.state(symbol) is not _S.PENDING:
             target = _S.CLOSED  # PENDING is never entered again
         if target in ENTRY_STATES and self._settlements.final(symbol):
             target = _S.CLOSED  # what has paid does not trade again
-        if phase.expire_all:
+        if phase.expire_all and edge:
             self.end_orders(symbol, ExecutionType.EXPIRED)
         if phase.hide is not self._lifecycle.hidden(symbol):
             self._lifecycle.hide(symbol, phase.hide)

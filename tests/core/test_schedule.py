@@ -78,10 +78,10 @@ segments = st.builds(
 )
 
 
-@given(st.lists(segments, min_size=1, max_size=4).map(tuple), st.integers(0, 7 * 24 * 60))
-def test_nothing_changes_between_an_instant_and_the_next_edge(schedule: tuple[Segment, ...], minute: int) -> None:
-    """L3, L4: in weeks without a change of daylight saving."""
-    now = at("2026-06-01T00:00:00-04:00") + minute * MINUTE
+@given(st.lists(segments, min_size=1, max_size=4).map(tuple), st.integers(0, 7 * 24 * 60), st.sampled_from(("06-01", "03-03", "10-28")))
+def test_nothing_changes_between_an_instant_and_the_next_edge(schedule: tuple[Segment, ...], minute: int, week: str) -> None:
+    """L3, L4: in weeks with and without a change of daylight saving."""
+    now = at(f"2026-{week}T00:00:00-04:00") + minute * MINUTE
     edge = next_phase(schedule, now)
     end = edge if edge is not None else now + 8 * DAY
     assert end > now

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.instruments import Instrument
-from sim.kernel.instants import parse_instant
+from sim.kernel.instants import DAY, HOUR, eastern, format_instant, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
@@ -52,6 +53,22 @@ def test_r10_trade_statistics_outlive_market_data_unless_they_count_as_such(choi
     assert stats() == "1"
     world.advance_to("2026-10-29T06:00:00-04:00")  # 45 days before this window is September 14
     assert stats() == count
+
+
+@pytest.mark.spec("S8-7")
+@pytest.mark.parametrize("week", ["2026-11-05", "2027-03-11"])
+def test_r10_what_is_gone_stays_gone_in_the_hours_around_a_window_after_clocks_change(week: str) -> None:
+    """A week with a change of daylight saving is an hour longer or shorter than seven days."""
+    window = eastern(date.fromisoformat(week), 2)
+    world = begun(format_instant(window - 20 * DAY))
+    instrument = quiet(world.simulation)
+    trade(world, instrument)
+    shown = []
+    for hour in (-30, -2, -1, 0, 5, 6, 7):
+        world.advance_to(window + hour * HOUR)
+        answer = trader(world).post("/v1/report/executions/search", json={"symbol": instrument.symbol})
+        shown.append(len(answer.json["executions"]) if answer.status == 200 else answer.status)
+    assert shown == [0, 0, 0, 503, 0, 0, 0]
 
 
 def test_r14_retail_positions_come_at_once_where_paging_is_not_enabled(world: Connection) -> None:
