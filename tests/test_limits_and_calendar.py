@@ -114,6 +114,23 @@ def test_incentive_calls_are_five_a_second(world: Connection, path: str) -> None
     assert client.get(path).status == 200
 
 
+@pytest.mark.spec("S8-2", "S7.2-2")
+@pytest.mark.parametrize("path", ["/v1/positions/ledger/download", "/v1/funding/balance-ledger/download"])
+def test_a_firm_downloads_five_ledgers_a_minute(world: Connection, path: str) -> None:
+    """§8; with `limits.extra` in the published pace, one in twelve seconds (R2)."""
+    first = firm(world.simulation)
+    client = world.exchange(first, first.users[0].name)
+    call: Call = lambda: client.get(path, params={"account": first.users[0].account})  # noqa: E731
+    count, refused = until_refused(call, 8)
+    assert (count, refused.json["code"], refused.headers["retry-after"]) == (5, 8, "12")
+    assert "rung=endpoint" in refused.json["message"] and "retry after 12s" in refused.json["message"]
+    world.advance("60s")
+    world.simulation.control("assumption.set", "limits.extra", {"value": True})
+    assert until_refused(call, 2)[0] == 1
+    world.advance("12s")
+    assert until_refused(call, 2)[0] == 1
+
+
 @pytest.mark.spec("S8-3")
 def test_exchange_rest_is_a_hundred_a_second_averaged_over_a_minute_per_firm(world: Connection) -> None:
     client = world.exchange(firm(world.simulation))

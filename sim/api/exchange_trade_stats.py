@@ -33,7 +33,7 @@ def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeSt
     assumptions = exchange.ctx.assumptions
     if caller.participant is None and assumptions.flag(STATS_REQUIRE_PARTICIPANT):
         raise PermissionDenied(rule="R11", remedy="send x-participant-id: firms/<firm>/users/<user>; this environment asks for it here too")
-    conditions = conditions_of(request.where_clause, request.field_filter)
+    conditions = conditions_of(request)
     named = (request.symbol,) if request.symbol else values_of(conditions, "symbol")
     if named is None or len(named) != 1:
         raise InvalidRequest("symbol is required", rule="R11", remedy="send symbol, or where_clause: symbol = '<symbol>'")

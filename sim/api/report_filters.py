@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from sim.api.report_columns import EXECUTION_COLUMNS, FIELD_FILTERS, ORDER_COLUMNS, trade_columns
 from sim.api.report_dates import trade_days
@@ -45,9 +45,11 @@ _ORDER_WORDS = {
 }
 _EXECUTION_WORDS = {name: f"order.{_ORDER_WORDS[name]}" for name in ("clord_id", "client_account_id", "client_participant_id", "parent_order_id")}
 
-# What makes a search of trades a narrow one (rule R6).
-_NARROW = ("symbol", "order_id", "trade_id", "exec_id")
+# What makes a search a narrow one (rule R6): fields of requests, columns of filters.
+_NARROW_FIELDS = ("symbol", "order_id", "clord_id", "trade_id", "exec_id", "exec_ids", "trade_link_id")
+_NARROW_COLUMNS = ("symbol", "order_id", "clord_id", "trade_id", "exec_id")
 
+Report: TypeAlias = wire.SearchOrdersRequest | wire.SearchExecutionsRequest | wire.SearchTradesRequest | wire.GetTradeStatsRequest
 R = TypeVar("R")
 Test = Callable[[R], bool]
 
@@ -68,15 +70,17 @@ class Window(NamedTuple):
         return isinstance(at, int) and (self.start is None or at >= self.start) and (self.end is None or at <= self.end)
 
 
-def conditions_of(clause: str, filters: Sequence[wire.FieldFilter]) -> list[Condition]:
-    """Conditions of both kinds of filter."""
-    return parse_clause(clause) + field_conditions(filters, FIELD_FILTERS)
+def conditions_of(request: Report) -> list[Condition]:
+    """Conditions of both kinds of filter, wherever the request has them."""
+    found = parse_clause(request.where_clause) + field_conditions(request.field_filter, FIELD_FILTERS)
+    if request.filter is not None:
+        found += parse_clause(request.filter.where_clause) + field_conditions(request.filter.field_filters, FIELD_FILTERS)
+    return found
 
 
-def narrowed(request: wire.SearchTradesRequest, conditions: Sequence[Condition]) -> bool:
-    """Whether a search of trades names an instrument, a trade, or one of a trade's orders or executions."""
-    fields = (request.symbol, request.order_id, request.trade_id, request.exec_id, request.trade_link_id)
-    return any(fields) or any(values_of(conditions, column) is not None for column in _NARROW)
+def narrowed(request: Report, conditions: Sequence[Condition]) -> bool:
+    """Whether a search names an instrument, a trade, an order or an execution."""
+    return any(getattr(request, name, None) for name in _NARROW_FIELDS) or any(values_of(conditions, column) is not None for column in _NARROW_COLUMNS)
 
 
 # ---- orders
@@ -86,7 +90,7 @@ def orders_found(
     exchange: Exchange, accounts: Sequence[str], request: wire.SearchOrdersRequest, then: Callable[[Order], Order] | None = None
 ) -> Iterator[Order]:
     """Orders of accounts that meet every filter, newest first; each as `then` gives it."""
-    conditions = conditions_of(request.where_clause, request.field_filter)
+    conditions = conditions_of(request)
     boundary = purged_before(exchange, ORDERS_KEPT)
     tests = _equal(
         request,
@@ -133,7 +137,7 @@ def orders_found(
 
 def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.SearchExecutionsRequest) -> Iterator[Execution]:
     """Executions of accounts that meet every filter, oldest first unless asked otherwise."""
-    conditions = conditions_of(request.where_clause, request.field_filter)
+    conditions = conditions_of(request)
     tests = _equal(
         request,
         (

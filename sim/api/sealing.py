@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SEALED = re.compile(r"sealed:[a-z]\d+:[0-9a-f]{32}", re.ASCII)
 VAULT_MAX = 10_000
 
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _SEEN = "sealed"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
 # A JSON Web Token or a signing secret, in text that may be percent-encoded.
@@ -150,7 +151,7 @@ def _token_call(house: House, host: str, path: str, body: bytes, form: bool, wal
     if fields is None:
         return NOBODY, seal_text(body, _key(house), house.vault).encode()
     credentials = house.exchange.credentials
-    addresses = {name.rstrip("/") for name in (credentials.environment.audience, *credentials.addresses)}
+    addresses = {name.rstrip("/") for name in (credentials.environment.audience, *_spellings(credentials.addresses))}
     official = f"{credentials.environment.issuer}/oauth/token"
     endpoints = {official, house.settings.token_url.rstrip("/") or official, f"http://{host}{path}", f"https://{host}{path}"}
     assertion = fields.get("client_assertion", "")
@@ -167,6 +168,16 @@ def _token_call(house: House, host: str, path: str, body: bytes, form: bool, wal
         fields["audience"] = credentials.environment.audience
     sealed = Sealed("assertion", judged.client_id, judged.problem, {"audience": "known" if known else "other"}, judged.nonce)
     return sealed, urlencode(fields).encode() if form else msgspec.json.encode(fields)
+
+
+@lru_cache(maxsize=64)
+def _spellings(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """Addresses as clients may write them: a machine has three names for itself."""
+    found = []
+    for address in addresses:
+        own = next((name for name in _LOOPBACK if f"//{name}:" in address), "")
+        found += [address.replace(own, name) for name in _LOOPBACK] if own else [address]
+    return tuple(found)
 
 
 def _clocks(house: House, wall: Instant | None) -> tuple[Instant, ...]:

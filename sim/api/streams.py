@@ -24,7 +24,7 @@ from sim.api.stream_retail_markets import MarketsSocketFeed
 from sim.api.stream_retail_private import PrivateSocketFeed
 from sim.api.stream_rules import STREAMS_PER_FIRM_MAX
 from sim.api.traffic import Effect
-from sim.core.assumptions import EXTRA_LIMITS, MAINTENANCE_STREAM_END, RETAIL_SOCKETS, REVOCATION_SCOPE
+from sim.core.assumptions import EXTRA_LIMITS, MAINTENANCE_STREAM_END, RETAIL_SOCKETS, REVOCATION_SCOPE, SYMBOLS_SPARE
 from sim.core.events import Event, MaintenanceChanged
 from sim.core.exchange import Exchange
 from sim.core.quirks import SESSION_REVOCATION
@@ -249,11 +249,13 @@ class Hub:
         A balance ledger that is followed without naming a participant counts as its account's.
         """
         caller = admitted.caller
-        if not feed.scoped or getattr(admitted.request, "symbols", None):
+        rpc, assumptions = admitted.operation.rpc, self._exchange.ctx.assumptions
+        spared = rpc == "CreateOrderSubscription" or assumptions.text(SYMBOLS_SPARE) == "all"
+        if not feed.scoped or (spared and getattr(admitted.request, "symbols", None)):
             return None
-        by_rpc = self._exchange.ctx.assumptions.text(REVOCATION_SCOPE) == "rpc"
+        by_rpc = assumptions.text(REVOCATION_SCOPE) == "rpc"
         participant = caller.participant or str(getattr(admitted.request, "account", ""))
-        return caller.client_id or "", participant, admitted.operation.rpc if by_rpc else ""
+        return caller.client_id or "", participant, rpc if by_rpc else ""
 
 
 def _pool_of(caller: Caller) -> str:

@@ -726,6 +726,14 @@ REVOCATION_SCOPE = Assumption(
     source="rule S6, U14",
 )
 
+SYMBOLS_SPARE = Assumption(
+    name="stream.symbols_spare",
+    default="order_stream",
+    options=("order_stream", "all"),
+    reason="An explicit market list keeps CreateOrderSubscription out of sessions, for which alone §6.2 says so; `all` spares every stream that takes a list",
+    source="§6.2, rule S6, U14",
+)
+
 USERS_REQUIRE_PARTICIPANT = Assumption(
     name="users.require_participant",
     default=False,

@@ -14,7 +14,7 @@ from sim.core.collateral import Related
 from sim.core.measures import Measure
 from sim.core.outcomes import Settles
 from sim.core.quantities import CASH_SCALE, Notional, Price, Qty, decimal_text, is_decimal_scale
-from sim.core.refusals import NotFound
+from sim.core.refusals import InvalidRequest, NotFound
 from sim.core.shelf import NOTHING, Recurring, Shelf
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant, Span
@@ -151,9 +151,11 @@ class Instruments:
         return self._by_symbol.get(symbol) or self.shelf.find(symbol) or self.windows.find(symbol)
 
     def require(self, symbol: str) -> Instrument:
-        """The instrument; NotFound when there is none."""
+        """The instrument; NotFound when there is none, InvalidRequest when none is named."""
         found = self._by_symbol.get(symbol) or self.shelf.find(symbol) or self.windows.find(symbol)
         if found is None:
+            if not symbol:
+                raise InvalidRequest("symbol is required", rule="M2")
             raise NotFound(f"unknown symbol: {symbol[:80]}", rule="M2")
         return found
 

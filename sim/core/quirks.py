@@ -46,6 +46,12 @@ UNFILTERED_SEARCH_TIMES_OUT = Quirk(
     summary="A trade search without a symbol filter usually dies at the 30 s edge with 504",
     default=Chance(2, 3),
 )
+UNFILTERED_REPORTS_TIME_OUT = Quirk(
+    name="unfiltered_reports_time_out",
+    spec="7.1",
+    summary="A search of orders or executions that is not narrowed dies at the 30 s edge with 504, as those of trades do; the odds are not stated",
+    default=NEVER,
+)
 SESSION_REVOCATION = Quirk(
     name="session_revocation",
     spec="6.2",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from sim.core.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, ENGINE_LATENCY, EXCHANGE_REJECTS, EXTRA_LIMITS, KYC_SSN_CONFLICT, RETAIL_REJECTS
-from sim.core.quirks import UNFILTERED_SEARCH_TIMES_OUT
+from sim.core.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
 from sim.explain.accounts import account_chain, explain_account
 from sim.explain.instruments import instrument_chain
 from sim.explain.orders import order_chain
@@ -30,6 +30,9 @@ _REASONS: dict[str, Reason] = {
     "InvalidSignature": Reason(assumptions=(CLIENT_CLOCK.name,)),
     "InvalidClientAssertion": Reason(assumptions=(CLIENT_CLOCK.name, ASSERTION_LIFE_MAX.name)),
 }
+_OTHER_REASONS: dict[tuple[str, str], Reason] = {
+    ("EdgeTimeout", operation): Reason(quirk=UNFILTERED_REPORTS_TIME_OUT.name) for operation in ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
+}
 _ORDER = re.compile(rb"\b[0-9A-Z]{12}\b")
 _WORD = re.compile(rb"[a-z0-9][a-z0-9-]{2,}")
 _ACCOUNT = re.compile(rb"firms/[\w-]+/(?:accounts|users)/[\w-]+")
@@ -43,7 +46,7 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
         return None
     seq = int(request_id, 16)
     step = step_of(sim, seq)
-    reason = _REASONS.get(found["refusal"], Reason())
+    reason = _OTHER_REASONS.get((found["refusal"], found["operation"])) or _REASONS.get(found["refusal"], Reason())
     shown = told(sim, reason)
     chain = [*_causes(sim, step, found), _itself(step, found)]
     return {

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sim.api.stream_disturbance import REVOKED
-from sim.core.assumptions import BIDI_IDLE_TIMEOUT, IDLE_TIMEOUT, MAINTENANCE_STREAM_END, REVOCATION_SCOPE
+from sim.core.assumptions import BIDI_IDLE_TIMEOUT, IDLE_TIMEOUT, MAINTENANCE_STREAM_END, REVOCATION_SCOPE, SYMBOLS_SPARE
 from sim.core.quirks import SESSION_REVOCATION
 from sim.explain.steps import Link, Reason, Step, link, steps
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_REVOCATION = Reason("S6", "6.2", (REVOCATION_SCOPE.name,), SESSION_REVOCATION.name)
+_REVOCATION = Reason("S6", "6.2", (REVOCATION_SCOPE.name, SYMBOLS_SPARE.name), SESSION_REVOCATION.name)
 
 
 def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:

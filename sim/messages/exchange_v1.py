@@ -1910,6 +1910,19 @@ class StringList(Message, kw_only=True):
     )
 
 
+class InstrumentFilter(Message, kw_only=True):
+    """A filter as text, as comparisons, or both."""
+
+    where_clause: str = ""  # column operator 'value', joined by AND
+    field_filters: list[FieldFilter] = []
+
+    __full_name__ = "exchange.v1.InstrumentFilter"
+    __wire__ = (
+        (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
+        (1002, "field_filters", "fieldFilters", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
+    )
+
+
 class FundingTimeOfDay(Message, kw_only=True):
     """A time of day."""
 
@@ -3030,19 +3043,6 @@ class CreateParticipantAdminTokenResponse(Message, kw_only=True):
     )
 
 
-class InstrumentFilter(Message, kw_only=True):
-    """A filter as text, as comparisons, or both."""
-
-    where_clause: str = ""  # column operator 'value', joined by AND
-    field_filters: list[FieldFilter] = []
-
-    __full_name__ = "exchange.v1.InstrumentFilter"
-    __wire__ = (
-        (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
-        (1002, "field_filters", "fieldFilters", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
-    )
-
-
 class ListInstrumentsRequest(Message, kw_only=True):
     """Which instruments to list; every filter set must hold."""
 
@@ -3212,6 +3212,7 @@ class SearchOrdersRequest(Message, kw_only=True):
     with_last_execution: bool = False  # fill last_executions too
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
+    filter: InstrumentFilter | None = None  # both of them as ListInstruments takes them; all that is given must hold
 
     __full_name__ = "exchange.v1.SearchOrdersRequest"
     __wire__ = (
@@ -3236,6 +3237,7 @@ class SearchOrdersRequest(Message, kw_only=True):
         (20, "with_last_execution", "withLastExecution", "bool", "", "", ()),
         (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
         (1002, "field_filter", "fieldFilter", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
+        (1003, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
     )
 
 
@@ -3323,6 +3325,7 @@ class SearchExecutionsRequest(Message, kw_only=True):
     end_transact_trade_date: Date | None = None
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
+    filter: InstrumentFilter | None = None  # both of them as ListInstruments takes them; all that is given must hold
 
     __full_name__ = "exchange.v1.SearchExecutionsRequest"
     __wire__ = (
@@ -3344,6 +3347,7 @@ class SearchExecutionsRequest(Message, kw_only=True):
         (17, "end_transact_trade_date", "endTransactTradeDate", "message", "", "exchange.v1.Date", ()),
         (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
         (1002, "field_filter", "fieldFilter", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
+        (1003, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
     )
 
 
@@ -3426,6 +3430,7 @@ class SearchTradesRequest(Message, kw_only=True):
     trade_link_id: str = ""
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
+    filter: InstrumentFilter | None = None  # both of them as ListInstruments takes them; all that is given must hold
 
     __full_name__ = "exchange.v1.SearchTradesRequest"
     __wire__ = (
@@ -3442,6 +3447,7 @@ class SearchTradesRequest(Message, kw_only=True):
         (11, "trade_link_id", "tradeLinkId", "string", "", "", ()),
         (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
         (1002, "field_filter", "fieldFilter", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
+        (1003, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
     )
 
 
@@ -3495,6 +3501,7 @@ class GetTradeStatsRequest(Message, kw_only=True):
     end_trade_date: Date | None = None
     where_clause: str = ""  # column operator 'value', joined by AND
     field_filter: list[FieldFilter] = []  # only over the allowed columns (§4.3)
+    filter: InstrumentFilter | None = None  # both of them as ListInstruments takes them; all that is given must hold
 
     __full_name__ = "exchange.v1.GetTradeStatsRequest"
     __wire__ = (
@@ -3506,6 +3513,7 @@ class GetTradeStatsRequest(Message, kw_only=True):
         (6, "end_trade_date", "endTradeDate", "message", "", "exchange.v1.Date", ()),
         (1001, "where_clause", "whereClause", "string", "", "", (("unpublished", True),)),
         (1002, "field_filter", "fieldFilter", "message", "repeated", "exchange.v1.FieldFilter", (("unpublished", True),)),
+        (1003, "filter", "filter", "message", "", "exchange.v1.InstrumentFilter", (("unpublished", True),)),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from stream_clients import (
     BIDIRECTIONAL,
@@ -89,6 +91,17 @@ def test_another_participant_another_rpc_or_a_list_of_markets_keeps_its_session(
     others = [orders(world, user=1), drop_copy(world), orders(world, symbols=[instrument.symbol]), orders(world, symbols=[instrument.symbol])]
     assert first.end is None
     assert [stream.end for stream in others] == [None] * 4
+
+
+@pytest.mark.spec("S6.2-7", "S4.4-1")
+@pytest.mark.parametrize("kind", [drop_copy, trades, position_changes])
+def test_a_list_of_markets_spares_order_streams_only(world: Connection, instrument: Instrument, kind: Callable[..., Stream]) -> None:
+    """§6.2 names the workaround for CreateOrderSubscription; assumption stream.symbols_spare extends it."""
+    first, second = kind(world, symbols=[instrument.symbol]), kind(world, symbols=[instrument.symbol])
+    assert (first.end, second.end) == (REVOKED, None)
+    world.simulation.control("assumption.set", "stream.symbols_spare", {"value": "all"})
+    third, fourth = kind(world, symbols=[instrument.symbol]), kind(world, symbols=[instrument.symbol])
+    assert [stream.end for stream in (second, third, fourth)] == [None] * 3
 
 
 @pytest.mark.spec("S6.2-7")

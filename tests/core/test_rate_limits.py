@@ -45,7 +45,7 @@ def allowed(limits: RateLimits, names: tuple[str, ...], tries: int, method: str 
     return passed
 
 
-BURSTS = [("retail", 20), ("public", 20), ("incentives", 5), ("search_reports", 12), ("trade_stats", 60), ("list_symbols", 6)]
+BURSTS = [("retail", 20), ("public", 20), ("incentives", 5), ("search_reports", 12), ("trade_stats", 60), ("list_symbols", 6), ("ledger_download", 5)]
 
 
 @pytest.mark.parametrize(("name", "burst"), BURSTS)
@@ -59,14 +59,18 @@ def test_a_bucket_holds_its_period_at_once_and_refills_steadily(name: str, burst
     assert allowed(limits, (name,), burst + 5) == burst
 
 
-def test_ledger_downloads_come_one_in_twelve_seconds() -> None:
-    """R2."""
+def test_with_the_published_pace_ledger_downloads_come_one_in_twelve_seconds() -> None:
+    """R2; §8 alone says five a minute."""
     ctx, limits = make()
-    assert allowed(limits, ("ledger_download",), 3) == 1
+    names = ("ledger_download", "ledger_download_pace")
+    assert allowed(limits, names, 7) == 5
+    ctx.now += MINUTE
+    ctx.assumptions.change("limits.extra", True)
+    assert allowed(limits, names, 3) == 1
     ctx.now += seconds(12) - 1
-    assert allowed(limits, ("ledger_download",), 1) == 0
+    assert allowed(limits, names, 1) == 0
     ctx.now += 1
-    assert allowed(limits, ("ledger_download",), 1) == 1
+    assert allowed(limits, names, 1) == 1
 
 
 def test_the_exchange_averages_100_a_second_over_a_minute() -> None:

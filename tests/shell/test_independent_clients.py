@@ -43,6 +43,17 @@ def test_authlib_gets_a_token_that_opens_the_exchange(exchange: ServedExchange) 
     assert answer.status_code == 401
 
 
+@pytest.mark.spec("S5.1-2", "S5.1-8")
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
+def test_a_client_may_call_its_own_machine_by_any_of_its_names(exchange: ServedExchange, name: str) -> None:
+    firm = exchange.ready["firms"][0]
+    named = {plane: exchange.ready[plane].replace("127.0.0.1", name) for plane in ("auth", "exchange")}
+    for audience in (named["exchange"], f"{named['exchange']}/"):
+        for aud in (named["exchange"], f"{exchange.auth}/oauth/token"):
+            session = OAuth2Session(firm["client_id"], Path(firm["private_key_path"]).read_text(), token_endpoint_auth_method=PrivateKeyJWT(aud, alg="RS256"))
+            assert session.fetch_token(f"{exchange.auth}/oauth/token", grant_type="client_credentials", audience=audience)["access_token"]
+
+
 @pytest.fixture(scope="module")
 def public_stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Stubs as a partner compiles them: our schema files under the package name of the public bundle, without our options."""

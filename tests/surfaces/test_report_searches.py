@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from callers import counted, unlimited
+from callers import caller, counted, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -271,3 +271,66 @@ def test_a_trade_date_that_is_none_is_refused_and_the_others_bound_trade_days(wo
     assert search(world, "executions", start_transact_trade_date=today, end_transact_trade_date=today) == rows["executions"]
     assert search(world, "executions", end_transact_trade_date=yesterday) == []
     assert search(world, "orders", start_transact_trade_date=today) == rows["orders"]
+
+
+# ---- what an outside audit found
+
+
+SEARCHES = ("/v1/report/orders/search", "/v1/report/executions/search", "/v1/report/trades/search")
+
+
+@pytest.mark.spec("S4.3-4")
+@pytest.mark.parametrize("path", [*SEARCHES, "/v1/report/trades/stats"])
+def test_both_spellings_of_structured_filters_have_the_same_allowlist(path: str) -> None:
+    """`field_filter`, and `filter` as ListInstruments takes it: none is passed over in silence."""
+    world = unlimited()
+    client, symbol = caller(world, "exchange"), quiet(world.simulation).symbol
+    for column in ("update_time", "create_time"):
+        comparison = {"field": column, "operator": "FILTER_OPERATOR_GT", "stringValue": "2026-09-08T18:00:00Z"}
+        for asked in ({"field_filter": [comparison]}, {"filter": {"fieldFilters": [comparison]}}, {"filter": {"field_filters": [comparison]}}):
+            answer = client.post(path, json={"symbol": symbol, **asked})
+            assert (answer.status, answer.json["code"], answer.json["message"]) == (400, 3, "field not allowed")
+        clause = f"symbol = '{symbol}' AND {column} >= '2026-09-08T18:00:00Z'"
+        for allowed in ({"where_clause": clause}, {"filter": {"whereClause": clause}}):
+            assert client.post(path, json=allowed).status == 200
+
+
+@pytest.mark.spec("S4.3-4", "S4.3-8")
+def test_a_clause_in_a_filter_filters(world: Connection) -> None:
+    client = caller(world, "exchange")
+    every = client.post(SEARCHES[0], json={"pageSize": 1000}).json["order"]
+    symbol = every[0]["symbol"]
+    found = client.post(SEARCHES[0], json={"pageSize": 1000, "filter": {"whereClause": f"symbol = '{symbol}'"}, "where_clause": "side = 'BUY'"}).json["order"]
+    assert [row["id"] for row in found] == [row["id"] for row in every if row["symbol"] == symbol and row["side"] == "SIDE_BUY"] != []
+
+
+@pytest.mark.spec("S7.1-9", "S4.3-8", "S4.3-10")
+@pytest.mark.parametrize("path", SEARCHES[:2])
+def test_other_unfiltered_searches_time_out_where_that_is_wanted(path: str) -> None:
+    """R6: "not for unfiltered report queries" (§7.1) says no odds, so the quirk is off."""
+    world = unlimited()
+    client = caller(world, "exchange")
+    assert {client.post(path, json={}).status for _ in range(8)} == {200}
+    world.simulation.control("quirk.set", "unfiltered_reports_time_out", {"value": "always"})
+    answer = client.post(path, json={"pageSize": 10})
+    assert (answer.status, answer.json["code"]) == (504, 4)
+    symbol = quiet(world.simulation).symbol
+    for narrow in ({"symbol": symbol}, {"orderId": "NONE"}, {"clordId": "none"}, {"where_clause": f"symbol = '{symbol}'"}):
+        assert client.post(path, json=narrow).status == 200
+    assert client.post(path, json={"pageSize": -1}).status == 400  # what is wrong is found at once
+
+
+@pytest.mark.spec("S7.1-1")
+def test_a_call_that_names_nothing_is_told_what_is_missing() -> None:
+    """Over gRPC an empty field arrives; it is not the name of something unknown."""
+    world = unlimited()
+    for operation, request, missing in (
+        ("OrderBookAPI.GetOrderBook", wire.GetOrderBookRequest(), "symbol"),
+        ("OrderBookAPI.GetBBO", wire.GetBBORequest(), "symbol"),
+        ("RefDataAPI.GetInstrument", wire.GetInstrumentRequest(), "symbol"),
+        ("ReportAPI.GetOrder", wire.GetOrderRequest(), "order_id"),
+        ("ReportAPI.GetExecution", wire.GetExecutionRequest(), "exec_id"),
+    ):
+        with pytest.raises(RpcError) as refused:
+            rpc_trader(world).call(operation, request)
+        assert (refused.value.code, refused.value.message) == (3, f"{missing} is required")
