@@ -7,7 +7,7 @@ TERMINATED is shown once more and then never again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from sim.api import stream_rules as rules
@@ -25,12 +25,6 @@ from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
     from sim.api.pipeline import Admitted
-
-# How frames begin that answer a command of the client.
-_REPLIES = frozenset(
-    part(wire.BiDirectionalStreamMarketDataResponse, **answer)[:1]
-    for answer in ({"subscription_ack": wire.SubscriptionAck()}, {"subscription_error": wire.SubscriptionError()})
-)
 
 REFRESH_TIMER = "stream.refresh"
 IDLE_TIMER = "stream.idle"
@@ -64,7 +58,7 @@ class MarketDataFeed(Feed):
         """Acknowledgements and errors that wait, then every followed book as it is now."""
         mine = cast(BookStream, stream)
         symbols = self._every_symbol() if mine.everything else list(mine.symbols)
-        return [frame for frame in waiting if frame[:1] in _REPLIES] + self._books.present(mine, symbols)
+        return [frame for frame in waiting if frame[:1] in _replies()] + self._books.present(mine, symbols)
 
     # ---- opening and ending
 
@@ -264,3 +258,10 @@ class MarketDataFeed(Feed):
     def _scales(self, symbol: str) -> wire.SymbolScales:
         instrument = self.desk.exchange.instruments.require(symbol)
         return wire.SymbolScales(symbol=symbol, price_scale=instrument.price_scale, quantity_scale=instrument.qty_scale)
+
+
+@cache
+def _replies() -> frozenset[bytes]:
+    """How frames begin that answer a command of the client. Encoding takes protobuf's classes, which a start does not wait for."""
+    answers = ({"subscription_ack": wire.SubscriptionAck()}, {"subscription_error": wire.SubscriptionError()})
+    return frozenset(part(wire.BiDirectionalStreamMarketDataResponse, **answer)[:1] for answer in answers)

@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from enum import IntEnum
-from functools import cache
+from functools import cache, cached_property
 from types import UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
@@ -311,15 +311,29 @@ class Either(Shape):
 class Record(Shape):
     """A Struct as a mapping: its fields are the keys, without a trailing underscore. Unknown keys are problems, with the nearest known one."""
 
+    words = "a mapping"
+
     def __init__(self, kind: type[Struct]) -> None:
+        # Annotations are evaluated when the first mapping is read: of sixty kinds a file uses a few.
         self.kind = kind
-        self.words = "a mapping"
-        hints = get_type_hints(kind, include_extras=True)
-        fields = {key_of(field.name): field for field in struct_fields(kind)}
-        self.shapes = {key: _field_shape(hints[field.name]) for key, field in fields.items()}
-        self.docs = {key: _field_doc(hints[field.name]) for key, field in fields.items()}
-        self._attributes = {key: field.name for key, field in fields.items()}
-        self._defaults = {key: field.default if field.default_factory is NODEFAULT else field.default_factory() for key, field in fields.items()}
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        hints = get_type_hints(self.kind, include_extras=True)
+        return {key: hints[name] for key, name in self._attributes.items()}
+
+    @cached_property
+    def _attributes(self) -> dict[str, str]:
+        return {key_of(name): name for name in self.kind.__struct_fields__}
+
+    @cached_property
+    def _defaults(self) -> dict[str, Any]:
+        return {key_of(field.name): field.default if field.default_factory is NODEFAULT else field.default_factory() for field in struct_fields(self.kind)}
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """What the values may look like, by key."""
+        return {key: _field_shape(hint) for key, hint in self._hints.items()}
 
     def read(self, node: Node, found: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
@@ -354,7 +368,8 @@ class Record(Shape):
         """The body behind the reference of `schema`."""
         properties = {}
         for key, shape in self.shapes.items():
-            properties[key] = shape.schema() | ({"description": self.docs[key]} if self.docs[key] else {})
+            doc = _field_doc(self._hints[key])
+            properties[key] = shape.schema() | ({"description": doc} if doc else {})
         required = [key for key, default in self._defaults.items() if default is NODEFAULT]
         first_line = (self.kind.__doc__ or "").strip().split("\n")[0]
         body: Schema = {"type": "object", "description": first_line, "properties": properties, "additionalProperties": False}
