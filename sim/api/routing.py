@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from sim.api.contract import Operation, Route
 
@@ -23,8 +24,7 @@ _PART = re.compile(r"/(?:\{([a-z0-9_.]+)(?:=([^{}]+))?\}|([^/{}]+))")
 _REMEMBERED = 4096  # paths seen; bounded, because a client could invent paths without end
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """The operation at a path, what its variables hold (by field path: "account.id"), and "*" where an HTTP body fills the request."""
 
     operation: Operation
@@ -32,28 +32,24 @@ class Match:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotFound:
+class NotFound(Struct, frozen=True):
     """No operation has this path under any verb."""
 
 
-@dataclass(frozen=True, slots=True)
-class MethodNotAllowed:
+class MethodNotAllowed(Struct, frozen=True):
     """The path exists; `allowed` names its verbs, sorted."""
 
     allowed: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Node:
-    literals: dict[str, _Node] = field(default_factory=dict)
+class _Node(Struct):
+    literals: dict[str, _Node] = {}
     variable: _Node | None = None
     rest: _Node | None = None  # takes one or more segments, "**"
-    leaves: dict[str, _Leaf] = field(default_factory=dict)
+    leaves: dict[str, _Leaf] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
+class _Leaf(Struct, frozen=True):
     """Where each variable of the template lies: (field path, first segment, segment behind the last or None for all that follow)."""
 
     route: Route

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S, Instant, Span, parse_instant
 from sim.messages import Message
@@ -51,8 +52,7 @@ class BadBody(BadInput):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One row of a `__wire__` table. `kind` is that of the value for a map; `key_kind` and `oneof` are empty where they do not apply."""
 
     attribute: str

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import grpc
 import grpc.aio
-from google.protobuf.message import DecodeError
-from google.protobuf.wrappers_pb2 import StringValue
 
 if TYPE_CHECKING:
     from sim.shell.host import Host
@@ -56,6 +54,10 @@ class Health:
 
 
 async def _service(message: bytes, context: Context) -> str:
+    # Late: these bring all of protobuf's Python with them, which a start need not wait for.
+    from google.protobuf.message import DecodeError
+    from google.protobuf.wrappers_pb2 import StringValue
+
     try:
         # HealthCheckRequest{string service = 1} has the shape of a StringValue, and its response, {status = 1}, is two bytes.
         return StringValue.FromString(message).value
