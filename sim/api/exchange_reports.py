@@ -13,6 +13,7 @@ from sim.api.handles import handles
 from sim.api.paging import page_length, page_of
 from sim.api.report_filters import conditions_of, executions_found, narrowed, orders_found, trades_found
 from sim.api.retention import EXECUTIONS_KEPT, ORDERS_KEPT, execution_kept, order_kept, purged_before
+from sim.core.awaited import EDGE
 from sim.core.exchange import Exchange
 from sim.core.orders import Execution, Order
 from sim.core.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
@@ -21,7 +22,6 @@ from sim.kernel.instants import NS_PER_MS, Span, seconds
 from sim.messages import exchange_v1 as wire
 
 PAGE_DEFAULT = 100
-EDGE_LIMIT: Span = seconds(30)
 NARROW_SEARCH: Span = 130 * NS_PER_MS
 WIDE_SEARCH: Span = seconds(12)  # the third of the unfiltered searches that makes it; not stated anywhere, but below the edge's limit
 
@@ -67,7 +67,7 @@ def _meet_the_edge(exchange: Exchange, request: wire.SearchOrdersRequest | wire.
     """Unfiltered report queries may take too long (§7.1); for orders and executions nobody says how often, so never unless wanted (rule R6)."""
     quirks = exchange.ctx.quirks
     if quirks.possible(UNFILTERED_REPORTS_TIME_OUT) and not narrowed(request, conditions_of(request)) and quirks.strikes(UNFILTERED_REPORTS_TIME_OUT):
-        raise EdgeTimeout(EDGE_LIMIT, rule="R6", remedy=_NARROWER)
+        raise EdgeTimeout(EDGE, rule="R6", remedy=_NARROWER)
 
 
 def _last_execution(exchange: Exchange, order: Order) -> wire.Execution:
@@ -119,7 +119,7 @@ def search_trades(exchange: Exchange, caller: Caller, request: wire.SearchTrades
     page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))  # what is wrong with a request is found at once
     narrow = narrowed(request, conditions)
     if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
-        raise EdgeTimeout(EDGE_LIMIT, rule="R6", remedy=_NARROWER)
+        raise EdgeTimeout(EDGE, rule="R6", remedy=_NARROWER)
     exchange.takes(NARROW_SEARCH if narrow else WIDE_SEARCH)
     return wire.SearchTradesResponse(trade=[trade_message(exchange, trade, caller.accounts) for trade in page], next_page_token=token)
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sim.api.callers import Caller
 from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, leagues_of, tag_ids, views
-from sim.api.gateway_lists import arranged, check_order, within
+from sim.api.gateway_lists import arranged, check_order, of_sport, within
 from sim.api.gateway_views import event_view, exists
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
@@ -122,7 +122,7 @@ def _on_what_stays(exchange: Exchange, request: wire.ListEventsRequest) -> Stati
     if request.market_types:
         yield lambda entry: any(market.market_type in request.market_types for market in kinds(exchange, entry))
     if request.sports_market_types:
-        yield lambda entry: any(market.sports_market_type_v2 in request.sports_market_types for market in kinds(exchange, entry))
+        yield lambda entry: any(of_sport(market, request.sports_market_types) for market in kinds(exchange, entry))
     if not request.include_hidden:
         yield lambda entry: not entry.event.hidden
     if request.archived is not None:

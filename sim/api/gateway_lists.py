@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sim.core.assumptions import GATEWAY_ORDER_BY
 from sim.core.exchange import Exchange
@@ -80,6 +80,20 @@ def within(value: float | None, low: float | None, high: float | None) -> bool:
     if low is None and high is None:
         return True
     return value is not None and (low is None or value >= low) and (high is None or value <= high)
+
+
+class OfSport(Protocol):
+    """What has a sports market type under its present name and the one that it replaced (§9)."""
+
+    @property
+    def sports_market_type(self) -> str: ...
+    @property
+    def sports_market_type_v2(self) -> str: ...
+
+
+def of_sport(market: OfSport, wanted: Container[str]) -> bool:
+    """Whether a market is of a sports market type that is asked for, by either name: the older one has left the answers, not the parameters."""
+    return market.sports_market_type in wanted or market.sports_market_type_v2 in wanted
 
 
 def agrees(value: bool, wanted: bool | None) -> bool:

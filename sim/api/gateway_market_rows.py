@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sim.api.gateway_calm import calm
 from sim.api.gateway_entries import Wanted, leagues_of, numbers, tag_ids
-from sim.api.gateway_lists import check_page, within
+from sim.api.gateway_lists import check_page, of_sport, within
 from sim.api.gateway_views import ACTIVE, CLOSED, is_quiet, listed, market_view, moved, season_state, table
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
@@ -227,7 +227,7 @@ def _places(kinds: Sequence[Kind], request: wire.ListMarketsRequest) -> Sequence
         place
         for place, kind in enumerate(kinds)
         if (not request.market_types or kind.market_type in request.market_types)
-        and (not request.sports_market_types or kind.sports_market_type_v2 in request.sports_market_types)
+        and (not request.sports_market_types or of_sport(kind, request.sports_market_types))
     ]
 
 
@@ -241,7 +241,7 @@ def _fits(exchange: Exchange, market: wire.Market, request: wire.ListMarketsRequ
         and (not request.event_slug or (event is not None and event.slug in request.event_slug))
         and (not request.categories or market.category in request.categories)
         and (not request.market_types or market.market_type in request.market_types)
-        and (not request.sports_market_types or market.sports_market_type_v2 in request.sports_market_types)
+        and (not request.sports_market_types or of_sport(market, request.sports_market_types))
         and (not request.game_id or (event is not None and event.game_id == request.game_id))
         and (not tags or not tags.isdisjoint(tag_ids(market.tags, related=request.related_tags)))
         and (request.include_hidden or not market.hidden)

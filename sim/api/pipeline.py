@@ -38,6 +38,7 @@ from sim.api.transcode import (
     query_decoder,
 )
 from sim.core import refusals
+from sim.core.awaited import EDGE
 from sim.core.exchange import Exchange
 from sim.core.fault_spec import FaultAction
 from sim.core.faults import InjectedFault
@@ -117,6 +118,8 @@ class Pipeline:
             reply = self._refused(refusal, call.plane)
         if self._struck is not None:
             reply, refusal = self._befall(self._struck, call.plane, reply, refusal)
+        if exchange.ctx.elapsed > EDGE:
+            reply, refusal = self._cut(call.plane, reply, refusal)
         self._note(call, operation, caller, reply, ignored, refusal)
         return reply
 
@@ -226,6 +229,8 @@ class Pipeline:
             reply = self._refused(refusal, "grpc")
         if self._struck is not None:
             reply, refusal = self._befall(self._struck, "grpc", reply, refusal)
+        if self._exchange.ctx.elapsed > EDGE:
+            reply, refusal = self._cut("grpc", reply, refusal)
         self._note(call, operation, caller, reply, (), refusal)
         return reply
 
@@ -340,6 +345,14 @@ class Pipeline:
         elif struck.handled:
             reply.disturb = struck.effect
         return reply, refusal
+
+    def _cut(self, plane: str, reply: Reply, refusal: Refusal | None) -> tuple[Reply, Refusal | None]:
+        """What the edge makes of an answer that takes longer than it waits (§8). What was asked for is done all the same; a lost connection stays lost."""
+        if reply.disturb or reply.awaits:
+            return reply, refusal
+        self._stage = "edge"
+        late = refusals.EdgeTimeout(EDGE, rule="S7.1-9", remedy="ask again: whatever made the answer slow may be over")
+        return self._refused(late, plane), late
 
     def _maintenance(self, plane: str) -> None:
         """Of a window that is open."""

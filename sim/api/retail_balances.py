@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from sim.api.retail_numbers import CURRENCY, dollars
 from sim.core.events import CashMoved
 from sim.core.exchange import Exchange
@@ -29,24 +31,40 @@ def entry_type(type: LedgerEntryType) -> wire.LedgerEntryType:
     return _ENTRY_TYPES.get(type, wire.LedgerEntryType.LEDGER_ENTRY_TYPE_UNDEFINED)
 
 
-def balance_message(exchange: Exchange, account: str, *, cash: Cash | None = None, at: Instant | None = None) -> wire.UserBalance:
-    """Money of an account; with `cash` and `at`, as it was around a move of it. buying_power = current_balance + asset_available - open_orders - margin."""
+class Standing(NamedTuple):
+    """What an account's money is tied up in: dollars that working orders and short positions call for, what its long ones cost; and when cash last moved."""
+
+    open_orders: Cash
+    margin: Cash
+    assets: Cash
+    at: Instant | None
+
+
+def standing(exchange: Exchange, account: str) -> Standing:
+    """How an account stands now."""
     trading = exchange.trading
-    current = trading.ledger.balance(account) if cash is None else cash
-    open_orders = trading.open_orders_reserve(account)
-    margin = trading.margin_requirement(account)
-    if at is None:
-        rows = trading.ledger.entries(account)
-        at = rows[-1].at if rows else None
+    rows = trading.ledger.entries(account)
+    return Standing(
+        trading.open_orders_reserve(account), trading.margin_requirement(account), _asset_notional(exchange, account), rows[-1].at if rows else None
+    )
+
+
+def balance_message(exchange: Exchange, account: str) -> wire.UserBalance:
+    """Money of an account now. buying_power = current_balance + asset_available - open_orders - margin."""
+    return _balance(exchange.trading.ledger.balance(account), standing(exchange, account))
+
+
+def _balance(cash: Cash, stands: Standing) -> wire.UserBalance:
+    free = cash - stands.open_orders - stands.margin
     return wire.UserBalance(
-        current_balance=dollars(current),
+        current_balance=dollars(cash),
         currency=CURRENCY,
-        last_updated=at,
-        buying_power=dollars(current - open_orders - margin),
-        asset_notional=dollars(_asset_notional(exchange, account)),
-        open_orders=dollars(open_orders),
-        margin_requirement=dollars(margin),
-        available_to_withdraw=dollars(max(current - open_orders - margin, 0)),
+        last_updated=stands.at,
+        buying_power=dollars(free),
+        asset_notional=dollars(stands.assets),
+        open_orders=dollars(stands.open_orders),
+        margin_requirement=dollars(stands.margin),
+        available_to_withdraw=dollars(max(free, 0)),
     )
 
 
@@ -59,11 +77,11 @@ def _asset_notional(exchange: Exchange, account: str) -> Cash:
     return total
 
 
-def balance_change(exchange: Exchange, row: CashMoved) -> wire.BalanceChange:
-    """One move of cash with the balance before and after it."""
+def balance_change(row: CashMoved, before: Standing, after: Standing) -> wire.BalanceChange:
+    """One move of cash, with all that the account had before and after it."""
     return wire.BalanceChange(
-        before_balance=balance_message(exchange, row.account, cash=row.before, at=row.at),
-        after_balance=balance_message(exchange, row.account, cash=row.after, at=row.at),
+        before_balance=_balance(row.before, before),
+        after_balance=_balance(row.after, after._replace(at=row.at)),
         description=row.description,
         update_time=row.at,
         modified_security_id=row.symbol,
@@ -71,4 +89,3 @@ def balance_change(exchange: Exchange, row: CashMoved) -> wire.BalanceChange:
         account_name=row.account,
         id=row.id,
     )
-

@@ -35,7 +35,7 @@ def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
         bids=[_level(instrument, price, qty) for price, qty, _ in bids],
         offers=[_level(instrument, price, qty) for price, qty, _ in offers],
         state=market_state(exchange, symbol),
-        stats=stats_message(instrument, stats),
+        stats=stats_message(instrument, stats, current_price(stats, bids[0][0] if bids else None, offers[0][0] if offers else None)),
         transact_time=exchange.now,
         last_price_sample=_sample(instrument, stats),
     )
@@ -84,8 +84,8 @@ def current_price(stats: SymbolStats, bid: Price | None, ask: Price | None) -> P
     return ask if ask is not None and price > ask else price
 
 
-def stats_message(instrument: Instrument, stats: SymbolStats) -> wire.MarketStats:
-    """Statistics of a market; prices nobody has seen are null."""
+def stats_message(instrument: Instrument, stats: SymbolStats, current: Price | None) -> wire.MarketStats:
+    """Statistics of a market whose `current_price` is `current`; prices nobody has seen are null."""
     scale, qty_scale = instrument.price_scale, instrument.qty_scale
     return wire.MarketStats(
         open_px=book_price(stats.open_px, scale),
@@ -95,7 +95,7 @@ def stats_message(instrument: Instrument, stats: SymbolStats) -> wire.MarketStat
         last_trade_px=book_price(stats.last_trade_px, scale),
         indicative_open_px=book_price(stats.indicative_open_px, scale),
         settlement_px=book_price(stats.settlement_px, scale),
-        current_px=book_price(stats.last_trade_px if stats.settlement_px is None else stats.settlement_px, scale),
+        current_px=book_price(current, scale),
         notional_traded=notional_amount(stats.notional_traded, scale, qty_scale),
         shares_traded=fixed(stats.shares_traded, qty_scale),
         last_trade_qty=fixed(stats.last_trade_qty or 0, qty_scale),

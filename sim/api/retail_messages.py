@@ -5,7 +5,7 @@ REST handlers and the WebSocket hub both write with these. The price frame is th
 
 from __future__ import annotations
 
-from sim.api.retail_balances import balance_change, balance_message
+from sim.api.retail_balances import Standing, balance_change, balance_message, standing
 from sim.api.retail_books import book_message, lite_message
 from sim.api.retail_metadata import market_metadata
 from sim.api.retail_numbers import CURRENCY, notional_amount, number, price_amount, price_or_none
@@ -18,6 +18,7 @@ from sim.kernel.instants import eastern, trade_date
 from sim.messages import retail_v1 as wire
 
 __all__ = [
+    "Standing",
     "balance_change",
     "balance_message",
     "book_message",
@@ -28,6 +29,7 @@ __all__ = [
     "position_message",
     "retail_execution",
     "retail_order",
+    "standing",
     "trade_frame",
 ]
 
@@ -77,7 +79,7 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
         market_slug=order.symbol,
         side=_SIDES[order.side],
         type=_TYPES.get(order.type, wire.OrderType.ORDER_TYPE_LIMIT),
-        price=price_or_none(order.price or None, price_scale),
+        price=price_or_none(order.price if order.type is OrderType.LIMIT else order.price or None, price_scale),
         quantity=number(order.qty, qty_scale),
         cum_quantity=number(order.cum_qty, qty_scale),
         leaves_quantity=number(order.leaves_qty, qty_scale),

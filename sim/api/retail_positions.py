@@ -45,6 +45,7 @@ def position_message(exchange: Exchange, held: Position, at: Instant, *, availab
     free = _available(exchange, held) if available is None else available
     start = held.bod(at)
     average = _per_contract(held, instrument)
+    long = (held.net or held.qty_bought - held.qty_sold) >= 0  # what was settled stays on the side on which it was held
     return wire.UserPosition(
         net_position=nearest(held.net, scale),
         qty_bought=nearest(held.qty_bought, scale),
@@ -65,8 +66,8 @@ def position_message(exchange: Exchange, held: Position, at: Instant, *, availab
         cost_per_share=average,
         expired=expired(held),
         update_time=held.changed,
-        market_metadata=market_metadata(exchange, held.symbol, long=held.net >= 0),
-        position_id=f"{held.account}:{'LONG' if held.net >= 0 else 'SHORT'}:{held.symbol}",
+        market_metadata=market_metadata(exchange, held.symbol, long=long),
+        position_id=f"{held.account}:{'LONG' if long else 'SHORT'}:{held.symbol}",
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from sim.api.retail_messages import (
+    Standing,
     balance_change,
     balance_message,
     holdings_around,
@@ -16,8 +17,10 @@ from sim.api.retail_messages import (
     position_message,
     retail_execution,
     retail_order,
+    standing,
 )
 from sim.api.retail_rfq_messages import quote_message, rfq_message, rfq_trade_message
+from sim.api.stream_feed import Desk
 from sim.api.stream_rules import ORDERS_PER_FRAME
 from sim.api.stream_sockets import Socket, SocketFeed, Subscription
 from sim.api.transcode import json_encoder
@@ -66,6 +69,12 @@ class PrivateSocketFeed(SocketFeed[Key]):
         _RFQ: "rfqEvent",
     }
 
+    def __init__(self, desk: Desk) -> None:
+        """`_stands`: how followed accounts stood when something last happened to them, which is what a change of their balance begins from."""
+        super().__init__(desk)
+        self._stands: dict[str, Standing] = {}
+        self._touched: dict[str, None] = {}
+
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
         return {
             Executed: self._executed,
@@ -84,8 +93,21 @@ class PrivateSocketFeed(SocketFeed[Key]):
         self.keep(socket, subscription, type, slugs or [_EVERY])
         self.follow(socket, subscription, [Key(type, socket.account, slug) for slug in slugs or [_EVERY]])
         if type == _BALANCE:
+            self._stands[socket.account] = standing(self.desk.exchange, socket.account)
             snapshot = wire.AccountBalancesSnapshot(balances=[balance_message(self.desk.exchange, socket.account)])
             self.send(socket, subscription, self._encoded(snapshot), head=self.head(request.request_id, type, _BALANCE_SNAPSHOT))
+
+    def unfollow(self, socket: Socket, subscription: Subscription) -> None:
+        super().unfollow(socket, subscription)
+        if Key(_BALANCE, socket.account) not in self._followers:
+            self._stands.pop(socket.account, None)
+
+    def flush(self) -> None:
+        """Orders and positions of an input have changed what a later move of cash begins from."""
+        for account in self._touched:
+            if account in self._stands:
+                self._stands[account] = standing(self.desk.exchange, account)
+        self._touched.clear()
 
     def _send_orders(self, socket: Socket, subscription: Subscription, slugs: list[str]) -> None:
         """The open orders in frames that clients accept; the last one says so, also when there is no order at all."""
@@ -98,6 +120,8 @@ class PrivateSocketFeed(SocketFeed[Key]):
 
     def _executed(self, event: Executed) -> None:
         order = event.execution.order
+        if order.account in self._stands:
+            self._touched[order.account] = None
         keys = self._heard(_ORDER, order.account, order.symbol)
         if keys:
             self._tell(keys, wire.OrderUpdate(execution=retail_execution(self.desk.exchange, event.execution)))
@@ -121,6 +145,8 @@ class PrivateSocketFeed(SocketFeed[Key]):
         self._tell(keys, wire.OrderUpdate(execution=retail_execution(exchange, execution)))
 
     def _position_changed(self, event: PositionChanged) -> None:
+        if event.account in self._stands:
+            self._touched[event.account] = None
         keys = self._heard(_POSITION, event.account, event.symbol)
         if not keys:
             return
@@ -139,9 +165,10 @@ class PrivateSocketFeed(SocketFeed[Key]):
         self._tell(keys, update)
 
     def _cash_moved(self, event: CashMoved) -> None:
-        keys = self._heard(_BALANCE, event.account, _EVERY)
-        if keys:
-            self._tell(keys, wire.AccountBalancesUpdate(balance_change=balance_change(self.desk.exchange, event)))
+        before = self._stands.get(event.account)
+        if before is not None:
+            after = self._stands[event.account] = standing(self.desk.exchange, event.account)
+            self._tell([Key(_BALANCE, event.account)], wire.AccountBalancesUpdate(balance_change=balance_change(event, before, after)))
 
     def _rfq_changed(self, event: RfqChanged) -> None:
         rfq, quote, exchange = event.rfq, event.quote, self.desk.exchange

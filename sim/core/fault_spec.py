@@ -10,7 +10,7 @@ from msgspec import Struct, ValidationError, convert, field
 
 from sim.core.quirks import parse_chance
 from sim.core.refusals import Code
-from sim.kernel.instants import Instant, Span, parse_instant, parse_span
+from sim.kernel.instants import NS_PER_S, Instant, Span, parse_instant, parse_span
 
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
@@ -29,7 +29,7 @@ class Kind(Struct, frozen=True):
 KINDS = (
     Kind("status", PLANES[:-1], "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it; fails a delivery"),
     Kind("code", PLANES[:-1], "the same by gRPC code"),
-    Kind("delay", PLANES, "takes this much virtual time: the answer, the frame and those behind it, the first attempt of a delivery, the engine"),
+    Kind("delay", PLANES, "takes this much virtual time: the answer (after 30 s the edge answers 504 instead), the frame and those behind it, the first attempt of a delivery, the engine"),
     Kind("reset", PLANES[:-1], "resets the connection instead of answering; ends a stream, or an attempt, that way"),
     Kind("refuse", CALLS, "closes the connection before a byte is answered"),
     Kind("hang", CALLS, "never answers: the client's own time-out ends the call"),
@@ -214,7 +214,8 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
         raise ValueError(f"status is an HTTP error, 400 to 599, not {act.status}")
     status = act.status or (_HTTP_OF_CODE.get(code, 500) if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
-    retry_after = parse_span(act.retry_after) if act.retry_after else None
+    # Every 429 says when to come back (§7.1), one that was injected too.
+    retry_after = parse_span(act.retry_after) if act.retry_after else NS_PER_S if status == 429 else None
     if delay < 0 or (retry_after is not None and retry_after < 0):
         raise ValueError("delay and retry_after must not be negative")
     if not (status or effects or delay):

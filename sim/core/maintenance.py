@@ -112,8 +112,13 @@ class Maintenance:
         return name
 
     def pause(self, length: Span) -> str:
-        """An unannounced window from now on, without lead (rule W9); returns its name."""
-        return self.add(self._ctx.now, self._ctx.now + length, lead=0)
+        """An unannounced window without lead (rule W9) that has begun when this returns, on a clock that stands still too; returns its name."""
+        name = self.add(self._ctx.now, self._ctx.now + length, lead=0)
+        for seq in self._state.timers[name][:2]:
+            self._ctx.timers.cancel(seq)
+        self._prepare(name)
+        self._begin(name)
+        return name
 
     def cancel(self, name: str) -> bool:
         """Call a one-off window off, or end it now if it is open; False when there is none of this name."""

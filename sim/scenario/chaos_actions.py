@@ -40,9 +40,9 @@ def add_maintenance(exchange: Exchange, entry: MaintenanceEntry) -> Answer:
     """A one-off window; without a beginning it begins at once, with nobody warned."""
     now = exchange.now
     begins = now if entry.begins is None else now + parse_span(entry.begins) if isinstance(entry.begins, str) else entry.begins
-    lead = 0 if entry.begins is None and entry.lead is None else entry.lead
+    maintenance = exchange.maintenance
     try:
-        name = exchange.maintenance.add(begins, begins + entry.length, lead=lead)
+        name = maintenance.pause(entry.length) if entry.begins is None else maintenance.add(begins, begins + entry.length, lead=entry.lead)
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
     return {"name": name, "begins": format_instant(begins), "ends": format_instant(begins + entry.length)}

@@ -10,7 +10,6 @@ from small_exchange import ANN_ACCOUNT, BOB, BOB_ACCOUNT, EVE_ACCOUNT, FINE, NOW
 
 from sim.api.exchange_orders import cancel_order, insert_order
 from sim.api.exchange_reports import (
-    EDGE_LIMIT,
     NARROW_SEARCH,
     download_executions,
     download_orders,
@@ -22,6 +21,7 @@ from sim.api.exchange_reports import (
     search_trades,
 )
 from sim.api.exchange_trade_stats import get_trade_stats
+from sim.core.awaited import EDGE
 from sim.core.exchange import Exchange
 from sim.core.refusals import EdgeTimeout, InvalidRequest, NotFound, PermissionDenied
 from sim.core.vocabulary import ExecutionType, OrderState, Side, TradeState
@@ -203,7 +203,7 @@ def test_an_unfiltered_search_dies_at_the_edge_two_times_in_three_and_a_narrow_o
     exchange.ctx.quirks.change("unfiltered_search_times_out", "always")
     with pytest.raises(EdgeTimeout) as refused:
         trades(exchange)
-    assert refused.value.after == EDGE_LIMIT
+    assert refused.value.after == EDGE
     for narrow in ({"symbol": WHOLE}, {"where_clause": f"symbol = '{WHOLE}'"}):
         exchange.ctx.elapsed = 0
         assert len(trades(exchange, **narrow)) == 2

@@ -1,0 +1,167 @@
+"""What a row-by-row reading of the retail API, the gateway and both sockets found to be untrue, as an outside examiner would ask it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from sim.core.instruments import Instrument
+from sim.testing.client import Connection, Http, Stream
+from tests.journeys import key, quiet, retail_order
+
+
+@pytest.fixture
+def instrument(world: Connection) -> Instrument:
+    return quiet(world.simulation)
+
+
+@pytest.fixture
+def client(world: Connection) -> Http:
+    return world.retail(key(world.simulation))
+
+
+def subscribed(world: Connection, path: str, type: str, *slugs: str) -> Stream:
+    socket = world.web_socket(key(world.simulation), path)
+    subscribe = {"requestId": "1", "subscriptionType": f"SUBSCRIPTION_TYPE_{type}", "marketSlugs": list(slugs)}
+    socket.send(json.dumps({"subscribe": subscribe}).encode())
+    return socket
+
+
+def other_side(world: Connection, instrument: Instrument, side: str, price: str, qty: str, *, who: str = "maker") -> None:
+    world.absorb(world.simulation.control("order.place", "", {"as": who, "symbol": instrument.symbol, "side": side, "price": price, "qty": qty}))
+
+
+def balance(client: Http) -> dict[str, Any]:
+    (found,) = client.get("/v1/account/balances").json["balances"]
+    return dict(found)
+
+
+@pytest.mark.spec("S4.2-14", "S6.2-8")
+def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_that_is(world: Connection, client: Http, instrument: Instrument) -> None:
+    """Both are the whole balance, with what orders and positions tied up before and after, not the present one with another cash figure."""
+    socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
+    (snapshot,) = socket.take()
+    assert snapshot["accountBalancesSnapshot"]["balances"] == [balance(client)]
+    seen = []
+    client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 10))
+    for side, price, qty in (("buy", "0.39", "5"), ("sell", "0.40", "4"), ("sell", "0.40", "6")):
+        before = balance(client)
+        other_side(world, instrument, side, price, qty)
+        seen += [(before, frame["accountBalancesUpdate"]["balanceChange"], balance(client)) for frame in socket.take()]
+    client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 39, 5))
+    (crossed,) = socket.take()
+    assert len(seen) == 2
+    for before, change, after in seen:
+        assert (change["beforeBalance"], change["afterBalance"]) == (before, after)
+        assert before["openOrders"] > after["openOrders"] and before["assetNotional"] < after["assetNotional"]
+    change = crossed["accountBalancesUpdate"]["balanceChange"]
+    assert (change["beforeBalance"], change["afterBalance"]) == (seen[-1][2], balance(client))
+
+
+@pytest.mark.spec("S4.2-14")
+def test_several_moves_of_one_input_chain(world: Connection, client: Http, instrument: Instrument) -> None:
+    for price in ("0.40", "0.41", "0.42"):
+        other_side(world, instrument, "sell", price, "1")
+    socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
+    socket.take()
+    before = balance(client)
+    client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 42, 3))
+    changes = [frame["accountBalancesUpdate"]["balanceChange"] for frame in socket.take()]
+    assert len(changes) == 3 and changes[0]["beforeBalance"] == before and changes[-1]["afterBalance"] == balance(client)
+    for one, following in zip(changes, changes[1:], strict=False):
+        assert one["afterBalance"] == following["beforeBalance"]
+
+
+@pytest.mark.spec("S4.2-8", "S4.2-9", "S4.2-15")
+def test_the_current_price_of_a_market_is_one_wherever_it_stands(world: Connection, client: Http, instrument: Instrument) -> None:
+    lite = subscribed(world, "/v1/ws/markets", "MARKET_DATA_LITE", instrument.symbol)
+    full = subscribed(world, "/v1/ws/markets", "MARKET_DATA", instrument.symbol)
+    shown: list[str | None] = []
+
+    def look() -> None:
+        best = client.get(f"/v1/markets/{instrument.symbol}/bbo").json["marketData"]["currentPx"]
+        book = client.get(f"/v1/markets/{instrument.symbol}/book").json["marketData"]["stats"]["currentPx"]
+        assert best == book == lite.take()[-1]["marketDataLite"]["currentPx"] == full.take()[-1]["marketData"]["stats"]["currentPx"]
+        shown.append(best and best["value"])
+
+    look()
+    for side, price, who in (("buy", "0.30", "maker"), ("sell", "0.40", "maker"), ("buy", "0.40", "noise"), ("sell", "0.36", "maker")):
+        other_side(world, instrument, side, price, "1", who=who)
+        look()
+    world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"}))
+    look()
+    assert shown == [None, "0.3000", "0.3500", "0.4000", "0.3600", "1.0000"]
+
+
+@pytest.mark.spec("S8-8", "S7.1-9")
+def test_maintenance_announced_for_now_is_on_before_the_clock_moves(world: Connection, client: Http) -> None:
+    """W9."""
+    socket = subscribed(world, "/v1/ws/private", "ORDER")
+    made = world.absorb(world.simulation.control("maintenance.add", "", {"length": "10m"})).value
+    assert isinstance(made, dict) and made["begins"] == "2026-09-08T18:00:00Z"
+    assert socket.end is not None and socket.end[1] == "service unavailable"
+    refused = client.get("/v1/orders/open")
+    assert (refused.status, refused.json) == (503, {"status": 503, "message": "Service Unavailable"})
+    assert world.gateway.get("/v1/health").status == 200
+    world.advance("599s")
+    assert client.get("/v1/orders/open").status == 503
+    world.advance("1s")
+    assert client.get("/v1/orders/open").status == 200
+
+
+@pytest.mark.spec("S7.1-8")
+def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http) -> None:
+    world.simulation.control("fault.add", "", {"match": {"plane": "retail"}, "act": {"status": 429}})
+    refused = client.get("/v1/orders/open")
+    assert (refused.status, refused.headers["retry-after"]) == (429, "1")
+    assert refused.json == {"status": 429, "message": "Too Many Requests"}
+
+
+@pytest.mark.spec("S7.1-9")
+@pytest.mark.parametrize(("delay", "status"), [("30s", 200), ("30.001s", 504), ("10m", 504)])
+def test_the_edge_waits_thirty_seconds_for_an_answer(world: Connection, client: Http, instrument: Instrument, delay: str, status: int) -> None:
+    """What was asked for is done all the same, as after any answer that was lost."""
+    world.simulation.control("fault.add", "", {"match": {"operation": "CreateOrder"}, "act": {"delay": delay}})
+    start = world.simulation.now
+    answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
+    assert (answer.status, answer.reply.ready_at - start) == (status, 30 * 10**9)
+    assert status == 200 or answer.json == {"status": 504, "message": "upstream timeout"}
+    assert len(client.get("/v1/orders/open").json["orders"]) == 1
+
+
+@pytest.mark.spec("S4.2-10", "S4.2-11")
+def test_a_limit_order_shows_the_price_it_was_cut_down_to_even_if_that_is_nothing(client: Http, instrument: Instrument) -> None:
+    body = {**retail_order(instrument, "BUY_LONG", 20, 1, synchronousExecution=True), "price": {"value": "0.0001", "currency": "USD"}}
+    (execution,) = client.post("/v1/orders", json=body).json["executions"]
+    preview = client.post("/v1/order/preview", json={"request": body}).json["order"]
+    assert execution["order"]["price"] == preview["price"] == {"value": "0.00", "currency": "USD"}
+    market = {**body, "type": "ORDER_TYPE_MARKET", "price": None}
+    (execution,) = client.post("/v1/orders", json={name: value for name, value in market.items() if value is not None}).json["executions"]
+    assert execution["order"]["price"] is None  # nothing to meet, so no price was found
+
+
+@pytest.mark.spec("S4.2-5", "S4.2-6", "S2.8-3")
+def test_a_settled_short_position_stays_the_position_that_it_was(world: Connection, client: Http, instrument: Instrument) -> None:
+    other_side(world, instrument, "buy", "0.40", "3")
+    client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 40, 3))
+    held = client.get("/v1/portfolio/positions").json["positions"][instrument.symbol]
+    world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "0"}))
+    settled = client.get("/v1/portfolio/positions").json["positions"][instrument.symbol]
+    assert (settled["netPositionDecimal"], settled["expired"]) == ("0.0000", True)
+    assert settled["positionId"] == held["positionId"] and settled["positionId"].endswith(f":SHORT:{instrument.symbol}")
+    assert settled["marketMetadata"] == held["marketMetadata"]
+
+
+@pytest.mark.spec("S4.1-10", "S4.1-11", "S9-3")
+@pytest.mark.parametrize("listed", ["markets", "events"])
+def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(world: Connection, listed: str) -> None:
+    def found(*types: str) -> list[Any]:
+        return [row["id"] for row in world.gateway.get(f"/v1/{listed}", params={"limit": 1000, "sportsMarketTypes": list(types)}).json[listed]]
+
+    points = found("basketball_player_points")
+    props = found("SPORTS_MARKET_TYPE_PROP")
+    assert points and set(points) <= set(props)
+    assert found("basketball_player_points", "SPORTS_MARKET_TYPE_PROP") == props
+    assert found("no_such_type") == []
