@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ def test_several_moves_of_one_input_chain(world: Connection, client: Http, instr
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 42, 3))
     changes = [frame["accountBalancesUpdate"]["balanceChange"] for frame in socket.take()]
     assert len(changes) == 3 and changes[0]["beforeBalance"] == before and changes[-1]["afterBalance"] == balance(client)
-    for one, following in zip(changes, changes[1:], strict=False):
+    for one, following in pairwise(changes):
         assert one["afterBalance"] == following["beforeBalance"]
 
 
