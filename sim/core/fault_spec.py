@@ -29,7 +29,7 @@ class Kind(Struct, frozen=True):
 KINDS = (
     Kind("status", PLANES[:-1], "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it; fails a delivery"),
     Kind("code", PLANES[:-1], "the same by gRPC code"),
-    Kind("delay", PLANES, "takes so much virtual time: the answer (504 after 30 s), the frame and those behind it, the first attempt of a delivery, the engine"),
+    Kind("delay", PLANES, "takes so much virtual time: the answer (504 after 30 s), the frame and those behind it, a delivery's first attempt, the engine"),
     Kind("reset", PLANES[:-1], "resets the connection instead of answering; ends a stream, or an attempt, that way"),
     Kind("refuse", CALLS, "closes the connection before a byte is answered"),
     Kind("hang", CALLS, "never answers: the client's own time-out ends the call"),
