@@ -121,14 +121,14 @@ def test_the_scores_of_periods_add_up_to_the_score(world: Connection, later: Con
     seen = set()
     for event in events(later, ended="true"):
         parts = [tuple(map(int, part["score"].split("-"))) for part in event["eventState"]["periodScores"]]
-        if parts and event["subcategory"] in ("nba", "wnba", "epl", "lib"):
+        if parts and event["subcategory"] in ("nba", "wnba", "epl", "lib", "nfl", "mlb", "nhl"):
             seen.add(event["subcategory"])
             assert [sum(side) for side in zip(*parts, strict=True)] == [event["score"]["home"], event["score"]["away"]]
         elif parts:
             seen.add("sets")
             won = [sum(home > away for home, away in parts), sum(away > home for home, away in parts)]
             assert won == [event["score"]["home"], event["score"]["away"]]
-    assert seen >= {"nba", "epl", "sets"}
+    assert seen >= {"nba", "epl", "mlb", "nhl", "nfl", "sets"}
     world.simulation.control("event.update", "wnba-nyl-lva-2026-09-09", {"periods": {"Q1": [20, 18], "OT1": [3, 5]}})
     told = world.gateway.get("/v1/events/slug/wnba-nyl-lva-2026-09-09").json["event"]["eventState"]["periodScores"]
     assert told == [{"type": "REGULATION", "number": 1, "score": "20-18"}, {"type": "OVERTIME", "number": 1, "score": "3-5"}]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from sim.api.gateway_views import ACTIVE, CLOSED, open_on_shelf, over, play, season_state, whole_seconds
+from sim.api.gateway_views import ACTIVE, CLOSED, how_it_stands, open_on_shelf, play, season_state, whole_seconds
 from sim.api.memo import Memo
 from sim.core.exchange import Exchange
 from sim.core.games import NOTHING
@@ -42,7 +42,7 @@ def calm(exchange: Exchange, season: Season, number: int) -> Calm | None:
 
 def calm_event(exchange: Exchange, season: Season, number: int, how: Calm) -> Event:
     """The event as lists look at it, without its markets."""
-    game = over(exchange, season.bare(number)) or exchange.games.get(season.slug(number))
+    game = how_it_stands(exchange, season.bare(number))
 
     def make() -> Event:
         bare = season.standing(number, active=how.active, closed=how.closed)

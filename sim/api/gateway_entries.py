@@ -96,6 +96,8 @@ class Standings:
         self._exchange = exchange
         self._season = season = exchange.reference.season
         self._moved = moved(exchange)
+        if season is not None:
+            self._moved.update(season.playing(exchange.now))
         self._known: dict[int, wire.Event] = {} if season is None else table(exchange, season, "events")
 
     def of(self, entry: Entry) -> wire.Event:

@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from sim.api.gateway_volume import Volumes, volumes
 from sim.api.memo import Memo
 from sim.api.retail_books import current_price
+from sim.core.assumptions import GAMES_ARE_PLAYED
 from sim.core.exchange import Exchange
 from sim.core.fee_schedule import THETA_SCALE
 from sim.core.games import NOTHING, Game
 from sim.core.instruments import Instrument
 from sim.core.quantities import Price, decimal_text
 from sim.core.vocabulary import InstrumentState
-from sim.kernel.instants import HOUR, NS_PER_S, Instant
+from sim.kernel.instants import HOUR, NS_PER_S, Instant, format_instant
 from sim.messages.gateway_v1 import Event, EventState, Market, MarketSide, MarketStatus, PeriodScore, PeriodScore_Type, Quote
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _MEASURED = {
     "price_to_beat": "priceToBeat",
     "crypto_settlement_price": "cryptoSettlementPrice",
 }
+_REGULAR = ("Q", "H", "S", "M", "P", "I", "R")  # what periods of regular time are called: quarters, halves, sets, maps, thirds, innings, rounds
 _markets: Memo[Market] = Memo()
 _events: Memo[Event] = Memo(512)  # an event of a large world has some twenty markets
 
@@ -75,13 +77,24 @@ def market_view(exchange: Exchange, market: Market) -> Market:
     return _markets.get(exchange, market.slug, _market_version(exchange, market), lambda: _market(exchange, market))
 
 
-def _market_version(exchange: Exchange, market: Market) -> tuple[int, int, object, int, Instrument | None]:
-    """What a view of a market depends on: its book, its state, the fees in force, the hour that volumes end in, and what an index says of it."""
+def _market_version(exchange: Exchange, market: Market) -> tuple[object, ...]:
+    """What a view of a market depends on: its book, its state and settlement, the fees in force, the hour that volumes end in, and what an index says of it."""
     trading = exchange.trading
     instrument = exchange.instruments.require(market.slug)
     book = trading.books.touched(market.slug)
     measuring = instrument if instrument.measures is not None else None
-    return book.version if book is not None else 0, trading.state(market.slug), trading.fees.era(), exchange.now // HOUR, measuring
+    state = trading.state(market.slug)
+    worth = _worth(exchange, market.slug, state, measuring is not None)
+    return book.version if book is not None else 0, state, worth, trading.fees.era(), exchange.now // HOUR, measuring
+
+
+def _worth(exchange: Exchange, slug: str, state: InstrumentState, measured: bool) -> object:
+    """What tells one settlement from the next. What settled by itself is looked at only while its state does not tell: before it expires or is final."""
+    settlements = exchange.trading.settlements
+    found = settlements.written(slug)
+    if found is None and (state is InstrumentState.CLOSED or (state is InstrumentState.EXPIRED and (measured or exchange.trading.resolution.delays()[1]))):
+        found = settlements.get(slug)
+    return None if found is None else (found.price, found.preliminary, found.set_at)
 
 
 def _market(exchange: Exchange, market: Market) -> Market:
@@ -186,22 +199,26 @@ def open_on_shelf(exchange: Exchange) -> InstrumentState:
 
 def table(exchange: Exchange, season: Season, *key: object) -> dict[int, Any]:
     """Where a list keeps what follows from the dates of events and the key, by their places."""
-    return season.index.table((*key, open_on_shelf(exchange)), exchange.trading.lifecycle.followed)
+    played = exchange.ctx.assumptions.flag(GAMES_ARE_PLAYED)
+    return season.index.table((*key, played, open_on_shelf(exchange)), exchange.trading.lifecycle.followed)
 
 
 def season_state(exchange: Exchange, season: Season, number: int) -> InstrumentState:
     """The state of all markets of a quiet event."""
     lifecycle = exchange.trading.lifecycle
-    return lifecycle.on_shelf(season.state(number, lifecycle.followed))
+    asked, at = season.state(number, lifecycle.followed), lifecycle.followed
+    return lifecycle.on_shelf(lifecycle.rests(asked, exchange.ends(season.slug(number)), season.terminates(number), at))
 
 
 def event_view(exchange: Exchange, event: Event) -> Event:
     """An event as it is now, with its markets."""
-    game = exchange.games.get(event.slug)
+    game = how_it_stands(exchange, event)
     season = exchange.reference.season
     number = season.number(event.slug) if season is not None else None
     if number is not None and season is not None and is_quiet(exchange, number, event.slug):
-        quiet = (season_state(exchange, season, number), exchange.trading.fees.era(), exchange.now // HOUR)
+        state = season_state(exchange, season, number)
+        settled = state is InstrumentState.CLOSED and exchange.trading.settlements.final(event.markets[0].slug)
+        quiet = (game, state, settled, exchange.trading.fees.era(), exchange.now // HOUR)
         return _events.get(exchange, event.id, quiet, lambda: _event(exchange, event, _views(exchange, event.markets), game))
     if number is not None:
         trading = exchange.trading
@@ -220,7 +237,12 @@ def _views(exchange: Exchange, markets: list[Market]) -> list[Market]:
     return [market_view(exchange, market) for market in markets]
 
 
-def over(exchange: Exchange, event: Event) -> Game | None:
+def how_it_stands(exchange: Exchange, event: Event) -> Game:
+    """How the game of an event stands: as told, else by the clock, else as it ended."""
+    return exchange.played(event.slug) or _over(exchange, event) or exchange.games.get(event.slug)
+
+
+def _over(exchange: Exchange, event: Event) -> Game | None:
     """How a game of the world ended of which nobody has told; None while its markets are not past their expiration."""
     if not event.game_id or event.end_date is None or exchange.trading.lifecycle.followed < event.end_date:
         return None
@@ -229,7 +251,6 @@ def over(exchange: Exchange, event: Event) -> Game | None:
 
 
 def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
-    game = over(exchange, event) or game
     traded = Volumes(*map(sum, zip(*((m.volume, m.volume_24hr, m.volume_1wk, m.volume_1mo, m.volume_1yr) for m in markets), strict=True))) if markets else None
     closed = all(market.closed for market in markets) if markets else event.closed
     view = replace(
@@ -260,6 +281,9 @@ def play(view: Event, game: Game) -> None:
         text = f"{game.home_score or 0}-{game.away_score or 0}"
     if view.ended and game.at:
         view.finished_timestamp = whole_seconds(game.at)
+    if game.at:
+        state = "ended" if view.ended else "live" if view.live else "scheduled"
+        view.metadata = {"gameState": state, "latestGameUpdate": format_instant(whole_seconds(game.at))}
     view.event_state = EventState(
         id=f"{view.id}",
         event_id=f"{view.id}",
@@ -283,9 +307,9 @@ def _periods(game: Game) -> dict[str, tuple[int, int]]:
 
 
 def _period_score(name: str, score: tuple[int, int]) -> PeriodScore:
-    """Q1, 2H, S3 and M1 are regular, anything else (OT1, ET2) is overtime."""
+    """Q1, 2H, S3, M1, P2 and I9 are regular, anything else (OT1, ET2, X10) is overtime."""
     number = "".join(filter(str.isdecimal, name))
-    kind = PeriodScore_Type.REGULATION if name.strip("0123456789") in ("Q", "H", "S", "M") else PeriodScore_Type.OVERTIME
+    kind = PeriodScore_Type.REGULATION if name.strip("0123456789") in _REGULAR else PeriodScore_Type.OVERTIME
     return PeriodScore(type=kind, number=int(number or 0), score=f"{score[0]}-{score[1]}")
 
 

@@ -14,6 +14,7 @@ from sim.api.stream_feed import Desk, Feed, Stream, Topic, Topics
 from sim.api.stream_rules import MARKET_DATA_DEPTH
 from sim.api.stream_wire import encoded, nesting, part
 from sim.core.book import Book
+from sim.core.lifecycle import SETTLED_STATES
 from sim.core.refusals import InvalidRequest
 from sim.core.vocabulary import InstrumentState
 from sim.messages.exchange_v1 import CreateMarketDataSubscriptionResponse, Heartbeat, MarketDataUpdate
@@ -147,8 +148,8 @@ class Books:
         rests: dict[tuple[InstrumentState, int, int], bytes] = {}
         found: dict[str, bytes] = {}
         for symbol, asked, price_scale, qty_scale in exchange.instruments.shelf.standings(lifecycle.followed):
-            if lifecycle.owns(symbol):
-                continue
+            if lifecycle.owns(symbol) or asked in SETTLED_STATES:
+                continue  # a game that was over at the beginning: its markets have settled, or will
             key = asked, price_scale, qty_scale
             rest = rests.get(key)
             if rest is None:

@@ -605,6 +605,13 @@ SETTLEMENT_AUTO_EXPIRE = Assumption(
     reason="A final settlement leaves the instrument CLOSED until its expiration; true expires it at once",
     source="rule L25",
 )
+GAMES_ARE_PLAYED = Assumption(
+    name="games.played",
+    default=True,
+    reason="Games of the default world go live at their start, are scored by the clock up to the planned result and close their markets when they end; "
+    "`false` shows nothing until their markets have expired, and settles them when these are terminated",
+    source="our choice: §2.11 names live, ended, score and period, and nothing that moves them",
+)
 UNRESOLVED_SETTLES_AT = Assumption(
     name="settlement.unresolved_at_termination",
     default="last_price",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, count
 from operator import attrgetter
 
@@ -58,6 +58,10 @@ class Books:
     def touched(self, symbol: str) -> Book | None:
         """The book, or None when the symbol never needed one."""
         return self.get(symbol) if symbol in self._resting else self._by_symbol.get(symbol)
+
+    def among(self, symbols: Iterable[str]) -> list[str]:
+        """Those of some symbols that ever needed a book."""
+        return [symbol for symbol in symbols if symbol in self._by_symbol or symbol in self._resting]
 
     def changed(self, book: Book) -> None:
         """Something published of the symbol is no longer what it was."""

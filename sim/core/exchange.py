@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from msgspec import Struct
 
 from sim.core.assets import Asset, Assets
+from sim.core.assumptions import GAMES_ARE_PLAYED
 from sim.core.awaited import Awaited, AwaitedState
 from sim.core.clearing import CLEARING_TIMER
 from sim.core.combos import Combos, CombosState
@@ -70,7 +71,13 @@ CLOSEABLE = frozenset(
 
 
 class Results(Protocol):
-    """How what the world begins with ends if nobody says."""
+    """How what the world begins with goes and ends if nobody says."""
+
+    def ends(self, slug: str) -> Instant:
+        """When a game is over; 0 for what is no game of the world."""
+
+    def standing(self, slug: str, now: Instant) -> Game | None:
+        """How a game stands at an instant; None before its start."""
 
     def game(self, slug: str) -> Game | None:
         """The final facts of a game."""
@@ -80,6 +87,14 @@ class Results(Protocol):
 
 
 class _Unknown:
+    def ends(self, slug: str) -> Instant:
+        """Nobody knows."""
+        return 0
+
+    def standing(self, slug: str, now: Instant) -> Game | None:
+        """Nobody knows."""
+        return None
+
     def game(self, slug: str) -> Game | None:
         """Nobody knows."""
         return None
@@ -154,6 +169,7 @@ class Exchange:
         self._suspended: list[str] = []
         trading = self.trading
         trading.lifecycle.happens = self.maintenance.free_from
+        trading.lifecycle.ends = lambda instrument: 0 if instrument.settles is None else self.ends(instrument.event)
         self.windows = Windows(self.maintenance, trading.lifecycle, trading.resolution)
         self.window_news = WindowNews(ctx, self.windows, trading.lifecycle, trading.resolution, trading.settlements, trading.books)
         self.instruments.windows = self.windows
@@ -186,11 +202,35 @@ class Exchange:
         self.ctx.elapsed += span
 
     def tell(self, slug: str, **facts: Any) -> Game:
-        """Somebody says how a game stands. What has settled by itself, because nobody had said, stays as it is."""
-        for instrument in self.instruments.of_event(slug):
-            if self.trading.state(instrument.symbol) is InstrumentState.TERMINATED:
-                self.trading.write_down(instrument.symbol)
-        return self.games.update(slug, **facts)
+        """Somebody says how a game stands: from here on only that counts. What has settled by itself, because nobody had said, stays as it is.
+
+        A game that was being played stands still at what it had come to, where the facts do not say otherwise. Markets that it had closed open again.
+        """
+        trading, played = self.trading, self.played(slug)
+        if not self.games.told(slug):
+            for instrument in self.instruments.of_event(slug):
+                if trading.settlements.final(instrument.symbol):
+                    trading.write_down(instrument.symbol)
+            if played is not None:
+                anew = any(facts.get(name) not in (None, "") for name in ("home_score", "away_score", "periods", "goals", "result"))
+                self.games.begin(slug, played.bare() if anew else played)
+        game = self.games.update(slug, **facts)
+        if played is not None and played.ended and not game.ended:
+            for instrument in self.instruments.of_event(slug):
+                trading.follow(instrument.symbol)
+        return game
+
+    def played(self, slug: str) -> Game | None:
+        """How a game of the world stands by the clock; None before its start, for one that somebody has told of, and where games are not played."""
+        if self.games.told(slug) or not self.ctx.assumptions.flag(GAMES_ARE_PLAYED):
+            return None
+        return self.results.standing(slug, self.ctx.now)
+
+    def ends(self, slug: str) -> Instant:
+        """When a game of the world is over by the clock; 0 for one that somebody has told of, and where games are not played."""
+        if self.games.told(slug) or not self.ctx.assumptions.flag(GAMES_ARE_PLAYED):
+            return 0
+        return self.results.ends(slug)
 
     def final(self, slug: str) -> Game | None:
         """The facts with which a game ends if nobody tells of it; None where somebody has, and for what is no game of the world."""
@@ -239,10 +279,9 @@ class Exchange:
         """The lead before a window."""
         trading = self.trading
         trading.cancel_all()
-        for symbol in trading.lifecycle.symbols():
-            if trading.state(symbol) is InstrumentState.OPEN:
-                trading.change_state(symbol, InstrumentState.SUSPENDED, hold=False)
-                self._suspended.append(symbol)
+        for symbol in trading.lifecycle.symbols(InstrumentState.OPEN):
+            trading.change_state(symbol, InstrumentState.SUSPENDED, hold=False)
+            self._suspended.append(symbol)
         trading.lifecycle.pause()
 
     def begin(self) -> None:

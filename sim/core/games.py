@@ -39,6 +39,10 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result: str = ""
     at: Instant = 0
 
+    def bare(self) -> Game:
+        """Score, period and clock without what they are made of: somebody says something else."""
+        return Game(home_score=self.home_score, away_score=self.away_score, period=self.period, elapsed=self.elapsed, live=self.live, ended=self.ended)
+
 
 NOTHING = Game()
 

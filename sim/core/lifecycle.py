@@ -92,14 +92,16 @@ class LifecycleState(Struct):
 class Lifecycle:
     """State of every listed instrument and the timer of its next edge."""
 
-    __slots__ = ("_busy", "_ctx", "_instruments", "_now", "happens", "leaving")
+    __slots__ = ("_busy", "_ctx", "_instruments", "_now", "ends", "happens", "leaving")
 
     def __init__(self, ctx: Context, instruments: Instruments) -> None:
-        """`leaving` hears of each instrument that leaves the shelf, right before it does; `happens` says when a date in maintenance is followed."""
+        """`leaving` hears of each instrument that leaves the shelf, right before it does; `happens` says when a date in maintenance is followed, `ends` when
+        the game is over that an instrument is about, 0 where nobody knows."""
         self._ctx = ctx
         self._instruments = instruments
         self.leaving: Callable[[Instrument], None] = lambda instrument: None
         self.happens: Callable[[Instant], Instant] = lambda at: at
+        self.ends: Callable[[Instrument], Instant] = lambda instrument: 0
         self._now = LifecycleState()
         self._busy: dict[str, None] = {}
 
@@ -116,9 +118,10 @@ class Lifecycle:
         """Whether the instrument has a state of its own: nothing on the shelf has."""
         return symbol in self._now.states
 
-    def symbols(self) -> list[str]:
-        """Symbols with a state of their own, in the order in which they got it."""
-        return list(self._now.states)
+    def symbols(self, state: InstrumentState | None = None) -> list[str]:
+        """Symbols with a state of their own, or of those in one state, in the order in which they got theirs."""
+        states = self._now.states
+        return list(states) if state is None else [symbol for symbol, found in states.items() if found is state]
 
     # ---- the shelf
 
@@ -128,8 +131,9 @@ class Lifecycle:
             instrument = self._instruments.require(symbol)
             self.leaving(instrument)
             self._take(instrument, self.resting(instrument))
-            if instrument.closes and self._now.states[symbol] in SETTLED_STATES:
-                self._now.closed_at[symbol] = self.happens(instrument.closes)
+            closes = self.closes(instrument)
+            if closes and self._now.states[symbol] in SETTLED_STATES:
+                self._now.closed_at[symbol] = self.happens(closes)
             if self._now.paused:
                 self._now.awake[symbol] = True
             self.wait(instrument)
@@ -139,7 +143,10 @@ class Lifecycle:
         since, self._now.shelf_at = self._now.shelf_at, self._ctx.now
         for instrument in self._instruments.shelf.moving(since, self._ctx.now):
             if instrument.symbol not in self._now.states:
-                self._take(instrument, self.scheduled(instrument, since).state)
+                closes = self.closes(instrument)
+                if closes and closes <= since:
+                    self.leaving(instrument)
+                self._take(instrument, self.rests(self.scheduled(instrument, since).state, closes, instrument.termination, since))
                 yield instrument
 
     def watch_shelf(self) -> None:
@@ -178,18 +185,28 @@ class Lifecycle:
 
     def resting(self, instrument: Instrument) -> InstrumentState:
         """The state of an instrument on the shelf. One that closes at a date of its own settles by itself, and may expire with that."""
-        at = self.followed
-        state = self.scheduled(instrument, at).state
-        if state is _S.CLOSED and instrument.closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            return _S.EXPIRED if at >= self.settles(instrument)[1] else state
-        return self.on_shelf(state)
+        return self.on_shelf(self.rests(self.scheduled(instrument, self.followed).state, self.closes(instrument), instrument.termination, self.followed))
+
+    def rests(self, asked: InstrumentState, closes: Instant, termination: Instant, at: Instant) -> InstrumentState:
+        """The state at an instant of what is on the shelf, for which dates ask this state, and that closes before it expires."""
+        if not closes or at < closes or asked in GONE_STATES:
+            return asked
+        auto = self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE)
+        return _S.EXPIRED if auto and at >= self._settles(closes, termination)[1] else _S.CLOSED
+
+    def closes(self, instrument: Instrument) -> Instant:
+        """When trading ends for good before the expiration: at a date of its own, or with the game that it is about; 0 for not before it."""
+        return instrument.closes or self.ends(instrument)
 
     def settles(self, instrument: Instrument) -> tuple[Instant, Instant]:
         """When the price is set of an instrument on the shelf that closes at a date of its own, and when it is final: once it is terminated at the latest."""
+        return self._settles(self.closes(instrument), instrument.termination)
+
+    def _settles(self, closes: Instant, termination: Instant) -> tuple[Instant, Instant]:
         assumptions, happens = self._ctx.assumptions, self.happens
-        at = happens(happens(instrument.closes) + assumptions.number(SETTLEMENT_DELAY))
+        at = happens(happens(closes) + assumptions.number(SETTLEMENT_DELAY))
         preliminary = assumptions.number(SETTLEMENT_PRELIMINARY)
-        terminated = happens(instrument.termination)
+        terminated = happens(termination)
         return min(at, terminated), min(happens(at + preliminary) if preliminary else at, terminated)
 
     def on_shelf(self, asked: InstrumentState) -> InstrumentState:
@@ -220,7 +237,7 @@ class Lifecycle:
         """When the instrument was last closed; None while it is not, or when it was never seen to close."""
         found = self._now.closed_at.get(symbol)
         if found is None and symbol not in self._now.states:
-            closes = self._instruments.require(symbol).closes
+            closes = self.closes(self._instruments.require(symbol))
             return self.happens(closes) if 0 < closes <= self.followed else None
         return found
 
@@ -257,7 +274,8 @@ class Lifecycle:
             return Phase(_S.TERMINATED)
         if instrument.expiration and now >= instrument.expiration:
             return Phase(_S.EXPIRED)
-        if instrument.closes and now >= instrument.closes:
+        closes = self.closes(instrument)
+        if closes and now >= closes:
             return Phase(_S.CLOSED)
         if now < instrument.start:
             return Phase(_S.PENDING)
@@ -325,7 +343,7 @@ class Lifecycle:
         state = self._now.states[instrument.symbol]
         if state is _S.TERMINATED:
             return None
-        dates = [date for date in (instrument.closes, instrument.expiration, instrument.termination) if date > now]
+        dates = [date for date in (self.closes(instrument), instrument.expiration, instrument.termination) if date > now]
         if state is _S.EXPIRED:
             return instrument.termination if instrument.termination > now else None
         if instrument.start > now:

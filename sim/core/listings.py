@@ -86,9 +86,13 @@ class Listings:
             self._lifecycle.wait(instrument)
         return was
 
+    def follow(self, symbol: str) -> None:
+        """Do what dates ask for now, after they have become others."""
+        self._transitions.follow(self._instruments.require(symbol))
+
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
         """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule W2). Returns how many."""
-        wanted = symbols or self._lifecycle.symbols()
+        wanted = symbols or self._books.among(self._lifecycle.symbols())
         return sum(self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted)
 
     # ---- settlement and clearing
@@ -135,8 +139,11 @@ class Listings:
         """What has settled by itself is written down, and what has closed waits for its settlement."""
         symbol = instrument.symbol
         self.write_down(symbol)
-        if self._settlements.get(symbol) is None and instrument.measures is not None and self._lifecycle.resting(instrument) in SETTLED_STATES:
-            self._settlements.record(instrument, *self._resolution.measured(instrument), self._lifecycle.happens(instrument.closes))
+        closes = self._lifecycle.closes(instrument)
+        if closes and self._settlements.get(symbol) is None and self._lifecycle.resting(instrument) in SETTLED_STATES:
+            known = self._resolution.known(instrument)
+            if known is not None:
+                self._settlements.record(instrument, *known, self._lifecycle.happens(closes))
 
     def write_down(self, symbol: str, *, tell: bool = False) -> None:
         """Keep the settlement that an instrument came to by itself, if it has one; with `tell` as an event."""
@@ -146,13 +153,15 @@ class Listings:
             if tell:
                 self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now))
 
-    def _measure(self, instrument: Instrument) -> None:
-        """Once a market on an index is over, its outcome is known, unless somebody has settled it already."""
-        measure, symbol = instrument.measures, instrument.symbol
-        if measure is None or self._ctx.now < measure.ends or self._settlements.outcome(symbol) or self._settlements.get(symbol):
+    def _conclude(self, instrument: Instrument) -> None:
+        """Once what a market asks of its index or of its game is over, its outcome is known, unless somebody has settled it already."""
+        symbol = instrument.symbol
+        over = self._lifecycle.ends(instrument) if instrument.measures is None else instrument.measures.ends
+        if not over or self._ctx.now < over or self._settlements.outcome(symbol) or self._settlements.get(symbol):
             return
-        price, text = self._resolution.measured(instrument)
-        self.record_outcome(symbol, price, text)
+        known = self._resolution.known(instrument)
+        if known is not None:
+            self.record_outcome(symbol, *known)
 
     def bust(self, trade_id: str) -> Trade:
         """Undo a trade (rule M42). Refused once its instrument has paid."""
@@ -171,11 +180,12 @@ class Listings:
         if kind == EDGE_TIMER:
             instrument = self._instruments.require(subject)
             self._transitions.follow(instrument, edge=True)
-            self._measure(instrument)
+            self._conclude(instrument)
             self._clearing.wait()
         elif kind == SHELF_TIMER:
             for instrument in self._lifecycle.moving():
                 self._transitions.follow(instrument)
+                self._conclude(instrument)
             self._lifecycle.watch_shelf()
             self._clearing.wait()
         elif kind == SETTLEMENT_TIMER:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -51,10 +52,14 @@ def outcome_of(settles: Settles, game: Game) -> Outcome | None:
     """Outcome of a market, None while the facts do not tell or no rule knows the kind. A game without result ties everything."""
     if game.result == "no_result":
         return Outcome.TIE
-    for pattern, rule in _RULES:
-        if pattern.fullmatch(settles.kind):
-            return rule(settles, game)
-    return None
+    rule = _rule(settles.kind)
+    return None if rule is None else rule(settles, game)
+
+
+@lru_cache(maxsize=256)
+def _rule(kind: str) -> Rule | None:
+    """The rule of a kind of market."""
+    return next((rule for pattern, rule in _RULES if pattern.fullmatch(kind)), None)
 
 
 # ---- what the facts say

@@ -46,9 +46,9 @@ class Resolution:
         instrument = self._instruments.get(symbol)
         if instrument is None:
             return None
-        if instrument.measures is not None and not owned:
-            return self._of_window(instrument)
-        if lifecycle.state(symbol) is not InstrumentState.TERMINATED or (known := self._known(instrument)) is None:
+        if not owned and (instrument.measures is not None or lifecycle.closes(instrument)):
+            return self._unmoved(instrument)
+        if lifecycle.state(symbol) is not InstrumentState.TERMINATED or (known := self.known(instrument)) is None:
             return None
         return Settlement(known[0], False, known[1], lifecycle.happens(instrument.termination))
 
@@ -80,24 +80,25 @@ class Resolution:
 
     def in_the_end(self, instrument: Instrument) -> tuple[Price, str]:
         """What a terminated market without a known outcome pays: as its index or the plan of the world says, else as `settlement.unresolved_at_termination`."""
-        known = self._known(instrument)
+        known = self.known(instrument)
         if known is not None:
             return known
         last = self._statistics.last_price(instrument.symbol) if self._ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price" else None
         return last or 0, "No outcome"
 
-    def _known(self, instrument: Instrument) -> tuple[Price, str] | None:
+    def known(self, instrument: Instrument) -> tuple[Price, str] | None:
+        """What a market that is over pays, as its index or the plan of the world says; None where neither does."""
         if instrument.measures is not None:
             return self.measured(instrument)
         planned = self.planned(instrument)
         return None if planned is None else (_price(planned[0], instrument), planned[1])
 
-    def _of_window(self, instrument: Instrument) -> Settlement | None:
+    def _unmoved(self, instrument: Instrument) -> Settlement | None:
         followed = self._lifecycle.followed
         at, final = self._lifecycle.settles(instrument)
-        if followed < at or self._lifecycle.resting(instrument) not in SETTLED_STATES:
+        if followed < at or self._lifecycle.resting(instrument) not in SETTLED_STATES or (known := self.known(instrument)) is None:
             return None
-        price, text = self.measured(instrument)
+        price, text = known
         return Settlement(price, followed < final, text, at if followed < final else final)
 
 

@@ -69,6 +69,10 @@ class Settlements:
         """The newest settlement record, or None."""
         return self._now.settlements.get(symbol) or self._by_itself(symbol)
 
+    def written(self, symbol: str) -> Settlement | None:
+        """The newest record that was written down: what has settled by itself has none."""
+        return self._now.settlements.get(symbol)
+
     def final(self, symbol: str) -> bool:
         """Whether the instrument has paid."""
         found = self.get(symbol)

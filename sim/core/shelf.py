@@ -56,7 +56,7 @@ class Shelf(Recurring, Protocol):
         """First date after an instant at which any of them moves; None when none does."""
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
-        """Those with a date after the one instant and up to the other, in order of date, then of listing."""
+        """Those with a date after the one instant and up to the other, in order of date, then of listing; their metadata may be left out."""
 
 
 class Bare:

@@ -105,6 +105,7 @@ class Trading:
         self.list_instrument, self.stock, self.change_state = listings.list_instrument, listings.stock, listings.change_state
         self.settle, self.fair_price, self.record_outcome = listings.settle, listings.fair_price, listings.record_outcome
         self.cancel_all, self.bust, self.write_down = listings.cancel_all, listings.bust, listings.write_down
+        self.follow = listings.follow
 
     # ---- accounts and cash
 

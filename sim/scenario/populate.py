@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sim.scenario.parties import Parties
     from sim.scenario.world import World
 
+_FACTS = ("home_score", "away_score", "period", "live", "ended")  # of a game, that a scenario's events tell
+
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     """Make a bare exchange the world of a scenario. Draws no randomness but identifiers."""
@@ -39,6 +41,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for name, limit in scenario.limits.items():
         exchange.rate_limits.replace(name, limit)
     exchange.reference = world.reference
+    exchange.results = world.results
     for asset in world.assets:
         exchange.assets.add(asset)
     for instrument in world.instruments:
@@ -47,7 +50,6 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     windows = world.reference.windows
     if windows is not None:
         exchange.windows.begin(windows.products, windows.instrument)
-    exchange.results = world.results
     for event in world.reference.events[: world.reference.base]:
         if event.score is not None:
             score = event.score
@@ -58,7 +60,9 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for reward in world.rewards:
         exchange.incentives.grant(structs.replace(reward))
     for game in scenario.world.events:
-        exchange.games.update(game.slug, home_score=game.home_score, away_score=game.away_score, period=game.period, live=game.live, ended=game.ended)
+        facts = {name: value for name in _FACTS if (value := getattr(game, name)) is not None}
+        if facts:
+            exchange.tell(game.slug, **facts)
         world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
     for book in world.books:
         quote(exchange, world, book)

@@ -20,6 +20,7 @@ from sim.core.shelf import Standing
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant, Span
 from sim.messages.gateway_v1 import Event, Market
+from sim.scenario.course import lasts
 from sim.scenario.markets import SORT_ORDERS, Facts, market_of, with_metadata
 from sim.scenario.reference import Reference
 from sim.scenario.season_indexes import Indexes
@@ -92,6 +93,25 @@ class Season:
         """When an event's markets open."""
         fixture = self._fixtures[number]
         return (fixture.created if fixture.opens is None else fixture.opens) + self._shift
+
+    def over(self, number: int) -> Instant:
+        """When a game is over if nobody tells of it."""
+        fixture = self._fixtures[number]
+        return fixture.start + self._shift + lasts(fixture.league.slug, self._stems[number])
+
+    def terminates(self, number: int) -> Instant:
+        """When an event's markets terminate."""
+        return self._fixtures[number].start + self._shift + PLAYED_FOR + _TERMINATES
+
+    def playing(self, at: Instant) -> list[int]:
+        """Places of the events whose games have started by an instant and whose markets have not expired."""
+        starts = self._starts
+        return [number for _, number in starts[bisect_right(starts, (at - PLAYED_FOR, len(starts))) : bisect_right(starts, (at, len(starts)))]]
+
+    @cached_property
+    def _starts(self) -> list[tuple[Instant, int]]:
+        """When games start, ascending, and the places of their events."""
+        return sorted((fixture.start + self._shift, number) for number, fixture in enumerate(self._fixtures))
 
     def market_id(self, number: int, place: int) -> int:
         """The number of the market at a place of an event."""
@@ -247,6 +267,8 @@ class Season:
         """How each instrument stands by its dates, in order of listing, without making it."""
         for number, stem in enumerate(self._stems):
             state = self.state(number, now)
+            if state is InstrumentState.OPEN and now >= self.over(number):
+                state = InstrumentState.CLOSED
             for slot in slots_of(self._game(number), ()):
                 symbol = f"{slot.product}-{stem}{slot.tail}"
                 price_scale, _, qty_scale, _ = terms_of(symbol, cents=slot.cents)
@@ -269,7 +291,7 @@ class Season:
         """Those with a date after the one instant and up to the other."""
         dates, last = self.dates, len(self._stems)
         for _, number in dates[bisect_right(dates, (after, last)) : bisect_right(dates, (until, last))]:
-            yield from self.of_event(self._stems[number])
+            yield from [terms for terms, _ in self._made(number).values()]
 
     @cached_property
     def dates(self) -> list[tuple[Instant, int]]:
@@ -277,7 +299,7 @@ class Season:
         found = []
         for number, fixture in enumerate(self._fixtures):
             over = fixture.start + self._shift + PLAYED_FOR
-            found += [(over, number), (over + _TERMINATES, number)]
+            found += [(self.over(number), number), (over, number), (over + _TERMINATES, number)]
             if fixture.opens is not None:
                 found.append((fixture.opens + self._shift, number))
         return sorted(found)

@@ -83,10 +83,10 @@ def add_game(row: dict[str, Any], reference: Reference, now: Instant, shift: Spa
     event = game_event(game, reference, reference.next_event_id())
     event.ended = event.closed = row.get("ended", False)
     event.active = not event.ended
-    event.live = "live" in row
-    event.period = row.get("live", "FT" if event.ended else "NS")
+    event.live = "live" in row and game.start < now < game.start + PLAYED_FOR
+    event.period = row["live"] if event.live else "FT" if event.ended else "NS"
     event.featured = row.get("quoted", False)
-    if score := row.get("score"):
+    if (score := row.get("score")) and (event.live or event.ended):
         event.score = {"home": score[0], "away": score[1]}
     reference.add_event(event)
     found = []

@@ -55,11 +55,12 @@ class World:
         rewards: tuple[Reward, ...],
         books: tuple[BookEntry, ...],
         orders: tuple[OrderEntry, ...],
+        now: Instant,
     ) -> None:
         self.parties = parties
         self.reference = reference
         self.shelf: Shelf = reference.season or NOTHING
-        self.results = Results(reference, instruments)
+        self.results = Results(reference, instruments, now)
         self.instruments = instruments
         self._symbols = frozenset(terms.symbol for terms in instruments)
         self.assets = assets
@@ -226,6 +227,7 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
         rewards=(*(default.rewards if default else ()), *rewards),
         books=_books(default, section),
         orders=section.orders,
+        now=now,
     )
 
 
