@@ -17,8 +17,9 @@ from sim.api.traffic import Close, Fired, Outcome, Resolve, Send
 from sim.core.events import Event, Traded
 from sim.kernel.instants import Instant, Span
 
-# Longest body of an answer that the journal keeps as it is.
-_BODY_KEPT = 4096
+# Longest body of an answer that the journal keeps as it is. A shared one is a book: public, and asked for over and over.
+_OWN_KEPT = 4096
+_SHARED_KEPT = 1024
 
 
 class Record(Struct, omit_defaults=True):
@@ -57,7 +58,7 @@ def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Ins
         if reply.ready_at > now:
             out.elapsed = reply.ready_at - now
         body = reply.body if reply.journal is None else reply.journal
-        if len(body) > _BODY_KEPT:
+        if len(body) > (_SHARED_KEPT if reply.shared else _OWN_KEPT):
             out.body_size, out.body_sha256 = len(body), _sha256(body)
         elif body:
             out.body = Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))

@@ -19,6 +19,8 @@ from sim.settings import Settings
 from sim.testing.client import connect
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 
+BENCH = str(Path(__file__).parents[1] / "benchmarks" / "bench.yaml")
+
 
 def busy_journal(path: Path, seed: int = 7) -> Simulation:
     """A run with every kind of input: REST, gRPC-free calls refused and answered, a trade, time, control, a rewind."""
@@ -104,6 +106,17 @@ def test_of_a_long_answer_the_journal_keeps_size_and_digest_and_a_replay_compare
     path.write_bytes(path.read_bytes().replace(out["body_sha256"].encode(), b"0" * 64))
     assert replay(str(path), None, said := io.StringIO()) == 3
     assert "out differs from the replay" in said.getvalue()
+
+
+def test_a_book_is_kept_as_it_is_only_where_it_is_short(tmp_path: Path) -> None:
+    path = tmp_path / "run.ndjson"
+    with path.open("w+b", buffering=0) as file:
+        gateway = connect(Simulation(load_scenario(BENCH), journal=file)).gateway
+        long, short = gateway.get("/v1/markets/bench-book/book"), gateway.get("/v1/markets/bench-orders/book")
+    first, second = (msgspec.json.decode(line)["out"] for line in path.read_bytes().splitlines()[1:])
+    assert 1024 < len(long.body) < 4096 and first["body_sha256"] == sha256(long.body).hexdigest() and "body" not in first
+    assert second["body"] == msgspec.json.decode(short.body)
+    assert replay(str(path), None, io.StringIO()) == 0
 
 
 def test_a_journal_cut_in_the_middle_of_a_line_replays_its_whole_lines(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ class Pipeline:
         if isinstance(answer, Pending):
             reply.awaits, reply.until = answer.awaits, answer.until
         elif isinstance(answer, Prepared):
-            reply.body = answer.json(dialect)
+            reply.body, reply.shared = answer.json(dialect), True
         elif isinstance(answer, Message):
             encode = json_encoder(type(answer), dialect)
             reply.body = encode(answer)
@@ -220,8 +220,9 @@ class Pipeline:
             answer = self._handle(operation, caller, request)
             self._stage = "render"
             ctx = self._exchange.ctx
+            shared = isinstance(answer, Prepared)
             body = answer.protobuf() if isinstance(answer, Prepared) else protobuf_encoder(type(answer))(answer)
-            reply = Reply(body=body, content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+            reply = Reply(body=body, shared=shared, content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
             if secret_fields(operation.response):
                 reply.journal = protobuf_encoder(operation.response)(masked(answer))
         except Exception as problem:

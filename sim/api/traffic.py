@@ -146,8 +146,8 @@ def recorded_input(line: Line) -> Input:
 class Reply(Struct, kw_only=True):
     """The answer to a call. `ready_at` is when it may leave; `code` is the gRPC status, `status` the HTTP one.
 
-    `journal` is the body as the journal shows it where the real one holds a secret. `chunks` is a streamed body (CSV) or the messages of a
-    download over gRPC, made as they are read; `body` is then empty.
+    `journal` is the body as the journal shows it where the real one holds a secret. A `shared` body is public and goes to many as it is. `chunks` is a
+    streamed body (CSV) or the messages of a download over gRPC, made as they are read; `body` is then empty.
     `awaits` is not empty while the answer depends on an input still to come: an effect `Resolve` of that name will bring it, by `until` where only time has
     to pass (0 where somebody outside has to answer).
     `failure` is the mistake of ours behind a 500; it never leaves the process.
@@ -162,6 +162,7 @@ class Reply(Struct, kw_only=True):
     ready_at: Instant = 0
     request_id: str = ""
     journal: bytes | None = None
+    shared: bool = False
     chunks: Iterator[bytes] | None = None
     disturb: str = ""
     awaits: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -98,7 +99,7 @@ def test_a_struct_has_a_field_per_wire_row_with_the_proto3_default(probe: Any) -
     assert (message.at, message.os, message.pl, message.quiet, message.ss, message.mll) == (None, None, None, None, [], {})
     assert message.from_ == ""
     assert probe.Probe().ss is not message.ss
-    assert probe.Probe.__doc__ == "Everything a field can be.\n\n    Second paragraph.\n    "
+    assert inspect.getdoc(probe.Probe) == "Everything a field can be.\n\nSecond paragraph."
     assert probe.Side(1) is probe.Side.SIDE_BUY
     with pytest.raises(TypeError):
         probe.Probe("positional")
