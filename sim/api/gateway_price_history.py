@@ -9,6 +9,7 @@ from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
 from sim.core.refusals import InvalidRequest
+from sim.core.vocabulary import TradeState
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_S, Instant, Span
 from sim.messages import gateway_v1 as wire
 
@@ -60,6 +61,8 @@ def _window(exchange: Exchange, instrument: Instrument, request: wire.GetPriceHi
 def _points(exchange: Exchange, instrument: Instrument, start: Instant, end: Instant, step: Span) -> list[wire.PricePoint]:
     trades = exchange.trading.trades
     seqs = trades.of_symbol(instrument.symbol)
+    if exchange.trading.statistics.busts(instrument.symbol):
+        seqs = [seq for seq in seqs if trades[seq].state is not TradeState.BUSTED]
     scale = instrument.price_scale
     points = []
     for at in range(-(-start // step) * step, end + 1, step):

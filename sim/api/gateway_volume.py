@@ -10,6 +10,7 @@ from sim.core.exchange import Exchange
 from sim.core.instruments import Instrument
 from sim.core.orders import Trade
 from sim.core.quantities import Notional
+from sim.core.vocabulary import TradeState
 from sim.kernel.instants import DAY, HOUR, Instant
 
 
@@ -27,26 +28,27 @@ _NOTHING = Volumes(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class _Sums:
-    """Running sums of a market's trades: `sums[i]` is the notional of the first i."""
+    """Running sums of a market's trades: `sums[i]` is the notional of the first i, of which `busts` count nothing."""
 
-    __slots__ = ("last", "sums", "times")
+    __slots__ = ("busts", "last", "sums", "times")
 
     def __init__(self) -> None:
+        self.busts = 0
         self.times: list[Instant] = []
         self.sums: list[Notional] = [0]
         self.last: Trade | None = None
 
     def read(self, exchange: Exchange, symbol: str) -> None:
-        """Take in the trades that are new; all of them again after the exchange was rewound."""
+        """Take in the trades that are new; all of them again after the exchange was rewound or a trade undone."""
         trades = exchange.trading.trades
         seqs = trades.of_symbol(symbol)
-        known = len(self.times)
-        if known > len(seqs) or (known and trades[seqs[known - 1]] is not self.last):
-            self.times, self.sums, known = [], [0], 0
+        known, busts = len(self.times), exchange.trading.statistics.busts(symbol)
+        if known > len(seqs) or busts != self.busts or (known and trades[seqs[known - 1]] is not self.last):
+            self.times, self.sums, self.busts, known = [], [0], busts, 0
         for seq in seqs[known:]:
             self.last = trades[seq]
             self.times.append(self.last.at)
-            self.sums.append(self.sums[-1] + self.last.price * self.last.qty)
+            self.sums.append(self.sums[-1] + (0 if self.last.state is TradeState.BUSTED else self.last.price * self.last.qty))
 
     def since(self, start: Instant) -> Notional:
         """Notional traded at an instant or later."""

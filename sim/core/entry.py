@@ -18,7 +18,7 @@ from sim.core.matching import NO_LIQUIDITY_TEXT
 from sim.core.orders import Order, Orders
 from sim.core.prevention import SELF_MATCH_TEXT, conflicts, watched
 from sim.core.quantities import Cash, Price
-from sim.core.refusals import DuplicateOrder, OrderRefused, PermissionDenied
+from sim.core.refusals import DuplicateOrder, InstrumentNotTradable, OrderRefused, PermissionDenied
 from sim.core.risk import Risk
 from sim.core.sizing import cash_quantity, market_price
 from sim.core.statistics import Statistics
@@ -81,6 +81,8 @@ class Entry:
         instrument = self._instruments.require(symbol)
         state = self._lifecycle.state(symbol)
         check_entry(symbol, state)
+        if self._lifecycle.under_maintenance:  # what the engine still held when it began, and what a script enters meanwhile
+            raise InstrumentNotTradable("Exchange is under maintenance", rule="W2", remedy="wait for its end", reason=RejectReason.EXCHANGE_CLOSED)
         if self._ledger.require(order.account).kind != TRADING:
             raise PermissionDenied("account does not trade", rule="P26")
         self.check_clord_id(order)

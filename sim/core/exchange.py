@@ -277,16 +277,24 @@ class Exchange:
 
     def before_begin(self) -> None:
         """The lead before a window."""
+        self._clear()
+        self.trading.lifecycle.pause()
+
+    def begin(self) -> None:
+        """The window begins: dates wait, the pipeline refuses from here on, and the hub ends streams when it hears of it.
+
+        What came into a book since the lead, before an opening or in an instrument that opened meanwhile, goes too: books are empty afterwards (rule W2).
+        """
+        self._clear()
+        self.trading.lifecycle.stop(sudden=self.maintenance.sudden)
+
+    def _clear(self) -> None:
+        """Cancel every open order, suspend every open instrument."""
         trading = self.trading
         trading.cancel_all()
         for symbol in trading.lifecycle.symbols(InstrumentState.OPEN):
             trading.change_state(symbol, InstrumentState.SUSPENDED, hold=False)
             self._suspended.append(symbol)
-        trading.lifecycle.pause()
-
-    def begin(self) -> None:
-        """The window begins: dates wait, the pipeline refuses from here on, and the hub ends streams when it hears of it."""
-        self.trading.lifecycle.stop(sudden=self.maintenance.sudden)
 
     def over(self) -> None:
         """The window is over: dates are followed again, unless another one begins at this instant."""

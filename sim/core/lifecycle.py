@@ -179,6 +179,11 @@ class Lifecycle:
         if not self._now.stopped:
             self._now.stopped = self._ctx.now if sudden else self._ctx.now - 1
 
+    @property
+    def under_maintenance(self) -> bool:
+        """Whether dates wait for the end of maintenance."""
+        return self._now.stopped > 0
+
     def go_on(self) -> None:
         """Maintenance is over, and dates are followed again."""
         self._now.stopped = 0

@@ -169,6 +169,8 @@ class Listings:
         if self._settlements.final(trade.symbol):
             raise Conflict(f"{trade.symbol} is settled; correct its price instead", rule="M42")
         self._clearing.bust(trade_id)
+        trades = self._tape.trades
+        self._statistics.busted(trade.symbol, (trades[seq] for seq in trades.of_symbol(trade.symbol)))
         self._books.state_changed(trade.symbol)
         return trade
 

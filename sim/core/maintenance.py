@@ -237,8 +237,8 @@ class Maintenance:
         self._state.open.append(name)
         if not self.active:
             self.active = True
-            self._ctx.emit(MaintenanceChanged(True, self._ctx.now))
             self._crew.begin()
+            self._ctx.emit(MaintenanceChanged(True, self._ctx.now))  # last: streams hear of what the crew did before they end (rule W3)
 
     def _end(self, name: str) -> None:
         state = self._state

@@ -20,7 +20,7 @@ from sim.kernel.instants import Instant
 class SymbolStats(Struct):
     """All InstrumentStats fields, prices and quantities scaled; None where there is nothing to say (0 is a real settlement price, rule L26).
 
-    `..._at` is when a price came about.
+    `..._at` is when a price came about, `busts` how many trades were undone.
     """
 
     open_px: Price | None = None
@@ -43,6 +43,7 @@ class SymbolStats(Struct):
     close_at: Instant | None = None
     low_at: Instant | None = None
     high_at: Instant | None = None
+    busts: int = 0
 
 
 class TradeStats(Struct):
@@ -119,6 +120,27 @@ class Statistics:
             stats.open_px = stats.high_px = stats.low_px = stats.close_px = None
             stats.open_at = stats.high_at = stats.low_at = stats.close_at = None
             stats.shares_traded = stats.notional_traded = 0
+
+    def busted(self, symbol: str, trades: Iterable[Trade]) -> None:
+        """A trade was undone: count anew what stands of all the symbol's trades, which come oldest first (rule M42)."""
+        before = self._by_symbol[symbol]
+        stats = self._by_symbol[symbol] = SymbolStats(busts=before.busts + 1)
+        begun = False
+        for trade in trades:
+            if not begun and before.open_at is not None and trade.at >= before.open_at:
+                begun = True
+                self.opened(symbol)
+            if trade.state is not TradeState.BUSTED:
+                self.traded(symbol, trade.price, trade.qty, trade.at)
+        if not begun:
+            self.opened(symbol)
+        if before.close_at is not None and stats.last_trade_px is not None:
+            stats.close_px, stats.close_at = stats.last_trade_px, before.close_at
+
+    def busts(self, symbol: str) -> int:
+        """How many trades were undone."""
+        found = self._by_symbol.get(symbol)
+        return found.busts if found is not None else 0
 
     def closed(self, symbol: str, at: Instant) -> None:
         """A session ends at the last trade's price."""

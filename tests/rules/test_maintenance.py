@@ -157,17 +157,30 @@ def test_w7_what_waits_survives_a_snapshot_and_waits_on_where_windows_touch(worl
         world.simulation.restore("inside")
 
 
-def test_w7_an_order_good_till_a_moment_inside_expires_at_the_end(world: Connection) -> None:
-    world.advance_to("2026-07-09T01:59:10-04:00")  # after the cancels, where a book in an auction still takes orders
-    placed = enter(world, "auctions", timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME", goodTillTime="2026-07-09T04:00:00-04:00")
-    assert placed.status == 200, placed
+@pytest.mark.spec("S8-8")
+@pytest.mark.parametrize("latency", ["0s", "3s"])
+def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(world: Connection, latency: str) -> None:
+    """W3: what an auction took and what opened in the lead goes as the window begins, told before streams end; what waits for the engine is refused."""
+    world.simulation.control("instrument.create", "", {"symbol": "opens-late", "tick_size": "0.01", "schedule": [{"start": "01:59", "length": "9h"}]})
+    world.simulation.control("assumption.set", "maintenance.cancel_lead", {"value": "2m"})
+    world.advance_to("2026-07-09T01:59:10-04:00")
+    ids = [enter(world, "auctions", timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME", goodTillTime="2026-07-09T04:00:00-04:00").json["orderId"]]
+    ids.append(enter(world, "opens-late").json["orderId"])
+    world.advance_to("2026-07-09T01:59:59-04:00")
+    world.simulation.control("assumption.set", "engine.latency", {"value": latency})
+    ids.append(enter(world, "auctions").json["orderId"])
+    copy, changes = following(world), states(world)
+    world.advance_to("2026-07-09T02:00:00-04:00")
+    ended = [row.order.id for frame in copy.take() for row in frame.executions if row.type == wire.ExecutionType.EXECUTION_TYPE_CANCELED]
+    assert sorted(ended) == sorted(ids[: 2 + (latency == "0s")])
+    assert copy.end == (14, "service unavailable")
+    assert ("opens-late", "SUSPENDED") in told(changes)
     world.advance_to("2026-07-09T06:00:00-04:00")
-    (expired,) = [
-        row
-        for row in trader(world).post("/v1/report/executions/search", json={"symbol": "auctions"}).json["executions"]
-        if row["type"] == "EXECUTION_TYPE_EXPIRED"
-    ]
-    assert expired["transactTime"] == "2026-07-09T10:00:00Z"
+    last = "CANCELED" if latency == "0s" else "REJECTED"
+    found = [trader(world).get(f"/v1/report/orders/{order_id}").json["order"]["state"] for order_id in ids]
+    assert found == [f"ORDER_STATE_{state}" for state in ("CANCELED", "CANCELED", last)]
+    assert [trader(world).get(f"/v1/orderbook/{symbol}").json["bids"] for symbol in ("auctions", "opens-late")] == [[], []]
+    assert trader(world).get("/v1/orderbook/opens-late").json["state"] == "INSTRUMENT_STATE_OPEN"
 
 
 def test_w7_a_settlement_due_inside_pays_at_the_end(world: Connection) -> None:
