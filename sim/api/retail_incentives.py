@@ -12,7 +12,7 @@ from sim.api.paging import page_length, page_of
 from sim.api.retail_entry import account_of
 from sim.api.retail_numbers import dollars
 from sim.core.exchange import Exchange
-from sim.core.incentives import Period, Reward
+from sim.core.incentives import PAID, PENDING, SKIPPED, Period, Reward
 from sim.core.refusals import InvalidRequest
 from sim.core.vocabulary import InstrumentState
 from sim.messages import retail_v1 as wire
@@ -66,17 +66,21 @@ def earned(exchange: Exchange, accounts: Iterable[str], request: wire.ListEarnin
     first, last = _date(request.start_date, "start_date"), _date(request.end_date, "end_date")
     if first and last and first > last:
         raise InvalidRequest("start_date lies after end_date")
-    sums: dict[tuple[str, str, str, str], int] = {}
+    sums: dict[tuple[str, str, str], dict[str, int]] = {}
     for reward in (reward for account in accounts for reward in exchange.incentives.rewards(account)):
         if _earned(reward, first, last, request):
-            key = reward.date, reward.symbol, reward.program_type, reward.status
-            sums[key] = sums.get(key, 0) + reward.amount
+            by_status = sums.setdefault((reward.date, reward.symbol, reward.program_type), {})
+            by_status[reward.status] = by_status.get(reward.status, 0) + reward.amount
     entries = sorted(sums.items(), key=lambda entry: entry[0][1:])
     entries.sort(key=lambda entry: entry[0][0], reverse=True)
-    return [
-        wire.UserReward(reward=dollars(amount), program_type=kind, market_slug=symbol, date=day, status=status)
-        for (day, symbol, kind, status), amount in entries
-    ]
+    return [_entry(*key, by_status) for key, by_status in entries]
+
+
+def _entry(day: str, symbol: str, kind: str, by_status: dict[str, int]) -> wire.UserReward:
+    """One entry for all payouts: PAID once all of them are. What was skipped is no payout, and shows where nothing else does."""
+    payouts = [status for status in (PENDING, PAID) if status in by_status] or [SKIPPED]
+    amount = sum(by_status[status] for status in payouts)
+    return wire.UserReward(reward=dollars(amount), program_type=kind, market_slug=symbol, date=day, status=payouts[0])
 
 
 def _earned(reward: Reward, first: str, last: str, request: wire.ListEarningsRequest) -> bool:
