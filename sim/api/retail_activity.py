@@ -11,7 +11,7 @@ from sim.api.retail_messages import holdings_around, position_message
 from sim.api.retail_numbers import cash_amount, fixed, nearest, notional_amount, price_amount
 from sim.core.events import CashMoved, PositionChanged
 from sim.core.exchange import Exchange
-from sim.core.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE
+from sim.core.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
 from sim.core.orders import Trade
 from sim.core.vocabulary import LedgerEntryType
 from sim.kernel.instants import Instant
@@ -36,6 +36,7 @@ _BALANCE_CHANGES = {
 _ADJUSTMENTS = {
     REBATE_REFERENCE: wire.ActivityType.ACTIVITY_TYPE_TAKER_FEE_REBATE,
     LIQUIDITY_REFERENCE: wire.ActivityType.ACTIVITY_TYPE_LIQUIDITY_PROGRAM,
+    REFERRAL_REFERENCE: wire.ActivityType.ACTIVITY_TYPE_REFERRAL_BONUS,
 }
 
 

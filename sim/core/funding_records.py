@@ -60,6 +60,16 @@ class Course(IntEnum):
     HOLD = 2
 
 
+class Purpose(IntEnum):
+    """What money that comes at once is: a deposit (a withdrawal, when negative), or what retail activities tell under a name of its own (§2.8)."""
+
+    DEPOSIT = 0
+    TRANSFER = 1
+    REFERRAL_BONUS = 2
+    TAKER_FEE_REBATE = 3
+    LIQUIDITY_PROGRAM = 4
+
+
 class FundingSource(Struct, frozen=True, kw_only=True):
     """Where a firm's money comes from or goes to. `max_deposit` bounds one deposit; 0 does not."""
 

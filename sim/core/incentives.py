@@ -26,6 +26,7 @@ PAYOUT_TIMER = "incentive.payout"
 # What the `reference` of a cash row begins with when it pays a program or a rebate (rule P16).
 LIQUIDITY_REFERENCE = "liquidity_program"
 REBATE_REFERENCE = "taker_fee_rebate"
+REFERRAL_REFERENCE = "referral_bonus"
 _REFERENCES = {REBATE: REBATE_REFERENCE}
 
 Pay = Callable[[str, Cash, str, str, str], object]

@@ -8,8 +8,9 @@ from msgspec import to_builtins
 
 from sim.core.exchange import Exchange
 from sim.core.funding import sources_of
-from sim.core.funding_records import FundingSource, FundingState, FundingTransaction, FundingType
+from sim.core.funding_records import FundingSource, FundingState, FundingTransaction, FundingType, Purpose
 from sim.core.games import Goal
+from sim.core.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
 from sim.core.kyc import KycCase
 from sim.core.quantities import CASH_SCALE, CENT, Cash, cash_text
 from sim.core.refusals import Conflict, InvalidRequest, NotFound
@@ -30,15 +31,28 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 
+_PURPOSES = {
+    Purpose.TRANSFER: (FundingType.TRANSFER, LedgerEntryType.MANUAL_TRANSFER, ""),
+    Purpose.REFERRAL_BONUS: (FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT, REFERRAL_REFERENCE),
+    Purpose.TAKER_FEE_REBATE: (FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT, REBATE_REFERENCE),
+    Purpose.LIQUIDITY_PROGRAM: (FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT, LIQUIDITY_REFERENCE),
+}
+
+
 def fund(sim: Simulation, step: FundStep) -> Answer:
     """Pay dollars into an account, or out of it with a minus sign; at most two decimals (§8). Through a funding source it takes its course."""
     account = sim.account_named(step.account)
     amount = _cents(step.amount)
     funding, trading = sim.exchange.funding, sim.exchange.trading
+    if step.source and step.purpose:
+        raise InvalidRequest("money through a source is a deposit or a withdrawal: leave purpose out", rule="control")
     if step.source:
         made = funding.begin(account, amount, _source(sim.exchange, account, step.source), step.course)
     elif amount < 0 and trading.buying_power(account) < -amount:
         raise Conflict(f"{account} has only {cash_text(trading.buying_power(account))} to pay out", rule="P6")
+    elif step.purpose:
+        type, entry, reference = _PURPOSES[step.purpose]
+        made = funding.move(account, amount, type, entry, step.purpose.name.lower().replace("_", " "), reference=reference)
     elif amount >= 0:
         made = funding.move(account, amount, FundingType.DEPOSIT, LedgerEntryType.DEPOSIT, "by hand")
     else:

@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, field
 from msgspec.structs import force_setattr
 
 from sim.core.fault_spec import FaultSpec
-from sim.core.funding_records import Course, FundingState
+from sim.core.funding_records import Course, FundingState, Purpose
 from sim.core.kyc_outcomes import DECISIONS
 from sim.core.presets import PRESETS
 from sim.core.vocabulary import InstrumentState, OrderState
@@ -43,6 +43,7 @@ FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 DECISION_WORDS = Words({word: word for word in DECISIONS})
 FUNDING_DECISIONS = Words({"completed": FundingState.COMPLETED, "cancelled": FundingState.CANCELLED, "refunded": FundingState.REFUNDED})
 COURSES = members(Course, "")
+PURPOSES = members(Purpose, "")
 SIDE_OF_GAME = Words({"home": "home", "away": "away"})
 PRESET = Words({name: name for name in PRESETS})
 PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
@@ -152,6 +153,7 @@ class FundStep(Struct, frozen=True, kw_only=True):
     amount: Annotated[str, DECIMAL, "dollars, at most two decimals"]
     source: Annotated[str, "funding source of the account's firm it goes through, state by state; at once when left out"] = ""
     course: Annotated[Course, COURSES, "with a source: how it ends by itself; hold waits for a decision"] = Course.COMPLETE
+    purpose: Annotated[Purpose, PURPOSES, "without a source: what the money is, as retail activities tell it; a deposit when left out"] = Purpose.DEPOSIT
 
 
 class FundingStep(Struct, frozen=True, kw_only=True):

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from sim import Simulation, load_scenario
 from sim.core.instruments import Instrument
-from sim.testing.client import Connection, Http, Stream
+from sim.core.refusals import InvalidRequest
+from sim.testing.client import Connection, Http, Stream, connect
 from tests.journeys import key, quiet, retail_order
 
 
@@ -166,3 +168,50 @@ def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(world: C
     assert points and set(points) <= set(props)
     assert found("basketball_player_points", "SPORTS_MARKET_TYPE_PROP") == props
     assert found("no_such_type") == []
+
+
+@pytest.mark.spec("S2.8-5", "S4.2-6")
+@pytest.mark.parametrize("purpose", ["TAKER_FEE_REBATE", "LIQUIDITY_PROGRAM", "REFERRAL_BONUS", "TRANSFER"])
+def test_money_of_every_kind_is_an_activity_of_its_own(world: Connection, client: Http, purpose: str) -> None:
+    account = key(world.simulation).account
+    world.absorb(world.simulation.control("account.fund", account, {"amount": "12.34", "purpose": purpose}))
+    (activity,) = client.get("/v1/portfolio/activities", params={"types": f"ACTIVITY_TYPE_{purpose}"}).json["activities"]
+    assert activity.keys() == {"type", "accountBalanceChange"}
+    change = activity["accountBalanceChange"]
+    assert change["amount"] == {"value": "12.34", "currency": "USD"} and change["status"] == "ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED"
+    source = {"amount": "1", "source": "retail-bank", "purpose": purpose}
+    with pytest.raises(InvalidRequest, match="purpose"):
+        world.simulation.control("account.fund", account, source)
+
+
+PAYOUTS = """
+name: payouts
+extends: quickstart
+world:
+  instruments: [{symbol: paying, tick_size: "0.01", state: OPEN}]
+  incentives:
+    - symbol: paying
+      periods: []
+      rewards:
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-05, reward: "10.25", status: PAID}
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-05, reward: "1.10", status: PAID}
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-05, reward: "0.40", status: SKIPPED}
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-08, reward: "2", status: PENDING}
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-08, reward: "3", status: PAID}
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-03, reward: "0.5", status: SKIPPED}
+        - {account: firms/retail/accounts/5c1e90d2, date: 2026-09-03, reward: "0.25", status: SKIPPED}
+"""
+
+
+@pytest.mark.spec("S2.3-3", "S3.3-1", "S4.2-3")
+def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
+    """It is PAID once all of them are; what was skipped is no payout."""
+    world = connect(Simulation(load_scenario(PAYOUTS)))
+
+    def entries() -> list[tuple[str, float, str]]:
+        found = world.retail(key(world.simulation)).get("/v1/incentives/earnings", params={"market_slug": "paying"}).json["rewards"]
+        return [(entry["date"], entry["reward"], entry["status"]) for entry in found]
+
+    assert entries() == [("2026-09-08", 5, "PENDING"), ("2026-09-05", 11.35, "PAID"), ("2026-09-03", 0.75, "SKIPPED")]
+    world.advance("1d")
+    assert entries()[0] == ("2026-09-08", 5, "PAID")
