@@ -28,17 +28,20 @@ class _Connection(Connection):
         """Answer to what is no HTTP, or to a failure of ours; the reason of the latter goes to the log, not to the client."""
         if status >= 500:
             log.error("a request failed: %s %s", request.method, request.path, exc_info=exc)
-        manager = self._manager
-        now = manager.now() if isinstance(manager, HttpServer) else 0
-        return error_answer(status, 13 if status >= 500 else 3, "internal error" if status >= 500 else "bad request", now=now, close=True)
+        server = self._manager if isinstance(self._manager, HttpServer) else None
+        code, text = (13, "internal error") if status >= 500 else (3, "bad request")
+        return error_answer(status, code, text, now=server.now() if server else 0, close=True, retail=bool(server and server.retail))
 
 
 class HttpServer(web.Server):
-    """Low-level server of one listener: no router and no middleware between the parser and the handler."""
+    """Low-level server of one listener: no router and no middleware between the parser and the handler. `retail`: its errors have the shape of that API."""
 
-    def __init__(self, handler: Handler, now: Callable[[], Instant], *, immediate: Immediate | None = None, max_body: int = 0) -> None:
+    def __init__(
+        self, handler: Handler, now: Callable[[], Instant], *, immediate: Immediate | None = None, max_body: int = 0, retail: bool = False
+    ) -> None:
         super().__init__(handler, handler_cancellation=True)
         self.now = now
+        self.retail = retail
         self._immediate = immediate
         self._max_body = max_body
 
@@ -47,9 +50,12 @@ class HttpServer(web.Server):
         return _Connection(self, self._loop, self._immediate, self._max_body)
 
 
-def error_answer(status: int, code: int, message: str, *, now: Instant, close: bool = False, why: Mapping[str, str] | None = None) -> Answer:
-    """An error in the common shape `{"code", "message", "details": []}`; `why` holds further keys, for people."""
-    body = json.encode({"code": code, "message": message, "details": [], **(why or {})})
+def error_answer(
+    status: int, code: int, message: str, *, now: Instant, close: bool = False, retail: bool = False, why: Mapping[str, str] | None = None
+) -> Answer:
+    """An error in the common shape `{"code", "message", "details": []}`, or in the retail API's; `why` holds further keys, for people."""
+    told = {"status": status, "message": message} if retail else {"code": code, "message": message, "details": []}
+    body = json.encode({**told, **(why or {})})
     return Answer(status, body, content_type="application/json", now=now, close=close)
 
 

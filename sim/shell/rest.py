@@ -34,7 +34,7 @@ _DOCV_BASE = DOCV_BASE.encode()
 def rest_server(host: Host, plane: Plane) -> HttpServer:
     """Server of the listener of a plane ("gateway", "retail", "exchange", "auth"). The retail one upgrades WebSockets."""
     listener = RestListener(host, plane)
-    return HttpServer(listener, lambda: host.simulation.now, immediate=listener.immediate, max_body=host.settings.max_body)
+    return HttpServer(listener, lambda: host.simulation.now, immediate=listener.immediate, max_body=host.settings.max_body, retail=plane == "retail")
 
 
 class RestListener:
@@ -65,7 +65,7 @@ class RestListener:
         try:
             body, oversize = await read_body(request, self._max_body)
         except (web.RequestPayloadError, ValueError):
-            return error_answer(400, 3, "bad request", now=host.simulation.now, close=True)
+            return error_answer(400, 3, "bad request", now=host.simulation.now, close=True, retail=self._plane == "retail")
         reply = self._reply(request.method, request.raw_path, request.headers, body, request.remote or "", oversize)
         return await self.render(request, reply)
 

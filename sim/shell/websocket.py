@@ -28,7 +28,7 @@ async def serve_web_socket(host: Host, request: web.BaseRequest, path: str, list
     # Compression would make frame sizes depend on zlib's version; autoping answers pings.
     socket = web.WebSocketResponse(autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body)
     if not socket.can_prepare(request):
-        return error_answer(400, 3, "no valid WebSocket handshake", now=host.simulation.now, close=True)
+        return error_answer(400, 3, "no valid WebSocket handshake", now=host.simulation.now, close=True, retail=True)
     opened = host.open(path, request.headers, b"", request.remote or "", web_socket=True)
     if isinstance(opened, Reply):
         return await listener.render(request, opened)

@@ -183,12 +183,17 @@ async def test_head_has_headers_and_no_body(serve):
         b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
-async def test_what_is_no_http_gets_a_plain_400_without_a_traceback(serve, sent, caplog):
+async def test_what_is_no_http_gets_a_plain_400_in_the_words_of_its_plane_without_a_traceback(serve, sent, caplog):
     served = await serve()
-    said = await exchange_bytes(served.at.gateway, sent)
-    assert said.startswith(b"HTTP/1.1 400 Bad Request")
-    assert said.endswith(b'{"code":3,"message":"bad request","details":[]}')
-    assert b"aiohttp" not in said and b"Traceback" not in said
+    for plane, body in (
+        ("gateway", b'{"code":3,"message":"bad request","details":[]}'),
+        ("exchange", b'{"code":3,"message":"bad request","details":[]}'),
+        ("retail", b'{"status":400,"message":"bad request"}'),
+    ):
+        said = await exchange_bytes(getattr(served.at, plane), sent)
+        assert said.startswith(b"HTTP/1.1 400 Bad Request")
+        assert said.endswith(body)
+        assert b"aiohttp" not in said and b"Traceback" not in said
     assert not caplog.records
 
 

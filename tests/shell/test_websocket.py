@@ -51,6 +51,7 @@ async def test_half_a_handshake_is_a_bad_request_and_no_input(serve):
     served = await serve()
     async with aiohttp.ClientSession() as http, http.get(f"{served.at.retail}{MARKETS}", headers={"Upgrade": "websocket"}) as answer:
         assert answer.status == 400
+        assert await answer.json() == {"status": 400, "message": "no valid WebSocket handshake"}
     assert served.sim.inputs == []
 
 
