@@ -17,7 +17,7 @@ from sim.core.quirks import CLEARED_FIELDS_LAG
 from sim.core.refusals import InvalidRequest, PermissionDenied
 from sim.core.statistics import trade_stats
 from sim.core.vocabulary import TradeState
-from sim.kernel.instants import Instant
+from sim.kernel.instants import DAY, Instant
 from sim.messages import exchange_v1 as wire
 
 BARS_MAX = 10_000
@@ -60,7 +60,7 @@ def get_trade_stats(exchange: Exchange, caller: Caller, request: wire.GetTradeSt
 
 
 def _window(exchange: Exchange, instrument: Instrument, request: wire.GetTradeStatsRequest) -> tuple[Instant, Instant]:
-    """Window of the request, given as times or as trade dates; from the listing until now where it is open."""
+    """Window of the request, given as times or as trade dates; from the listing until now where it is open, from a day before where that is no time at all."""
     by_time = request.start_time is not None or request.end_time is not None
     by_date = request.start_trade_date is not None or request.end_trade_date is not None
     if by_time and by_date:
@@ -69,8 +69,10 @@ def _window(exchange: Exchange, instrument: Instrument, request: wire.GetTradeSt
     if by_date:
         start, last = trade_days(request.start_trade_date, request.end_trade_date, name="trade_date")
         end = None if last is None else last + 1
-    start = (instrument.created or instrument.start) if start is None else start
     end = exchange.now if end is None else end
+    if start is None:
+        listed = instrument.created or instrument.start
+        start = listed if listed < end else end - DAY
     if end <= start:
         raise InvalidRequest("end must be after start", rule="R11", remedy="send a window with start before end")
     return start, end

@@ -334,3 +334,19 @@ def test_a_call_that_names_nothing_is_told_what_is_missing() -> None:
         with pytest.raises(RpcError) as refused:
             rpc_trader(world).call(operation, request)
         assert (refused.value.code, refused.value.message) == (3, f"{missing} is required")
+
+
+@pytest.mark.spec("S4.3-3", "S2.4-2")
+@pytest.mark.parametrize("asked", [{}, {"bars": 3}, {"endTime": "2020-01-01T00:00:00Z", "bars": 2}, {"endTradeDate": {"year": 2020, "month": 1, "day": 1}}])
+def test_statistics_of_a_time_in_which_an_instrument_could_not_trade_are_zero(asked: dict[str, Any]) -> None:
+    """Neither an instrument that was listed this very instant nor an end before its listing is the caller's mistake; a window the wrong way round is."""
+    world = unlimited()
+    world.simulation.control("instrument.create", "", {"symbol": "new-born", "tick_size": "0.01", "state": "OPEN"})
+    client = caller(world, "exchange")
+    answer = client.post("/v1/report/trades/stats", json={"symbol": "new-born", **asked})
+    assert answer.status == 200
+    bars = asked.get("bars", 0)
+    assert [len(answer.json[name]) for name in ("bars", "barStartTime", "barEndTime")] == [bars] * 3
+    assert {value for bar in [answer.json["stats"], *answer.json["bars"]] for value in bar.values()} == {"0"}
+    wrong = {"symbol": "new-born", "startTime": "2026-09-08T18:00:00Z", "endTime": "2026-09-08T17:00:00Z"}
+    assert client.post("/v1/report/trades/stats", json=wrong).status == 400
