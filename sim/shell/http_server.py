@@ -6,6 +6,7 @@ import logging
 import socket
 import struct
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from aiohttp import web
 from msgspec import json
@@ -31,6 +32,12 @@ class _Connection(Connection):
         server = self._manager if isinstance(self._manager, HttpServer) else None
         code, text = (13, "internal error") if status >= 500 else (3, "bad request")
         return error_answer(status, code, text, now=server.now() if server else 0, close=True, retail=bool(server and server.retail))
+
+
+    def log_exception(self, *args: Any, **details: Any) -> None:
+        """A failure between requests. A body that cannot be unpacked is its sender's: that was answered, and the rest of it is of no interest."""
+        if not isinstance(details.get("exc_info"), web.RequestPayloadError):
+            super().log_exception(*args, **details)
 
 
 class HttpServer(web.Server):
