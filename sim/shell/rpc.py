@@ -45,6 +45,9 @@ _READ = frozenset({"authorization", "x-participant-id"})
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Trailers: TypeAlias = tuple[tuple[str, str], ...]
 
+# A stream may be silent for long, and some clients do not go on before they have its headers: they are sent as soon as it is open.
+_OPEN: Trailers = ()
+
 
 class RpcListener:
     """The gRPC listener of a host."""
@@ -150,6 +153,7 @@ class _Handlers(_GenericHandler):
                     yield part
                 return
             try:
+                await context.send_initial_metadata(_OPEN)
                 while not isinstance(frame := await channel.take(), Close):
                     yield frame
             finally:
@@ -175,6 +179,7 @@ class _Handlers(_GenericHandler):
             # A client that half-closes keeps what it subscribed to until it cancels.
             listener = self._host.spawn(self._listen(messages, channel))
             try:
+                await context.send_initial_metadata(_OPEN)
                 while not isinstance(frame := await channel.take(), Close):
                     yield frame
             finally:

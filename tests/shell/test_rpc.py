@@ -181,6 +181,19 @@ async def test_a_client_that_cancels_hangs_up(serve):
         await until(lambda: kinds(served) == ["open", "hangup"])
 
 
+@pytest.mark.parametrize("kind", ["/t.T/Server", "/t.T/Bidi"])
+async def test_the_headers_of_a_stream_say_that_it_is_open_before_anything_is_on_it(serve, kind):
+    served = await serve()
+    async with grpc.aio.insecure_channel(served.at.grpc) as channel:
+        call = channel.stream_stream(kind)() if kind.endswith("Bidi") else channel.unary_stream(kind)(b"")
+        assert tuple(await asyncio.wait_for(call.initial_metadata(), 5)) == ()
+        assert kinds(served) == ["open"]
+        served.host.apply([Send(1, b"first")])
+        assert await call.read() == b"first"
+        call.cancel()
+        await until(lambda: kinds(served) == ["open", "hangup"])
+
+
 async def test_a_bidirectional_stream_carries_frames_both_ways_and_outlives_a_half_close(serve, caplog):
     served = await serve()
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
