@@ -233,8 +233,18 @@ def stats_message(stats: SymbolStats) -> wire.InstrumentStats:
 # ---- instruments
 
 
-def instrument_message(instrument: Instrument, state: InstrumentState) -> wire.Instrument:
-    """Terms of an instrument with its present state. Dates and times of day are Eastern."""
+def instrument_as_it_is(exchange: Exchange, instrument: Instrument) -> wire.Instrument:
+    """An instrument as it is now, with the instant at which anything of it last changed: its state, or what a window's metadata say of its index."""
+    lifecycle, measure = exchange.trading.lifecycle, instrument.measures
+    changed = lifecycle.moved_at(instrument)
+    if measure is not None and measure.begins:
+        read = (measure.begins, lifecycle.settles(instrument)[0])
+        changed = max(changed, *(at for at in read if at <= lifecycle.followed), 0)
+    return instrument_message(instrument, lifecycle.state(instrument.symbol), changed)
+
+
+def instrument_message(instrument: Instrument, state: InstrumentState, changed: Instant) -> wire.Instrument:
+    """Terms of an instrument with its state and the instant of its last change. Dates and times of day are Eastern."""
     return wire.Instrument(
         symbol=instrument.symbol,
         tick_size=instrument.tick / instrument.price_scale,
@@ -275,7 +285,7 @@ def instrument_message(instrument: Instrument, state: InstrumentState) -> wire.I
             event_outcome=instrument.related.kind if instrument.related is not None else EventOutcome.INDEPENDENT,
         ),
         create_time=instrument.created or None,
-        update_time=instrument.created or None,
+        update_time=changed or None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from sim.api.callers import Caller
-from sim.api.exchange_messages import CLEARING_HOUSE, instrument_message
+from sim.api.exchange_messages import CLEARING_HOUSE, instrument_as_it_is
 from sim.api.handles import handles
 from sim.api.paging import page_length, page_of
 from sim.api.where_clause import Column, field_conditions, member, parse_clause, predicate, text
@@ -39,7 +39,7 @@ def search_instruments(exchange: Exchange, caller: Caller, request: wire.ListIns
 def get_instrument(exchange: Exchange, caller: Caller, request: wire.GetInstrumentRequest) -> wire.GetInstrumentResponse:
     """One instrument, whatever its state."""
     instrument = exchange.instruments.require(request.symbol)
-    return wire.GetInstrumentResponse(instrument=instrument_message(instrument, exchange.trading.state(instrument.symbol)))
+    return wire.GetInstrumentResponse(instrument=instrument_as_it_is(exchange, instrument))
 
 
 @handles("RefDataAPI.ListSymbols")
@@ -70,9 +70,8 @@ def _listed(exchange: Exchange, request: wire.ListInstrumentsRequest) -> wire.Li
     else:  # by name, so that only what is shown is made
         symbols, token = page_of(exchange.instruments.symbols(), request.page_token, length)
         page = [exchange.instruments.require(symbol) for symbol in symbols]
-    state = exchange.trading.state
     return wire.ListInstrumentsResponse(
-        instruments=[instrument_message(instrument, state(instrument.symbol)) for instrument in page], next_page_token=token, eof=not token
+        instruments=[instrument_as_it_is(exchange, instrument) for instrument in page], next_page_token=token, eof=not token
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from sim.api.gateway_views import ACTIVE, CLOSED, how_it_stands, open_on_shelf, play, season_state, whole_seconds
+from sim.api.gateway_views import ACTIVE, CLOSED, how_it_stands, play, season_moved, season_state, whole_seconds
 from sim.api.memo import Memo
 from sim.core.exchange import Exchange
 from sim.core.games import NOTHING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Calm(NamedTuple):
-    """How all markets of an event stand alike. `changed` is when the last of them closed or was settled, in whole seconds; 0 for none."""
+    """How all markets of an event stand alike. `changed` is when the last of them moved or was settled, in whole seconds."""
 
     active: bool
     closed: bool
@@ -36,7 +36,7 @@ def calm(exchange: Exchange, season: Season, number: int) -> Calm | None:
     """How an event's markets stand; None where they differ, where somebody quoted or traded, or where markets were added by hand."""
     if number in exchange.reference.grown:
         return None
-    version = (exchange.trading.books.version_of(season.slug(number)), season_state(exchange, season, number), open_on_shelf(exchange))
+    version = (exchange.trading.books.version_of(season.slug(number)), season_state(exchange, season, number), exchange.trading.lifecycle.shelf_moved)
     return _calm.get(exchange, number, version, lambda: _look(exchange, season, number))
 
 
@@ -57,6 +57,7 @@ def calm_event(exchange: Exchange, season: Season, number: int, how: Calm) -> Ev
 def _look(exchange: Exchange, season: Season, number: int) -> Calm | None:
     trading = exchange.trading
     lifecycle, resting = trading.lifecycle, season_state(exchange, season, number)
+    since = season_moved(exchange, season, number, resting)
     found: Calm | None = None
     for symbol in season.symbols_of(number):
         if trading.books.touched(symbol) is not None or trading.trades.of_symbol(symbol):
@@ -65,7 +66,7 @@ def _look(exchange: Exchange, season: Season, number: int) -> Calm | None:
         state = lifecycle.state(symbol) if owned else resting
         settled = trading.settlements.get(symbol) if owned else None
         closed = state in CLOSED or (settled is not None and not settled.preliminary)
-        changed = max(lifecycle.closed_at(symbol) or 0 if owned else 0, settled.set_at if settled is not None and state in CLOSED else 0)
+        changed = max(lifecycle.version(symbol) if owned else since, settled.set_at if settled is not None and state in CLOSED else 0)
         mine = Calm(state in ACTIVE and not closed, closed, whole_seconds(changed))
         if found is not None and mine != found:
             return None

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from sim.api.gateway_calm import calm, calm_event
 from sim.api.gateway_lists import PAGE_DEFAULT, check_page
-from sim.api.gateway_views import ACTIVE, CLOSED, event_view, moved, season_state, table
+from sim.api.gateway_views import ACTIVE, CLOSED, event_view, moved, season_moved, season_state, table
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
@@ -111,7 +113,11 @@ class Standings:
         found = self._known.get(number)
         if found is None:
             state = season_state(self._exchange, season, number)
-            found = self._known[number] = season.standing(number, active=state in ACTIVE, closed=state in CLOSED)
+            found = season.standing(number, active=state in ACTIVE, closed=state in CLOSED)
+            changed = season_moved(self._exchange, season, number, state)
+            if changed > (found.updated_at or 0):
+                found = replace(found, updated_at=changed)
+            self._known[number] = found
         return found
 
 

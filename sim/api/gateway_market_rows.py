@@ -15,7 +15,7 @@ from msgspec import Struct
 from sim.api.gateway_calm import calm
 from sim.api.gateway_entries import Wanted, leagues_of, numbers, tag_ids
 from sim.api.gateway_lists import check_page, of_sport, within
-from sim.api.gateway_views import ACTIVE, CLOSED, is_quiet, listed, market_view, moved, season_state, table
+from sim.api.gateway_views import ACTIVE, CLOSED, is_quiet, listed, market_view, moved, season_moved, season_state, table
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire
 
@@ -81,7 +81,7 @@ def standing(exchange: Exchange, row: Row) -> wire.Market | Quiet:
             start_date=season.opens(row.number),
             end_date=event.end_date,
             created_at=event.created_at,
-            updated_at=event.updated_at if how is None else max(event.updated_at or 0, how.changed),
+            updated_at=max(event.updated_at or 0, season_moved(exchange, season, row.number, state) if how is None else how.changed),
             active=state in ACTIVE if how is None else how.active,
             closed=state in CLOSED if how is None else how.closed,
         )

@@ -85,7 +85,7 @@ def _market_version(exchange: Exchange, market: Market) -> tuple[object, ...]:
     measuring = instrument if instrument.measures is not None else None
     state = trading.state(market.slug)
     worth = _worth(exchange, market.slug, state, measuring is not None)
-    return book.version if book is not None else 0, state, worth, trading.fees.era(), exchange.now // HOUR, measuring
+    return book.version if book is not None else 0, state, trading.lifecycle.version(market.slug), worth, trading.fees.era(), exchange.now // HOUR, measuring
 
 
 def _worth(exchange: Exchange, slug: str, state: InstrumentState, measured: bool) -> object:
@@ -163,10 +163,10 @@ def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
 
 
 def _last_change(exchange: Exchange, market: Market) -> Instant:
-    """Instant of the last trade, close or settlement, in whole seconds as reference data has them; that of the listing before the first."""
+    """Instant of the last trade, change of state or settlement, in whole seconds as reference data has them; that of the listing before the first."""
     trading = exchange.trading
     stats = trading.stats(market.slug)
-    known = (market.updated_at, stats.last_trade_at, stats.settlement_set_time, trading.lifecycle.closed_at(market.slug))
+    known = (market.updated_at, stats.last_trade_at, stats.settlement_set_time, trading.lifecycle.moved_at(exchange.instruments.require(market.slug)))
     return whole_seconds(max(at for at in (*known, 0) if at is not None))
 
 
@@ -200,14 +200,22 @@ def open_on_shelf(exchange: Exchange) -> InstrumentState:
 def table(exchange: Exchange, season: Season, *key: object) -> dict[int, Any]:
     """Where a list keeps what follows from the dates of events and the key, by their places."""
     played = exchange.ctx.assumptions.flag(GAMES_ARE_PLAYED)
-    return season.index.table((*key, played, open_on_shelf(exchange)), exchange.trading.lifecycle.followed)
+    lifecycle = exchange.trading.lifecycle
+    return season.index.table((*key, played, open_on_shelf(exchange), lifecycle.shelf_moved), lifecycle.followed)
 
 
 def season_state(exchange: Exchange, season: Season, number: int) -> InstrumentState:
     """The state of all markets of a quiet event."""
     lifecycle = exchange.trading.lifecycle
     asked, at = season.state(number, lifecycle.followed), lifecycle.followed
-    return lifecycle.on_shelf(lifecycle.rests(asked, exchange.ends(season.slug(number)), season.terminates(number), at))
+    return lifecycle.on_shelf(lifecycle.rests(asked, exchange.ends(season.slug(number)), season.dates_of(number)[2], at))
+
+
+def season_moved(exchange: Exchange, season: Season, number: int, state: InstrumentState) -> Instant:
+    """When the markets of a quiet event last changed their state, in whole seconds."""
+    lifecycle = exchange.trading.lifecycle
+    ends = exchange.ends(season.slug(number))
+    return whole_seconds(lifecycle.moved_by_dates(season.created(number), season.dates_of(number), ends, state))
 
 
 def event_view(exchange: Exchange, event: Event) -> Event:
@@ -218,11 +226,11 @@ def event_view(exchange: Exchange, event: Event) -> Event:
     if number is not None and season is not None and is_quiet(exchange, number, event.slug):
         state = season_state(exchange, season, number)
         settled = state is InstrumentState.CLOSED and exchange.trading.settlements.final(event.markets[0].slug)
-        quiet = (game, state, settled, exchange.trading.fees.era(), exchange.now // HOUR)
+        quiet = (game, state, exchange.trading.lifecycle.shelf_moved, settled, exchange.trading.fees.era(), exchange.now // HOUR)
         return _events.get(exchange, event.id, quiet, lambda: _event(exchange, event, _views(exchange, event.markets), game))
     if number is not None:
         trading = exchange.trading
-        known = game, len(event.markets), trading.books.version_of(event.slug), open_on_shelf(exchange), trading.fees.era(), exchange.now // HOUR
+        known = game, len(event.markets), trading.books.version_of(event.slug), trading.lifecycle.shelf_moved, trading.fees.era(), exchange.now // HOUR
         return _events.get(exchange, event.id, known, lambda: _event(exchange, event, _views(exchange, _listed(exchange, event)), game))
     shown = _listed(exchange, event)
     version = (game, tuple(_market_version(exchange, market) for market in shown))

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from sim.api.exchange_messages import instrument_message
+from sim.api.exchange_messages import instrument_as_it_is, instrument_message
 from sim.api.stream_feed import Desk, Feed, Stream, Topics
 from sim.api.stream_rules import BATCH
 from sim.api.stream_wire import part
 from sim.core.events import Event, ShelfMoved, StateChanged
 from sim.core.instruments import Instrument
 from sim.core.vocabulary import InstrumentState
+from sim.kernel.instants import Instant
 from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResponse
 
 if TYPE_CHECKING:
@@ -66,10 +67,11 @@ class InstrumentFeed(Feed):
         return list(self._pages(cast(InstrumentStream, stream)))
 
     def _pages(self, stream: InstrumentStream) -> Iterator[bytes]:
-        instruments, trading = self.desk.exchange.instruments, self.desk.exchange.trading
+        exchange = self.desk.exchange
+        instruments = exchange.instruments
         found = list(instruments) if stream.symbols == (_EVERY,) else [instruments.require(symbol) for symbol in stream.symbols]
         for first in range(0, len(found), BATCH):
-            page = [instrument_message(instrument, trading.state(instrument.symbol)) for instrument in found[first : first + BATCH]]
+            page = [instrument_as_it_is(exchange, instrument) for instrument in found[first : first + BATCH]]
             yield part(CreateInstrumentStateChangeSubscriptionResponse, instruments=page)
 
     def forget(self, stream: Stream) -> None:
@@ -84,18 +86,18 @@ class InstrumentFeed(Feed):
 
     def _state_changed(self, event: StateChanged) -> None:
         if self._topics:
-            self._tell(self.desk.exchange.instruments.require(event.symbol), event.state)
+            self._tell(self.desk.exchange.instruments.require(event.symbol), event.state, event.at)
 
     def _shelf_moved(self, event: ShelfMoved) -> None:
         """What nobody has touched moved all at once; who follows some of it hears of each by itself."""
         instruments, lifecycle = self.desk.exchange.instruments, self.desk.exchange.trading.lifecycle
         for symbol in instruments.symbols() if _EVERY in self._topics else list(self._topics):
             if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
-                self._tell(instruments.require(symbol), event.state)
+                self._tell(instruments.require(symbol), event.state, event.at)
 
-    def _tell(self, instrument: Instrument, state: InstrumentState) -> None:
+    def _tell(self, instrument: Instrument, state: InstrumentState, at: Instant) -> None:
         topics = [topic for topic in (self._topics.get(instrument.symbol), self._topics.get(_EVERY)) if topic is not None]
         if topics:
-            frame = part(CreateInstrumentStateChangeSubscriptionResponse, instruments=[instrument_message(instrument, state)])
+            frame = part(CreateInstrumentStateChangeSubscriptionResponse, instruments=[instrument_message(instrument, state, at)])
             for topic in topics:
                 self.desk.outbox.send_all(topic.values(), frame)

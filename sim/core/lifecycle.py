@@ -73,7 +73,8 @@ class LifecycleState(Struct):
     """What the lifecycle saves. `held`: symbols an operator holds in their state (rule L5). `timers`, `dues`: seq and instant of each pending edge.
 
     `shelf_at`: up to when the shelf's dates have been followed. `paused`: maintenance has suspended what is open on the shelf; `awake`: symbols
-    that left the shelf meanwhile. `stopped`: up to when dates have been followed, while maintenance is on (rule W7); 0 while it is not.
+    that left the shelf meanwhile. `stopped`: up to when dates have been followed, while maintenance is on (rule W7); 0 while it is not. `moved_at`: when each
+    symbol last changed its state, `shelf_moved`: when maintenance last suspended or opened whatever was open on the shelf.
     """
 
     states: dict[str, InstrumentState] = field(default_factory=dict)
@@ -87,6 +88,8 @@ class LifecycleState(Struct):
     paused: bool = False
     awake: dict[str, bool] = field(default_factory=dict)
     stopped: Instant = 0
+    moved_at: dict[str, Instant] = field(default_factory=dict)
+    shelf_moved: Instant = 0
 
 
 class Lifecycle:
@@ -159,6 +162,7 @@ class Lifecycle:
         """Maintenance suspends whatever is open on the shelf."""
         if (self._instruments.shelf or self._instruments.windows) and not self._now.paused:
             self._now.paused = True
+            self._now.shelf_moved = self._ctx.now
             self._ctx.emit(ShelfMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
 
     def resume(self) -> list[str]:
@@ -166,6 +170,7 @@ class Lifecycle:
         awake, self._now.awake = list(self._now.awake), {}
         if self._now.paused:
             self._now.paused = False
+            self._now.shelf_moved = self._ctx.now
             self._ctx.emit(ShelfMoved(_S.SUSPENDED, _S.OPEN, self._ctx.now))
         return awake
 
@@ -183,6 +188,11 @@ class Lifecycle:
     def under_maintenance(self) -> bool:
         """Whether dates wait for the end of maintenance."""
         return self._now.stopped > 0
+
+    @property
+    def shelf_moved(self) -> Instant:
+        """When maintenance last suspended or opened whatever was open on the shelf; 0 for never."""
+        return self._now.shelf_moved
 
     def go_on(self) -> None:
         """Maintenance is over, and dates are followed again."""
@@ -226,7 +236,27 @@ class Lifecycle:
         """Whether any instrument of an event has a state of its own."""
         return event in self._busy
 
+    def moved_at(self, instrument: Instrument) -> Instant:
+        """When the state of an instrument last changed; its making before the first time."""
+        found = self._now.moved_at.get(instrument.symbol)
+        if found is not None:
+            return found
+        dates = (instrument.start, instrument.expiration, instrument.termination)
+        return self.moved_by_dates(instrument.created, dates, self.closes(instrument), self.resting(instrument))
+
+    def moved_by_dates(self, created: Instant, dates: tuple[Instant, Instant, Instant], closes: Instant, state: InstrumentState) -> Instant:
+        """The same for what is on the shelf: its dates are start, expiration and termination, 0 for never, and it is in a state."""
+        if state is _S.EXPIRED and closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
+            dates = (closes, min(self._settles(closes, dates[2])[1], self.happens(dates[1])), 0)
+        passed = [self.happens(date) for date in (*dates, closes) if 0 < date <= self.followed]
+        return max(created, *passed, self._now.shelf_moved if state in (_S.OPEN, _S.SUSPENDED) else 0)
+
+    def version(self, symbol: str) -> Instant:
+        """What tells one time of last change from the next while the state is the same."""
+        return self._now.moved_at.get(symbol) or -self._now.shelf_moved
+
     def _take(self, instrument: Instrument, state: InstrumentState) -> None:
+        self._now.moved_at[instrument.symbol] = self.moved_at(instrument)
         self._now.states[instrument.symbol] = state
         self._busy[instrument.event] = None
 
@@ -252,6 +282,7 @@ class Lifecycle:
         now = self._now
         was = now.states[symbol]
         now.states[symbol] = state
+        now.moved_at[symbol] = self._ctx.now
         if state is _S.CLOSED:
             now.closed_at[symbol] = self._ctx.now
         elif state not in GONE_STATES:

@@ -99,9 +99,14 @@ class Season:
         fixture = self._fixtures[number]
         return fixture.start + self._shift + lasts(fixture.league.slug, self._stems[number])
 
-    def terminates(self, number: int) -> Instant:
-        """When an event's markets terminate."""
-        return self._fixtures[number].start + self._shift + PLAYED_FOR + _TERMINATES
+    def created(self, number: int) -> Instant:
+        """When an event's markets were made."""
+        return self._fixtures[number].created + self._shift
+
+    def dates_of(self, number: int) -> tuple[Instant, Instant, Instant]:
+        """When an event's markets start, expire and terminate."""
+        expires = self._fixtures[number].start + self._shift + PLAYED_FOR
+        return self.opens(number), expires, expires + _TERMINATES
 
     def playing(self, at: Instant) -> list[int]:
         """Places of the events whose games have started by an instant and whose markets have not expired."""

@@ -1,0 +1,147 @@
+"""When an instrument, a market or an event says that it last changed: with every change of what is shown of it, the same on every surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sim import Simulation, load_scenario
+from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
+from sim.messages import exchange_v1 as wire
+from sim.testing.client import Connection, connect
+from tests.journeys import firm
+
+UNLIMITED = 'name: times\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off", list_instruments: "off"}\n'
+GAME = "nba-min-nyk-2026-09-08"
+SYMBOL = f"aec-{GAME}"
+
+
+@pytest.fixture
+def world() -> Connection:
+    return connect(Simulation(load_scenario(UNLIMITED)))
+
+
+def shown(world: Connection, symbol: str) -> Any:
+    return world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{symbol}").json["instrument"]
+
+
+def updated(world: Connection, symbol: str) -> int:
+    """The update time of an instrument, the same by symbol, in a list, in a search, in a new stream, and at the gateway in whole seconds."""
+    found = shown(world, symbol)
+    rest = world.exchange(firm(world.simulation))
+    assert rest.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json["instruments"] == [found]
+    assert rest.post("/v1/refdata/instruments/search", json={"symbols": [symbol]}).json["instruments"] == [found]
+    stream = world.rpc(firm(world.simulation)).stream(
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription", wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[symbol])
+    )
+    (first,) = stream.take()
+    at = parse_instant(found["updateTime"])
+    assert [one.update_time for one in first.instruments] == [at]
+    stream.close()
+    market = world.gateway.get(f"/v1/market/slug/{symbol}").json["market"]
+    assert parse_instant(market["updatedAt"]) >= at // NS_PER_S * NS_PER_S
+    return at
+
+
+@pytest.mark.spec("S3.1-13")
+def test_it_moves_with_every_change_of_state(world: Connection) -> None:
+    known = [updated(world, SYMBOL)]
+    assert known[0] < world.simulation.now
+    for state in ("HALTED", "SUSPENDED", "OPEN", "CLOSED", "OPEN"):
+        world.advance("7m")
+        world.simulation.control("instrument.state", SYMBOL, {"state": state})
+        known.append(updated(world, SYMBOL))
+        assert known[-1] == world.simulation.now
+    world.advance("3m")
+    assert updated(world, SYMBOL) == known[-1]
+
+
+@pytest.mark.spec("S3.1-1", "S3.1-2", "S3.1-3", "S3.1-4")
+def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> None:
+    """The instants of opening, game end, expiration and termination, and of maintenance; whether somebody follows it or not."""
+    exchange = world.simulation.exchange
+    season = exchange.reference.season
+    assert season is not None
+    number = next(number for number in range(season.games) if season.opens(number) > world.simulation.now + 3 * 24 * 60 * MINUTE)
+    symbol = season.symbols_of(number)[0]
+    fork = connect(world.simulation.fork())
+    fork.simulation.exchange.trading.lifecycle.own(symbol)
+    _, expires, terminates = season.dates_of(number)
+    maintenance = parse_instant("2026-09-10T06:00:00-04:00")
+    assert season.opens(number) > maintenance
+    before = season.created(number)
+    for edge in (season.opens(number), season.over(number), expires, terminates):
+        for one in (world, fork):
+            one.advance_to(edge - MINUTE)
+            assert parse_instant(shown(one, symbol)["updateTime"]) >= before
+            one.advance_to(edge + 5 * MINUTE)
+            assert updated(one, symbol) == exchange.maintenance.free_from(edge)
+        before = edge
+
+
+def test_maintenance_moves_it_too(world: Connection) -> None:
+    symbol = SYMBOL.replace("min-nyk-2026-09-08", "nyk-bos-2026-10-20")
+    follower = world.rpc(firm(world.simulation)).stream(
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription", wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL])
+    )
+    follower.close()
+    begins, ends = parse_instant("2026-09-10T02:00:00-04:00"), parse_instant("2026-09-10T06:00:00-04:00")
+    season = world.simulation.exchange.reference.season
+    assert season is not None
+    quiet = next(slug for number in range(season.games) if season.bare(number).start_time > ends + 86_400 * NS_PER_S for slug in season.symbols_of(number))
+    world.advance_to(begins - 1)
+    before = parse_instant(world.gateway.get(f"/v1/market/slug/{quiet}").json["market"]["updatedAt"])
+    suspended = begins - 60 * NS_PER_S
+    assert before == suspended
+    world.advance_to(ends + MINUTE)
+    assert updated(world, quiet) == ends
+    assert world.simulation.exchange.instruments.get(symbol) is None or updated(world, symbol) == ends
+
+
+def test_a_window_says_when_its_index_was_last_read(world: Connection) -> None:
+    """Listed, begun (the price to beat is known), over, settled."""
+    symbol = "cpc-btc-updown-15m-2026-09-08-1830z"
+    begins = parse_instant("2026-09-08T18:30:00Z")
+    seen = []
+    for after in (-MINUTE, MINUTE, 15 * MINUTE, 17 * MINUTE, 50 * MINUTE):
+        world.advance_to(begins + after)
+        seen.append((parse_instant(shown(world, symbol)["updateTime"]) - begins) // NS_PER_S)
+    assert seen == [-90, 0, 900, 960, 2700]
+
+
+def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Connection) -> None:
+    follower = world.rpc(firm(world.simulation)).stream(
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription", wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL])
+    )
+    follower.take()
+    over = world.simulation.exchange.results.ends(SYMBOL[4:])
+    world.advance_to(over + 10 * MINUTE)
+    closed = [one for frame in follower.take() for one in frame.instruments]
+    assert [(one.state, one.update_time) for one in closed] == [(wire.InstrumentState.INSTRUMENT_STATE_CLOSED, over)]
+    assert updated(world, SYMBOL) == over
+
+
+def test_it_is_what_it_was_after_a_rewind(world: Connection) -> None:
+    simulation = world.simulation
+    simulation.control("instrument.state", SYMBOL, {"state": "HALTED"})
+    early, halted = simulation.now, updated(world, SYMBOL)
+    world.advance("1h")
+    simulation.control("instrument.state", SYMBOL, {"state": "OPEN"})
+    opened = updated(world, SYMBOL)
+    simulation.rewind(to=early)
+    world.forget_tokens()
+    assert updated(world, SYMBOL) == halted < opened
+
+
+@pytest.mark.spec("S4.1-10", "S4.1-11")
+def test_lists_sort_by_what_they_show() -> None:
+    """Quiet, live, settled and halted ones, before and after maintenance."""
+    world = connect(Simulation(load_scenario(UNLIMITED + "world: {games: 70}\n")))
+    world.simulation.control("instrument.state", SYMBOL, {"state": "HALTED"})
+    for moment in ("2026-09-09T01:00:00Z", "2026-09-10T11:00:00Z"):
+        world.advance_to(moment)
+        for path, name in (("/v1/events", "events"), ("/v1/markets", "markets")):
+            found = world.gateway.get(path, params={"limit": 6000, "orderBy": "updatedAt", "orderDirection": "desc"}).json[name]
+            times = [one["updatedAt"] for one in found]
+            assert times == sorted(times, reverse=True), (moment, path)
