@@ -6,28 +6,75 @@ Exit codes: 0 fine, 1 an expectation failed or journals differ, 2 usage or an in
 from __future__ import annotations
 
 import argparse
+import io
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from sim.commands import journals, search, serving
-from sim.commands.given import FAILED, INTERRUPTED, USAGE, instant_of, params_or_exit, scenario_of, seeds_of, told, usage
+from sim.commands.given import (
+    FAILED,
+    INTERRUPTED,
+    TERMINATED,
+    USAGE,
+    failed_on,
+    instant_of,
+    ordinal,
+    params_or_exit,
+    scenario_of,
+    seeds_of,
+    told,
+    usage,
+    will_be_written,
+)
 
 PRESETS = ("ideal", "realistic", "hostile")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code."""
-    given = parse(sys.argv[1:] if argv is None else list(argv))
+    _prepare_process(ours=argv is None)
     try:
-        return int(given.run(given))
+        given = parse(sys.argv[1:] if argv is None else list(argv))
+        code = int(given.run(given))
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # Somebody closed the pipe we print into (`sim timeline … | head`): nothing is wrong.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        return _unwritten(error)
+    return code
+
+
+def _prepare_process(*, ours: bool) -> None:
+    """Text goes out whatever the terminal can show, or if nobody reads it. SIGTERM ends a process of ours by its `finally` clauses, and with it its workers."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    if ours:
+        signal.signal(signal.SIGTERM, _terminated)
+
+
+def _terminated(*_: object) -> NoReturn:
+    raise SystemExit(TERMINATED)
+
+
+def _unwritten(error: OSError) -> int:
+    """A file or the output that could not be read or written; what is left in the output's buffer is given up, or it would fail once more at the end."""
+    code = usage(failed_on(error))
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -78,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("run", help="run scenarios headless and report", epilog="example: sim run quickstart scenarios/my.yaml --seeds 1..20")
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.add_argument("--seeds", default="", metavar="A..B", help="run each scenario with every seed of the range")
-    command.add_argument("--jobs", type=int, default=1, metavar="N", help="processes at once (default 1)")
+    command.add_argument("--jobs", type=ordinal, default=1, metavar="N", help="processes at once (default 1)")
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter; of a matrix only what agrees with it runs")
     command.add_argument("--preset", choices=PRESETS, default="", help="all quirks and faults at once, instead of the scenario's preset")
     command.add_argument("--junit", default="", metavar="FILE", help="write JUnit XML: a suite per run, a case per step")
@@ -119,6 +166,7 @@ def _demo(given: argparse.Namespace) -> int:
 def _run(given: argparse.Namespace) -> int:
     from sim.scenario.document import ScenarioError
     from sim.search.campaign import Wanted, run_all
+    from sim.workers import NoWorkers
 
     try:
         seeds = seeds_of(given.seeds)
@@ -129,6 +177,7 @@ def _run(given: argparse.Namespace) -> int:
     params = params_or_exit(given.param)
     if any(scenario_of(name, params) is None for name in given.scenarios):
         return USAGE
+    will_be_written(files=(given.junit, given.results), folders=(given.keep,))
     wanted = Wanted(
         scenarios=given.scenarios,
         seeds=seeds,
@@ -144,8 +193,8 @@ def _run(given: argparse.Namespace) -> int:
         return 0 if run_all(wanted, sys.stdout, sys.stderr) else FAILED
     except ScenarioError as error:  # a value of a matrix that does not fit where it stands
         return told(error)
-    except OSError as error:
-        return usage(f"{error.filename}: {error.strerror}")
+    except NoWorkers as error:
+        return usage(str(error))
 
 
 def _check(given: argparse.Namespace) -> int:

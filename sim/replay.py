@@ -13,7 +13,8 @@ from msgspec import DecodeError, Raw, ValidationError, convert, json, structs, t
 from sim.api.traffic import Advanced, recorded_input
 from sim.core.refusals import Conflict
 from sim.kernel.instants import Instant, format_instant
-from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line
+from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line, unreadable
+from sim.recording import library_versions
 from sim.settings import Settings
 from sim.travel import sever
 
@@ -151,10 +152,12 @@ def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings |
             simulation = simulation_of(header, settings)
             count = run(simulation, lines, until)
     except (OSError, NotAJournal) as error:
-        print(f"{path}:1:1: {error}", file=out)
+        print(f"{path}:1:1: {unreadable(error)}", file=out)
         return UNREADABLE
     except Divergence as found:
         say_divergence(path, found, out)
+        for line in _other_libraries(header):
+            print(f"  {line}", file=out)
         return DIVERGED
     print(f"{path}: {count} inputs replayed, every line as recorded", file=out)
     if seq is not None:
@@ -167,6 +170,14 @@ def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings |
     print(f"  scenario {header.name}, seed {header.seed}, until {format_instant(simulation.now)}", file=out)
     print(f"  digest {simulation.digest}", file=out)
     return simulation
+
+
+def _other_libraries(header: Header) -> Iterator[str]:
+    """What a journal was made with and is not replayed with: the first thing to look at when a replay differs."""
+    here = library_versions()
+    for name, version in header.libraries.items():
+        if here.get(name) != version:
+            yield f"recorded with {name} {version}, replayed with {here.get(name, 'none')}"
 
 
 def say_divergence(path: str, found: Divergence, out: TextIO) -> None:
@@ -203,7 +214,7 @@ def diff(first: str, second: str, out: TextIO) -> int:
         print(f"{reading}:1:1: {error}", file=out)
         return UNREADABLE
     except OSError as error:
-        print(f"{error.filename}:1:1: {error.strerror or error}", file=out)
+        print(f"{error.filename}:1:1: {unreadable(error)}", file=out)
         return UNREADABLE
 
 

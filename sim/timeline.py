@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TextIO
 from msgspec import DecodeError, json
 
 from sim.kernel.instants import EASTERN, Instant, format_span, to_datetime
-from sim.kernel.journal import NotAJournal, read_journal, read_line
+from sim.kernel.journal import NotAJournal, read_journal, read_line, unreadable
 
 MARK = {True: "✓", False: "✗"}
 
@@ -132,12 +132,23 @@ def write(found: Iterator[Row], out: TextIO) -> None:
 
 def timeline(path: str, out: TextIO) -> int:
     """`sim timeline`: 0, or 2 when the file is no journal."""
+    number = 1
+
+    def counted() -> Iterator[bytes]:
+        nonlocal number
+        for number, raw in lines:  # noqa: B007  (whoever fails in between says which line it was)
+            yield raw
+
     try:
         with Path(path).open("rb") as file:
             header, lines = read_journal(file)
             print(f"{header.name}, seed {header.seed}", file=out)
-            write(rows(raw for _, raw in lines), out)
-    except (OSError, NotAJournal, DecodeError) as error:
-        print(f"{path}:1:1: {error}", file=out)
+            write(rows(counted()), out)
+    except (OSError, NotAJournal) as error:
+        print(f"{path}:1:1: {unreadable(error)}", file=out)
+        return 2
+    except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
+        # Whatever does not have the form of a record: this reads without a replay that would notice.
+        print(f"{path}:{number}:1: no journal record: {error if isinstance(error, DecodeError) else repr(error)}", file=out)
         return 2
     return 0

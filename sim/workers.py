@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import signal
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import get_context
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import active_children, get_context, resource_tracker
 from typing import TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-class NoCluster(RuntimeError):
+_AHEAD = 16  # jobs handed out before their turn, for each process
+
+
+class NoWorkers(RuntimeError):
+    """Nobody is there to do the work."""
+
+
+class NoCluster(NoWorkers):
     """There is no cluster to be reached, or nothing to reach one with."""
 
 
@@ -23,8 +35,37 @@ def each(work: Callable[[T], R], jobs: Sequence[T], processes: int, cluster: str
     if cluster:
         yield from _on_cluster(work, jobs, cluster)
         return
-    with get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap(work, jobs)
+    others = set(active_children())
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
+    try:
+        left, futures = iter(jobs), deque[Future[R]]()
+        while True:
+            with _deaf_to_interrupts():
+                futures.extend(pool.submit(work, job) for job in islice(left, _AHEAD * processes - len(futures)))
+            if not futures:
+                return
+            yield futures.popleft().result()
+    except BrokenProcessPool:
+        raise NoWorkers("a worker process was killed from outside, by too little memory perhaps: fewer --jobs, and --resume goes on") from None
+    finally:
+        # Whoever stops early wants nothing of what is under way.
+        for worker in set(active_children()) - others:
+            worker.kill()
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes begun in here do not hear Ctrl-C, which a terminal sends to them too: whoever began them ends them. We hear it when this is over."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which would unblock it once started
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _on_cluster(work: Callable[[T], R], jobs: Sequence[T], address: str) -> Iterator[R]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sim.commands.given import instant_of, usage
+from sim.commands.given import instant_of, usage, will_be_written
 
 
 def add(commands: Any) -> None:
@@ -76,7 +76,5 @@ def _judge(given: argparse.Namespace) -> int:
     if given.journal is None:
         return usage("judge whom? sim judge JOURNAL, or sim judge --list")
     until, rules = instant_of(given.until), tuple(given.rule)
-    try:
-        return judge_journal(given.journal, sys.stdout, sys.stderr, until=until, caller=given.caller, rules=rules, as_json=given.json, junit=given.junit)
-    except OSError as error:
-        return usage(f"{error.filename}: {error.strerror}")
+    will_be_written(files=(given.junit,))
+    return judge_journal(given.journal, sys.stdout, sys.stderr, until=until, caller=given.caller, rules=rules, as_json=given.json, junit=given.junit)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sim.commands.given import FAILED, USAGE, params_of, seeds_of
+from sim.commands.given import FAILED, USAGE, count, ordinal, params_of, read_more_than_once, seeds_of, will_be_written
 
 
 def add(commands: Any, presets: tuple[str, ...]) -> None:
@@ -26,13 +26,13 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.add_argument("--seeds", default="", metavar="A..B", help="every seed of the range (default: the scenario's own)")
     command.add_argument("--over", action="append", default=[], choices=("assumptions", "quirks", "presets"), help="and each alternative of these; repeatable")
-    command.add_argument("--storm", type=int, default=0, metavar="N", help="put N steps and a few faults behind the scenario, drawn from the seed")
+    command.add_argument("--storm", type=count, default=0, metavar="N", help="put N steps and a few faults behind the scenario, drawn from the seed")
     command.add_argument("--prove", action="store_true", help="make every run twice and replay its journal: one digest, every line as recorded")
     command.add_argument("--shrink", type=Path, metavar="FILE", help="write the first failing run as the smallest scenario that still fails")
     command.add_argument("--only", default="*", metavar="NAME", help="with --over: names that match, such as 'webhook.*'")
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter; of a matrix only what agrees with it runs")
     command.add_argument("--preset", choices=presets, default="", help="all quirks and faults at once, in every run")
-    command.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at once (default: the machine's processors)")
+    command.add_argument("--jobs", type=ordinal, default=os.cpu_count() or 1, metavar="N", help="processes at once (default: the machine's processors)")
     command.add_argument("--cluster", default="", metavar="ADDRESS", help="run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package")
     command.add_argument("--json", default="", metavar="FILE", help="write table and failures as JSON; the same sweep writes the same bytes")
     command.add_argument("--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes")
@@ -51,7 +51,7 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument("journals", nargs="+", metavar="JOURNAL", help="one to look into, or two to compare")
     command.add_argument("--expect", default="", metavar="YAML", help="what should hold, as in a step's `expect`; default: the invariants")
     command.add_argument("--becomes", choices=("false", "true"), default="false", help="look for where it turns false (default) or true")
-    command.add_argument("--every", type=int, default=0, metavar="N", help="look after every N-th line first (default: about 5000 looks in all)")
+    command.add_argument("--every", type=count, default=0, metavar="N", help="look after every N-th line first (default: about 5000 looks in all)")
     command.set_defaults(run=_bisect)
     command = commands.add_parser(
         "shrink",
@@ -70,7 +70,7 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument("--unless", default="", metavar="WHAT", help="what it fails because of, and must go on to: faults, quirks, assumptions, preset, "
     "seed=N, a step, or nothing (default: found out)")
     command.add_argument("--any", action="store_true", help="any failure of the failing step will do, not only one of the same words")
-    command.add_argument("--trials", type=int, default=3000, metavar="N", help="runs to spend at most (default 3000)")
+    command.add_argument("--trials", type=ordinal, default=3000, metavar="N", help="runs to spend at most (default 3000)")
     command.add_argument("--out", type=Path, metavar="FILE", help="where the scenario goes (default: NAME-small.yaml here)")
     command.set_defaults(run=_shrink)
     command = commands.add_parser(
@@ -84,9 +84,9 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument("what", nargs="+", metavar="SCENARIO|TESTS", help="scenarios; or files, folders and ids of tests, and pytest's own options after --")
     command.add_argument("--operations", default="*", metavar="NAME", help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'")
     command.add_argument("--attacks", default="*", metavar="NAME", help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...")
-    command.add_argument("--each", type=int, default=0, metavar="N", help="only the first N passings of a point")
+    command.add_argument("--each", type=count, default=0, metavar="N", help="only the first N passings of a point")
     command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter of the scenario")
-    command.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at once, for scenarios (default: the processors)")
+    command.add_argument("--jobs", type=ordinal, default=os.cpu_count() or 1, metavar="N", help="processes at once, for scenarios (default: the processors)")
     command.add_argument("--json", default="", metavar="FILE", help="write every trial as JSON")
     command.set_defaults(run=_explore)
 
@@ -95,7 +95,7 @@ def _sweep(given: argparse.Namespace) -> int:
     from sim.scenario.document import ScenarioError
     from sim.search.campaign import Wanted
     from sim.search.sweep import sweep, variations
-    from sim.workers import NoCluster
+    from sim.workers import NoWorkers
 
     try:
         seeds = seeds_of(given.seeds)
@@ -112,27 +112,26 @@ def _sweep(given: argparse.Namespace) -> int:
             resume=given.resume,
             keep=given.keep,
             variations=variations(given.scenarios, kinds, given.only),
-            storm=max(0, given.storm),
+            storm=given.storm,
             prove=given.prove,
             cluster=given.cluster,
         )
+        will_be_written(files=(given.json, given.results, given.shrink), folders=() if given.cluster else (given.keep,))
         if given.over and len(wanted.variations) == 1:
             raise ValueError(f"nothing of {' and '.join(given.over)} is called {given.only!r}: `sim catalogue` lists the names")
         return 0 if sweep(wanted, sys.stdout, sys.stderr, given.json, given.shrink) else FAILED
     except ScenarioError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)
-    except (ValueError, NoCluster) as error:
+    except (ValueError, NoWorkers) as error:
         print(f"sim: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)
     return USAGE
 
 
 def _bisect(given: argparse.Namespace) -> int:
     from msgspec import DecodeError
 
-    from sim.kernel.journal import NotAJournal
+    from sim.kernel.journal import NotAJournal, unreadable
     from sim.replay import DIVERGED, Divergence, say_divergence
     from sim.scenario.document import ScenarioError
     from sim.search.bisect import bisect, expecting, sound
@@ -143,10 +142,11 @@ def _bisect(given: argparse.Namespace) -> int:
         print("sim: one journal with a question, or two to compare", file=sys.stderr)
         return USAGE
     try:
+        read_more_than_once(*given.journals)
         if len(paths) == 2:
             return 0 if compare(paths[0], paths[1], sys.stdout) else FAILED
         ask, what = (expecting(given.expect), given.expect) if given.expect else (sound, "the invariants")
-        return 0 if bisect(paths[0], ask, what, sys.stdout, to=given.becomes == "true", every=max(0, given.every)) else FAILED
+        return 0 if bisect(paths[0], ask, what, sys.stdout, to=given.becomes == "true", every=given.every) else FAILED
     except ScenarioError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)
@@ -154,7 +154,9 @@ def _bisect(given: argparse.Namespace) -> int:
         say_divergence(given.journals[0], found, sys.stderr)
         return DIVERGED
     except (OSError, NotAJournal, DecodeError) as error:
-        print(f"{error.filename if isinstance(error, OSError) else paths[0]}:1:1: {error}", file=sys.stderr)
+        print(f"{error.filename if isinstance(error, OSError) else paths[0]}:1:1: {unreadable(error)}", file=sys.stderr)
+    except ValueError as error:
+        print(f"sim: {error}", file=sys.stderr)
     return USAGE
 
 
@@ -165,6 +167,8 @@ def _shrink(given: argparse.Namespace) -> int:
     from sim.search.shrinking import Asked, shrink
 
     try:
+        read_more_than_once(given.what)
+        will_be_written(files=(given.out,))
         asked = Asked(
             what=given.what,
             seeds=seeds_of(given.seeds),
@@ -186,8 +190,6 @@ def _shrink(given: argparse.Namespace) -> int:
         return DIVERGED
     except (ValueError, NotAJournal) as error:
         print(f"sim: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)
     return USAGE
 
 
@@ -200,7 +202,9 @@ def _explore(given: argparse.Namespace) -> int:
         code = subprocess.run([sys.executable, "-m", "pytest", *given.what, *given.rest, *options, f"--explore-json={given.json}"], check=False).returncode
         return code if code in (0, FAILED) else USAGE
     from sim.search.explore import Wanted, explore
+    from sim.workers import NoWorkers
 
+    will_be_written(files=(given.json,))
     try:
         wanted = Wanted(
             scenarios=given.what,
@@ -215,8 +219,6 @@ def _explore(given: argparse.Namespace) -> int:
     except ScenarioError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)
-    except ValueError as error:
+    except (ValueError, NoWorkers) as error:
         print(f"sim: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"sim: {error.filename}: {error.strerror}", file=sys.stderr)
     return USAGE

@@ -110,6 +110,8 @@ def _listen(given: argparse.Namespace, clock: str, build: Callable[[Settings], S
         return usage(str(error))
     if not 0 <= given.port_base <= LAST_BASE:
         return usage(f"--port-base is 0 or up to {LAST_BASE}")
+    if given.scenarios is not None and not given.scenarios.is_dir():
+        return usage(f"--scenarios {given.scenarios}: no folder is there")
     set_up_logging(given.log_format)
     import_aiohttp()
     from sim.shell.serve import Wanted, serve
@@ -139,8 +141,6 @@ def _listen(given: argparse.Namespace, clock: str, build: Callable[[Settings], S
     except CouldNotListen as error:
         print(f"sim: {error}", file=sys.stderr)
         return COULD_NOT_LISTEN
-    except OSError as error:
-        return usage(f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
 def _replay(given: argparse.Namespace) -> int:

@@ -6,7 +6,9 @@ document that asks for what cannot happen there is refused, never ignored.
 
 from __future__ import annotations
 
-from msgspec import Struct, ValidationError, convert, field
+from typing import Annotated
+
+from msgspec import Meta, Struct, ValidationError, convert, field
 
 from sim.core.quirks import parse_chance
 from sim.core.refusals import Code
@@ -92,8 +94,8 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
     operation: str = ""
     caller: str = ""
     symbol: str = ""
-    nth: int = 0
-    every: int = 0
+    nth: Annotated[int, Meta(ge=1)] = 0
+    every: Annotated[int, Meta(ge=1)] = 0
     probability: str = "always"
     from_: str = field(default="", name="from")
     until: str = ""

@@ -127,7 +127,7 @@ def _whole_second(second: int) -> str:
 def parse_span(text: str) -> Span:
     """Span of an ISO 8601 duration ("PT5M", "P1DT2H") or the short form ("5m", "1h30m", "250ms"), optionally signed.
 
-    Refuses (ValueError) empty, mixed or calendar-dependent (months, years) text.
+    Refuses (ValueError) empty, mixed or calendar-dependent (months, years) text, and what is longer than the calendar.
     """
     sign = 1
     body = text
@@ -139,7 +139,7 @@ def parse_span(text: str) -> Span:
         weeks, whole_days, whole_hours, whole_minutes, whole_seconds = (int(iso[i] or 0) for i in range(1, 6))
         fraction = int((iso[6] or "").ljust(9, "0"))
         length = weeks * 7 * DAY + whole_days * DAY + whole_hours * HOUR + whole_minutes * MINUTE + whole_seconds * NS_PER_S + fraction
-        return sign * length
+        return sign * _bounded(length, text)
     if not body or _SHORT.sub("", body):
         raise ValueError(f"not a duration: {text!r} (write PT5M or 5m)")
     total = 0
@@ -148,7 +148,13 @@ def parse_span(text: str) -> Span:
         total += int(whole) * _UNIT[unit]
         if fraction_text:
             total += int(fraction_text) * _UNIT[unit] // 10 ** len(fraction_text)
-    return sign * total
+    return sign * _bounded(total, text)
+
+
+def _bounded(span: Span, text: str) -> Span:
+    if span > BEYOND - FIRST:
+        raise ValueError(f"{text[:40]!r} is longer than the calendar of this exchange, the years 1990 to 2199")
+    return span
 
 
 def format_span(span: Span) -> str:

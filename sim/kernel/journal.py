@@ -7,20 +7,25 @@ library versions and each record's `aside` (what clients drew at random) stay ou
 
 from __future__ import annotations
 
+import re
 from array import array
 from binascii import hexlify
 from bisect import bisect_right
 from collections.abc import Iterator
 from copy import copy
+from gzip import BadGzipFile, GzipFile
 from hashlib import sha256
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
 from zlib import crc32
+from zlib import error as ZlibError
 
-from msgspec import DecodeError, Raw, Struct, json, structs
+from msgspec import DecodeError, Raw, Struct, ValidationError, json, structs
 
 FORMAT = 1
 _PIECE = 1 << 20
+_PACKED = b"\x1f\x8b"
+_FORMAT = re.compile(rb'\{"journal":\d+')
 
 
 class Header(Struct, kw_only=True):
@@ -79,6 +84,11 @@ class Checkpoint(NamedTuple):
 
 class NotAJournal(ValueError):
     """The file is no journal of this format."""
+
+
+def unreadable(error: Exception) -> str:
+    """Why a journal cannot be read, in words."""
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 class Journal:
@@ -195,12 +205,35 @@ read_line = json.Decoder(Line).decode
 
 
 def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
-    """Header and (line number, line) of a journal file; a torn last line is dropped. NotAJournal says what is wrong."""
-    first = file.readline()
+    """Header and (line number, line) of a journal file, which gzip may have packed; a torn last line is dropped. NotAJournal says what is wrong."""
+    lines = _lines(file)
+    first = next(lines, b"")
+    if not first:
+        raise NotAJournal("the file is empty, no journal")
+    if first.endswith(b"\r\n"):
+        raise NotAJournal("its lines end in CR LF: something has rewritten the journal, and its digests no longer fit; take the original")
     try:
         header = _read_header(first)
+    except ValidationError as error:
+        if _FORMAT.match(first) and (found := json.decode(first)["journal"]) != FORMAT:
+            raise NotAJournal(f"journal format {found} is not the one this version reads ({FORMAT})") from error
+        raise NotAJournal(f"line 1 is no journal header: {error}") from error
     except DecodeError as error:
+        if _FORMAT.match(first) and not first.endswith(b"\n"):
+            raise NotAJournal("the journal ends within its first line: nothing of the run is left") from error
         raise NotAJournal(f"line 1 is no journal header: {error}") from error
     if header.journal != FORMAT:
         raise NotAJournal(f"journal format {header.journal} is not the one this version reads ({FORMAT})")
-    return header, ((number, raw[:-1]) for number, raw in enumerate(file, start=2) if raw.endswith(b"\n"))
+    return header, ((number, raw[:-1]) for number, raw in enumerate(lines, start=2) if raw.endswith(b"\n"))
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Lines of a file or pipe, unpacked where gzip has packed them; a packed file that is cut yields what is whole."""
+    peek = getattr(file, "peek", None)
+    if peek is None or peek(2)[:2] != _PACKED:
+        yield from file
+        return
+    try:
+        yield from GzipFile(fileobj=file)
+    except (EOFError, BadGzipFile, ZlibError):
+        return

@@ -14,9 +14,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-SIZE_LIMIT = 1 << 20  # bytes of text
+SIZE_LIMIT = 4 << 20  # bytes of text
 DEPTH_LIMIT = 64  # nested collections
-NODE_LIMIT = 100_000  # nodes after aliases are expanded
+NODE_LIMIT = 500_000  # nodes after aliases are expanded
 ALIAS_LIMIT = 100
 
 
@@ -207,7 +207,7 @@ class _Builder:
         frame.weight += weight
         frame.height = max(frame.height, height)
         if frame.weight > NODE_LIMIT:
-            raise refuse(node.at, f"more than {NODE_LIMIT} nodes once aliases are expanded")
+            raise refuse(node.at, f"more than {NODE_LIMIT} nodes" + (" once aliases are expanded" if self._aliases else ""))
         if frame.items is not None:
             frame.items.append(node)
         elif frame.key is None:
@@ -220,6 +220,8 @@ class _Builder:
     def _take_key(self, frame: _Frame, node: Node) -> None:
         if not isinstance(node, Scalar):
             raise refuse(node.at, "a key must be plain text")
+        if node.plain and node.text == "<<":
+            raise refuse(node.at, "merge keys (<<) are no part of YAML 1.2: write the keys out, or let `each` repeat a step with other values")
         if node.text in frame.members:
             raise refuse(node.at, f"the key {node.text!r} stands here twice, first in line {frame.keys[node.text].line}")
         frame.key, frame.key_at = node.text, node.at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +21,8 @@ KEPT_FOR = 7 * DAY
 RANK_SCALE = 1_000_000
 _PRICE_SCALES = (100, 1_000, 10_000, 100_000)
 
+_SYMBOL = re.compile(r"[A-Za-z0-9._~:@+=-]{1,128}", re.ASCII)
+
 Faults = list[tuple[str, str]]  # key of the entry, what is wrong with it
 
 
@@ -34,6 +37,8 @@ class ListingError(ValueError):
 def list_instrument(entry: InstrumentEntry, now: Instant, known: Instrument | None = None) -> Instrument:
     """Terms of an entry, at an instant. With `known`, the entry changes those terms and leaves what it does not name. ListingError when they are unsound."""
     faults: Faults = []
+    if known is None and not _SYMBOL.fullmatch(entry.symbol):
+        faults.append(("symbol", f"a symbol is 1 to 128 letters, digits and . _ ~ : @ + = -, not {entry.symbol[:40]!r}: it stands in paths"))
     terms: dict[str, Any] = {"symbol": entry.symbol} if known is None else {}
     terms |= _scales(entry, known, faults)
     if not faults:

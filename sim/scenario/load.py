@@ -108,9 +108,10 @@ def _opened(what: str) -> tuple[Node, Reach]:
     bundled = resources.path("scenarios", f"{what}.yaml")
     if not path.suffix and not path.exists():
         if not bundled.is_file():
-            names = sorted(file.stem for file in bundled.parent.glob("*.yaml"))
+            names = resources.bundled_scenarios()
             near = nearest(what, names)
-            raise refuse(Position(what, 1, 1), f"no scenario is called that: bundled are {', '.join(names)}" + (f"; did you mean {near}?" if near else ""))
+            perhaps = f"; did you mean {near}?" if near else ""
+            raise refuse(Position(what, 1, 1), f"no scenario or file is called that: bundled are {', '.join(names)}{perhaps}")
         path = bundled
     return read_file(path), reach
 
@@ -215,7 +216,7 @@ def _file_of(node: Node) -> str:
 
 def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
     """Names that must exist and terms that must be sound, at the positions of the file itself; `files` are those of order flow, by name of the flow."""
-    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_firms(node), *fee_problems(node)]
+    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_firms(node), *_twice(node), *fee_problems(node)]
     if not problems and (scenario.steps or scenario.participants.anybody):
         world = build_world(scenario)
         problems = [*participant_problems(scenario, node, world), *step_problems(scenario, node, world), *flow_problems(scenario, world, files)]
@@ -274,6 +275,20 @@ def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
         name = node_at(item, "name")
         if isinstance(name, Scalar) and name.text in lacking:
             yield problem(item.at, lacking[name.text])
+
+
+def _twice(node: Node) -> Iterator[Problem]:
+    """Named things that one file lists under one name twice: they merge by name, so one of them would be lost."""
+    for section in ("world", "participants"):
+        for name in _KEYS:
+            seen: dict[str, Position] = {}
+            for item in items_of(node, section, name):
+                named = node_at(item, _KEYS[name])
+                if not isinstance(named, Scalar):
+                    continue
+                if named.text in seen:
+                    yield problem(named.at, f"{_KEYS[name]} {named.text!r} stands in `{name}` twice, first in line {seen[named.text].line}")
+                seen.setdefault(named.text, named.at)
 
 
 def _firms(node: Node) -> Iterator[Problem]:

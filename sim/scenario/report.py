@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 
+ALWAYS_LOOKED_THROUGH = 1_000  # open orders up to which every input is followed by a look
+ORDERS_PER_INPUT = 200
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """A finished run: the verdict, what failed, and what proves it. `params` are the values of the matrix it ran with, `changes` what else it was given.
 
@@ -125,21 +129,33 @@ def run_scenario(
     if keep is None or report.ok:
         return report
     values = "".join(f"-{value}" for value in (*report.params.values(), *changes.split()))
-    path = keep / f"{report.scenario}{values}-{report.seed}.ndjson".replace("/", "_")
+    path = keep / file_name(f"{report.scenario}{values}-{report.seed}.ndjson")
     keep.mkdir(parents=True, exist_ok=True)
     path.write_bytes(written.getvalue())
     return replace(report, journal=str(path))
 
 
+def file_name(name: str) -> str:
+    """A scenario's name as one of a file: in this folder, visible, and of printable letters."""
+    return "".join(letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_" for letter in name).lstrip(".")[:200] or "scenario"
+
+
 def _run(sim: Simulation, watch: bool) -> Iterator[str]:
-    """Let every step happen; what broke on the way: the first moment at which invariants do not hold, and a mistake of ours, which ends the run."""
+    """Let every step happen; what broke on the way: the first moment at which invariants do not hold, and a mistake of ours, which ends the run.
+
+    A look goes through all open orders, so with more than a thousand of them it is taken after every so many inputs only, and after the last.
+    """
     sound = watch  # found broken once is enough
+    looked = pause = 0
     try:
         while not sim.script.done and (due := sim.next_due()) is not None:
             _answer(sim, sim.advance_to(due))
-            if sound and (wrong := broken(sim.exchange.trading)):
-                sound = False
-                yield from (f"{one} (after input {sim.seq}, {format_instant(sim.now)})" for one in wrong)
+            if sound and (sim.seq > looked + pause or sim.script.done):
+                wrong = broken(sim.exchange.trading)
+                between = f" or up to {pause} before it" if pause else ""
+                yield from (f"{one} (after input {sim.seq}{between}, {format_instant(sim.now)})" for one in wrong)
+                looked, sound = sim.seq, not wrong
+                pause = max(0, sum(1 for _ in sim.exchange.trading.orders.open()) - ALWAYS_LOOKED_THROUGH) // ORDERS_PER_INPUT
     except Exception as mistake:
         yield f"mistake: {type(mistake).__name__}: {mistake} (in input {sim.seq + 1}, {format_instant(sim.now)})"
 

@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from types import UnionType
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields as struct_fields
 
 from sim.core.quantities import NotADecimal, scaled
@@ -400,6 +400,8 @@ def _field_shape(hint: Any) -> Shape:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         given = [extra for extra in hint.__metadata__ if isinstance(extra, Shape)]
+        if not given and any(isinstance(extra, Meta) and extra.ge == 1 for extra in hint.__metadata__):
+            return ORDINAL
         return given[0] if given else _field_shape(arguments[0])
     if origin in (Union, UnionType):
         kinds = [argument for argument in arguments if argument is not type(None)]

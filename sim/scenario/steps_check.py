@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sim.api.contract import Operation, load_contract
 from sim.core import assumptions, quirks
-from sim.kernel.instants import CALENDAR_ENDS, Instant, believable, format_instant, parse_instant
+from sim.kernel.instants import CALENDAR_ENDS, Instant, believable, format_instant, parse_instant, parse_span
 from sim.scenario.document import Mapping, Node, Problem, Scalar, Sequence, problem
 from sim.scenario.fault_names import unknown_operation
 from sim.scenario.shapes import nearest, suggestion
@@ -33,10 +33,24 @@ _OF_AN_ANSWER = ("status", "code", "json", "header")
 
 def step_problems(scenario: Scenario, node: Node, world: World) -> Iterator[Problem]:
     """Problems of the steps that this file itself states."""
+    yield from _beyond_the_calendar(scenario, node)
     checker = _Checker(scenario, world)
     for step in items_of(node, "steps"):
         if isinstance(step, Mapping):
             yield from checker.of(step)
+
+
+def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
+    """The first step to which distances lead after the last year there is; steps that wait come later still."""
+    own = items_of(node, "steps")
+    moment = scenario.clock.start
+    for number, step in enumerate(scenario.steps, start=len(own) - len(scenario.steps)):
+        moment = moment + parse_span(step.at) if isinstance(step.at, str) else moment if step.at is None else step.at
+        moment += step.advance or 0
+        if not believable(max(moment, scenario.clock.start)):
+            if number >= 0 and (isinstance(step.at, str) or step.advance):
+                yield problem(own[number].at, CALENDAR_ENDS)
+            return
 
 
 def items_of(node: Node, *path: str) -> list[Node]:

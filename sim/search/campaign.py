@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TextIO
 
-from msgspec import Struct, json
+from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
 from sim.kernel.journal import read_journal
@@ -188,7 +188,14 @@ def _whole_lines(path: str) -> list[bytes]:
 
 
 def _done(wanted: Wanted) -> dict[Job, Report]:
-    return {found.job: found.report for line in _whole_lines(wanted.results) for found in (_result(line),)}
+    found: dict[Job, Report] = {}
+    for number, line in enumerate(_whole_lines(wanted.results), start=1):
+        try:
+            result = _result(line)
+        except DecodeError as error:
+            raise refuse(Position(wanted.results, number, 1), f"no line of a results file, so nothing is resumed from it: {error}") from None
+        found[result.job] = result.report
+    return found
 
 
 class _Results:

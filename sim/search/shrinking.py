@@ -14,7 +14,7 @@ from sim.replay import at_the_start, replaying, simulation_of
 from sim.scenario.document import read_text, value_of
 from sim.scenario.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.model import Scenario
-from sim.scenario.report import run_scenario
+from sim.scenario.report import file_name, run_scenario
 from sim.search.bisect import expecting, sound
 from sim.search.inputs import feed, session_of, smallest
 from sim.search.progress import Progress
@@ -50,7 +50,7 @@ def write_shortest(asked: Asked, out: TextIO, progress: TextIO) -> Path:
     told = Progress(progress, 0, "trials")
     inputs = smallest(session, ask, lambda left: told.step(f"{left} inputs tried"))
     told.end()
-    path = (asked.out or Path(f"{session.header.name}-small")).with_suffix(".ndjson")
+    path = (asked.out or Path(f"{file_name(session.header.name)}-small")).with_suffix(".ndjson")
     path.unlink(missing_ok=True)
     with path.open("w+b", buffering=0) as file:
         sim = at_the_start(session.header, session.seed, file)
@@ -70,7 +70,7 @@ def write_smallest(scenario: Scenario, asked: Asked, out: TextIO, progress: Text
     )
     found = shrinker.shrink()
     told.end()
-    path = asked.out or Path(f"{scenario.name}-small.yaml")
+    path = asked.out or Path(f"{file_name(scenario.name)}-small.yaml")
     failure = found.report.first_failure
     because = f" because of {shrinker.unless} (as counted there)" if shrinker.unless.startswith("step ") else f" because of {shrinker.unless}"
     why = [f"Shrunk from {asked.what}, seed {scenario.seed}: it still fails{because if shrinker.unless else ''}", f"  {failure}", f"sim run {path}"]
@@ -101,7 +101,10 @@ def _failing(asked: Asked) -> Scenario:
 
 def _is_journal(what: str) -> bool:
     path = Path(what)
-    return path.is_file() and path.read_bytes()[:12].startswith(b'{"journal":')
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.peek(2).startswith((b'{"journal":', b"\x1f\x8b"))
 
 
 def _of_journal(asked: Asked, out: TextIO) -> Scenario | None:

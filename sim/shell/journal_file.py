@@ -5,6 +5,8 @@ A server that keeps no journal still needs one, for rewinds and for those who as
 from __future__ import annotations
 
 import io
+import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -23,9 +25,29 @@ class JournalFile(io.BufferedRandom):
 
 
 def open_journal(path: Path) -> JournalFile:
-    """A new journal at a path, replacing what was there."""
+    """A new journal at a path, replacing what was there; BlockingIOError while somebody else is writing it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    return JournalFile(io.FileIO(path, "w+"))
+    file = io.FileIO(path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666))
+    try:
+        _lock(file, path)
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.truncate(0)
+        return JournalFile(file)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _lock(file: io.FileIO, path: Path) -> None:
+    """Two processes that write one journal would spoil it for both. Held until the file is closed; not everywhere to be had."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BlockingIOError(error.errno, "another process is writing this journal: give each its own", str(path)) from None
 
 
 def spooled_journal() -> BinaryIO:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import uuid
 from pathlib import Path
 
@@ -23,7 +24,9 @@ def new_keys(folder: Path | None) -> str:
         lines += ["# a partner's RSA key; its public half goes into world.firms[].public_key", private.decode(), public.decode()]
     else:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "partner.pem").write_bytes(private)
+        # Never over a key that somebody uses: FileExistsError.
+        with open(folder / "partner.pem", "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(private)
         (folder / "partner.pub.pem").write_bytes(public)
         lines += [f"# a partner's RSA pair: {folder / 'partner.pem'}, {folder / 'partner.pub.pem'}"]
     return "\n".join(lines)

@@ -77,10 +77,19 @@ def symbols(simulation: Simulation) -> dict[str, list[str]]:
 
 def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
     """Write atomically: a reader sees the whole file or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_bytes(json.format(json.encode(facts), indent=1) + b"\n")
-    draft.replace(path)
+    try:
+        draft.write_bytes(json.format(json.encode(facts), indent=1) + b"\n")
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def clear_ready_file(path: Path) -> None:
+    """Make its folder, and take away what an earlier server left: whoever waits for the file must not find that one. OSError when it cannot be written."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
 
 
 def greeting(facts: dict[str, Any], took_ms: float) -> str:

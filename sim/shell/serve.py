@@ -18,7 +18,7 @@ from sim.shell.clock_driver import ClockMode
 from sim.shell.host import Host
 from sim.shell.listeners import Bound, bind, is_loopback
 from sim.shell.loops import new_event_loop
-from sim.shell.ready import greeting, ready_facts, write_ready_file
+from sim.shell.ready import clear_ready_file, greeting, ready_facts, write_ready_file
 from sim.shell.service import Service, addresses_of
 from sim.shell.worlds import Worlds
 
@@ -47,6 +47,8 @@ def serve(wanted: Wanted, build: Callable[[Settings], Simulation]) -> int:
     """Serve what `build` makes of the settings, addresses included, until interrupted; exit code. Raises CouldNotListen before anything is built."""
     bound = bind(wanted.settings.host, wanted.port_base)
     try:
+        if wanted.ready_file is not None:
+            clear_ready_file(wanted.ready_file)
         identity = _identity(wanted, bound)
         known = addresses_of(bound, tls_ca=identity.ca_file if identity else None)
         simulation = build(replace(wanted.settings, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs))

@@ -173,7 +173,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
     ("arguments", "says"),
     [
         (["price-time-priority"], "1 runs and none failed"),
-        (["no-such"], "no scenario is called that"),
+        (["no-such"], "no scenario or file is called that"),
         (["busy.yaml", "--unless", "close of business"], "fails without close of business too, or there is no such thing"),
         (["busy.yaml", "--seeds", "x"], "--seeds is a number"),
     ],

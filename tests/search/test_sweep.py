@@ -111,12 +111,12 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["no-such-scenario"], "no scenario is called that"),
+        (["no-such-scenario"], "no scenario or file is called that"),
         (["quickstart", "--seeds", "9..3"], "1..20"),
         (["quickstart", "--over", "quirks", "--only", "nothing"], "nothing of quirks is called 'nothing'"),
         (["quickstart", "--resume"], "--results"),
         (["quickstart", "--param", "x"], "name=value"),
-        (["quickstart", "--seeds", "1", "--json", "/no/such/folder/x.json"], "/no/such/folder"),
+        (["quickstart", "--seeds", "1", "--json", "/dev/null/x.json"], "/dev/null"),
     ],
 )
 def test_what_cannot_be_swept_is_exit_2_and_says_why(sim, arguments, says):

@@ -1,0 +1,269 @@
+"""The command line and the world around it: folders that are not there, full disks, pipes, spoilt journals, signals. Nothing is lost, no traceback."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sim.cli import main
+from sim.scenario.load import load_scenario
+from sim.shell.journal_file import open_journal
+from sim.simulation import Simulation
+
+FAILING = "name: ../up\nextends: quickstart\nsteps: [{at: +1s, expect: {open_orders: {as: maker, count: 99}}}]\n"
+
+
+def sim(capsys, *arguments):
+    """(exit code, output and errors) of a command."""
+    try:
+        code = main([str(argument) for argument in arguments])
+    except SystemExit as error:
+        code = error.code
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return code, out + err
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Bytes of a small journal."""
+    path = tmp_path_factory.mktemp("recorded") / "run.ndjson"
+    with open_journal(path) as file:
+        simulation = Simulation(load_scenario("quickstart"), journal=file)
+        for _ in range(3):
+            simulation.rest("gateway", "GET", "/v2/leagues", "", {}, b"")
+            simulation.advance_to(simulation.now + 60_000_000_000)
+    return path.read_bytes()
+
+
+# ---- where results go
+
+
+@pytest.mark.parametrize("option", ["--junit", "--results", "--keep"])
+def test_what_cannot_be_written_is_told_before_anything_runs(capsys, tmp_path, option):
+    (tmp_path / "file").touch()
+    code, said = sim(capsys, "run", "quickstart", option, tmp_path / "file" / "below")
+    assert code == 2
+    assert "passed" not in said
+    assert str(tmp_path / "file") in said
+
+
+def test_a_folder_that_is_not_there_is_made_for_the_results(capsys, tmp_path):
+    code, _ = sim(capsys, "run", "quickstart", "--junit", tmp_path / "new" / "deep" / "junit.xml", "--results", tmp_path / "other" / "r.ndjson")
+    assert code == 0
+    assert (tmp_path / "new" / "deep" / "junit.xml").read_bytes().startswith(b"<?xml")
+
+
+def test_a_run_that_never_came_to_its_report_leaves_no_empty_one(capsys, tmp_path):
+    code, _ = sim(capsys, "sweep", "quickstart", "--over", "quirks", "--only", "no-such-quirk", "--json", tmp_path / "table.json")
+    assert code == 2
+    assert not (tmp_path / "table.json").exists()
+
+
+def test_results_of_something_else_are_not_resumed_and_stay_as_they_are(capsys, tmp_path):
+    results = tmp_path / "r.ndjson"
+    results.write_text('{"some": "other file"}\n')
+    code, said = sim(capsys, "run", "quickstart", "--results", results, "--resume")
+    assert code == 2
+    assert f"{results}:1:1: no line of a results file" in said
+    assert results.read_text() == '{"some": "other file"}\n'
+
+
+def test_a_name_with_slashes_keeps_its_journal_in_the_folder(capsys, tmp_path):
+    (tmp_path / "up.yaml").write_text(FAILING)
+    assert sim(capsys, "run", tmp_path / "up.yaml", "--keep", tmp_path / "kept" / "here")[0] == 1
+    assert [file.parent for file in tmp_path.rglob("*.ndjson")] == [tmp_path / "kept" / "here"]
+
+
+def test_keys_never_go_over_keys(capsys, tmp_path):
+    assert sim(capsys, "keys", "--out", tmp_path)[0] == 0
+    before = (tmp_path / "partner.pem").read_bytes()
+    assert (tmp_path / "partner.pem").stat().st_mode & 0o077 == 0
+    code, said = sim(capsys, "keys", "--out", tmp_path)
+    assert code == 2
+    assert "partner.pem" in said
+    assert (tmp_path / "partner.pem").read_bytes() == before
+
+
+@pytest.mark.parametrize("arguments", [("keys", "--out"), ("demo", "--journal")])
+def test_a_place_where_nothing_can_be_is_an_error_of_usage(capsys, tmp_path, arguments):
+    (tmp_path / "file").touch()
+    code, said = sim(capsys, *arguments, tmp_path / "file" / "below")
+    assert code == 2
+    assert said.startswith("sim: ")
+
+
+@pytest.mark.parametrize("arguments", [("run", "quickstart", "--jobs", "0"), ("sweep", "quickstart", "--jobs", "-3"), ("shrink", "quickstart", "--trials", "0"),
+                                       ("sweep", "quickstart", "--storm", "-1"), ("bisect", "x", "--every", "-1"), ("explore", "quickstart", "--each", "x")])
+def test_numbers_of_options_are_counted(capsys, arguments):
+    code, said = sim(capsys, *arguments)
+    assert code == 2
+    assert f"argument {arguments[-2]}: a number from" in said
+
+
+def test_a_name_that_is_nothing_lists_what_is_bundled(capsys):
+    code, said = sim(capsys, "check", "/no/such/place")
+    assert code == 2
+    assert "quickstart" in said
+
+
+# ---- journals as they come back from elsewhere
+
+
+def test_a_packed_journal_is_read_as_it_is_and_up_to_where_it_is_cut(capsys, tmp_path, recorded):
+    whole, cut = tmp_path / "run.ndjson.gz", tmp_path / "cut.gz"
+    whole.write_bytes(gzip.compress(recorded))
+    cut.write_bytes(gzip.compress(recorded)[:-60])
+    for command in ("replay", "timeline", "explain", "judge", "bisect"):
+        assert sim(capsys, command, whole)[0] == 0
+    assert "6 inputs replayed" in sim(capsys, "replay", whole)[1]
+    code, said = sim(capsys, "replay", cut)
+    assert code == 0
+    assert "inputs replayed, every line as recorded" in said
+    assert "6 inputs" not in said
+
+
+def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
+    for command, code, words in (("replay", 0, b"every line as recorded"), ("bisect", 2, b"write it to a file first")):
+        ran = subprocess.run([sys.executable, "-m", "sim", command, "/dev/stdin"], input=recorded, capture_output=True, check=False)
+        assert ran.returncode == code
+        assert words in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda raw: b"", "the file is empty"),
+        (lambda raw: raw[:90], "ends within its first line"),
+        (lambda raw: raw.replace(b"\n", b"\r\n"), "CR LF"),
+        (lambda raw: raw.replace(b'{"journal":1', b'{"journal":2', 1), "format 2 is not the one"),
+        (lambda raw: b'{"journal":2,"made":"later"}\n', "format 2 is not the one"),
+        (lambda raw: b"\xef\xbb\xbf" + raw, "no journal header"),
+    ],
+)
+@pytest.mark.parametrize("command", ["replay", "timeline", "explain", "judge", "bisect", "diff"])
+def test_a_spoilt_beginning_is_named(capsys, tmp_path, recorded, spoil, words, command):
+    path = tmp_path / "spoilt"
+    path.write_bytes(spoil(recorded))
+    code, said = sim(capsys, command, path, *([path] if command == "diff" else []))
+    assert code == 2
+    assert words in said
+    assert f"{path}:1:1: " in said
+
+
+def test_a_timeline_names_the_line_that_is_no_record(capsys, tmp_path, recorded):
+    lines = recorded.splitlines(keepends=True)
+    for spoilt in (b"garbage\n", b'{"seq":3,"at":1,"input":{"type":"rest"},"out":{}}\n', b'{"seq":3,"at":1,"input":[],"out":{}}\n'):
+        (tmp_path / "spoilt").write_bytes(b"".join((*lines[:3], spoilt, *lines[4:])))
+        code, said = sim(capsys, "timeline", tmp_path / "spoilt")
+        assert code == 2
+        assert f"{tmp_path / 'spoilt'}:4:1: no journal record" in said
+
+
+def test_two_journals_of_which_one_is_garbage_further_down(capsys, tmp_path, recorded):
+    lines = recorded.splitlines(keepends=True)
+    (tmp_path / "a").write_bytes(recorded)
+    (tmp_path / "b").write_bytes(b"".join((*lines[:3], b"garbage\n", *lines[4:])))
+    for command in ("diff", "bisect"):
+        assert sim(capsys, command, tmp_path / "a", tmp_path / "b")[0] == 2
+
+
+def test_a_replay_that_differs_says_with_what_else_it_was_recorded(capsys, tmp_path, recorded):
+    (tmp_path / "old").write_bytes(recorded.replace(b'"tzdata":"', b'"tzdata":"1', 1))
+    code, said = sim(capsys, "replay", tmp_path / "old")
+    assert code == 3
+    assert "recorded with tzdata 1" in said
+
+
+# ---- output and signals
+
+
+def process(*arguments, **options):
+    """A command in a process of its own."""
+    return subprocess.Popen([sys.executable, "-m", "sim", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk to be had")
+def test_output_that_nobody_can_take_is_told_once():
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run([sys.executable, "-m", "sim", "catalogue"], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert ran.returncode == 2
+    assert ran.stderr == b"sim: No space left on device\n"
+
+
+def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
+    (tmp_path / "run.ndjson").write_bytes(recorded)
+    plain = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    ran = subprocess.run([sys.executable, "-m", "sim", "timeline", tmp_path / "run.ndjson"], capture_output=True, env=plain, check=False)
+    assert ran.returncode == 0
+    assert b"/v2/leagues" in ran.stdout
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_campaign_that_is_stopped_ends_with_its_workers_and_in_silence(tmp_path, sent, code):
+    results = tmp_path / "r.ndjson"
+    running = process("run", "quickstart", "--seeds", "1..100000", "--jobs", "2", "--results", results, start_new_session=True)
+    while not written(results):
+        assert running.poll() is None
+        os.sched_yield()
+    os.killpg(running.pid, sent)  # as a terminal does: workers hear it too
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == code
+    assert b"Traceback" not in err
+    with pytest.raises(ProcessLookupError):
+        _gone(running.pid)
+
+
+def written(path):
+    """What stands in a file that may not be there yet."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _gone(group):
+    """ProcessLookupError once nobody of a process group is left."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        os.killpg(group, 0)
+        os.sched_yield()
+
+
+# ---- serving
+
+
+def test_one_journal_has_one_writer_and_loses_nothing_to_a_second(tmp_path, recorded):
+    path = tmp_path / "run.ndjson"
+    with open_journal(path) as file:
+        file.write(b"what the first has written\n")
+        with pytest.raises(BlockingIOError, match="another process is writing this journal"):
+            open_journal(path)
+        assert path.read_bytes() == b"what the first has written\n"
+    open_journal(path).close()
+    assert path.read_bytes() == b""
+
+
+def test_a_ready_file_of_yesterday_is_gone_before_anything_listens(capsys, tmp_path):
+    ready = tmp_path / "ready.json"
+    ready.write_text('{"gateway": "http://127.0.0.1:1"}')
+    code, said = sim(capsys, "serve", "--port-base", "0", "--ready-file", ready, "--journal", tmp_path)  # a folder: it ends there
+    assert code == 2
+    assert str(tmp_path) in said
+    assert not ready.exists()
+
+
+@pytest.mark.parametrize(("option", "words"), [("--ready-file", "Is a directory"), ("--scenarios", "no folder is there")])
+def test_a_place_of_the_wrong_kind_is_told_before_serving(capsys, tmp_path, option, words):
+    (tmp_path / "file").touch()
+    code, said = sim(capsys, "serve", "--port-base", "0", option, tmp_path if option == "--ready-file" else tmp_path / "file")
+    assert code == 2
+    assert words in said
+    assert str(tmp_path) in said

@@ -1,0 +1,80 @@
+"""Scenarios as people write them in a hurry: large, with one thing twice, with numbers that no calendar holds. Each is run, or told where it is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim import load_scenario
+from sim.scenario import report
+from sim.scenario.document import ScenarioError
+from sim.scenario.report import run_scenario
+from sim.testing.served import ControlError
+
+HEAD = "name: limits\nextends: quickstart\n"
+LISTED = "world: {instruments: [{symbol: q1, state: OPEN}]}\n"
+
+
+def told(text):
+    """What a scenario is told, a line each."""
+    with pytest.raises(ScenarioError) as refused:
+        load_scenario(HEAD + text)
+    return [str(problem) for problem in refused.value.problems]
+
+
+def test_ten_thousand_lines_are_a_scenario():
+    line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"
+    assert len(load_scenario(HEAD + LISTED + "steps:\n" + line * 10_000).steps) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("world: {instruments: [{symbol: q1}, {symbol: q2}, {symbol: q1}]}\n", "symbol 'q1' stands in `instruments` twice, first in line 3"),
+        ("world: {instruments: [&one {symbol: q1}, *one]}\n", "stands in `instruments` twice"),
+        ("world: {assets: [{id: 'crypto:x', price: '1'}, {id: 'crypto:x', price: '2'}]}\n", "stands in `assets` twice"),
+        (LISTED + "participants: {makers: [{name: m, symbols: q1}, {name: m, symbols: q1}]}\n", "stands in `makers` twice"),
+        ("world: {instruments: [{symbol: ''}]}\n", "a symbol is 1 to 128 letters"),
+        ("world: {instruments: [{symbol: a/b}]}\n", "a symbol is 1 to 128 letters"),
+        ("world: {instruments: [{symbol: '😀'}]}\n", "a symbol is 1 to 128 letters"),
+        ("faults: [{match: {operation: SearchTrades, nth: 0}, act: {status: 503}}]\n", "expected a number from 1"),
+        ("faults: [{match: {operation: SearchTrades, every: 0}, act: {status: 503}}]\n", "expected a number from 1"),
+        ("steps: [{at: +99999999999999999999s}]\n", "longer than the calendar"),
+        ("steps: [{at: +70000d}, {at: +1h}]\n", "3:9: the calendar of this exchange ends"),
+        ("steps: [{at: +30000d}, {at: +30000d}, {at: +30000d}, {at: +30000d}]\n", "3:39: the calendar of this exchange ends"),
+        ("steps: [{at: +1s, advance: 70000d}]\n", "3:9: the calendar of this exchange ends"),
+        ("assumptions: {engine.latency: 99999999999s}\n", "longer than the calendar"),
+        ("world:\n  instruments:\n  - &a {symbol: q1}\n  - {<<: *a, symbol: q2}\n", "6:6: merge keys (<<) are no part of YAML 1.2"),
+        ("seed: " + "9" * 5_000 + "\n", "not an integer"),
+    ],
+)
+def test_what_cannot_be_is_told_at_its_place(text, words):
+    problems = told(text)
+    assert len(problems) == 1
+    assert words in problems[0]
+
+
+def test_the_control_plane_refuses_the_same(exchange):
+    for path, body, words in (
+        ("/faults", {"match": {"operation": "CreateOrder", "nth": 0}, "act": {"status": 503}}, "match.nth: expected a number from 1"),
+        ("/instruments", {"symbol": "a/b", "tick_size": "0.01"}, "a symbol is 1 to 128 letters"),
+        ("/clock/advance", {"by": "99999999h"}, "longer than the calendar"),
+    ):
+        with pytest.raises(ControlError, match=words) as refused:
+            exchange.control("POST", path, body)
+        assert refused.value.status == 400
+
+
+def test_many_open_orders_are_looked_through_now_and_then_and_at_the_end(monkeypatch):
+    looks = []
+    monkeypatch.setattr(report, "broken", lambda trading: looks.append(trading) or [])
+    monkeypatch.setattr(report, "ALWAYS_LOOKED_THROUGH", 400)
+    monkeypatch.setattr(report, "ORDERS_PER_INPUT", 10)
+    line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"
+    few = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 20))
+    assert len(looks) == few.inputs
+    looks.clear()
+    many = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 200))
+    assert many.inputs / 20 < len(looks) < many.inputs / 2
+    last = load_scenario(HEAD + LISTED + "steps:\n" + line * 200)
+    monkeypatch.setattr(report, "broken", lambda trading: ["books: spoilt"] if len(list(trading.books.get("q1").working())) == 200 else [])
+    assert len(run_scenario(last).broken) == 1
