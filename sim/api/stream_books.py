@@ -112,6 +112,10 @@ class Books:
             return list(exchange.instruments.symbols() if shelf else dict.fromkeys((*exchange.trading.lifecycle.symbols(), *self._topics)))
         return list(self._topics)
 
+    def named(self) -> list[str]:
+        """Symbols that somebody follows by name."""
+        return list(self._topics)
+
     def show(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Send a stream the present books of symbols; nothing for those not begun or gone (§3.1)."""
         unmade = self._unmade(stream)
@@ -158,10 +162,10 @@ class Books:
             found[symbol] = _in_response(_symbol(symbol.encode()) + rest) if rest else rest
         return found
 
-    def publish(self, symbol: str) -> None:
-        """Send a book to all who follow it."""
+    def publish(self, symbol: str, *, everybody: bool = True) -> None:
+        """Send a book to all who follow it; without `everybody` to those who named it."""
         send_all = self._desk.outbox.send_all
-        for shape, topic in self._groups(symbol):
+        for shape, topic in self._groups(symbol, everybody):
             send_all(topic.values(), self.frame(symbol, shape))
 
     def frame(self, symbol: str, shape: Shape) -> bytes:
@@ -198,11 +202,12 @@ class Books:
         )
         return part(CreateMarketDataSubscriptionResponse, update=update)
 
-    def _groups(self, symbol: str) -> Iterator[tuple[Shape, Topic[BookStream]]]:
+    def _groups(self, symbol: str, everybody: bool) -> Iterator[tuple[Shape, Topic[BookStream]]]:
         shapes = self._topics.get(symbol)
         if shapes is not None:
             yield from shapes.items()
-        yield from self._everything.items()
+        if everybody:
+            yield from self._everything.items()
 
 
 _in_response = nesting(CreateMarketDataSubscriptionResponse, "update")

@@ -15,7 +15,7 @@ from sim.api.stream_books import SILENT_STATES, Books, BookStream, heartbeat, sh
 from sim.api.stream_feed import Desk, Feed, Stream
 from sim.api.stream_wire import part
 from sim.api.transcode import BadInput, protobuf_decoder
-from sim.core.assumptions import BIDI_IDLE_TIMEOUT, MARKET_DATA_REFRESH
+from sim.core.assumptions import BIDI_IDLE_TIMEOUT, MARKET_DATA_REFRESH, MARKET_DATA_REFRESH_ALL
 from sim.core.events import BookChanged, Event, ShelfMoved, StateChanged
 from sim.core.refusals import Code, InvalidRequest, Refusal
 from sim.core.vocabulary import InstrumentState
@@ -146,9 +146,10 @@ class MarketDataFeed(Feed):
         if timer.seq == self._refresh:
             self._refresh = self.desk.schedule(self.desk.period(MARKET_DATA_REFRESH), REFRESH_TIMER)
             trading = self.desk.exchange.trading
-            for symbol in self._books.followed():
+            everybody = self.desk.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
+            for symbol in self._books.followed() if everybody else self._books.named():
                 if trading.state(symbol) not in SILENT_STATES:
-                    self._books.publish(symbol)
+                    self._books.publish(symbol, everybody=everybody)
         elif timer.seq == self._idle:
             self._end_idle()
 

@@ -6,10 +6,11 @@ import pytest
 from msgspec.structs import replace
 from stream_clients import BIDIRECTIONAL, books, place, talk, trade
 
+from sim import Simulation, load_scenario
 from sim.core.instruments import Instrument
 from sim.core.vocabulary import InstrumentState
 from sim.messages import exchange_v1 as wire
-from sim.testing.client import Connection, RpcError, Stream
+from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, in_state, quiet, rpc_trader
 
 
@@ -154,6 +155,27 @@ def test_a_quiet_book_is_sent_again_every_minute(world: Connection, instrument: 
     (snapshot,) = updates(stream)
     world.advance("3m")
     assert updates(stream) == [snapshot] * 3
+
+
+@pytest.mark.spec("S6.2-6")
+@pytest.mark.parametrize("refresh_all", [False, True])
+def test_who_has_every_book_hears_of_those_that_change_and_of_the_others_only_when_asked(refresh_all: bool) -> None:
+    """Signs of life come either way, and a book that is named besides is refreshed."""
+    text = f"name: idle\nextends: quickstart\nworld: {{automated_windows: false}}\nassumptions: {{md.refresh_everything: {str(refresh_all).lower()}}}\n"
+    world = connect(Simulation(load_scenario(text)))
+    instrument = quiet(world.simulation)
+    every, named = books(world), books(world, instrument.symbol)
+    begun = {update.symbol: update for update in updates(every)}
+    named.take()
+    world.advance("3m")
+    idle = every.take()
+    assert sum(frame.heartbeat is not None for frame in idle) >= (0 if refresh_all else 5)
+    again = [frame.update for frame in idle if frame.update is not None]
+    assert all(begun[update.symbol] == update for update in again)
+    assert len(again) > 300 if refresh_all else not again
+    assert len(updates(named)) == 3
+    place(world, instrument, "buy", 30)
+    assert [update.symbol for update in updates(every)] == [instrument.symbol]
 
 
 def test_equal_subscriptions_share_one_frame(world: Connection, instrument: Instrument) -> None:
