@@ -8,6 +8,7 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.games import Game
+from sim.kernel.instants import NS_PER_S, parse_instant
 from sim.scenario.results import final
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
@@ -214,3 +215,31 @@ def test_every_result_is_one_that_can_be(later: Connection) -> None:
             assert game.advances in ("home", "away")
         else:
             assert game.home_score != game.away_score, event.slug
+
+
+@pytest.mark.parametrize("start", ["2026-09-08T14:00:00-04:00", "2026-12-08T14:00:00-05:00", "2026-08-04T14:00:00-04:00"])
+def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(start: str) -> None:
+    """At the listing the index is between the lowest and the highest strike, and at the end each market pays as its candle says."""
+    paid = set()
+    for seed in range(4):
+        text = f'name: ladders\nextends: quickstart\nclock: {{start: {start}}}\nlimits: {{public: "off"}}\nworld: {{games: 0}}\n'
+        world = connect(Simulation(load_scenario(text), seed=seed))
+        for asset in ("btc", "eth"):
+            slug = f"{asset}-above-on-september-12"
+            event = world.gateway.get(f"/v1/events/slug/{slug}").json["event"]
+            strikes = [float(market["assetPriceTerms"]["lowerPrice"]) for market in event["markets"]]
+            listed, end = (parse_instant(event[name]) // NS_PER_S for name in ("startDate", "endDate"))
+            assert strikes[0] < close_of(world, asset, listed) < strikes[-1]
+            world.advance_to((end + 8 * 86_400) * NS_PER_S)
+            at_end = close_of(world, asset, end)
+            found = tuple(settlement(world, market["slug"]) for market in event["markets"])
+            assert found == tuple(at_end > strike for strike in strikes)
+            if asset == "btc":
+                paid.add(found)
+            world = connect(Simulation(load_scenario(text), seed=seed))
+    assert len(paid) > 1, "the outcome is open"
+
+
+def close_of(world: Connection, asset: str, second: int) -> float:
+    query = {"assets": f"crypto:{asset}", "from": second, "to": second + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
+    return float(world.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][0]["close"])

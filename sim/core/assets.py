@@ -29,12 +29,14 @@ _ID = re.compile(r"crypto:[a-z0-9-]{1,64}", re.ASCII)
 class Asset(Struct, kw_only=True):
     """One asset, `crypto:<symbol>`. Prices are divided by PRICE_SCALE; `since`, `every` and outages are unix seconds.
 
-    `price` is the price at `since`; None for an asset that ticks by hand only. `volatility` is the typical relative move in an hour, in millionths.
+    `price` is the price at `price_at`, or at the first tick where that is 0; None for an asset that ticks by hand only. `volatility` is the typical relative
+    move in an hour, in millionths.
     """
 
     id: str
     currency: str = "USD"
     price: Price | None = None
+    price_at: int = 0
     since: int = 0
     every: int = 1
     volatility: int = 4_000
@@ -73,7 +75,7 @@ class Ticker:
     def __init__(self, asset: Asset, key: bytes) -> None:
         self._asset = asset
         self._process = IndexProcess(key, first_day=asset.since // DAY * DAY, every=asset.every, volatility=asset.volatility)
-        self._base = 0  # relative value of the first tick, once it was asked for
+        self._base = 0  # relative value of the tick at which the price is given, once it was asked for
 
     @property
     def asset(self) -> Asset:
@@ -164,7 +166,7 @@ class Ticker:
         """A price from its relative value, at the asset's number of places. Rising values give rising prices."""
         asset = self._asset
         if not self._base:
-            first = -(-asset.since // asset.every) * asset.every
+            first = -(-max(asset.since, asset.price_at) // asset.every) * asset.every
             self._base = dict(self._process.ticks(first // MINUTE * MINUTE))[first]
         unit: int = 10 ** (8 - asset.places)
         return max(raw * (asset.price or 0) // self._base // unit * unit, unit)

@@ -687,8 +687,8 @@ MARKET_DATA_REFRESH = Assumption(
 MARKET_DATA_REFRESH_ALL = Assumption(
     name="md.refresh_everything",
     default=False,
-    reason="A stream of every instrument hears of a book when it changes and no more: thousands of unchanged ones a minute would bury what is new; `true` sends "
-    "them all again with those that were named",
+    reason="A stream of every instrument hears of a book when it changes and no more: thousands of unchanged ones a minute would bury what is new; `true` "
+    "sends them all again with those that were named",
     source="our choice: rule S9 has books sent at intervals and does not say to whom",
 )
 RETAIL_DEBOUNCE = Assumption(

@@ -201,7 +201,8 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
     """A priced asset and the seeded process of its index ticks."""
 
     id: Annotated[str, "crypto:<symbol>"]
-    price: Annotated[str | None, POSITIVE, "dollars at `since`"] = None
+    price: Annotated[str | None, POSITIVE, "dollars at `price_at`"] = None
+    price_at: Annotated[Instant | None, INSTANT, "when the index is at `price`, whatever the seed; at the first tick when left out"] = None
     since: Annotated[Instant | None, INSTANT, "instant of the first tick"] = None
     every: Annotated[Span | None, SPAN, "time between ticks"] = None
     volatility: Annotated[str | None, DECIMAL, "typical relative move per hour"] = None

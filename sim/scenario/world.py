@@ -143,7 +143,9 @@ class _Default:
         self.instruments = tuple(found)
         self.shift = shift
         assets = _read(AssetEntry, rows["assets"])
-        self.assets = [structs.replace(asset, since=asset.since + min(0, shift)) for asset in assets]
+        self.assets = [
+            structs.replace(asset, since=asset.since + min(0, shift), price_at=None if asset.price_at is None else asset.price_at + shift) for asset in assets
+        ]
         self.periods, self.rewards = programs(self.instruments, self.reference, now)
 
 
@@ -209,7 +211,8 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
         firms, keys = credentials_of(scenario.environment, firms, keys)
     if empty:
         firms, accounts, keys = firms[:1], [], []
-    assets = _by(lambda entry: entry.id, default.assets if default else [], section.assets)
+    changed = tuple(structs.replace(entry, price_at=0) if entry.price is not None and entry.price_at is None else entry for entry in section.assets)
+    assets = _by(lambda entry: entry.id, default.assets if default else [], changed)
     windows = windows_of(section)
     reference.windows = Recurring(windows, reference) if windows else None
     periods, rewards = _incentives(section)
@@ -270,6 +273,7 @@ def _asset(entry: AssetEntry) -> Asset:
         id=entry.id,
         price=scaled(entry.price, 100_000_000) if entry.price is not None else None,
         since=(entry.since if entry.since is not None else parse_instant("2026-01-01T00:00:00Z")) // NS_PER_S,
+        price_at=(entry.price_at or 0) // NS_PER_S,
         every=(entry.every or NS_PER_S) // NS_PER_S,
         volatility=scaled(entry.volatility or "0.004", 1_000_000),
         places=2 if entry.places is None else entry.places,
