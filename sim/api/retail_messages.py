@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sim.api.retail_balances import Standing, balance_change, balance_message, standing
 from sim.api.retail_books import book_message, lite_message
+from sim.api.retail_legs import leg_prices
 from sim.api.retail_metadata import market_metadata
 from sim.api.retail_numbers import CURRENCY, notional_amount, number, price_amount, price_or_none
 from sim.api.retail_positions import expired, holdings_around, position_entry_type, position_message
@@ -117,6 +118,7 @@ def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Exec
         order_reject_reason=execution.reject_reason if execution.type is ExecutionType.REJECTED else 0,
         transact_time=execution.at,
         transact_trade_date=eastern(trade_date(execution.at)),
+        leg_prices=leg_prices(exchange, execution) if filled else [],
         trade_id=execution.trade_id,
         aggressor=execution.aggressor,
         commission_notional_collected=notional_amount(execution.commission, price_scale, qty_scale) if filled else None,

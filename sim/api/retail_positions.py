@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from sim.api.retail_legs import leg_details
 from sim.api.retail_metadata import market_metadata
 from sim.api.retail_numbers import CURRENCY, fixed, nearest, notional_amount
 from sim.core.events import PositionChanged
@@ -67,6 +68,7 @@ def position_message(exchange: Exchange, held: Position, at: Instant, *, availab
         expired=expired(held),
         update_time=held.changed,
         market_metadata=market_metadata(exchange, held.symbol, long=long),
+        combo_leg_details=leg_details(exchange, held.symbol),
         position_id=f"{held.account}:{'LONG' if long else 'SHORT'}:{held.symbol}",
     )
 

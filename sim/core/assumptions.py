@@ -208,6 +208,14 @@ COMBO_PAYOUT = Assumption(
     reason="A combo pays the product of what its legs pay, so a leg that pays a half halves it; `all_or_nothing` pays only if every leg pays a dollar",
     source="retail wire 2.9 (not shown)",
 )
+COMBO_LEG_PRICES = Assumption(
+    name="combos.leg_prices",
+    default="market",
+    options=("market", "none"),
+    reason="A fill of a combo tells what the market of each leg is worth at that moment, whose product need not be the combo's price; the first leg is the "
+    "anchor. `none` tells no legs",
+    source="§2.8 names legPrices, how they are derived is not shown",
+)
 COMBOS_PER_WEEK = Assumption(
     name="combos.per_week", default=1000, reason="New combos of one account in seven days, as documented; more are refused with 429", source="retail wire 2.9"
 )

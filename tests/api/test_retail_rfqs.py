@@ -127,6 +127,57 @@ def test_a_combo_settles_with_its_legs(world: Connection, prices: tuple[str, ...
     assert shown["state"] == ("INSTRUMENT_STATE_OPEN" if paid is None else "INSTRUMENT_STATE_CLOSED")
 
 
+def trade(world: Connection, symbol: str, price: str, contracts: float) -> list[dict[str, Any]]:
+    """The executions of a purchase of a combo from somebody else."""
+
+    def order(intent: str) -> dict[str, Any]:
+        limit = {"type": "ORDER_TYPE_LIMIT", "tif": "TIME_IN_FORCE_DAY", "price": {"value": price, "currency": "USD"}, "quantity": contracts}
+        return {"marketSlug": symbol, "intent": f"ORDER_INTENT_{intent}", "synchronousExecution": True, **limit}
+
+    assert user(world, QUOTES).post("/v1/orders", json=order("BUY_SHORT")).status == 200
+    executions: list[dict[str, Any]] = user(world).post("/v1/orders", json=order("BUY_LONG")).json["executions"]
+    return executions
+
+
+@pytest.mark.spec("S2.8-1")
+def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Connection) -> None:
+    made = combo(world)
+    new, fill = trade(world, made["id"], "0.20", 2.5)
+    assert (new["type"], new["legPrices"]) == ("EXECUTION_TYPE_NEW", [])
+    told = [(leg["marketSlug"], leg["side"], leg["qty"], leg["anchor"]) for leg in fill["legPrices"]]
+    assert told == [(leg["symbol"], f"ORDER_{leg['side']}", "2.5", number == 0) for number, leg in enumerate(made["legs"])]
+    for leg in fill["legPrices"]:
+        market = user(world).get(f"/v1/markets/{leg['marketSlug']}/bbo").json["marketData"]
+        scale = world.simulation.exchange.instruments.require(leg["marketSlug"]).price_scale
+        assert float(leg["px"]["value"]) == float(market["currentPx"]["value"]) == int(leg["referencePx"]) / scale
+    world.simulation.control("assumption.set", "combos.leg_prices", {"value": "none"})
+    assert trade(world, made["id"], "0.20", 1)[-1]["legPrices"] == []
+
+
+@pytest.mark.spec("S4.2-5")
+def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> None:
+    made = combo(world, "BSBB")
+    trade(world, made["id"], "0.20", 1)
+
+    def details() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = user(world).get("/v1/portfolio/positions").json["positions"][made["id"]]["comboLegDetails"]
+        return found
+
+    sides = {"SIDE_BUY": "OUTCOME_SIDE_YES", "SIDE_SELL": "OUTCOME_SIDE_NO"}
+    assert [(leg["slug"], leg["outcomeSide"]) for leg in details()] == [(leg["symbol"], sides[leg["side"]]) for leg in made["legs"]]
+    assert {(leg["state"], leg["settlement"]) for leg in details()} == {("COMBO_LEG_STATE_PENDING", None)}
+    for leg, price in zip(made["legs"], ("1", "0", "0.5"), strict=False):
+        if leg["side"] == "SIDE_SELL":
+            price = {"1": "0", "0": "1"}.get(price, price)
+        settle(world, leg["symbol"], price)
+    states = [leg["state"].removeprefix("COMBO_LEG_STATE_") for leg in details()]
+    assert states == ["WON", "LOST", "INDETERMINATE", "PENDING"]
+    assert all(leg["settlement"]["settlementSetTime"] and leg["settlement"]["settlementPrice"]["value"] for leg in details()[:3])
+    plain = world.simulation.exchange.instruments.require(made["legs"][3]["symbol"])
+    assert trade(world, plain.symbol, "0.98", 1)[-1]["legPrices"] == []
+    assert user(world).get("/v1/portfolio/positions").json["positions"][plain.symbol]["comboLegDetails"] == []
+
+
 # ---- requests and quotes
 
 
