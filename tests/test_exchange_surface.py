@@ -94,6 +94,22 @@ def test_book_and_bbo_need_no_participant_and_agree_with_each_other(world: Conne
     assert (found.spread, found.mid_price) == (int(bbo["spread"]), int(bbo["midPrice"]))
 
 
+@pytest.mark.spec("S2.5-2")
+def test_a_mid_price_between_two_units_is_rounded_as_asked_in_the_same_instant_too(world: Connection) -> None:
+    client, symbol = world.exchange(firm(world.simulation)), "between"
+    world.simulation.control("instrument.create", "", {"symbol": symbol, "tick_size": "0.01", "state": "OPEN"})
+    limit = {"type": "ORDER_TYPE_LIMIT", "symbol": symbol, "orderQty": "100"}
+    shown = []
+    for bid, offer in (("40", "56"), ("41", "56"), ("43", "56")):
+        trader(world).post("/v1/trading/orders", json={**limit, "side": "SIDE_BUY", "price": bid})
+        trader(world, 1).post("/v1/trading/orders", json={**limit, "side": "SIDE_SELL", "price": offer})
+        for rounding in ("down", "up", "even"):
+            world.simulation.control("assumption.set", "book.mid_price_rounding", {"value": rounding})
+            bbo = client.get(f"/v1/orderbook/{symbol}/bbo").json
+            shown.append((bbo["spread"], bbo["midPrice"]))
+    assert shown == [("16", "48")] * 3 + [("15", "48"), ("15", "49"), ("15", "48")] + [("13", "49"), ("13", "50"), ("13", "50")]
+
+
 @pytest.mark.spec("S2.5-3")
 def test_the_latest_trade_shows_its_quantity_in_book_and_bbo(world: Connection) -> None:
     instrument = quiet(world.simulation)

@@ -10,6 +10,7 @@ from sim.api.exchange_funding import HOUSE_SOURCE, PAGE_DEFAULT, funding_account
 from sim.api.exchange_messages import CLEARING_HOUSE, CURRENCY
 from sim.api.handles import handles
 from sim.api.paging import page_length, page_of
+from sim.api.report_dates import in_order
 from sim.core.exchange import Exchange
 from sim.core.funding_records import FundingState, FundingTransaction, SourceType
 from sim.core.quantities import cash_text
@@ -26,6 +27,7 @@ def list_funding_transactions(
     visible = funding_accounts(exchange, caller)
     if request.account_id and request.account_id not in visible:
         raise PermissionDenied(rule="P24", remedy="GET /v1/funding/accounts lists the accounts this caller may see")
+    in_order(exchange, request.start_time, request.end_time)
     rows = list(_wanted(exchange.funding.of((request.account_id,) if request.account_id else visible), request))
     rows.sort(key=lambda found: found.seq, reverse=request.newest_first)
     page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT))

@@ -14,6 +14,7 @@ from sim.api.csv_text import csv_chunks
 from sim.api.exchange_messages import CURRENCY, ledger_entry_message, position_entry_message
 from sim.api.handles import handles
 from sim.api.paging import page_length, page_of
+from sim.api.report_dates import in_order
 from sim.core.events import CashMoved, PositionChanged
 from sim.core.exchange import Exchange
 from sim.core.records import stretch
@@ -81,6 +82,7 @@ def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterat
         raise InvalidRequest(f"description: at most {DESCRIPTION_MAX} characters", rule="P24")
     if request.currency.upper() not in ("", CURRENCY):
         return iter(())
+    in_order(exchange, request.start_time, request.end_time)
     rows = _window(exchange.trading.ledger.entries(account), request.start_time, request.end_time, request.newest_first)
     rows = (row for row in rows if row.type in types) if types else (row for row in rows if row.type not in SUPPRESSED)
     if request.symbol:
@@ -121,6 +123,7 @@ def download_position_ledger(
 
 def _position_rows(exchange: Exchange, caller: Caller, request: PositionQuery) -> Iterator[PositionChanged]:
     account = ledger_account(exchange, caller, request.account)
+    in_order(exchange, request.start_time, request.end_time)
     rows = _window(exchange.trading.positions.rows(account), request.start_time, request.end_time, request.newest_first)
     return (row for row in rows if row.symbol == request.symbol) if request.symbol else rows
 

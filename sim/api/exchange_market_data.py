@@ -9,7 +9,7 @@ from sim.api.exchange_messages import levels_message, stats_message
 from sim.api.handles import handles
 from sim.api.memo import Memo
 from sim.api.prepared import Prepared
-from sim.core.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM
+from sim.core.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
 from sim.core.book import Book
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest, NotFound
@@ -18,8 +18,6 @@ from sim.messages import exchange_v1 as wire
 
 DEPTH_DEFAULT, DEPTH_MAX = 3, 10
 DEAD_STATES = frozenset({InstrumentState.PENDING, InstrumentState.TERMINATED})
-
-_BBO = -1  # stands for a depth: the answer is a best bid and offer
 
 
 # Version of an answer: that of its book, and the instant, which it carries as its transact time.
@@ -35,7 +33,7 @@ def get_order_book(exchange: Exchange, caller: Caller, request: wire.GetOrderBoo
 @handles("OrderBookAPI.GetBBO")
 def get_bbo(exchange: Exchange, caller: Caller, request: wire.GetBBORequest) -> Prepared[wire.GetBBOResponse]:
     """Top of the book. Spread and mid price are 0 while a side is empty."""
-    return _answer(exchange, request.symbol, _BBO)
+    return _answer(exchange, request.symbol, exchange.ctx.assumptions.text(MID_PRICE_ROUNDING))
 
 
 def _depth(exchange: Exchange, asked: int) -> int:
@@ -46,17 +44,17 @@ def _depth(exchange: Exchange, asked: int) -> int:
     return DEPTH_MAX
 
 
-def _answer(exchange: Exchange, symbol: str, depth: int) -> Prepared[Any]:
-    """The answer of an unchanged book at an unchanged instant is the one given before."""
+def _answer(exchange: Exchange, symbol: str, shown: int | str) -> Prepared[Any]:
+    """The answer of an unchanged book at an unchanged instant is the one given before. `shown`: so many levels, or the BBO with its mid rounded that way."""
     book = exchange.trading.book(symbol)
     state = exchange.trading.state(symbol)
     if state in DEAD_STATES and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found":
         raise NotFound(f"no book for {symbol}", rule="U26", remedy="the instrument is PENDING or TERMINATED; ListInstruments shows its state")
     return _answers.get(
         exchange,
-        (symbol, depth),
+        (symbol, shown),
         (book.version, exchange.now),
-        lambda: Prepared(_bbo(exchange, book, state) if depth == _BBO else _book(exchange, book, state, depth)),
+        lambda: Prepared(_bbo(exchange, book, state, shown) if isinstance(shown, str) else _book(exchange, book, state, shown)),
     )
 
 
@@ -72,7 +70,7 @@ def _book(exchange: Exchange, book: Book, state: InstrumentState, depth: int) ->
     )
 
 
-def _bbo(exchange: Exchange, book: Book, state: InstrumentState) -> wire.GetBBOResponse:
+def _bbo(exchange: Exchange, book: Book, state: InstrumentState, rounding: str) -> wire.GetBBOResponse:
     shown = 0 if book.hidden else 1
     bids = levels_message(book.levels(Side.BUY, shown))
     offers = levels_message(book.levels(Side.SELL, shown))
@@ -82,8 +80,14 @@ def _bbo(exchange: Exchange, book: Book, state: InstrumentState) -> wire.GetBBOR
         best_bid=bids[0] if bids else None,
         best_offer=offers[0] if offers else None,
         spread=offers[0].px - bids[0].px if both else 0,
-        mid_price=(offers[0].px + bids[0].px) // 2 if both else 0,
+        mid_price=_half(bids[0].px + offers[0].px, rounding) if both else 0,
         state=state,
         transact_time=exchange.now,
         stats=stats_message(exchange.trading.stats(book.symbol)),
     )
+
+
+def _half(both: int, rounding: str) -> int:
+    """Half of the sum of two prices, in whole price units."""
+    half, odd = divmod(both, 2)
+    return half + (odd if rounding == "up" or (rounding == "even" and half % 2) else 0)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from sim.api.report_columns import EXECUTION_COLUMNS, FIELD_FILTERS, ORDER_COLUMNS, trade_columns
-from sim.api.report_dates import trade_days
+from sim.api.report_dates import in_order, trade_days
 from sim.api.retention import EXECUTIONS_KEPT, ORDERS_KEPT, order_kept, purged_before
 from sim.api.where_clause import Condition, field_conditions, parse_clause, predicate, values_of
 from sim.core.exchange import Exchange
@@ -110,12 +110,12 @@ def orders_found(
     tests.append(lambda order: order_kept(order, boundary))
     if (states := _STATES.get(request.order_state_filter)) is not None:
         tests.append(lambda order: order.state in states)
-    changed = _days(request)
+    changed = _days(exchange, request)
     if changed != Window(None, None):
         tests.append(lambda order: order.changed in changed)
     if conditions:
         tests.append(predicate(conditions, ORDER_COLUMNS))
-    window = _window(request, conditions, "create_time")
+    window = _window(exchange, request, conditions, "create_time")
     ids = _ids(request.order_id, conditions, "order_id")
     orders = exchange.trading.orders
     if ids is not None:
@@ -157,7 +157,7 @@ def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.
         tests.append(lambda execution: execution.id in wanted)
     if conditions:
         tests.append(predicate(conditions, EXECUTION_COLUMNS))
-    window = _window(request, conditions, "create_time", "update_time", "transact_time").within(_days(request))
+    window = _window(exchange, request, conditions, "create_time", "update_time", "transact_time").within(_days(exchange, request))
     window = window.within(Window(purged_before(exchange, EXECUTIONS_KEPT), None))
     record = exchange.trading.executions
     seqs = _execution_seqs(exchange, request, conditions)
@@ -199,7 +199,7 @@ def trades_found(exchange: Exchange, accounts: Sequence[str], request: wire.Sear
         tests.append(lambda trade: request.exec_id in (trade.aggressor.id, trade.passive.id))
     if conditions:
         tests.append(predicate(conditions, trade_columns(accounts)))
-    window = _window(request, conditions, "create_time", "transact_time")
+    window = _window(exchange, request, conditions, "create_time", "transact_time")
     record = exchange.trading.trades
     seqs = _trade_seqs(exchange, request, conditions)
     if seqs is None:
@@ -263,8 +263,9 @@ def _single(conditions: Sequence[Condition], column: str) -> str:
     return values[0] if values is not None and len(values) == 1 else ""
 
 
-def _window(request: Any, conditions: Sequence[Condition], *columns: str) -> Window:
+def _window(exchange: Exchange, request: Any, conditions: Sequence[Condition], *columns: str) -> Window:
     """The window of a request, narrowed by conditions on columns that hold a row's instant. Those conditions are tested all the same."""
+    in_order(exchange, request.start_time, request.end_time)
     window = Window(request.start_time, request.end_time)
     for condition in conditions:
         if condition.column in columns:
@@ -285,5 +286,7 @@ def _bounds(condition: Condition) -> Window:
             return Window(None, None)
 
 
-def _days(request: wire.SearchOrdersRequest | wire.SearchExecutionsRequest) -> Window:
-    return Window(*trade_days(request.start_transact_trade_date, request.end_transact_trade_date))
+def _days(exchange: Exchange, request: wire.SearchOrdersRequest | wire.SearchExecutionsRequest) -> Window:
+    days = Window(*trade_days(request.start_transact_trade_date, request.end_transact_trade_date))
+    in_order(exchange, *days)
+    return days

@@ -301,6 +301,13 @@ FUNDING_REQUIREMENTS = Assumption(
 )
 
 # ---- surfaces
+MID_PRICE_ROUNDING = Assumption(
+    name="book.mid_price_rounding",
+    default="down",
+    options=("down", "up", "even"),
+    reason="midPrice is a scaled integer, so the mean of two prices an odd number of units apart is rounded; spread and midPrice are 0 while a side is empty",
+    source="§2.5 (not shown)",
+)
 DEPTH_ABOVE_MAXIMUM = Assumption(
     name="book.depth_above_maximum",
     default="clamp",
@@ -790,6 +797,13 @@ RETAIL_POSITIONS_PAGING = Assumption(
 )
 
 # ---- reports
+REVERSED_WINDOW = Assumption(
+    name="report.reversed_window",
+    default="refuse",
+    options=("refuse", "empty"),
+    reason="A search or ledger query whose end lies before its start is a bad combination (400); `empty` finds nothing instead",
+    source="§7.1 (not shown for windows)",
+)
 STATS_KEPT = Assumption(
     name="retention.trade_stats",
     default="trades",

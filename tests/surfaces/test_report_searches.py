@@ -27,6 +27,7 @@ def world() -> Connection:
     """Two participants of one firm trade two instruments over some minutes; some orders are canceled, some rest."""
     world = unlimited()
     sim = world.simulation
+    sim.control("assumption.set", "report.reversed_window", {"value": "empty"})  # bounds are drawn independently
     trading = sim.exchange.trading
     users = firm(sim).users
     other = next(found.symbol for found in sim.exchange.instruments if found.tick == quiet(sim).tick and found.symbol != quiet(sim).symbol)
@@ -350,3 +351,29 @@ def test_statistics_of_a_time_in_which_an_instrument_could_not_trade_are_zero(as
     assert {value for bar in [answer.json["stats"], *answer.json["bars"]] for value in bar.values()} == {"0"}
     wrong = {"symbol": "new-born", "startTime": "2026-09-08T18:00:00Z", "endTime": "2026-09-08T17:00:00Z"}
     assert client.post("/v1/report/trades/stats", json=wrong).status == 400
+
+
+TIMES = {"startTime": "2026-09-08T18:00:01Z", "endTime": "2026-09-08T18:00:00Z"}
+DATES = {"startTransactTradeDate": {"year": 2026, "month": 9, "day": 8}, "endTransactTradeDate": {"year": 2026, "month": 9, "day": 7}}
+LEDGERS = ("/v1/positions/ledger", "/v1/positions/ledger/download", "/v1/funding/balance-ledger", "/v1/funding/balance-ledger/download")
+
+
+@pytest.mark.spec("S7.1-1")
+def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
+    """Everywhere, and before anything is read; assumption report.reversed_window finds nothing instead."""
+    world = unlimited()
+    client, account = caller(world, "exchange"), firm(world.simulation).users[0].account
+    asked = [("POST", path, TIMES) for path in (*SEARCHES, *(path.replace("search", "csv") for path in SEARCHES))]
+    asked += [("POST", path, DATES) for path in SEARCHES[:2]]
+    asked += [("GET", path, {"account": account, **TIMES}) for path in LEDGERS]
+    asked += [("GET", "/v1/funding/transactions", TIMES)]
+    for wanted in ((400, 3), (200, None)):
+        for verb, path, body in asked:
+            answer = client.post(path, json=body) if verb == "POST" else client.get(path, params=body)
+            assert (answer.status, answer.json["code"] if answer.status == 400 else None) == wanted, path
+        world.simulation.control("assumption.set", "report.reversed_window", {"value": "empty"})
+    instant = {"startTime": TIMES["endTime"], "endTime": TIMES["endTime"]}
+    world.simulation.control("assumption.set", "report.reversed_window", {"value": "refuse"})
+    assert client.post(SEARCHES[0], json=instant).status == 200
+    before_the_floor = {"account": account, "endTime": "2026-04-01T00:00:00Z"}  # its start is raised to the floor, which is nobody's mistake
+    assert client.get(LEDGERS[0], params=before_the_floor).json["entries"] == []
