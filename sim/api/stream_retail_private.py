@@ -206,6 +206,8 @@ class PrivateSocketFeed(SocketFeed[Key]):
         return [key for key in dict.fromkeys((Key(type, account, slug), Key(type, account))) if key in self._followers]
 
     def _tell(self, keys: list[Key], message: Message) -> None:
+        if not keys:
+            return
         payload = self._encoded(message)
         for key in keys:
             self.publish(key, payload)

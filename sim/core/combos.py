@@ -5,6 +5,7 @@ The same legs, in whatever order, are the same combo, for everybody. Its terms f
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from hashlib import blake2b
 
@@ -69,7 +70,7 @@ class Combos:
         """The combo of these legs, listed now if it was not before. Refuses legs that are no combo, are over, or are one too many this week."""
         ordered = tuple(sorted(legs))
         self._check(ordered)
-        symbol = PREFIX + blake2b("|".join(f"{leg.symbol}:{leg.side}" for leg in ordered).encode(), digest_size=8, person=b"sim-combo").hexdigest()
+        symbol = symbol_of(ordered)
         found = self._state.combos.get(symbol)
         if found is not None:
             return found
@@ -170,6 +171,11 @@ class Combos:
         self._state.combos[combo.symbol] = combo
         for leg in combo.legs:
             self._by_leg.setdefault(leg.symbol, []).append(combo.symbol)
+
+
+def symbol_of(legs: Iterable[Leg]) -> str:
+    """The symbol of the combo of some legs, in whatever order."""
+    return PREFIX + blake2b("|".join(f"{leg.symbol}:{leg.side}" for leg in sorted(legs)).encode(), digest_size=8, person=b"sim-combo").hexdigest()
 
 
 def _last(dates: list[Instant]) -> Instant:

@@ -112,5 +112,5 @@ class Expect(Struct, frozen=True, kw_only=True):
     stream: Annotated[tuple[StreamExpect, ...], several(StreamExpect)] = ()
     digest: Annotated[str | None, "journal digest at this point"] = None
     refused: Annotated[
-        str, REFUSED, "true: what the step does is refused, as an illegal change of state is; maybe: it may be; a call has a status instead"
+        str, REFUSED, "true: what the step does is refused, as an illegal change of state is; maybe: it may be, and keep nothing; a call has a status instead"
     ] = "false"

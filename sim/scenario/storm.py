@@ -1,8 +1,8 @@
 """A storm: steps and faults that nobody planned, drawn from the seed and put behind a scenario's own steps. What must survive it are the invariants.
 
-Partners, retail users and scripted participants trade two markets of their own, over REST and gRPC, with streams that come and go (`storm_partners.py`);
-markets stop and settle, money comes and goes, people are verified, maintenance begins, faults strike. A drawn step may be refused: that is said, and changes
-nothing. A stormy scenario is a scenario like any other: it can be run again, replayed, shrunk.
+Partners, retail users and scripted participants trade two markets of their own, over REST and gRPC, with streams that come and go (`storm_partners.py`), and
+deal past the book (`storm_deals.py`); markets stop and settle, money comes and goes, people are verified, maintenance begins, faults strike. A drawn step may
+be refused: that is said, and changes nothing. A stormy scenario is a scenario like any other: it can be run again, replayed, shrunk.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sim.scenario.model import Scenario
 from sim.scenario.parties import Parties
 from sim.scenario.shapes import record
 from sim.scenario.steps import Step
+from sim.scenario.storm_deals import Deals
 from sim.scenario.storm_partners import Partners
 from sim.scenario.world import build_world
 
@@ -88,6 +89,7 @@ class _Storm:
         self._partners = Partners(luck, parties, [(symbol, scale, scale // ticks) for symbol, ticks, scale, _ in _MARKETS])
         self._keys = self._partners.keys
         partners = self._partners.anybody
+        deals = self._deals = Deals(luck, parties, [(symbol, scale, scale // ticks) for symbol, ticks, scale, _ in _MARKETS])
         kinds: tuple[tuple[int, Callable[[], Document]], ...] = (
             (36, self._order),
             (25, self._exchange_order),
@@ -106,6 +108,9 @@ class _Storm:
             (3 if partners or self._keys else 0, self._partners.frame),
             (2 if partners or self._keys else 0, self._partners.hang_up),
             (8 if partners else 0, self._partners.verification),
+            (5 if deals.partners else 0, deals.cross),
+            (5 if deals.partners else 0, deals.vendor),
+            (14 if deals.users else 0, deals.deal),
         )
         self._drawing = [draw for weight, draw in kinds for _ in range(weight)]
 

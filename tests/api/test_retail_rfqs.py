@@ -10,6 +10,7 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.quantities import DOLLAR
 from sim.core.vocabulary import InstrumentState
+from sim.messages import exchange_v1 as exchange_wire
 from sim.testing.client import Connection, Http, Response, Stream, connect
 from tests.journeys import firm, in_state
 
@@ -416,3 +417,14 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
     assert told(other) == ["rfqCreated", "rfqTrade", "rfqClosed", "rfqCreated", "rfqClosed"]
     assert user(world, OTHER).get("/v1/rfqs/quotes").json["quotes"] == []
     assert accept(world, quote_id, index=OTHER).status == 404
+
+
+def test_a_request_that_only_others_could_hear_of_is_told_to_nobody(world: Connection) -> None:
+    """Somebody listens to something else, nobody to the private socket."""
+    symbol = symbols(world)[0]
+    stream = world.rpc(firm(world.simulation)).stream(
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription", exchange_wire.CreateMarketDataSubscriptionRequest(symbols=[symbol])
+    )
+    _, rfq, _ = under_way(world)
+    assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]
+    assert stream.end is None
