@@ -86,7 +86,7 @@ class ClockDriver:
         self._mode = mode
         self.paced = mode.mode == "paced"
         self.rebase()
-        if self._host.held:
+        if self._host.replies:
             self.reply_held()
 
     def rebase(self) -> None:
@@ -153,7 +153,7 @@ class ClockDriver:
     async def _jump_while_held(self) -> None:
         # One turn of the loop per jump, so that calls which have arrived are heard before the next.
         await asyncio.sleep(0)
-        while self._host.held and (target := self._host.next_stop()) is not None:
+        while self._host.replies and (target := self._host.next_stop()) is not None:
             self._host.step(target)
             await self._host.settled()
             await asyncio.sleep(0)

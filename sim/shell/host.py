@@ -1,13 +1,12 @@
 """The serial inbox: everything a socket receives reaches the simulation here, and everything the simulation does leaves from here.
 
 All shells run in one event loop, and a call on the simulation runs to completion, so calling it is the queue. The host brings a paced clock up to date
-before each input, applies effects in order, holds replies that take time, and lets the clock driver or a command move time step by step.
+before each input, applies effects in order, and lets the clock driver or a command move time step by step.
 """
 
 from __future__ import annotations
 
 import asyncio
-import heapq
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -16,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from sim.api.contract import Plane
 from sim.api.traffic import Close, Effect, Fired, Outcome, Post, Reply, Resolve, Send
-from sim.core.refusals import InvalidRequest
-from sim.kernel.instants import CALENDAR_ENDS, NS_PER_S, Instant, Span, believable, format_seconds
+from sim.core.refusals import Code, InvalidRequest
+from sim.kernel.instants import CALENDAR_ENDS, Instant, believable
 from sim.shell.channel import Channel
 from sim.shell.clock_driver import MANUAL, ClockDriver, ClockMode
+from sim.shell.held_replies import HeldReplies
 from sim.shell.webhook_sender import Answered, WebhookSender
 
 if TYPE_CHECKING:
@@ -36,10 +36,9 @@ _STEPS_PER_BREATH = 64
 # Longest real time that moving the clock by command waits for a reader who has fallen behind and does not move (rule S12 says what becomes of it).
 _READER_S = 1.0
 
-RESOURCE_EXHAUSTED, UNAVAILABLE = 8, 14
-TOO_SLOW = Close(0, RESOURCE_EXHAUSTED, "slow consumer", 1013)
-STOPPING = Close(0, UNAVAILABLE, "the simulator is stopping", 1001)
-STARTED_OVER = Close(0, UNAVAILABLE, "the simulation was moved to another moment", 1012)
+TOO_SLOW = Close(0, Code.RESOURCE_EXHAUSTED, "slow consumer", 1013)
+STOPPING = Close(0, Code.UNAVAILABLE, "the simulator is stopping", 1001)
+STARTED_OVER = Close(0, Code.UNAVAILABLE, "the simulation was moved to another moment", 1012)
 
 
 class Host:
@@ -48,12 +47,10 @@ class Host:
     def __init__(self, simulation: Simulation, clock: ClockMode = MANUAL) -> None:
         self.simulation = simulation
         self.settings = simulation.settings
-        self.held: list[tuple[Instant, int, asyncio.Future[Any]]] = []
-        self._held_count = 0
+        self.replies = HeldReplies(self)
         self._channels: dict[int, Channel] = {}
         self._behind: dict[int, Channel] = {}
         self._applied = 0
-        self._awaited: dict[str, asyncio.Future[Reply]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._news: dict[asyncio.Event, None] = {}
         self._moving = asyncio.Lock()
@@ -124,7 +121,7 @@ class Host:
             log.error("a call failed inside, request id %s", reply.request_id, exc_info=reply.failure)
         if reply.awaits:
             # Before the effects: what it waits for may be among those that they set off.
-            self._awaited[reply.awaits] = asyncio.get_running_loop().create_future()
+            self.replies.expect(reply.awaits)
         self._carry_out(outcome.effects)
         return reply
 
@@ -154,10 +151,7 @@ class Host:
                 if ended is not None:
                     ended.end(effect)
             elif isinstance(effect, Resolve):
-                waiting = self._awaited.get(effect.awaits)
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(effect.reply)
-                    self._forget_done()
+                self.replies.resolve(effect)
             else:
                 self.webhooks.post(effect)
         for happened in self._news:
@@ -197,89 +191,19 @@ class Host:
         for channel in behind.values():
             await channel.caught_up(_READER_S)
 
-    # ---- replies that take time
-
-    def elapsed(self, reply: Reply) -> Span:
-        """Virtual time a reply takes from now."""
-        return max(0, reply.ready_at - self.simulation.now)
-
-    def elides(self, reply: Reply) -> str:
-        """Seconds of virtual time that a reply which leaves at once should have taken, as text; "" when it takes none or is held."""
-        span = self.elapsed(reply)
-        return format_seconds(span) if span and not self._holds() else ""
-
-    async def awaited(self, reply: Reply) -> Reply:
-        """The answer that a reply waits for, with what a fault makes of it. It may be there already.
-
-        Where only time has to pass the reply counts as held, so autojump jumps to its answer. On a clock that nobody moves it is wanted after as much real
-        time as it would have waited in virtual time: no client waits longer than it said (docs/control-plane.md).
-        """
-        future = self._awaited[reply.awaits]
-        patience = max(1, reply.until - self.simulation.now) / NS_PER_S if reply.until else None
-        try:
-            if reply.until:
-                self._hold(reply.until, future)
-            while not (await asyncio.wait((future,), timeout=patience))[0]:
-                if self.driver.mode.mode == "manual":
-                    self.apply(self.simulation.answer_due(reply.awaits).effects)
-        finally:
-            del self._awaited[reply.awaits]
-            future.cancel()
-            self._forget_done()
-        answer = future.result()
-        answer.disturb = reply.disturb or answer.disturb
-        answer.ready_at = max(answer.ready_at, reply.ready_at)
-        answer.headers += reply.headers
-        return answer
-
-    def holds(self, reply: Reply) -> bool:
-        """Whether a reply has to wait for the clock."""
-        return reply.ready_at > self.simulation.now and self._holds()
-
-    def _holds(self) -> bool:
-        return self.driver.mode.mode != "manual" or self.settings.latency == "hold"
-
-    async def ready(self, reply: Reply) -> None:
-        """Wait until a held reply may leave."""
-        future = asyncio.get_running_loop().create_future()
-        self._hold(reply.ready_at, future)
-        try:
-            await future
-        finally:
-            if future.cancelled():
-                self._release()
-
-    def _hold(self, until: Instant, future: asyncio.Future[Any]) -> None:
-        self._held_count += 1
-        heapq.heappush(self.held, (until, self._held_count, future))
-        self.driver.reply_held()
-
-    def _forget_done(self) -> None:
-        """Nobody waits for what has been answered, or for whom is gone: such an entry goes once it comes first."""
-        while self.held and self.held[0][2].done():
-            heapq.heappop(self.held)
-
-    def _release(self, *, everything: bool = False) -> None:
-        """Let replies go whose time has come, and forget those whose client is gone."""
-        now = self.simulation.now
-        while self.held and (everything or self.held[0][0] <= now or self.held[0][2].done()):
-            _, _, future = heapq.heappop(self.held)
-            if not future.done():
-                future.set_result(None)
-
     # ---- time
 
     def next_stop(self) -> Instant | None:
         """When the next thing happens by itself: a timer, or a held reply that becomes ready."""
         due = self.simulation.next_due()
-        ready = self.held[0][0] if self.held else None
+        ready = self.replies.next_due
         return min(due, ready) if due is not None and ready is not None else ready if due is None else due
 
     def step(self, to: Instant) -> Outcome:
         """Move time to an instant in one input."""
         outcome = self.simulation.advance_to(to)
         self.apply(outcome.effects)
-        self._release()
+        self.replies.release()
         return outcome
 
     async def advance(self, to: Instant) -> list[Fired]:
@@ -297,7 +221,7 @@ class Host:
                 fired += outcome.fired
                 steps += 1
                 await self.settled()
-                if outcome.effects or self.held or steps % _STEPS_PER_BREATH == 0:
+                if outcome.effects or self.replies or steps % _STEPS_PER_BREATH == 0:
                     # Frames and released replies leave before time moves on.
                     await asyncio.sleep(0)
             if to != self.simulation.now or not steps:
@@ -337,8 +261,7 @@ class Host:
             self.webhooks.abandon()
             self.apply(effects)
             self._end_channels(STARTED_OVER)
-            self._abandon_awaited()
-            self._release(everything=True)
+            self.replies.abandon()
             self.driver.rebase()
 
     # ---- end
@@ -355,12 +278,6 @@ class Host:
         if not task.cancelled() and (problem := task.exception()) is not None:
             log.error("a task of the host failed", exc_info=problem)
 
-    def _abandon_awaited(self) -> None:
-        gone = Reply(status=503, code=UNAVAILABLE, body=b'{"code":14,"message":"service unavailable","details":[]}', message="service unavailable")
-        for waiting in self._awaited.values():
-            if not waiting.done():
-                waiting.set_result(gone)
-
     def _end_channels(self, why: Close) -> None:
         for channel in list(self._channels.values()):
             channel.end(why)
@@ -370,8 +287,7 @@ class Host:
         """End streams, let held replies go, send no more webhooks."""
         self.driver.stop()
         self._end_channels(STOPPING)
-        self._abandon_awaited()
-        self._release(everything=True)
+        self.replies.abandon()
         await self.webhooks.close()
         for task in self._tasks:
             task.cancel()

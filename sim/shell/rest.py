@@ -51,9 +51,9 @@ class RestListener:
         reply = self._reply(message.method, message.path, message.headers, body, peer)
         now = self._host.simulation.now
         late = reply.ready_at > now  # seldom: the rest of the clock is asked only then
-        if reply.awaits or reply.disturb or reply.chunks is not None or (late and self._host.holds(reply)):
+        if reply.awaits or reply.disturb or reply.chunks is not None or (late and self._host.replies.holds(reply)):
             return lambda request: self.render(request, reply)
-        return self._answer(reply, message.path, message.headers, self._host.elides(reply) if late else "", now)
+        return self._answer(reply, message.path, message.headers, self._host.replies.elides(reply) if late else "", now)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -79,10 +79,10 @@ class RestListener:
         """HTTP answer of a reply, once it is complete and may leave."""
         host = self._host
         if reply.awaits:
-            reply = await host.awaited(reply)
-        elided = host.elides(reply)
-        if host.holds(reply):
-            await host.ready(reply)
+            reply = await host.replies.answer(reply)
+        elided = host.replies.elides(reply)
+        if host.replies.holds(reply):
+            await host.replies.ready(reply)
         if reply.chunks is not None and reply.disturb in ("", "slow_body"):
             return await self._stream(request, reply, self._headers(request.headers, reply, elided))
         if reply.chunks is not None:

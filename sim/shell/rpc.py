@@ -123,10 +123,10 @@ class _Handlers(_GenericHandler):
         """Answer with a reply once it is complete and may leave; aborts the call when it is no success."""
         host = self._host
         if reply.awaits:
-            reply = await host.awaited(reply)
-        elided = host.elides(reply)
-        if host.holds(reply):
-            await host.ready(reply)
+            reply = await host.replies.answer(reply)
+        elided = host.replies.elides(reply)
+        if host.replies.holds(reply):
+            await host.replies.ready(reply)
         trailers = self._trailers(reply, elided)
         if reply.disturb:
             await _disturbed(reply.disturb, context, trailers)

@@ -152,7 +152,7 @@ async def test_changing_to_autojump_frees_replies_that_are_held(serve):
     served.sim.replies["/slow"] = lambda: Reply(ready_at=served.sim.now + seconds(31))
     async with aiohttp.ClientSession() as http:
         waiting = asyncio.ensure_future(http.get(f"{served.at.exchange}/slow"))
-        await until(lambda: bool(served.host.held))
+        await until(lambda: bool(served.host.replies))
         served.host.driver.change(AUTOJUMP)
         answer = await waiting
         assert answer.status == 200

@@ -114,7 +114,7 @@ async def test_answers_keep_their_order_when_one_of_them_is_held(serve):
     line = await Line.open(served.at.exchange)
     line.writer.write(b"".join(GET % number for number in (1, 2, 3, 4)))
     assert (await line.answer())[1] == b'{"path":"/1"}'
-    await until(lambda: bool(served.host.held))
+    await until(lambda: bool(served.host.replies))
     line.writer.write(GET % 5)
     assert paths(served.sim) == ["/0", "/1", "/2"]
     await served.host.advance(served.sim.now + seconds(31))

@@ -62,7 +62,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def parked(exchange) -> bool:
-    return exchange.running.call(lambda: bool(exchange.running.host.held))
+    return exchange.running.call(lambda: bool(exchange.running.host.replies))
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ async def test_a_client_that_leaves_while_its_reply_is_held_is_forgotten(serve):
         with pytest.raises(asyncio.TimeoutError):
             async with http.get(f"{served.at.exchange}/slow", timeout=aiohttp.ClientTimeout(total=0.2)):
                 pass
-        while served.host.held:
+        while served.host.replies:
             await asyncio.sleep(0)
     assert served.host.next_stop() is None
 
