@@ -314,7 +314,7 @@ class Simulation:
     def _answer_held(self, wait: Wait, outcome: Outcome) -> None:
         """The answer somebody was held for, as things are at this instant."""
         answer = EdgeTimeout(0, rule="S7.1-9", remedy="ask for a maxBlockTime below 30 s") if wait.cut else held_answer(self.exchange, wait)
-        reply = self.pipeline.complete("retail", answer, wait.request_id)
+        reply = self.pipeline.replies.complete("retail", answer, wait.request_id)
         if wait.stood_still:
             reply.headers = (*reply.headers, ("x-sim-clock", "stood still"))
         outcome.effects.append(Resolve(wait.name, reply))
@@ -329,7 +329,7 @@ class Simulation:
             for attempt in webhooks.take_attempts():
                 outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret, attempt.timeout))
             for registration in webhooks.take_settled():
-                outcome.effects.append(Resolve(registration.id, self.pipeline.complete("exchange", webhook_registration(registration))))
+                outcome.effects.append(Resolve(registration.id, self.pipeline.replies.complete("exchange", webhook_registration(registration))))
         if outcome.effects:
             self.script.absorb(outcome)
         return [journal_form(event) for event in exchange.take_events()] if exchange.ctx.events else []

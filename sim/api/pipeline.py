@@ -6,7 +6,6 @@ A stage decides from the sealed input, the exchange and virtual now alone. Which
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -14,46 +13,25 @@ from msgspec import Struct
 
 from sim.api.callers import Caller, authenticate, names_of
 from sim.api.contract import Contract, Operation, Plane
-from sim.api.errors import explanation, grpc_code, http_body, http_headers, http_status
+from sim.api.errors import explanation
 from sim.api.handles import AnyHandler
-from sim.api.pending import Pending
-from sim.api.prepared import Prepared
+from sim.api.replies import Replies
 from sim.api.request_log import Entry, RequestLog
+from sim.api.requests import Requests
 from sim.api.routing import Match, MethodNotAllowed, NotFound, Router
-from sim.api.secrets import masked, secret_fields
 from sim.api.symbols import symbols_of
 from sim.api.traffic import Reply, RestCall, RpcCall, StreamOpened
-from sim.api.transcode import (
-    BadBody,
-    BadInput,
-    Casing,
-    Dialect,
-    apply_path,
-    dialect_at,
-    form_decoder,
-    json_decoder,
-    json_encoder,
-    protobuf_decoder,
-    protobuf_encoder,
-    query_decoder,
-)
+from sim.api.transcode import Dialect
 from sim.core import refusals
 from sim.core.awaited import EDGE
 from sim.core.exchange import Exchange
 from sim.core.fault_spec import FaultAction
 from sim.core.faults import InjectedFault
-from sim.core.quirks import CAMEL_CASE_QUERY_IGNORED
 from sim.core.refusals import Refusal
-from sim.messages import Message
 from sim.settings import Settings
 
 # Planes that stop during maintenance (§1 item 5, rule W6): reference data, tokens and webhooks go on.
 _MAINTAINED = frozenset({"retail", "exchange"})
-
-# Unknown enum text in a filter of reference data means its zero member (exchange wire facts §0); everywhere else it is refused.
-_LENIENT = frozenset({"RefDataAPI", "RefDataSportsAPI"})
-
-_REMEMBERED = 1024  # requests without a body; bounded, because a client could invent queries without end
 
 
 class Admitted(Struct, kw_only=True):
@@ -75,13 +53,12 @@ class Pipeline:
         self._contract = contract
         self._handlers = handlers
         self._log = log
-        self._vendor_prefix = settings.vendor_prefix
         self._max_body = settings.max_body
         self._routers = _routers(contract)
-        self._requests: dict[tuple[str, str, str, bool], tuple[Any, tuple[str, ...]]] = {}
+        self._requests = Requests(exchange.ctx.quirks)
+        self.replies = Replies(exchange.ctx, vendor_prefix=settings.vendor_prefix)
         self._stage = ""
         self._struck: FaultAction | None = None
-        self.journeys = 0  # in time, so far
         self._caller: Caller | None = None
 
     # ---- REST
@@ -106,99 +83,21 @@ class Pipeline:
             operation = match.operation
             caller = self._admit(call, operation, call.plane)
             self._stage = "parse"
-            request = self._parse(call, match, ignored)
+            request = self._requests.rest(call, match, ignored)
             if exchange.faults.by_symbol:
                 self._inject(call.plane, operation, call, symbols_of(request))
             self._stage = "handle"
             answer = self._handle(operation, caller, request)
             self._stage = "render"
-            reply = self._render(operation, answer, dialect_at(call.plane, exchange.ctx.now, vendor_prefix=self._vendor_prefix))
+            reply = self.replies.rest(call.plane, operation, answer)
         except Exception as problem:
             refusal = _refusal_of(problem)
-            reply = self._refused(refusal, call.plane)
+            reply = self.replies.refused(refusal, call.plane)
         if self._struck is not None:
             reply, refusal = self._befall(self._struck, call.plane, reply, refusal)
         if exchange.ctx.elapsed > EDGE:
             reply, refusal = self._cut(call.plane, reply, refusal)
         self._note(call, operation, caller, reply, ignored, refusal)
-        return reply
-
-    def _parse(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
-        cls = match.operation.request
-        try:
-            if match.body == "":
-                return self._spelt(call, match, ignored)
-            if call.form:
-                request = form_decoder(cls)(call.body.encode(), ignored)
-            elif call.binary:
-                raise BadBody("the body is not UTF-8")
-            else:
-                request = json_decoder(cls, zero_unknown_enums=match.operation.service in _LENIENT)(call.body.encode(), ignored)
-            if match.path_params:
-                apply_path(request, match.path_params)
-        except BadInput as wrong:
-            raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong
-        return request
-
-    def _spelt(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
-        """The request that a path and a query spell. It is kept: clients ask the same again and again, and handlers only read it."""
-        casing = self._casing(call.plane)
-        key = (match.operation.name, call.path, call.query, casing is Casing.SNAKE)
-        known = self._requests.get(key)
-        if known is not None:
-            ignored += known[1]
-            return known[0]
-        cls = match.operation.request
-        request = query_decoder(cls, casing)(call.query, ignored) if call.query else cls()
-        apply_path(request, match.path_params)
-        if len(self._requests) >= _REMEMBERED:
-            self._requests.clear()
-        self._requests[key] = (request, tuple(ignored))
-        return request
-
-    def _casing(self, plane: str) -> Casing:
-        if plane == "retail" and self._exchange.ctx.quirks.strikes(CAMEL_CASE_QUERY_IGNORED):
-            return Casing.SNAKE
-        return Casing.CAMEL_OR_SNAKE
-
-    def _render(self, operation: Operation, answer: Any, dialect: Dialect) -> Reply:
-        ctx = self._exchange.ctx
-        reply = Reply(ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
-        if operation.cache:
-            reply.headers = (("Cache-Control", operation.cache),)
-        if isinstance(answer, Pending):
-            reply.awaits, reply.until = answer.awaits, answer.until
-        elif isinstance(answer, Prepared):
-            reply.body, reply.shared = answer.json(dialect), True
-        elif isinstance(answer, Message):
-            encode = json_encoder(type(answer), dialect)
-            reply.body = encode(answer)
-            if secret_fields(type(answer)):
-                reply.journal = encode(masked(answer))
-        else:
-            self._render_stream(operation, answer, dialect, reply)
-        return reply
-
-    def _render_stream(self, operation: Operation, answer: Any, dialect: Dialect, reply: Reply) -> None:
-        """A server stream over HTTP: the chunks' bytes as CSV, or one {"result": …} object a line."""
-        if operation.content == "csv":
-            reply.content_type = "text/csv"
-            reply.chunks = (part.data for part in self._parts(answer))
-            return
-        encode = json_encoder(operation.response, dialect)
-        reply.content_type = "application/json"
-        reply.chunks = (b'{"result":%b}\n' % encode(part) for part in self._parts(answer))
-
-    def complete(self, plane: Plane, answer: Message | Refusal, request_id: str = "") -> Reply:
-        """The answer, or refusal, somebody was waiting for who had asked with `request_id`; by default with the input under way."""
-        ctx = self._exchange.ctx
-        if isinstance(answer, Refusal):
-            reply = self._refused(answer, plane)
-            reply.ready_at = ctx.now
-        else:
-            encode = json_encoder(type(answer), dialect_at(plane, ctx.now, vendor_prefix=self._vendor_prefix))
-            reply = Reply(body=encode(answer), ready_at=ctx.now)
-        reply.request_id = request_id or ctx.trace_id
         return reply
 
     # ---- gRPC
@@ -213,21 +112,16 @@ class Pipeline:
             operation = self._admit_rpc(call, operation)
             caller = self._admit(call, operation, None)
             self._stage = "parse"
-            request = self._parse_message(operation, call.message)
+            request = self._requests.rpc(operation, call.message)
             if self._exchange.faults.by_symbol:
                 self._inject("grpc", operation, call, symbols_of(request))
             self._stage = "handle"
             answer = self._handle(operation, caller, request)
             self._stage = "render"
-            ctx = self._exchange.ctx
-            shared = isinstance(answer, Prepared)
-            body = answer.protobuf() if isinstance(answer, Prepared) else protobuf_encoder(type(answer))(answer)
-            reply = Reply(body=body, shared=shared, content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
-            if secret_fields(operation.response):
-                reply.journal = protobuf_encoder(operation.response)(masked(answer))
+            reply = self.replies.rpc(operation, answer)
         except Exception as problem:
             refusal = _refusal_of(problem)
-            reply = self._refused(refusal, "grpc")
+            reply = self.replies.refused(refusal, "grpc")
         if self._struck is not None:
             reply, refusal = self._befall(self._struck, "grpc", reply, refusal)
         if self._exchange.ctx.elapsed > EDGE:
@@ -247,19 +141,13 @@ class Pipeline:
             raise refusals.UnknownMethod(rule="S4.3-22", remedy="`sim catalogue operations` lists what gRPC serves")
         return operation
 
-    def _parse_message(self, operation: Operation, message: bytes) -> Any:
-        try:
-            return protobuf_decoder(operation.request)(message)
-        except BadInput as wrong:
-            raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong
-
     # ---- streams
 
     def open(self, call: StreamOpened) -> Admitted | Reply:
         """Let a stream in as far as its handler, or refuse it."""
         caller: Caller | None = None
         operation: Operation | None = None
-        plane = "retail" if call.web_socket else "exchange"
+        plane: Plane = "retail" if call.web_socket else "exchange"
         self._struck = self._caller = None
         try:
             if call.web_socket:
@@ -274,13 +162,13 @@ class Pipeline:
                 operation = self._admit_rpc(call, self._contract.by_rpc(call.method))
             caller = self._admit(call, operation, "retail" if call.web_socket else None)
             self._stage = "parse"
-            request = self._parse_message(operation, call.message) if operation.kind == "server" else None
+            request = self._requests.rpc(operation, call.message) if operation.kind == "server" else None
             if request is not None and self._exchange.faults.by_symbol:
                 self._inject("grpc", operation, call, symbols_of(request))
         except Exception as problem:
             return self._refuse_open(call, operation, caller, _refusal_of(problem))
         self._stage = "handle"
-        dialect = dialect_at(plane, self._exchange.ctx.now, vendor_prefix=self._vendor_prefix)
+        dialect = self.replies.dialect(plane)
         return Admitted(operation=operation, caller=caller, method=call.method, request=request, web_socket=call.web_socket, dialect=dialect)
 
     def refuse_stream(self, call: StreamOpened, admitted: Admitted, refusal: Refusal) -> Reply:
@@ -292,7 +180,7 @@ class Pipeline:
         self._note(call, admitted.operation, admitted.caller, Reply(status=101 if call.web_socket else 200), (), None)
 
     def _refuse_open(self, call: StreamOpened, operation: Operation | None, caller: Caller | None, refusal: Refusal) -> Reply:
-        reply = self._refused(refusal, "retail" if call.web_socket else "grpc")
+        reply = self.replies.refused(refusal, "retail" if call.web_socket else "grpc")
         self._note(call, operation, caller, reply, (), refusal)
         return reply
 
@@ -304,27 +192,14 @@ class Pipeline:
         refusal: Refusal | None = None
         try:
             answer = self._handle(operation, admitted.caller, admitted.request)
-            ctx = self._exchange.ctx
-            chunks = map(protobuf_encoder(operation.response), self._parts(answer))
-            reply = Reply(chunks=chunks, content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+            reply = self.replies.download(operation, answer)
         except Exception as problem:
             refusal = _refusal_of(problem)
-            reply = self._refused(refusal, "grpc")
+            reply = self.replies.refused(refusal, "grpc")
         if self._struck is not None:
             reply, refusal = self._befall(self._struck, "grpc", reply, refusal)
         self._note(call, operation, admitted.caller, reply, (), refusal)
         return reply
-
-    def _parts(self, answer: Iterator[Any]) -> Iterator[Any]:
-        """Messages of a download, each when it is asked for; Unavailable once somebody has travelled in time, because the rows it reads went along."""
-        journeys = self.journeys
-        while True:
-            if self.journeys != journeys:
-                raise refusals.Unavailable(rule="control", remedy="ask again: the exchange was moved to another moment")
-            part = next(answer, None)
-            if part is None:
-                return
-            yield part
 
     # ---- stages shared by all
 
@@ -342,7 +217,7 @@ class Pipeline:
         if struck.status:
             self._stage = "fault"
             refusal = InjectedFault(struck)
-            reply = self._refused(refusal, plane)
+            reply = self.replies.refused(refusal, plane)
         elif struck.handled:
             reply.disturb = struck.effect
         return reply, refusal
@@ -353,7 +228,7 @@ class Pipeline:
             return reply, refusal
         self._stage = "edge"
         late = refusals.EdgeTimeout(EDGE, rule="S7.1-9", remedy="ask again: whatever made the answer slow may be over")
-        return self._refused(late, plane), late
+        return self.replies.refused(late, plane), late
 
     def _maintenance(self, plane: str) -> None:
         """Of a window that is open."""
@@ -392,20 +267,7 @@ class Pipeline:
             raise refusals.NotBuilt(operation.name)
         return handler.function(self._exchange, caller, request)
 
-    # ---- refusals and the log
-
-    def _refused(self, refusal: Refusal, plane: str) -> Reply:
-        ctx = self._exchange.ctx
-        if isinstance(refusal, refusals.EdgeTimeout):
-            ctx.elapsed = refusal.after
-        reply = Reply(code=grpc_code(refusal), message=refusal.message, ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
-        reply.disturb = getattr(refusal, "disturb", "")
-        reply.failure = refusal.__cause__ if type(refusal) is Refusal else None
-        if plane != "grpc":
-            reply.status = http_status(refusal)
-            reply.body = http_body(refusal, plane)
-            reply.headers = http_headers(refusal)
-        return reply
+    # ---- the log
 
     def _note(
         self,
