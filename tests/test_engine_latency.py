@@ -160,3 +160,39 @@ def test_what_waits_survives_a_snapshot_and_is_in_no_book(world: Connection, ins
     assert client.get(f"/v1/report/orders/{placed}").json["order"]["state"] == "ORDER_STATE_PENDING_NEW"
     world.advance("4s")
     assert client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"] == after
+
+
+@pytest.mark.spec("S3.4-1", "S7.2-7")
+@pytest.mark.parametrize("refused", ["late", "halted"])
+def test_a_rejection_changes_an_order_at_the_instant_of_its_execution(world: Connection, instrument: Instrument, refused: str) -> None:
+    """M36, M41: on both planes."""
+    slow(world, "6s" if refused == "late" else "3s")
+    mine, partner = world.retail(key(world.simulation)), trader(world)
+    retail_id = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    partner_id = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 1)).json["orderId"]
+    world.advance("1s")
+    if refused == "halted":
+        world.absorb(world.simulation.control("instrument.state", instrument.symbol, {"state": "HALTED"}))
+    world.advance("5s")
+    at = f"2026-09-08T18:00:0{6 if refused == 'late' else 3}Z"
+    shown = mine.get(f"/v1/order/{retail_id}").json["order"]
+    assert (shown["state"], shown["createTime"], shown["lastTransactTime"]) == ("ORDER_STATE_REJECTED", "2026-09-08T18:00:00Z", at)
+    if refused == "halted":  # firms are not stopped for being late
+        (row,) = partner.post("/v1/report/executions/search", json={"orderId": partner_id}).json["executions"]
+        assert (row["type"], row["transactTime"], row["order"]["lastTransactTime"]) == ("EXECUTION_TYPE_REJECTED", at, at)
+
+
+def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(world: Connection, instrument: Instrument) -> None:
+    """M32, M33, M36: REPLACED stays REPLACED."""
+    partner = trader(world)
+    placed = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 3)).json["orderId"]
+    change = lambda cents: partner.post(  # noqa: E731
+        "/v1/trading/orders/replace", json={"orderId": placed, "symbol": instrument.symbol, "price": str(cents * instrument.price_scale // 100)}
+    )
+    state = lambda: partner.get(f"/v1/report/orders/{placed}").json["order"]["state"]  # noqa: E731
+    assert (change(21).status, state()) == (200, "ORDER_STATE_REPLACED")
+    slow(world, "2s")
+    assert (change(22).status, state()) == (200, "ORDER_STATE_PENDING_REPLACE")
+    world.absorb(world.simulation.control("instrument.state", instrument.symbol, {"state": "SUSPENDED"}))
+    world.advance("2s")
+    assert state() == "ORDER_STATE_REPLACED"

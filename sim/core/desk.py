@@ -147,6 +147,7 @@ class Desk:
 
     def _rejected(self, order: Order, refusal: Refusal) -> None:
         _reject(order)
+        order.changed = self._ctx.now
         self._orders.add(order)
         self._tape.report(order, ExecutionType.REJECTED, text=refusal.message, reason=refusal.reason)
 
@@ -197,7 +198,7 @@ class Desk:
             self.taken(order)
             return
         if order.state in (OrderState.PENDING_REPLACE, OrderState.PENDING_CANCEL):
-            order.state = OrderState.PARTIALLY_FILLED if order.cum_qty else OrderState.NEW
+            order.state = self._tape.reported(order)
         try:
             if held.cancel is not None:
                 self._replacing.cancel(held.cancel)

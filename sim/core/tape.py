@@ -21,7 +21,7 @@ from sim.core.orders import Execution, Order, Trade
 from sim.core.quantities import Notional, Price, Qty
 from sim.core.records import Rows
 from sim.core.refusals import NotFound
-from sim.core.vocabulary import ExecutionType, RejectReason, TradeState, TradeType, UnsolicitedReason
+from sim.core.vocabulary import ExecutionType, OrderState, RejectReason, TradeState, TradeType, UnsolicitedReason
 from sim.kernel.identifiers import Sequence
 from sim.kernel.instants import Instant
 
@@ -173,6 +173,10 @@ class Tape:
     def of_order(self, order: Order) -> Iterator[int]:
         """Seqs of an order's executions, newest first."""
         return self._chain.back(order)
+
+    def reported(self, order: Order) -> OrderState:
+        """The state that an order's last report told."""
+        return self.executions.rows[next(self._chain.back(order))].order.state
 
     def past(self) -> Callable[[Order], Order]:
         """A function that gives orders as they are now, later too: an order that moved on is read from its last execution until now."""
