@@ -107,18 +107,13 @@ class Maintenance:
         if not begins < ends or ends <= self._ctx.now:
             raise ValueError("a maintenance window must begin before it ends, and end in the future")
         name = f"window-{self._ctx.ids.count('maintenance')}"
-        self._schedule(Window(name=name, begins=begins, ends=ends, lead=self._lead() if lead is None else lead))
         self._state.announced.append(Announced(name=name, begins=begins, ends=ends, since=self._ctx.now))
+        self._schedule(Window(name=name, begins=begins, ends=ends, lead=self._lead() if lead is None else lead))
         return name
 
     def pause(self, length: Span) -> str:
-        """An unannounced window without lead (rule W9) that has begun when this returns, on a clock that stands still too; returns its name."""
-        name = self.add(self._ctx.now, self._ctx.now + length, lead=0)
-        for seq in self._state.timers[name][:2]:
-            self._ctx.timers.cancel(seq)
-        self._prepare(name)
-        self._begin(name)
-        return name
+        """An unannounced window from now on, without lead (rule W9); returns its name."""
+        return self.add(self._ctx.now, self._ctx.now + length, lead=0)
 
     def cancel(self, name: str) -> bool:
         """Call a one-off window off, or end it now if it is open; False when there is none of this name."""
@@ -204,15 +199,16 @@ class Maintenance:
                 after = begins
 
     def _schedule(self, window: Window) -> None:
-        """Timers of the three moments; those already past are due now, in order."""
-        now, timers = self._ctx.now, self._ctx.timers
+        """Timers of the three moments. Those that are here or past happen at once: a clock that stands still would not bring them."""
+        now, timers, name = self._ctx.now, self._ctx.timers, window.name
+        moments = (window.begins - window.lead, "maintenance.lead"), (window.begins, "maintenance.begin"), (window.ends, "maintenance.end")
         self._changed()
-        self._state.windows[window.name] = window
-        self._state.timers[window.name] = (
-            timers.schedule(max(now, window.begins - window.lead), "maintenance.lead", window.name),
-            timers.schedule(max(now, window.begins), "maintenance.begin", window.name),
-            timers.schedule(window.ends, "maintenance.end", window.name),
-        )
+        self._state.windows[name] = window
+        self._state.timers[name] = tuple(timers.schedule(due, kind, name) for due, kind in moments if due > now)
+        if window.begins - window.lead <= now:
+            self._prepare(name)
+        if window.begins <= now:
+            self._begin(name)
 
     def fire(self, timer: Timer) -> bool:
         """Prepare, begin or end a window; False for timers of others."""

@@ -210,3 +210,38 @@ def test_w9_an_unannounced_pause_has_no_notice_and_no_lead(world: Connection) ->
     assert ("always", "CANCELED", "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION") in executions(stream)
     assert stream.end[0] == 14
     assert trader(world).get("/v1/whoami").status == 503
+
+
+@pytest.mark.spec("S8-8", "S1-3")
+@pytest.mark.parametrize(
+    ("start", "status", "state"),
+    [
+        ("2026-07-09T01:58:59.999999999-04:00", 200, "OPEN"),
+        ("2026-07-09T01:59:00-04:00", 200, "SUSPENDED"),
+        ("2026-07-09T02:00:00-04:00", 503, None),
+        ("2026-07-09T05:59:59.999999999-04:00", 503, None),
+        ("2026-07-09T06:00:00-04:00", 200, "OPEN"),
+    ],
+)
+def test_w1_a_world_that_begins_inside_maintenance_is_under_maintenance_at_once(start: str, status: int, state: str | None) -> None:
+    """W2: without moving the clock; and open again, with empty books, when the window is over."""
+    listed = "world: {instruments: [{symbol: always, tick_size: '0.01'}], books: [{symbol: always, mid: '0.50'}]}"
+    world = connect(Simulation(load_scenario(f"name: inside\nextends: quickstart\nclock: {{start: {start}}}\n{listed}\n")))
+    answer = trader(world).get("/v1/orderbook/always")
+    assert (answer.status, answer.json.get("state")) == (status, state and f"INSTRUMENT_STATE_{state}")
+    assert world.retail(key(world.simulation)).get("/v1/orders/open").status == status
+    if answer.status == 200:
+        assert (answer.json["bids"] == []) is (state == "SUSPENDED")
+    world.advance_to("2026-07-09T06:00:00-04:00")
+    after = trader(world).get("/v1/orderbook/always").json
+    assert (after["state"], after["bids"] == []) == ("INSTRUMENT_STATE_OPEN", "06:00:00" not in start)
+
+
+@pytest.mark.spec("S8-8")
+def test_w2_a_window_announced_for_this_very_instant_has_begun(world: Connection) -> None:
+    stream = following(world)
+    world.absorb(world.simulation.control("maintenance.add", "", {"begins": "2026-07-09T01:50:00-04:00", "length": "2m", "lead": "0s"}))
+    assert stream.end == (14, "service unavailable")
+    assert trader(world).get("/v1/orderbook/always").status == 503
+    world.advance("2m")
+    assert trader(world).get("/v1/orderbook/always").json["state"] == "INSTRUMENT_STATE_OPEN"
