@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import cut
-from sim.api.gateway_lists import arranged
+from sim.api.gateway_lists import arranged, cut
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest

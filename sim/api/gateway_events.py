@@ -3,62 +3,54 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, leagues_of, tag_ids, views
-from sim.api.gateway_lists import arranged, check_order, of_sport, within
+from sim.api.gateway_catalogue import EVENT_KEYS
+from sim.api.gateway_facets import Facets, facets
+from sim.api.gateway_lists import check_order, folded, of_sport
+from sim.api.gateway_selection import (
+    Filter,
+    Flags,
+    between,
+    by_league,
+    by_market,
+    by_place,
+    event_keys,
+    event_page,
+    excluding,
+    nothing,
+    of_ids,
+    of_slugs,
+    selected,
+    tag_ids,
+)
 from sim.api.gateway_views import event_view, exists
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import NotFound
+from sim.kernel.orderings import flags_of, neither
 from sim.messages import gateway_v1 as wire
 
-_KEYS: dict[str, Any] = {
-    "id": lambda row: row[1].id,
-    "slug": lambda row: row[1].slug,
-    "title": lambda row: row[1].title,
-    "volume": lambda row: row[1].volume,
-    "volume24hr": lambda row: row[1].volume_24hr,
-    "volume1wk": lambda row: row[1].volume_1wk,
-    "liquidity": lambda row: row[1].liquidity,
-    "openinterest": lambda row: row[1].open_interest,
-    "startdate": lambda row: row[1].start_date,
-    "enddate": lambda row: row[1].end_date,
-    "starttime": lambda row: row[1].start_time,
-    "createdat": lambda row: row[1].created_at,
-    "updatedat": lambda row: row[1].updated_at,
-    "featuredorder": lambda row: row[1].featured_order,
-}
+_KEYS = (*EVENT_KEYS, "volume", "volume24hr", "volume1wk", "liquidity", "openinterest", "updatedat")
+_FLAGS = ("active", "closed", "live", "ended")
 
 
 @handles("GatewayEventsAPI.ListEvents")
 def list_events(exchange: Exchange, caller: Caller, request: wire.ListEventsRequest) -> wire.ListEventsResponse:
     """Events that pass every filter, in order of listing unless asked otherwise; 100 where no limit is given."""
     check_order(exchange, _KEYS, wire.Event, request.order_by, request.order_direction)
-    static, live = list(_on_what_stays(exchange, request)), list(_on_what_changes(request))
     order_by = [*request.order_by, *(["featuredOrder"] if request.featured_order else [])]
     direction = request.order_direction or ("asc" if request.featured_order and not request.order_by else "")
-    standing = Standings(exchange).of
-    found: Iterable[Entry] = entries(exchange, _wanted(exchange, request))
-    for test in static:
-        found = filter(test, found)
-    if live or order_by:
-        rows: Iterable[tuple[Entry, wire.Event]] = ((entry, standing(entry)) for entry in found)
-        for stands in live:
-            rows = _where(rows, stands)
-        found = (entry for entry, _ in arranged(rows, _KEYS, order_by, direction))
-    shown = views(exchange, cut(found, request.limit, request.offset))
+    found = facets(exchange)
+    flags = selected(found, _on_what_stays(exchange, request), (*_on_dates(found, request), *_on_what_changes(found, request)))
+    keys = event_keys(found, [name for name in order_by if folded(name) in _KEYS])
+    shown = event_page(found, flags, keys, direction != "asc", request.limit, request.offset)
     if request.include_combo_market_counts:
         shown = [replace(event, market_counts=dict(Counter(market.market_type for market in event.markets))) for event in shown]
     return wire.ListEventsResponse(events=shown)
-
-
-def _where(rows: Iterable[tuple[Entry, wire.Event]], stands: Callable[[wire.Event], bool]) -> Iterable[tuple[Entry, wire.Event]]:
-    return (row for row in rows if stands(row[1]))
 
 
 @handles("GatewayEventsAPI.GetEvent")
@@ -92,115 +84,95 @@ def _shaped(event: wire.Event, *, groups: bool, combos_only: bool) -> wire.Event
     return event
 
 
-def _wanted(exchange: Exchange, request: wire.ListEventsRequest) -> Wanted:
-    """What the season's indexes know of a request; the filters below have the last word."""
-    nobody = request.event_week is not None or request.user_id or (request.categories and "sports" not in request.categories)
-    tags = [*([request.tag_slug] if request.tag_slug else []), *request.tag_slugs_all[:1]]
-    numbers = [] if request.related_tags else [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
-    return Wanted(
-        numbers=() if nobody else request.id or None,
-        slugs=request.slug or None,
-        leagues=leagues_of(exchange.reference, tags=tags[:1], tag_ids=() if tags else numbers, series_ids=() if tags or numbers else request.series_id),
-        day=request.event_date,
-        team=request.team_id,
-    )
-
-
-Static = Iterator[Callable[[Entry], bool]]
-
-
-def _on_what_stays(exchange: Exchange, request: wire.ListEventsRequest) -> Static:
-    """One test for each filter that is set, on what never changes. What no event here has (a week, a user, a former date) is matched by none."""
+def _on_what_stays(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Filter]:
+    """One filter for each that is set, on what never changes. What no event here has (a week, a user, a former date) is matched by none."""
     if request.id:
-        yield lambda entry: entry.event.id in request.id
+        yield of_ids(request.id)
     if request.slug:
-        yield lambda entry: entry.event.slug in request.slug
+        yield of_slugs(request.slug)
     if request.exclude_event_id:
-        yield lambda entry: entry.event.id not in request.exclude_event_id
+        yield excluding(of_ids(request.exclude_event_id))
     if request.categories:
-        yield lambda entry: entry.event.category in request.categories
+        yield by_league(lambda event: event.category in request.categories)
     if request.market_types:
-        yield lambda entry: any(market.market_type in request.market_types for market in kinds(exchange, entry))
+        yield by_market(lambda market: market.market_type in request.market_types)
     if request.sports_market_types:
-        yield lambda entry: any(of_sport(market, request.sports_market_types) for market in kinds(exchange, entry))
+        yield by_market(lambda market: of_sport(market, request.sports_market_types))
     if not request.include_hidden:
-        yield lambda entry: not entry.event.hidden
+        yield by_league(lambda event: not event.hidden)
     if request.archived is not None:
-        yield lambda entry: entry.event.archived is request.archived
+        yield by_league(lambda event: event.archived is request.archived)
     if request.featured is not None:
-        yield lambda entry: entry.event.featured is request.featured
+        yield by_league(lambda event: event.featured is request.featured)
     if request.event_week is not None or request.user_id:
-        yield lambda entry: False
+        yield nothing()
     yield from _on_series(exchange, request)
     yield from _on_tags(request)
     yield from _on_play(request)
-    for name in ("start_date", "end_date", "start_time"):
-        low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
-        if low is not None or high is not None:
-            yield _between(name, low, high)
 
 
-def _between(name: str, low: int | None, high: int | None) -> Callable[[Entry], bool]:
-    return lambda entry: within(getattr(entry.event, name), low, high)
-
-
-def _on_series(exchange: Exchange, request: wire.ListEventsRequest) -> Static:
+def _on_series(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Filter]:
     by_slug = exchange.reference.series_by_slug
     if request.series_id or request.exclude_series_id:
 
-        def number(entry: Entry) -> int:
-            series = by_slug.get(entry.event.series_slug)
-            return int(series.id) if series is not None else 0
+        def passes(event: wire.Event) -> bool:
+            series = by_slug.get(event.series_slug)
+            number = int(series.id) if series is not None else 0
+            return (not request.series_id or number in request.series_id) and number not in request.exclude_series_id
 
-        yield lambda entry: (not request.series_id or number(entry) in request.series_id) and number(entry) not in request.exclude_series_id
+        yield by_league(passes)
     if request.recurrence:
         slugs = frozenset(series.slug for series in exchange.reference.series if series.recurrence == request.recurrence)
-        yield lambda entry: entry.event.series_slug in slugs
+        yield by_league(lambda event: event.series_slug in slugs)
 
 
-def _on_tags(request: wire.ListEventsRequest) -> Static:
+def _on_tags(request: wire.ListEventsRequest) -> Iterator[Filter]:
     wanted = [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
     if wanted or request.exclude_tag_id:
 
-        def ids(entry: Entry) -> set[int]:
-            return tag_ids(entry.event.tags, related=request.related_tags)
+        def passes(event: wire.Event) -> bool:
+            ids = tag_ids(event.tags, related=request.related_tags)
+            return (not wanted or not ids.isdisjoint(wanted)) and ids.isdisjoint(request.exclude_tag_id)
 
-        yield lambda entry: (not wanted or not ids(entry).isdisjoint(wanted)) and ids(entry).isdisjoint(request.exclude_tag_id)
+        yield by_league(passes)
     if request.tag_slug or request.tag_slugs_all:
         slugs = {*request.tag_slugs_all, *([request.tag_slug] if request.tag_slug else [])}
-        yield lambda entry: slugs.issubset({tag.slug for tag in entry.event.tags})
+        yield by_league(lambda event: slugs.issubset({tag.slug for tag in event.tags}))
 
 
-def _on_play(request: wire.ListEventsRequest) -> Static:
-    for name in ("game_id", "event_date", "sportradar_game_id", "rescheduled_from_game_id"):
-        asked = getattr(request, name)
-        if asked:
-            yield _same(name, asked)
+def _on_play(request: wire.ListEventsRequest) -> Iterator[Filter]:
+    if request.game_id:
+        yield by_place(lambda season: (season.numbered_game(request.game_id),), lambda event: event.game_id == request.game_id)
+    if request.event_date:
+        yield by_place(lambda season: season.index.by_day.get(request.event_date, ()), lambda event: event.event_date == request.event_date)
     if request.team_id:
-        yield lambda entry: any(team.id == request.team_id for team in entry.event.teams)
+        yield by_place(lambda season: season.index.by_team.get(request.team_id, ()), lambda event: any(team.id == request.team_id for team in event.teams))
+    if request.sportradar_game_id:
+        yield by_league(lambda event: event.sportradar_game_id == request.sportradar_game_id)
+    if request.rescheduled_from_game_id:
+        yield by_league(lambda event: event.rescheduled_from_game_id == request.rescheduled_from_game_id)
 
 
-def _same(name: str, asked: str) -> Callable[[Entry], bool]:
-    return lambda entry: getattr(entry.event, name) == asked
-
-
-def _on_what_changes(request: wire.ListEventsRequest) -> Iterator[Callable[[wire.Event], bool]]:
-    """One test for each filter that is set, on what trading and the game change."""
-    for name in ("active", "closed", "live", "ended"):
-        asked = getattr(request, name)
-        if asked is not None:
-            yield _flag(name, asked)
-    if request.period:
-        yield lambda event: event.period == request.period
-    for name in ("liquidity", "volume", "finished_timestamp"):
+def _on_dates(found: Facets, request: wire.ListEventsRequest) -> Iterator[Flags]:
+    for name in ("start_date", "end_date", "start_time"):
         low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
         if low is not None or high is not None:
-            yield _lies(name, low, high)
+            yield between(found, folded(name), low, high)
 
 
-def _flag(name: str, asked: bool) -> Callable[[wire.Event], bool]:
-    return lambda event: getattr(event, name) is asked
-
-
-def _lies(name: str, low: float | None, high: float | None) -> Callable[[wire.Event], bool]:
-    return lambda event: within(getattr(event, name), low, high)
+def _on_what_changes(found: Facets, request: wire.ListEventsRequest) -> Iterator[Flags]:
+    """Flags for each filter that is set on what trading and the game change."""
+    count = found.catalogue.events.count
+    for name in _FLAGS:
+        asked = getattr(request, name)
+        if asked is not None:
+            flags = getattr(found.states if name in ("active", "closed") else found.plays, name)
+            yield flags if asked else neither(flags)
+    if request.period:
+        yield flags_of(found.plays.period.between(request.period, request.period), count)
+    if request.finished_timestamp_min is not None or request.finished_timestamp_max is not None:
+        yield flags_of(found.plays.finished.between(request.finished_timestamp_min, request.finished_timestamp_max), count)
+    if request.liquidity_min is not None or request.liquidity_max is not None:
+        yield found.resting.events.within(request.liquidity_min, request.liquidity_max)
+    if request.volume_min is not None or request.volume_max is not None:
+        yield found.trades.events[0].within(request.volume_min, request.volume_max)

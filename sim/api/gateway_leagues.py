@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, views
+from sim.api.gateway_facets import facets
 from sim.api.gateway_lists import page
+from sim.api.gateway_selection import by_league, event_keys, event_page, excluding, of_ids, selected
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest, NotFound
+from sim.kernel.orderings import neither
 from sim.messages import gateway_v1 as wire
 
 LEAGUES_MAX = 50
@@ -80,13 +80,8 @@ def _section(
     section = request.section or "general"
     if kind not in _TYPES or section not in _SECTIONS:
         raise InvalidRequest("type is sport or futures, section is general or trending")
-    standing = Standings(exchange).of
-    standings = (
-        (entry, standing(entry))
-        for entry in entries(exchange, Wanted(leagues=leagues))
-        if entry.event.subcategory in leagues and entry.event.id not in request.exclude_event_id and bool(entry.event.game_id) == (kind == "sport")
-    )
-    running: Iterable[tuple[Entry, wire.Event]] = ((entry, event) for entry, event in standings if not event.closed)
-    if section == "trending":
-        running = sorted(running, key=lambda row: row[1].volume, reverse=True)
-    return kind, section, views(exchange, (entry for entry, _ in cut(running, request.limit, request.offset)))
+    found = facets(exchange)
+    wanted = by_league(lambda event: event.subcategory in leagues and bool(event.game_id) == (kind == "sport"))
+    flags = selected(found, (wanted, excluding(of_ids(request.exclude_event_id))), (neither(found.states.closed),))
+    keys = event_keys(found, ("volume",) if section == "trending" else ())
+    return kind, section, event_page(found, flags, keys, True, request.limit, request.offset)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from sim.core.assumptions import GATEWAY_ORDER_BY
@@ -44,10 +44,6 @@ def folded(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-# Keys that are never negative, and nothing for most rows of a large world.
-AMOUNTS = frozenset(("volume", "volumenum", "volume24hr", "volume1wk", "volume1mo", "volume1yr", "liquidity", "openinterest"))
-
-
 def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by: Sequence[str], direction: str) -> Iterable[T]:
     """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names are taken in either casing.
 
@@ -55,24 +51,19 @@ def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by
     """
     for name in reversed(order_by):
         key = keys.get(folded(name))
-        if key is not None and folded(name) in AMOUNTS:
-            rows = by_amount(rows, key, falling=direction != "asc")
-        elif key is not None:
-            rows = list(rows)
-            values = [key(row) for row in rows]
-            if None in values:
-                values = [(value is not None, value) for value in values]
-            places = sorted(range(len(rows)), key=values.__getitem__, reverse=direction != "asc")
-            rows = [rows[place] for place in places]
+        if key is not None:
+            rows = sorted(rows, key=_with_none(key), reverse=direction != "asc")
     return rows
 
 
-def by_amount(rows: Iterable[T], amount: Callable[[T], float], *, falling: bool) -> Iterable[T]:
-    """Rows by an amount of which most have none; those are not compared, and keep their order of listing as equals do."""
-    rows = list(rows)
-    some = sorted((row for row in rows if amount(row)), key=amount, reverse=falling)
-    none = (row for row in rows if not amount(row))
-    return chain(some, none) if falling else chain(none, some)
+def _with_none(key: Callable[[T], Any]) -> Callable[[T], Any]:
+    return lambda row: (key(row) is not None, key(row))
+
+
+def cut(found: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[T]:
+    """The rows of a page; nothing after it is looked at."""
+    size = check_page(limit, offset) or default
+    return list(islice(found, offset, offset + size))
 
 
 def within(value: float | None, low: float | None, high: float | None) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterator
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Entry, Standings, Wanted, cut, entries, kinds, views
-from sim.api.gateway_lists import within
+from sim.api.gateway_facets import Facets, facets
+from sim.api.gateway_lists import check_page, within
+from sim.api.gateway_selection import Filter, Flags, between, by_league, by_market, selected, shown
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import InvalidRequest
-from sim.kernel.instants import Instant
+from sim.kernel.orderings import both, neither, pick
 from sim.messages import gateway_v1 as wire
 
 PAGE_DEFAULT = 20
@@ -25,59 +25,59 @@ def search_events(exchange: Exchange, caller: Caller, request: wire.SearchEvents
     if request.page < 0:
         raise InvalidRequest("page must not be negative")
     words = request.query.lower().split()
-    found: Iterable[Entry] = _holding(exchange, words)
-    for test in _tests(exchange, request):
-        found = filter(test, found)
-    titled: list[Entry] = []
-    others: list[Entry] = []
-    for entry in found:
-        (titled if _in_title(exchange, entry, words) else others).append(entry)
-    size = request.limit or PAGE_DEFAULT
-    return wire.SearchEventsResponse(events=views(exchange, cut(chain(titled, others), size, max(request.page - 1, 0) * size)))
+    found = facets(exchange)
+    holding, titled = _holding(found, words)
+    flags = both(selected(found, _filters(exchange, request), _on_dates(found, request)), holding)
+    if request.status:
+        flags = both(flags, _status(found, request.status))
+    size = check_page(request.limit, 0) or PAGE_DEFAULT
+    skipped = max(request.page - 1, 0) * size
+    first = both(flags, titled)
+    places = pick(first, (), False, skipped, size)
+    others = both(flags, neither(titled))
+    places += pick(others, (), False, max(skipped - sum(first), 0), size - len(places))
+    return wire.SearchEventsResponse(events=shown(found, places))
 
 
-def _in_title(exchange: Exchange, entry: Entry, words: list[str]) -> bool:
-    season = exchange.reference.season
-    title = entry.event.title.lower() if season is None or entry.number is None else season.index.titles[entry.number]
-    return all(word in title for word in words)
+def _holding(found: Facets, words: list[str]) -> tuple[bytearray, bytearray]:
+    """Flags of the events in whose texts every word occurs, and of those with all of them in the title. What was listed by hand is read."""
+    catalogue, reference = found.catalogue, found.exchange.reference
+    places, season = catalogue.events, reference.season
+    holding, titled = bytearray(places.count), bytearray(places.count)
+    if season is not None:
+        holding[places.season : places.windows], titled[places.season : places.windows] = season.index.words.search(words)
+    for place in (*catalogue.singles(places), *(places.season + number for number in reference.grown)):
+        event = catalogue.event(place)
+        holding[place] = reference.holds(event, words)
+        titled[place] = all(word in event.title.lower() for word in words)
+    return holding, titled
 
 
-def _holding(exchange: Exchange, words: list[str]) -> Iterator[Entry]:
-    """Events in whose texts every word occurs, in order of listing. The season has an index; the few events listed one by one are looked through."""
-    reference = exchange.reference
-    season = reference.season
-    numbers = [] if season is None else season.index.words.holding(words)
-    known = set(numbers)
-    for entry in entries(exchange, Wanted(places=sorted(known.union(reference.grown)))):
-        if entry.number in known or reference.holds(entry.event, words):
-            yield entry
-
-
-def _tests(exchange: Exchange, request: wire.SearchEventsRequest) -> Iterator[Callable[[Entry], bool]]:
-    """One test for each filter that is set."""
-    yield lambda entry: not entry.event.hidden
+def _filters(exchange: Exchange, request: wire.SearchEventsRequest) -> Iterator[Filter]:
+    """One filter for each that is set, on what never changes."""
+    yield by_league(lambda event: not event.hidden)
     if request.series_ids:
         slugs = {series.slug for series in exchange.reference.series if int(series.id) in request.series_ids}
-        yield lambda entry: entry.event.series_slug in slugs
+        yield by_league(lambda event: event.series_slug in slugs)
     if request.market_type:
-        yield lambda entry: any(market.market_type in request.market_type for market in kinds(exchange, entry))
+        yield by_market(lambda market: market.market_type in request.market_type)
     if request.combo_enabled_only:
-        yield lambda entry: any(market.combo_enabled for market in kinds(exchange, entry))
-    if request.start_time_min is not None or request.start_time_max is not None:
-        yield lambda entry: within(entry.event.start_time, request.start_time_min, request.start_time_max)
+        yield by_market(lambda market: market.combo_enabled)
     if request.closed_time_min is not None or request.closed_time_max is not None:
-        yield lambda entry: within(entry.event.closed_time, request.closed_time_min, request.closed_time_max)
-    if request.status:
-        stands, standing = _STATUSES[request.status], Standings(exchange).of
-        yield lambda entry: stands(standing(entry), exchange.now)
+        yield by_league(lambda event: within(event.closed_time, request.closed_time_min, request.closed_time_max))
 
 
-def _upcoming(event: wire.Event, now: Instant) -> bool:
-    return not event.closed and event.start_time is not None and event.start_time > now
+def _on_dates(found: Facets, request: wire.SearchEventsRequest) -> Iterator[Flags]:
+    if request.start_time_min is not None or request.start_time_max is not None:
+        yield between(found, "starttime", request.start_time_min, request.start_time_max)
 
 
-_STATUSES: dict[str, Callable[[wire.Event, Instant], bool]] = {
-    "active": lambda event, now: event.active,
-    "closed": lambda event, now: event.closed,
-    "upcoming": _upcoming,
-}
+def _status(found: Facets, status: str) -> Flags:
+    if status == "active":
+        return found.states.active
+    if status == "closed":
+        return found.states.closed
+    return both(neither(found.states.closed), between(found, "starttime", found.exchange.now + 1, None))
+
+
+_STATUSES = ("active", "closed", "upcoming")

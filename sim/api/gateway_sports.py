@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import cut
 from sim.api.gateway_leagues import require_sport, with_leagues
-from sim.api.gateway_lists import arranged, check_order, page
+from sim.api.gateway_lists import arranged, check_order, cut, page
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.messages import gateway_v1 as wire

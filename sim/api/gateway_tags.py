@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from sim.api.callers import Caller
-from sim.api.gateway_entries import Standings, Wanted, cut, entries, leagues_of, views
-from sim.api.gateway_lists import agrees, arranged, by_amount, check_order, page
+from sim.api.gateway_facets import facets
+from sim.api.gateway_lists import agrees, arranged, check_order, cut, page
+from sim.api.gateway_selection import by_league, event_keys, event_page, selected
 from sim.api.handles import handles
 from sim.core.exchange import Exchange
 from sim.core.refusals import NotFound
+from sim.kernel.orderings import neither
 from sim.messages import gateway_v1 as wire
 
 _SERIES_KEYS: dict[str, Any] = {
@@ -46,13 +48,12 @@ def list_tag_events(exchange: Exchange, caller: Caller, request: wire.ListTagEve
     tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
     active = True if request.active is None else request.active
     closed = False if request.closed is None else request.closed
-    wanted = Wanted(leagues=leagues_of(exchange.reference, tags=[tag.slug]))
-    tagged = (entry for entry in entries(exchange, wanted) if any(mine.slug == tag.slug for mine in entry.event.tags))
-    standing = Standings(exchange).of
-    standings = ((entry, standing(entry)) for entry in tagged)
-    stands = ((entry, event) for entry, event in standings if event.active is active and event.closed is closed)
-    found = by_amount(stands, lambda row: row[1].volume, falling=True)
-    return wire.ListTagEventsResponse(events=views(exchange, (entry for entry, _ in cut(found, request.limit, request.offset))))
+    found = facets(exchange)
+    tagged = by_league(lambda event: any(mine.slug == tag.slug for mine in event.tags))
+    states = found.states
+    flags = selected(found, (tagged,), (states.active if active else neither(states.active), states.closed if closed else neither(states.closed)))
+    events = event_page(found, flags, event_keys(found, ("volume",)), True, request.limit, request.offset)
+    return wire.ListTagEventsResponse(events=events)
 
 
 @handles("GatewaySeriesAPI.ListSeries")

@@ -5,7 +5,7 @@ The reference stays as it is; a view is a copy with the live fields filled in, k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import json
 from msgspec.structs import replace
@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from sim.api.gateway_volume import Volumes, volumes
 from sim.api.memo import Memo
 from sim.api.retail_books import current_price
-from sim.core.assumptions import GAMES_ARE_PLAYED
 from sim.core.exchange import Exchange
 from sim.core.fee_schedule import THETA_SCALE
 from sim.core.games import NOTHING, Game
@@ -108,7 +107,7 @@ def _market(exchange: Exchange, market: Market) -> Market:
     long, short = _side_prices(instrument, stats.settlement_px, bid, ask, current_price(stats, bid, ask))
     sides = [_side(side, instrument, long if side.long else short, tradable=state is InstrumentState.OPEN) for side in market.market_sides]
     traded = volumes(exchange, instrument)
-    changed = _last_change(exchange, market)
+    changed = last_change(exchange, market.slug, market.updated_at)
     final = trading.settlements.final(market.slug)
     return replace(
         market,
@@ -162,11 +161,13 @@ def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
     return None if price is None else Quote(value=price / instrument.price_scale, currency=CURRENCY)
 
 
-def _last_change(exchange: Exchange, market: Market) -> Instant:
+def last_change(exchange: Exchange, symbol: str, listed_at: Instant | None) -> Instant:
     """Instant of the last trade, change of state or settlement, in whole seconds as reference data has them; that of the listing before the first."""
     trading = exchange.trading
-    stats = trading.stats(market.slug)
-    known = (market.updated_at, stats.last_trade_at, stats.settlement_set_time, trading.lifecycle.moved_at(exchange.instruments.require(market.slug)))
+    stats = trading.stats(symbol)
+    moved = trading.lifecycle.version(symbol)  # of one that has a state of its own
+    moved = moved if moved > 0 else trading.lifecycle.moved_at(exchange.instruments.require(symbol))
+    known = (listed_at, stats.last_trade_at, stats.settlement_set_time, moved)
     return whole_seconds(max(at for at in (*known, 0) if at is not None))
 
 
@@ -178,15 +179,6 @@ def whole_seconds(at: Instant) -> Instant:
 # ---- events
 
 
-def moved(exchange: Exchange) -> set[int]:
-    """Places of the events of the season to which something has happened."""
-    season = exchange.reference.season
-    if season is None:
-        return set()
-    slugs = (*exchange.trading.lifecycle.busy_events(), *exchange.games.known())
-    return {*exchange.reference.grown, *(number for slug in slugs if (number := season.number(slug)) is not None)}
-
-
 def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
     """Whether nothing has happened to an event of the season: no market of it left the shelf or was added, nobody said how the game stands."""
     return not exchange.trading.lifecycle.busy(slug) and exchange.games.get(slug) is NOTHING and number not in exchange.reference.grown
@@ -195,13 +187,6 @@ def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
 def open_on_shelf(exchange: Exchange) -> InstrumentState:
     """The state of quiet events that are to be open: maintenance suspends them all."""
     return exchange.trading.lifecycle.on_shelf(InstrumentState.OPEN)
-
-
-def table(exchange: Exchange, season: Season, *key: object) -> dict[int, Any]:
-    """Where a list keeps what follows from the dates of events and the key, by their places."""
-    played = exchange.ctx.assumptions.flag(GAMES_ARE_PLAYED)
-    lifecycle = exchange.trading.lifecycle
-    return season.index.table((*key, played, open_on_shelf(exchange), lifecycle.shelf_moved), lifecycle.followed)
 
 
 def season_state(exchange: Exchange, season: Season, number: int) -> InstrumentState:
@@ -267,8 +252,8 @@ def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) 
         active=any(market.active for market in markets) if markets else event.active,
         closed=closed,
         updated_at=max((at for at in (event.updated_at, whole_seconds(game.at), *(market.updated_at for market in markets)) if at), default=None),
-        open_interest=sum(_open_interest(exchange, market) for market in markets),
-        liquidity=sum(liquidity(exchange, market) for market in markets),
+        open_interest=sum(open_interest(exchange, market.slug) for market in markets),
+        liquidity=sum(liquidity(exchange, market.slug) for market in markets),
     )
     if traded is not None:
         view.volume, view.volume_24hr, view.volume_1wk, view.volume_1mo, view.volume_1yr = traded
@@ -321,17 +306,18 @@ def _period_score(name: str, score: tuple[int, int]) -> PeriodScore:
     return PeriodScore(type=kind, number=int(number or 0), score=f"{score[0]}-{score[1]}")
 
 
-def _open_interest(exchange: Exchange, market: Market) -> float:
+def open_interest(exchange: Exchange, symbol: str) -> float:
     """Contracts."""
-    return exchange.trading.positions.open_interest.get(market.slug, 0) / exchange.instruments.require(market.slug).qty_scale
+    contracts = exchange.trading.positions.open_interest.get(symbol, 0)
+    return contracts / exchange.instruments.require(symbol).qty_scale if contracts else 0.0
 
 
-def liquidity(exchange: Exchange, market: Market) -> float:
+def liquidity(exchange: Exchange, symbol: str) -> float:
     """Dollars that resting orders would cost: price per bid, one dollar less price per offer."""
-    book = exchange.trading.books.touched(market.slug)
-    instrument = exchange.instruments.require(market.slug)
+    book = exchange.trading.books.touched(symbol)
     if book is None or book.hidden:
         return 0.0
+    instrument = book.instrument
     bids = sum(level.price * level.qty for level in book.bids.walk())
     offers = sum((instrument.price_scale - level.price) * level.qty for level in book.offers.walk())
     return (bids + offers) / instrument.notional_scale

@@ -24,7 +24,8 @@ class Volumes(NamedTuple):
     year: float
 
 
-_NOTHING = Volumes(0.0, 0.0, 0.0, 0.0, 0.0)
+NO_VOLUME = Volumes(0.0, 0.0, 0.0, 0.0, 0.0)
+_WINDOWS = (DAY, 7 * DAY, 30 * DAY, 365 * DAY)
 
 
 class _Sums:
@@ -61,7 +62,7 @@ _sums: WeakKeyDictionary[Exchange, dict[str, _Sums]] = WeakKeyDictionary()
 def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
     """What a market traded. Within one hour only trades change the answer."""
     if not exchange.trading.trades.of_symbol(instrument.symbol):
-        return _NOTHING
+        return NO_VOLUME
     table = _sums.setdefault(exchange, {})
     found = table.get(instrument.symbol)
     if found is None:
@@ -69,5 +70,18 @@ def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
     found.read(exchange, instrument.symbol)
     hour = exchange.now // HOUR * HOUR + HOUR
     scale = instrument.notional_scale
-    day, week, month, year = (found.since(hour - days * DAY) / scale for days in (1, 7, 30, 365))
+    day, week, month, year = (found.since(hour - window) / scale for window in _WINDOWS)
     return Volumes(found.sums[-1] / scale, day, week, month, year)
+
+
+def fades(exchange: Exchange, symbol: str) -> Instant | None:
+    """The hour that begins next in which an old trade of a market leaves one of the windows; None while no trade is in any of them.
+
+    What is known of the market must be up to date (`volumes`).
+    """
+    found = _sums.get(exchange, {}).get(symbol)
+    if found is None:
+        return None
+    hour = exchange.now // HOUR * HOUR + HOUR
+    places = ((window, bisect_left(found.times, hour - window)) for window in _WINDOWS)
+    return min(((found.times[place] + window) // HOUR * HOUR for window, place in places if place < len(found.times)), default=None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, count
+from itertools import chain
 from operator import attrgetter
 
 from sim.core.book import Book
+from sim.core.changes import Changes
 from sim.core.checks import STOP_TYPES
 from sim.core.context import Context
 from sim.core.events import BookChanged
@@ -18,10 +19,11 @@ from sim.core.vocabulary import BUY
 class Books:
     """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it.
 
-    Events have versions too: what is published of any of their instruments is what it was while theirs is.
+    Events have versions too: what is published of any of their instruments, and of their game, is what it was while theirs is. `symbols` and `events` say which
+    changed last; `loaded` is the version from which on they know.
     """
 
-    __slots__ = ("_by_symbol", "_ctx", "_events", "_hidden", "_instruments", "_loaded", "_own", "_resting", "_versions", "unannounced")
+    __slots__ = ("_by_symbol", "_ctx", "_hidden", "_instruments", "_own", "_resting", "events", "loaded", "symbols", "unannounced", "version")
 
     def __init__(self, ctx: Context, instruments: Instruments, hidden: Callable[[str], bool], own: Callable[[str], None]) -> None:
         self._ctx = ctx
@@ -31,9 +33,10 @@ class Books:
         self._by_symbol: dict[str, Book] = {}
         self._resting: dict[str, list[Order]] = {}
         self.unannounced: dict[str, None] = {}
-        self._versions = count(1)
-        self._events: dict[str, int] = {}
-        self._loaded = 0
+        self.version = 0
+        self.symbols = Changes()
+        self.events = Changes()
+        self.loaded = 0
 
     def __iter__(self) -> Iterator[Book]:
         for symbol in list(self._resting):
@@ -46,7 +49,7 @@ class Books:
         if book is None:
             self._own(symbol)
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
-            book.version = self._events[book.instrument.event] = next(self._versions)
+            book.version = self._next(book.instrument)
             book.hidden = self._hidden(symbol)
             for order in self._resting.pop(symbol, ()):
                 if order.type in STOP_TYPES:
@@ -65,7 +68,7 @@ class Books:
 
     def changed(self, book: Book) -> None:
         """Something published of the symbol is no longer what it was."""
-        book.version = self._events[book.instrument.event] = next(self._versions)
+        book.version = self._next(book.instrument)
         self.unannounced[book.symbol] = None
 
     def state_changed(self, symbol: str) -> None:
@@ -79,12 +82,28 @@ class Books:
             self.unannounced[symbol] = None
 
     def event_changed(self, instrument: Instrument) -> None:
-        """The instrument's event is no longer what it was."""
-        self._events[instrument.event] = next(self._versions)
+        """The instrument, and so its event, is no longer what it was."""
+        self._next(instrument)
+
+    def told(self, event: str) -> None:
+        """Somebody has told how an event's game stands."""
+        self.version += 1
+        self.events.note(event, self.version)
 
     def version_of(self, event: str) -> int:
         """The version of an event."""
-        return self._events.get(event, self._loaded)
+        return self.events.get(event, self.loaded)
+
+    def looked_at(self) -> Iterator[str]:
+        """Symbols that have a book."""
+        yield from self._resting
+        yield from self._by_symbol
+
+    def _next(self, instrument: Instrument) -> int:
+        version = self.version = self.version + 1
+        self.symbols.note(instrument.symbol, version)
+        self.events.note(instrument.event, version)
+        return version
 
     def flush(self) -> None:
         """Tell which symbols changed since the last time, once each, in order of first change."""
@@ -96,7 +115,9 @@ class Books:
     def load(self, working: dict[str, list[Order]]) -> None:
         """Forget all books. Working orders go back to where they rest when somebody asks for their book: a test that resets meets few of many."""
         self._by_symbol.clear()
-        self._events.clear()
-        self._loaded = next(self._versions)
+        self.symbols.clear()
+        self.events.clear()
+        self.version += 1
+        self.loaded = self.version
         self.unannounced.clear()
         self._resting = grouped(sorted(chain.from_iterable(working.values()), key=attrgetter("priority")), attrgetter("symbol"))

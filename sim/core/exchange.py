@@ -215,6 +215,7 @@ class Exchange:
                 anew = any(facts.get(name) not in (None, "") for name in ("home_score", "away_score", "periods", "goals", "result"))
                 self.games.begin(slug, played.bare() if anew else played)
         game = self.games.update(slug, **facts)
+        trading.books.told(slug)
         if played is not None and played.ended and not game.ended:
             for instrument in self.instruments.of_event(slug):
                 trading.follow(instrument.symbol)

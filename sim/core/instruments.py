@@ -136,6 +136,15 @@ class Instruments:
         yield from self.windows.symbols()
         yield from islice(known, self._base, None)
 
+    def before_shelf(self) -> Iterator[Instrument]:
+        """Those that were listed one by one when the world began."""
+        return islice(self._by_symbol.values(), self._base)
+
+    def after_shelf(self) -> Iterator[Instrument]:
+        """Windows that lists show, then those listed since."""
+        yield from map(self.require, self.windows.symbols())
+        yield from islice(self._by_symbol.values(), self._base, None)
+
     def listed(self) -> Iterator[Instrument]:
         """Those that are not on the shelf, in order of listing."""
         return iter(self._by_symbol.values())

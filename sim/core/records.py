@@ -148,6 +148,12 @@ class Rows(Generic[R]):
             self._read_on()
         return self._by_symbol.get(symbol, _NONE)
 
+    def symbols(self) -> Iterable[str]:
+        """Symbols that have rows, or had some before others were cut."""
+        if self._indexed < len(self.rows):
+            self._read_on()
+        return self._by_symbol
+
     def of_word(self, attribute: str, account: str, word: str) -> Sequence[int]:
         """Seqs of an account's rows whose attribute (dotted where it lies deeper) is a word, ascending. The attribute must never change once a row is added."""
         words = self._words.get(attribute)

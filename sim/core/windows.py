@@ -143,6 +143,10 @@ class Windows:
         for number in range(len(self.products)):
             yield from (place for place in self._around(number, self._lifecycle.followed, self._lifecycle.followed) if self.listed(place))
 
+    def most_shown(self) -> int:
+        """More windows than this are never shown at once."""
+        return sum((product.lead + product.every + product.expires + product.terminates) // product.every + 2 for product in self.products)
+
     def known_opens(self, place: Place) -> Instant | None:
         """The same, remembered as long as maintenance stays as it is."""
         if self._planned != self._maintenance.version or len(self._opens) >= _KEPT:

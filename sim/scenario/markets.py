@@ -111,6 +111,16 @@ def price_text(price: int) -> str:
     return decimal_text(price, PRICE_SCALE, 2)
 
 
+def sports_type_v2(market_type: str) -> str:
+    """The newer name of a sports market's type; "" for one that has none."""
+    return _V2.get(market_type, "")
+
+
+def combinable(market_type: str) -> bool:
+    """Whether sports markets of a type may be legs of a combo."""
+    return market_type in ("moneyline", "spreads", "totals")
+
+
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:
     """The gateway's message of an instrument. What trading changes (quotes, exchange status, volumes, fee) is the exchange's to fill in."""
     scale = instrument.price_scale
@@ -132,7 +142,7 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
         updated_at=instrument.created,
         game_start_time=facts.game_start,
         sports_market_type=facts.sports_market_type,
-        sports_market_type_v2=_V2.get(instrument.market_type, "") if sports else "",
+        sports_market_type_v2=sports_type_v2(instrument.market_type) if sports else "",
         outcomes=json.encode([facts.long.name, facts.short.name]).decode(),
         outcome_prices=json.encode([long_price, short_price]).decode(),
         title=facts.title or facts.question,
@@ -144,7 +154,7 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
         rules_disclaimer="A sandbox market: it pays nothing outside this simulation.",
         active=not closed,
         closed=closed,
-        combo_enabled=sports and instrument.market_type in ("moneyline", "spreads", "totals"),
+        combo_enabled=sports and combinable(instrument.market_type),
         order_price_min_tick_size=instrument.tick / scale,
         minimum_trade_qty=instrument.min_qty / instrument.qty_scale,
         line=float(facts.line) if facts.line is not None else None,

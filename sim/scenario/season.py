@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,13 +18,14 @@ from sim.core.instruments import Instrument
 from sim.core.shelf import Standing
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import DAY, Instant, Span
-from sim.messages.gateway_v1 import Event, Market
+from sim.messages.gateway_v1 import Event, Market, Team
 from sim.scenario.course import lasts
 from sim.scenario.markets import SORT_ORDERS, Facts, market_of, with_metadata
 from sim.scenario.reference import Reference
 from sim.scenario.season_indexes import Indexes
 from sim.scenario.season_plan import plan
-from sim.scenario.slate import FIRST_GAME, PLAYED_FOR, game_event, game_market, terms_of
+from sim.scenario.season_stencils import Kind, Spelling, kinds_of, questions, spelling_of
+from sim.scenario.slate import FIRST_GAME, PLAYED_FOR, game_event, game_market, terms_of, title_of
 from sim.scenario.slots import TWO_SIDED_SETS, TWO_SIDED_SOCCER, Game, ordered, slots_of
 
 FIRST_EVENT = 30_001
@@ -35,15 +35,6 @@ _FOUND = 2_048  # instruments that a look-up finds at once
 _KEPT = 384  # events whose markets are remembered
 _TERMINATES = 7 * DAY
 _DATE = re.compile(r"-\d{4}-\d\d-\d\d", re.ASCII)
-
-
-class Kind(NamedTuple):
-    """What is the same about the n-th market of every game of a league that was listed in the same era."""
-
-    market_type: str
-    sports_market_type: str
-    sports_market_type_v2: str
-    combo_enabled: bool
 
 
 class Season:
@@ -62,11 +53,11 @@ class Season:
         self._now = now
         self._shift = shift
         self._events: list[Event | None] = [None] * len(self._stems)
-        self._standing: dict[tuple[int, bool, bool], Event] = {}
         self._parts: OrderedDict[int, dict[str, tuple[Instrument, Facts]]] = OrderedDict()
         self._shown: OrderedDict[int, Event] = OrderedDict()
         self._found: dict[str, Instrument] = {}  # those asked for lately, by symbol
         self._kinds: dict[tuple[object, ...], tuple[Kind, ...]] = {}
+        self._spellings: dict[tuple[object, ...], Spelling] = {}
         self.index = Indexes(self)
 
     # ---- which there are
@@ -118,13 +109,38 @@ class Season:
         """When games start, ascending, and the places of their events."""
         return sorted((fixture.start + self._shift, number) for number, fixture in enumerate(self._fixtures))
 
+    def short_names(self, number: int) -> tuple[str, str]:
+        """The abbreviations of an event's teams in lower case, in the order of its symbols."""
+        fixture = self._fixtures[number]
+        return ordered(fixture.league.slug, fixture.home.lower(), fixture.away.lower())
+
+    def teams(self, number: int) -> tuple[Team, Team]:
+        """The teams of an event, in the order of its symbols."""
+        fixture, named = self._fixtures[number], self._reference.team_by_name
+        league = fixture.league.slug
+        return ordered(league, named[league, fixture.home], named[league, fixture.away])
+
+    def names(self, number: int) -> tuple[str, str]:
+        """The names of an event's teams, in the order of its symbols."""
+        first, second = self.teams(number)
+        return first.name, second.name
+
+    def title(self, number: int) -> str:
+        """The title of an event."""
+        return title_of(*self.names(number))
+
+    def timing(self, number: int) -> tuple[Instant, Instant, Instant]:
+        """When an event was listed, when it starts, and when its markets expire."""
+        fixture, shift = self._fixtures[number], self._shift
+        return fixture.created + shift, fixture.start + shift, fixture.start + shift + PLAYED_FOR
+
     def market_id(self, number: int, place: int) -> int:
         """The number of the market at a place of an event."""
         return FIRST_MARKET + number * MARKETS_PER_EVENT + place
 
     def sort_order(self, number: int, place: int) -> int:
-        """The sort order of the market at a place of an event: those of one event never begin anew in the middle."""
-        return (FIRST_MARKET + number * MARKETS_PER_EVENT) % SORT_ORDERS + place
+        """The sort order of the market at a place of an event."""
+        return self.market_id(number, place) % SORT_ORDERS
 
     def event_of_market(self, market_id: int) -> int | None:
         """Place of the event that a market's number lies in; whether it has such a market is another question."""
@@ -137,8 +153,25 @@ class Season:
 
     def symbols_of(self, number: int) -> list[str]:
         """The symbols of an event's markets, in order, without making them."""
-        made = self._parts.get(number)
-        return [symbol for symbol, _ in self.questions(number)] if made is None else list(made)
+        return self._spelling(number).symbols(self._stems[number], self.short_names(number))
+
+    def symbol(self, number: int, place: int) -> str:
+        """The symbol of the market at a place of an event."""
+        named = self._spelling(number)
+        return Spelling(named.parts[place : place + 1], named.named).symbols(self._stems[number], self.short_names(number))[0]
+
+    def event_id(self, number: int) -> int:
+        """The number of an event."""
+        return FIRST_EVENT + number
+
+    def updated(self, number: int) -> Instant:
+        """When an event last changed before the world began: when it was over, or listed."""
+        created, _, over = self.timing(number)
+        return over if over <= self._now else created
+
+    def market_at(self, number: int, place: int) -> Market:
+        """The market at a place of an event."""
+        return self.event(number).markets[place]
 
     def state(self, number: int, now: Instant) -> InstrumentState:
         """The state that dates ask for in an event's markets."""
@@ -165,17 +198,6 @@ class Season:
                 found.updated_at = found.finished_timestamp = found.end_date
         return found
 
-    def standing(self, number: int, *, active: bool, closed: bool) -> Event:
-        """An event without its markets, as it stands while nobody touches it."""
-        bare = self.bare(number)
-        if bare.active is active and bare.closed is closed:
-            return bare
-        key = (number, active, closed)
-        found = self._standing.get(key)
-        if found is None:
-            found = self._standing[key] = replace(bare, active=active, closed=closed)
-        return found
-
     def event(self, number: int) -> Event:
         """An event with its markets."""
         found = self._shown.get(number)
@@ -196,20 +218,28 @@ class Season:
         leagues = [fixture.league.slug for fixture in self._fixtures]
         return [(league, at >= TWO_SIDED_SETS, at >= TWO_SIDED_SOCCER) for league, at in zip(leagues, created, strict=True)]
 
-    def questions(self, number: int) -> Iterator[tuple[str, str]]:
-        """Symbols and questions of an event's markets, in order, without making them."""
-        stem = self._stems[number]
-        for slot in slots_of(self._game(number), ()):
-            yield f"{slot.product}-{stem}{slot.tail}", slot.question
+    def questions(self, number: int) -> Iterator[str]:
+        """Questions of an event's markets, in order, without making them."""
+        return questions(self.kinds(number), self.names(number))
 
     def kinds(self, number: int) -> tuple[Kind, ...]:
         """What the markets of an event are, in their order, without making them."""
         key = self.kind_keys[number]
         found = self._kinds.get(key)
         if found is None:
-            found = self._kinds[key] = tuple(
-                Kind(market.market_type, market.sports_market_type, market.sports_market_type_v2, market.combo_enabled) for market in self.event(number).markets
-            )
+            found = self._kinds[key] = kinds_of(*self.shape(number)[:3])
+        return found
+
+    def shape(self, number: int) -> tuple[str, tuple[str, ...], Instant, Reference]:
+        """What decides which markets an event has: league, sets of markets and listing; and the reference data they are of."""
+        fixture = self._fixtures[number]
+        return fixture.league.slug, fixture.league.sets, fixture.created + self._shift, self._reference
+
+    def _spelling(self, number: int) -> Spelling:
+        key = self.kind_keys[number]
+        found = self._spellings.get(key)
+        if found is None:
+            found = self._spellings[key] = spelling_of(self.kinds(number))
         return found
 
     def event_of(self, symbol: str) -> int | None:
@@ -271,12 +301,11 @@ class Season:
     def standings(self, now: Instant) -> Iterator[Standing]:
         """How each instrument stands by its dates, in order of listing, without making it."""
         for number, stem in enumerate(self._stems):
-            state = self.state(number, now)
+            state, kinds = self.state(number, now), self.kinds(number)
             if state is InstrumentState.OPEN and now >= self.over(number):
                 state = InstrumentState.CLOSED
-            for slot in slots_of(self._game(number), ()):
-                symbol = f"{slot.product}-{stem}{slot.tail}"
-                price_scale, _, qty_scale, _ = terms_of(symbol, cents=slot.cents)
+            for symbol, kind in zip(self._spelling(number).symbols(stem, self.short_names(number)), kinds, strict=True):
+                price_scale, _, qty_scale, _ = terms_of(symbol, cents=kind.cents)
                 yield Standing(symbol, state, price_scale, qty_scale)
 
     def of_event(self, event: str) -> Iterable[Instrument]:

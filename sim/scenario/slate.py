@@ -144,6 +144,11 @@ def game_market(game: Game, slot: Slot, event: Event, reference: Reference, now:
     return on_terms(instrument, cents=slot.cents), facts
 
 
+def title_of(first: str, second: str) -> str:
+    """The title of a game between teams of these names."""
+    return f"{first} vs. {second}"
+
+
 def game_event(game: Game, reference: Reference, number: int) -> Event:
     """The event of a game that has not begun, without its markets."""
     league = reference.league_by_slug[game.league]
@@ -152,7 +157,7 @@ def game_event(game: Game, reference: Reference, number: int) -> Event:
     return Event(
         id=number,
         slug=game.stem,
-        title=f"{game.first.name} vs. {game.second.name}",
+        title=title_of(game.first.name, game.second.name),
         description=f"{league.name}: {game.first.name} against {game.second.name}.",
         category="sports",
         subcategory=league.slug,

@@ -11,6 +11,7 @@ from sim.core.quantities import DOLLAR
 from sim.core.vocabulary import LedgerEntryType, OrderType, Side, TimeInForce
 from sim.kernel.instants import days, parse_instant
 from sim.messages import exchange_v1 as wire
+from sim.scenario.reference import Reference
 
 NOW = parse_instant("2026-09-08T18:00:00Z")
 WHOLE, FINE = "aec-nba-bos-nyk", "aec-crypto-btc-up"
@@ -23,6 +24,7 @@ POOL = "firms/acme-clear/accounts/pool"
 def small_exchange(balance: int = 1000) -> Exchange:
     """Everybody has `balance` dollars, the pool of acme has 5000."""
     exchange = Exchange(seed=1, now=NOW)
+    exchange.reference = Reference(empty=True)
     dates = {"created": NOW - days(30), "start": NOW - days(20), "expiration": NOW + days(20), "termination": NOW + days(27)}
     exchange.trading.list_instrument(Instrument(symbol=WHOLE, product_id="aec", category="sports", series="nba", market_type="moneyline", **dates))
     exchange.trading.list_instrument(

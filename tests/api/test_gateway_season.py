@@ -85,6 +85,11 @@ EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"startTimeMin": "2026-09-08T16:00:00Z"}, lambda event: (event["startTime"] or "") >= "2026-09-08T16:00:00Z"),
     ({"endDateMax": "2026-09-09T00:00:00Z"}, lambda event: event["endDate"] <= "2026-09-09T00:00:00Z"),
     ({"period": "T3"}, lambda event: event["period"] == "T3"),
+    ({"liquidityMin": "1"}, lambda event: event["liquidity"] >= 1),
+    ({"volumeMax": "0"}, lambda event: event["volume"] <= 0),
+    ({"finishedTimestampMin": "2026-09-08T00:00:00Z"}, lambda event: (event["finishedTimestamp"] or "") >= "2026-09-08T00:00:00Z"),
+    ({"marketTypes": "totals"}, lambda event: any(market["metadata"].get("outcomeType") == "totals" for market in event["markets"])),
+    ({"excludeEventId": ["30010", "20003"]}, lambda event: event["id"] not in (30010, 20003)),
 ]
 MARKET_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"active": "true"}, lambda market: market["active"]),
@@ -94,6 +99,8 @@ MARKET_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"tagIds": "105"}, lambda market: 105 in tags_of(market)),
     ({"tagIds": "2", "relatedTags": "true"}, lambda market: 2 in tags_of(market) | parents_of(market)),
     ({"volumeMin": "0.01"}, lambda market: market["volume"] >= 0.01),
+    ({"active": "false"}, lambda market: not market["active"]),
+    ({"eventSlug": "by-hand"}, lambda market: False),
     ({"startDateMin": "2026-09-01T00:00:00Z"}, lambda market: market["startDate"] >= "2026-09-01T00:00:00Z"),
     ({"endDateMax": "2026-09-09T00:00:00Z"}, lambda market: market["endDate"] <= "2026-09-09T00:00:00Z"),
 ]
@@ -104,8 +111,18 @@ ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "startDate": lambda thing: thing["startDate"],
     "endDate": lambda thing: thing["endDate"],
     "createdAt": lambda thing: thing["createdAt"],
+    "updatedAt": lambda thing: thing["updatedAt"],
+    "volume24hr": lambda thing: thing["volume24hr"],
 }
-MARKET_ORDERS = ORDERS | {"sortOrder": lambda market: market["sortOrder"]}
+MARKET_ORDERS = ORDERS | {"sortOrder": lambda market: market["sortOrder"], "volume1mo": lambda market: market["volume1mo"]}
+EVENT_ORDERS = ORDERS | {
+    "title": lambda event: event["title"],
+    "startTime": lambda event: event["startTime"] or "",
+    "liquidity": lambda event: event["liquidity"],
+    "openInterest": lambda event: event["openInterest"],
+    "featuredOrder": lambda event: event["featuredOrder"],
+}
+KEYS = EVENT_ORDERS | MARKET_ORDERS
 pages = st.tuples(st.integers(1, 200), st.integers(0, 300))
 Order = tuple[list[str], str]
 
@@ -117,7 +134,7 @@ def orders(names: Iterable[str]) -> st.SearchStrategy[Order | None]:
 def expected(things: list[dict[str, Any]], tests: list[Test], order: Order | None, page: tuple[int, int]) -> list[str]:
     found = [thing for thing in things if all(test(thing) for test in tests)]
     for name in reversed(order[0]) if order is not None else ():
-        found = sorted(found, key=MARKET_ORDERS[name], reverse=order is not None and order[1] == "desc")
+        found = sorted(found, key=KEYS[name], reverse=order is not None and order[1] == "desc")
     return [thing["slug"] for thing in found[page[1] : page[1] + page[0]]]
 
 
@@ -133,7 +150,7 @@ def picked(filters: list[tuple[dict[str, Any], Test]]) -> st.SearchStrategy[list
 
 
 @pytest.mark.spec("S4.1-10")
-@given(filters=picked(EVENT_FILTERS), order=orders(ORDERS), page=pages)
+@given(filters=picked(EVENT_FILTERS), order=orders(EVENT_ORDERS), page=pages)
 def test_events_are_those_that_looking_at_all_of_them_finds(
     whole: Whole, filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]
 ) -> None:

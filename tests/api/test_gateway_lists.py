@@ -1,0 +1,157 @@
+"""Lists of the gateway while the world lives: whatever happened, in whichever order, they show what looking at every event and market one by one finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from sim import Simulation, load_scenario
+from sim.api.gateway_facets import facets
+from sim.api.gateway_views import event_view, exists, listed, market_view
+from sim.core.refusals import Refusal
+from sim.messages.gateway_v1 import Event, Market
+from sim.testing.client import connect
+
+SCENARIO = 'name: lists\nextends: quickstart\nlimits: {public: "off"}\nworld: {games: 24}\n'
+EVENT_ORDERS: dict[str, Callable[[Event], Any]] = {
+    "volume": lambda event: event.volume,
+    "volume24hr": lambda event: event.volume_24hr,
+    "liquidity": lambda event: event.liquidity,
+    "openInterest": lambda event: event.open_interest,
+    "updatedAt": lambda event: event.updated_at,
+    "slug": lambda event: event.slug,
+    "title": lambda event: event.title,
+    "endDate": lambda event: event.end_date,
+}
+MARKET_ORDERS: dict[str, Callable[[Market], Any]] = {
+    "volume": lambda market: market.volume,
+    "volume24hr": lambda market: market.volume_24hr,
+    "updatedAt": lambda market: market.updated_at,
+    "slug": lambda market: market.slug,
+    "id": lambda market: int(market.id),
+    "sortOrder": lambda market: market.sort_order,
+    "startDate": lambda market: market.start_date,
+}
+EVENT_TESTS: dict[str, Callable[[Event], bool]] = {
+    "active=true": lambda event: event.active,
+    "closed=true": lambda event: event.closed,
+    "live=true": lambda event: event.live,
+    "ended=false": lambda event: not event.ended,
+    "period=T3": lambda event: event.period == "T3",
+    "volumeMin=0.01": lambda event: event.volume >= 0.01,
+    "liquidityMax=5": lambda event: event.liquidity <= 5,
+    "categories=crypto": lambda event: event.category == "crypto",
+}
+MARKET_TESTS: dict[str, Callable[[Market], bool]] = {
+    "active=true": lambda market: market.active,
+    "closed=false": lambda market: not market.closed,
+    "volumeNumMin=0.01": lambda market: market.volume >= 0.01,
+    "categories=crypto": lambda market: market.category == "crypto",
+    "marketTypes=totals": lambda market: market.market_type == "totals",
+}
+
+
+class Lists(RuleBasedStateMachine):
+    """Somebody trades, tells of games, lists markets and travels in time; lists are looked at in between."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.simulation = Simulation(load_scenario(SCENARIO))
+        self.connection = connect(self.simulation)
+        season = self.simulation.exchange.reference.season
+        assert season is not None
+        self.season = season
+        self.made = 0
+
+    def attempt(self, action: str, subject: str, arguments: dict[str, object]) -> None:
+        """An action that may be refused: the market may be closed by now."""
+        with suppress(Refusal):
+            self.simulation.control(action, subject, arguments)
+
+    def symbol(self, number: int) -> str:
+        symbols = self.season.symbols_of(number)
+        return symbols[number % len(symbols)]
+
+    @rule(number=st.integers(0, 23), price=st.sampled_from(["0.40", "0.45"]), crosses=st.booleans())
+    def trade(self, number: int, price: str, crosses: bool) -> None:
+        self.attempt("order.place", "", {"as": "maker", "symbol": self.symbol(number), "side": "buy", "price": price, "qty": "10"})
+        if crosses:
+            self.attempt("order.place", "", {"as": "taker", "symbol": self.symbol(number), "side": "sell", "price": price, "qty": "4"})
+
+    @rule(number=st.integers(0, 23), state=st.sampled_from(["HALTED", "CLOSED", "OPEN"]))
+    def move(self, number: int, state: str) -> None:
+        self.attempt("instrument.state", self.symbol(number), {"state": state})
+
+    @rule(number=st.integers(0, 23), live=st.booleans())
+    def tell(self, number: int, live: bool) -> None:
+        self.attempt("event.update", self.season.slug(number), {"home_score": 2, "away_score": 1, "period": "T3", "live": live, "ended": not live})
+
+    @rule(number=st.integers(0, 23))
+    def list_by_hand(self, number: int) -> None:
+        self.made += 1
+        self.attempt(
+            "instrument.create", "", {"symbol": f"by-hand-{self.made}", "event": self.season.slug(number), "question": "Will it rain?", "state": "OPEN"}
+        )
+
+    @rule(by=st.sampled_from(["5m", "3h", "2d", "9d"]))
+    def time_passes(self, by: str) -> None:
+        self.connection.advance(by)
+
+    @rule()
+    def remember(self) -> None:
+        self.simulation.snapshot("here")
+
+    @rule()
+    def go_back(self) -> None:
+        if "here" in self.simulation.snapshots.named:
+            self.simulation.restore("here")
+
+    @rule()
+    def rewind(self) -> None:
+        self.simulation.rewind(seq=max(self.simulation.seq - 2, 1))
+
+    @rule()
+    def fork(self) -> None:
+        self.simulation = self.simulation.fork()
+        self.connection = connect(self.simulation)
+
+    @invariant()
+    def lists_show_what_looking_at_everything_finds(self) -> None:
+        exchange = self.simulation.exchange
+        catalogue = facets(exchange).catalogue
+        places = catalogue.events
+        numbers = (*catalogue.singles(places), *range(places.season, places.windows))
+        everything = [catalogue.whole_event(place) for place in sorted(numbers)]
+        events = [event_view(exchange, event) for event in everything if exists(exchange, event)]
+        markets = [market_view(exchange, catalogue.market(place)) for place in range(catalogue.markets.count) if self.there(catalogue.market(place))]
+        self.compare("/v1/events", "events", events, EVENT_ORDERS, EVENT_TESTS)
+        self.compare("/v1/markets", "markets", markets, MARKET_ORDERS, MARKET_TESTS)
+
+    def there(self, market: Market) -> bool:
+        return bool(market.slug) and listed(self.simulation.exchange, market)
+
+    def compare(self, path: str, name: str, rows: list[Any], orders: dict[str, Callable[[Any], Any]], tests: dict[str, Callable[[Any], bool]]) -> None:
+        for order, key in orders.items():
+            for direction in ("asc", "desc"):
+                expected = sorted(rows, key=lambda row, key=key: (key(row) is not None, key(row)), reverse=direction == "desc")  # type: ignore[misc]
+                shown = self.slugs(path, name, f"orderBy={order}&orderDirection={direction}&limit=9&offset=3")
+                assert shown == [row.slug for row in expected[3:12]], (order, direction)
+        for test, passes in tests.items():
+            shown = self.slugs(path, name, f"{test}&limit=2000&offset=1")
+            assert shown == [row.slug for row in rows if passes(row)][1:], test
+
+    def slugs(self, path: str, name: str, query: str) -> list[str]:
+        reply = self.simulation.rest("gateway", "GET", path, query, {}, b"").reply
+        assert reply is not None and reply.status == 200, reply
+        return [row["slug"] for row in msgspec.json.decode(reply.body)[name]]
+
+
+TestLists = pytest.mark.spec("S4.1-10", "S4.1-11")(Lists.TestCase)
+TestLists.settings = settings(max_examples=6, stateful_step_count=8, deadline=None)
