@@ -164,10 +164,11 @@ def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
 def last_change(exchange: Exchange, symbol: str, listed_at: Instant | None) -> Instant:
     """Instant of the last trade, change of state or settlement, in whole seconds as reference data has them; that of the listing before the first."""
     trading = exchange.trading
-    stats = trading.stats(symbol)
-    moved = trading.lifecycle.version(symbol)  # of one that has a state of its own
-    moved = moved if moved > 0 else trading.lifecycle.moved_at(exchange.instruments.require(symbol))
-    known = (listed_at, stats.last_trade_at, stats.settlement_set_time, moved)
+    lifecycle = trading.lifecycle
+    settled = trading.settlements.get(symbol) if trading.state(symbol) in CLOSED else None
+    moved = lifecycle.version(symbol)  # of one that has a state of its own
+    moved = moved if moved > 0 else lifecycle.moved_at(exchange.instruments.require(symbol))
+    known = (listed_at, trading.statistics.last_trade_at(symbol), None if settled is None else settled.set_at, moved)
     return whole_seconds(max(at for at in (*known, 0) if at is not None))
 
 

@@ -242,7 +242,13 @@ def _joining(write: Callable[[Any], str], attribute: str, kept: Callable[[Messag
 
     def join(message: Any) -> bytes:
         before, _, after = write(message).partition(_MARK)
-        return b"".join((before.encode(), b",".join(map(kept, getattr(message, attribute))), after.encode()))
+        parts = [before.encode()]
+        for one in getattr(message, attribute):
+            parts += (kept(one), b",")
+        if len(parts) > 1:
+            parts.pop()
+        parts.append(after.encode())
+        return b"".join(parts)  # once, because it is megabytes
 
     return join
 

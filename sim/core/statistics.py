@@ -95,6 +95,11 @@ class Statistics:
         found = self._by_symbol.get(symbol)
         return found.last_trade_px if found is not None else None
 
+    def last_trade_at(self, symbol: str) -> Instant | None:
+        """Instant of the latest trade."""
+        found = self._by_symbol.get(symbol)
+        return found.last_trade_at if found is not None else None
+
     def traded(self, symbol: str, price: Price, qty: Qty, at: Instant) -> None:
         """One more trade."""
         stats = self._by_symbol.get(symbol)

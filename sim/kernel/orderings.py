@@ -7,6 +7,7 @@ shows; nothing is compared for it.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress, islice
 from typing import Any
@@ -61,14 +62,28 @@ class Grouped:
         else:
             insort(joined, place)
 
-    def groups(self, flags: bytes | bytearray, falling: bool) -> Iterator[Sequence[int]]:
-        """Flagged places by key; those of one key ascending."""
-        for key in reversed(self._sorted) if falling else self._sorted:
+    def groups(self, flags: bytes | bytearray, falling: bool, skipped: int = 0) -> Iterator[Sequence[int]]:
+        """Flagged places by key; those of one key ascending. The first so many keys are passed over."""
+        for key in islice(reversed(self._sorted) if falling else self._sorted, skipped, None):
             places = self._places[key]
             if len(places) > 1:
                 yield list(compress(places, map(flags.__getitem__, places)))
             elif flags[places[0]]:
                 yield places
+
+    def before(self, flags: bytes | bytearray, falling: bool, offset: int) -> tuple[int, int]:
+        """How many keys come before that of the flagged row at an offset, and how many flagged rows have those; (0, 0) where counting costs more."""
+        missing = flags.count(0)
+        if missing > len(flags) // 4:
+            return 0, 0
+        without = Counter(map(self._keys.__getitem__, flagged(neither(flags)) if missing else ()))
+        rows = 0
+        for number, key in enumerate(reversed(self._sorted) if falling else self._sorted):
+            size = len(self._places[key]) - without[key]
+            if rows + size > offset:
+                return number, rows
+            rows += size
+        return len(self._sorted), rows
 
     def between(self, low: Any, high: Any) -> Iterator[int]:
         """Places whose key lies within bounds, both inclusive where they are given; those without a key lie within none."""
@@ -104,7 +119,7 @@ class Amounts:
             del self._amounts[place]
         self._none[place] = not key
 
-    def groups(self, flags: bytes | bytearray, falling: bool) -> Iterator[Sequence[int]]:
+    def groups(self, flags: bytes | bytearray, falling: bool, skipped: int = 0) -> Iterator[Sequence[int]]:
         """Flagged places by amount; those without any ascending."""
         if not falling:
             yield from self._without(flags)
@@ -181,7 +196,9 @@ def pick(flags: bytes | bytearray, keys: Sequence[Key], falling: bool, offset: i
     if isinstance(first, Ranked):
         return list(islice(first.flagged(flags, falling), offset, offset + limit))
     found: list[int] = []
-    for group in first.groups(flags, falling):
+    skipped, rows = first.before(flags, falling, offset) if isinstance(first, Grouped) and offset else (0, 0)
+    offset -= rows
+    for group in first.groups(flags, falling, skipped):
         if offset >= len(group):
             offset -= len(group)
             continue

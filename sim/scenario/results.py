@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from sim.core.collateral import EventOutcome, Related
 from sim.core.games import Game, Goal
 from sim.core.instruments import Instrument
@@ -46,6 +48,7 @@ class Results:
         self._games: dict[str, Game | None] = {}
         self._courses: dict[str, Course | None] = {}
         self._ends: dict[str, Instant] = {}
+        self._finals: dict[str, Game] = {}
 
     def game(self, slug: str) -> Game | None:
         """The final facts of a game; None for what is no game of the world."""
@@ -71,8 +74,19 @@ class Results:
 
     def standing(self, slug: str, now: Instant) -> Game | None:
         """How a game stands at an instant; None before its start and for what is no game of the world."""
+        if 0 < self.ends(slug) <= now:  # nobody need know how it came to that
+            return self._over(slug)
         course = self._course(slug)
         return None if course is None else course.at(now)
+
+    def _over(self, slug: str) -> Game | None:
+        found = self._finals.get(slug)
+        if found is None:
+            ends, game = self.ends(slug), self.game(slug)
+            if game is None:
+                return None
+            found = self._finals[slug] = replace(game, at=ends)
+        return found
 
     def _course(self, slug: str) -> Course | None:
         if slug not in self._courses:
