@@ -82,6 +82,8 @@ def _details(events: list[dict[str, Any]]) -> Iterator[str]:
                 yield f"order {order['id']} {kind}: {side} {_scaled(qty, order['qty_scale'])} {order['symbol']} @ {_scaled(price, order['price_scale'])}{text}"
             case "StateChanged":
                 yield f"{event['symbol']}: {_state(event['was'])} → {_state(event['state'])}"
+            case "InstrumentListed":
+                yield f"{event['symbol']} is listed, {_state(event['state'])}"
             case "ShelfMoved":
                 yield f"all else that was {_state(event['was'])}: → {_state(event['state'])}"
             case "Settled":

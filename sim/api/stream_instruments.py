@@ -12,7 +12,7 @@ from sim.api.exchange_messages import instrument_as_it_is, instrument_message
 from sim.api.stream_feed import Desk, Feed, Stream, Topics
 from sim.api.stream_rules import BATCH
 from sim.api.stream_wire import part
-from sim.core.events import Event, ShelfMoved, StateChanged
+from sim.core.events import Event, InstrumentListed, ShelfMoved, StateChanged
 from sim.core.instruments import Instrument
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import Instant
@@ -44,7 +44,7 @@ class InstrumentFeed(Feed):
         self._topics: Topics[str, InstrumentStream] = Topics()
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {StateChanged: self._state_changed, ShelfMoved: self._shelf_moved}
+        return {StateChanged: self._state_changed, InstrumentListed: self._state_changed, ShelfMoved: self._shelf_moved}
 
     def accept(self, admitted: Admitted) -> Stream:
         for symbol in admitted.request.symbols:
@@ -84,7 +84,7 @@ class InstrumentFeed(Feed):
     def heartbeat(self, stream: Stream) -> bytes:
         return b""  # an empty list of instruments
 
-    def _state_changed(self, event: StateChanged) -> None:
+    def _state_changed(self, event: StateChanged | InstrumentListed) -> None:
         if self._topics:
             self._tell(self.desk.exchange.instruments.require(event.symbol), event.state, event.at)
 

@@ -16,7 +16,7 @@ from sim.api.stream_feed import Desk, Feed, Stream
 from sim.api.stream_wire import part
 from sim.api.transcode import BadInput, protobuf_decoder
 from sim.core.assumptions import BIDI_IDLE_TIMEOUT, MARKET_DATA_REFRESH, MARKET_DATA_REFRESH_ALL
-from sim.core.events import BookChanged, Event, ShelfMoved, StateChanged
+from sim.core.events import BookChanged, Event, InstrumentListed, ShelfMoved, StateChanged
 from sim.core.refusals import Code, InvalidRequest, Refusal
 from sim.core.vocabulary import InstrumentState
 from sim.kernel.instants import format_span
@@ -45,7 +45,12 @@ class MarketDataFeed(Feed):
         self._idle = 0
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {StateChanged: self._state_changed, ShelfMoved: self._shelf_moved, BookChanged: self._book_changed}
+        return {
+            StateChanged: self._state_changed,
+            ShelfMoved: self._shelf_moved,
+            BookChanged: self._book_changed,
+            InstrumentListed: self._book_changed,
+        }
 
     @cached_property
     def _heartbeat(self) -> bytes:
@@ -131,7 +136,7 @@ class MarketDataFeed(Feed):
             if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
                 self._books.publish(symbol)
 
-    def _book_changed(self, event: BookChanged) -> None:
+    def _book_changed(self, event: BookChanged | InstrumentListed) -> None:
         if not self._streams:
             return
         symbol = event.symbol

@@ -57,6 +57,14 @@ class StateChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     at: Instant
 
 
+class InstrumentListed(Struct, frozen=True, tag=True, tag_field="event", gc=False):
+    """An instrument joined those that exist, while others were watching."""
+
+    symbol: str
+    state: InstrumentState
+    at: Instant
+
+
 class ShelfMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
     """Every instrument on the shelf that was in the one state is in the other now (maintenance)."""
 
@@ -148,6 +156,7 @@ Event: TypeAlias = (
     | Traded
     | BookChanged
     | StateChanged
+    | InstrumentListed
     | ShelfMoved
     | Settled
     | PositionChanged

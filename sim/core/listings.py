@@ -6,7 +6,7 @@ from sim.core.assumptions import SETTLEMENT_AUTO_EXPIRE
 from sim.core.books import Books
 from sim.core.clearing import Clearing
 from sim.core.context import Context
-from sim.core.events import Settled
+from sim.core.events import InstrumentListed, Settled
 from sim.core.instruments import Instrument, Instruments
 from sim.core.lifecycle import EDGE_TIMER, ENTRY_STATES, SETTLED_STATES, Lifecycle, check_listing
 from sim.core.orders import Trade
@@ -49,14 +49,16 @@ class Listings:
         self._tape = tape
         self._resolution = resolution
 
-    def list_instrument(self, instrument: Instrument) -> None:
-        """List an instrument and wait for its next edge. Refuses unsound terms and a symbol that is listed."""
+    def list_instrument(self, instrument: Instrument, *, tell: bool = False) -> None:
+        """List an instrument and wait for its next edge; `tell` those who follow everything. Refuses unsound terms and a symbol that is listed."""
         check_listing(instrument)
         if self._lifecycle.listed(instrument.symbol):
             raise AlreadyExists(f"instrument {instrument.symbol} exists")
         self._instruments.add(instrument)
         self._lifecycle.begin(instrument)
         self._books.event_changed(instrument)
+        if tell:
+            self._ctx.emit(InstrumentListed(instrument.symbol, self._lifecycle.state(instrument.symbol), self._ctx.now))
 
     def stock(self, shelf: Shelf) -> None:
         """Everything listed so far is the beginning of the world, and so is what is on the shelf."""

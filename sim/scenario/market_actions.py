@@ -32,7 +32,7 @@ def create_instrument(sim: Simulation, entry: InstrumentEntry) -> Answer:
         raise InvalidRequest(str(error), rule="control") from error
     instrument = sim.world.add(instrument, entry, sim.now)
     sim.exchange.reference = sim.world.reference
-    sim.exchange.trading.list_instrument(instrument)
+    sim.exchange.trading.list_instrument(instrument, tell=True)
     return shown_instrument(sim.exchange, instrument)
 
 

@@ -18,6 +18,7 @@ from stream_clients import (
     position_changes,
     socket,
     subscribe,
+    talk,
     trade,
     trades,
 )
@@ -302,3 +303,27 @@ def test_two_runs_send_the_same_bytes() -> None:
 
     first, second = (run(Simulation(load_scenario("quickstart"))) for _ in range(2))
     assert first == second
+
+
+# ---- what joins while others watch
+
+
+@pytest.mark.spec("S6.2-4", "S6.2-5", "S3.1-1")
+@pytest.mark.parametrize("state", ["OPEN", "SUSPENDED", "PENDING"])
+def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str) -> None:
+    world = connect(Simulation(load_scenario("name: few\nextends: quickstart\nworld: {games: 0}\n")))
+    every, one, book = instruments(world), instruments(world, quiet(world.simulation).symbol), books(world)
+    both = rpc_trader(world).stream(BIDIRECTIONAL)
+    talk(both, subscribe=wire.SubscribeCommand())
+    for stream in (every, one, book, both):
+        stream.take()
+    terms = {"symbol": "late-comer", "tick_size": "0.01", "state": state, **({"start": "2026-09-08T18:05:00Z"} if state == "PENDING" else {})}
+    world.absorb(world.simulation.control("instrument.create", "", terms))
+    (listed,) = [row for message in every.take() for row in message.instruments]
+    assert (listed.symbol, wire.InstrumentState(listed.state).name, listed.price_scale) == ("late-comer", f"INSTRUMENT_STATE_{state}", 100)
+    assert one.take() == []
+    shown = [[(message.update.symbol, message.update.price_scale) for message in stream.take() if message.update] for stream in (book, both)]
+    assert shown == [[] if state == "PENDING" else [("late-comer", 100)]] * 2  # PENDING never appears in a book
+    world.advance("5m")
+    opened = [row.state for message in every.take() for row in message.instruments if row.symbol == "late-comer"]
+    assert opened == ([wire.InstrumentState.INSTRUMENT_STATE_OPEN] if state == "PENDING" else [])
