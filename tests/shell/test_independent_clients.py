@@ -16,6 +16,8 @@ import requests
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oauth2.rfc7523 import PrivateKeyJWT
 
+from sim.api.transcode import protobuf_decoder, protobuf_encoder
+from sim.messages import exchange_v1 as wire
 from sim.testing.served import ServedExchange
 
 ROOT = Path(__file__).parent.parent.parent
@@ -114,6 +116,30 @@ def test_stubs_under_the_public_package_names_trade_and_stream(public_stubs: Pat
         with pytest.raises(grpc.RpcError) as refused:
             unknown(b"", metadata=metadata, timeout=5)
         assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED  # type: ignore[attr-defined]
+
+
+@pytest.mark.spec("S9-5", "S7.1-6", "S4.4-1", "S6.2-1")
+def test_a_stock_grpc_client_may_compress_and_know_more_fields_but_not_send_megabytes(exchange: ServedExchange) -> None:
+    firm = exchange.ready["firms"][0]
+    metadata = (("authorization", f"bearer {authlib_token(exchange.ready)['access_token']}"), ("x-participant-id", firm["users"][0]))
+    symbol = exchange.symbols["open"][0]
+    order = protobuf_encoder(wire.InsertOrderRequest)(
+        wire.InsertOrderRequest(type=2, side=1, order_qty=1000, symbol=symbol, price=_on_tick(exchange, symbol), time_in_force=2)
+    )
+    newer = order + b"\xfa\x3f\x03abc" + b"\xf8\x7f\x01"  # fields 1023 and 2047, of which nobody here knows
+    with grpc.insecure_channel(exchange.grpc) as channel:
+        insert = channel.unary_unary("/polymarket.v1.OrderEntryAPI/InsertOrder")
+        quiet = channel.unary_stream("/polymarket.v1.DropCopyAPI/CreateDropCopySubscription")(b"", metadata=metadata, timeout=20)
+        assert list(quiet.initial_metadata()) == []  # comes at once although nothing has happened: from here on nothing is missed
+        ids = {insert(newer, metadata=metadata, timeout=5, compression=how) for how in (grpc.Compression.NoCompression, grpc.Compression.Gzip)}
+        assert len(ids) == 2
+        reports = [protobuf_decoder(wire.CreateDropCopySubscriptionResponse)(next(quiet)) for _ in ids]
+        assert [len(report.executions) for report in reports] == [1, 1] and {len(report.resume_token) for report in reports} == {576}
+        for raw, code in ((b"\xff\xff", grpc.StatusCode.INVALID_ARGUMENT), (bytes(5_000_000), grpc.StatusCode.RESOURCE_EXHAUSTED)):
+            with pytest.raises(grpc.RpcError) as refused:
+                insert(raw, metadata=metadata, timeout=5)
+            assert refused.value.code() is code  # type: ignore[attr-defined]
+        quiet.cancel()
 
 
 def _on_tick(exchange: ServedExchange, symbol: str) -> int:
