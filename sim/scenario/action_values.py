@@ -10,7 +10,7 @@ from msgspec import Struct, json
 from sim.core.quantities import NotADecimal, scaled
 from sim.core.refusals import InvalidRequest
 from sim.scenario.document import Mapping, Node, Problem, ScenarioError, Sequence, read_text
-from sim.scenario.shapes import record
+from sim.scenario.records import record
 
 T = TypeVar("T", bound=Struct)
 Answer = dict[str, Any]

@@ -8,7 +8,8 @@ from msgspec import UNSET, Struct, field
 
 from sim.core.vocabulary import InstrumentState, OrderState
 from sim.scenario.entries import STATES
-from sim.scenario.shapes import COUNT, DECIMAL, ORDINAL, Either, Words, members, record, several
+from sim.scenario.records import Either, record, several
+from sim.scenario.shapes import COUNT, DECIMAL, ORDINAL, Words, members
 
 ORDER_STATES = members(OrderState, "ORDER_STATE_")
 REFUSED = Words({word: word for word in ("false", "true", "maybe")})

@@ -11,7 +11,8 @@ from sim.core.fee_schedule import THETA_SCALE, FeeRow
 from sim.core.quantities import CASH_SCALE, Cash, scaled
 from sim.kernel.instants import Instant
 from sim.scenario.document import Mapping, Node, Problem, Sequence, problem
-from sim.scenario.shapes import BOOLEAN, INSTANT, Schema, Text, record
+from sim.scenario.records import record
+from sim.scenario.shapes import BOOLEAN, INSTANT, Schema, Text
 
 _DECIMAL: Schema = {"type": ["string", "number"], "pattern": r"^[+-]?\d+(\.\d+)?$"}
 

@@ -39,7 +39,8 @@ from sim.scenario.listing import ListingError, list_instrument
 from sim.scenario.model import Scenario
 from sim.scenario.participants_check import participant_problems
 from sim.scenario.reach import INLINE, Reach
-from sim.scenario.shapes import BAD, nearest, record, suggestion
+from sim.scenario.records import record
+from sim.scenario.shapes import BAD, nearest, suggestion
 from sim.scenario.steps_check import items_of, node_at, step_problems, unknown_setting
 from sim.scenario.windows import incomplete
 from sim.scenario.world import build_world, windows_of

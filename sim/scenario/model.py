@@ -30,7 +30,8 @@ from sim.scenario.entries import (
 )
 from sim.scenario.fees_format import FeesSection
 from sim.scenario.participants_format import ParticipantsSection
-from sim.scenario.shapes import BOOLEAN, CHANCE, COUNT, INSTANT, INTEGER, STRING, Several, Text, Words, record
+from sim.scenario.records import Several, record
+from sim.scenario.shapes import BOOLEAN, CHANCE, COUNT, INSTANT, INTEGER, STRING, Text, Words
 from sim.scenario.steps import PRESET, FaultEntry, Step
 from sim.scenario.windows_format import WindowsEntry
 

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from sim.core.quantities import CASH_SCALE, NotADecimal, scaled, scaled_down
 from sim.kernel.instants import DAY, NS_PER_MS, NS_PER_S, Instant, Span, parse_span
-from sim.scenario.shapes import AMOUNT, CHANCE, POSITIVE, SINCE_START, SPAN, STRING, Several, Text
+from sim.scenario.records import Several
+from sim.scenario.shapes import AMOUNT, CHANCE, POSITIVE, SINCE_START, SPAN, STRING, Text
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 _RATE = re.compile(r"([1-9][0-9]{0,5})/([0-9]*(?:\.[0-9]+)?)(ms|s|m|h|d)", re.ASCII)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from sim.core import fault_spec
 from sim.scenario import entries, expects, fees_format, model, participants_format, steps
 from sim.scenario.model import Scenario
-from sim.scenario.shapes import record
+from sim.scenario.records import record
 
 _PREFIX = "#/$defs/"
 _REFERENCE = r"\$\{[A-Za-z_]"

@@ -16,27 +16,8 @@ from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.document import Node, Problem
 from sim.scenario.entries import STATES, MaintenanceEntry, OrderEntry
 from sim.scenario.expects import ORDER_STATES, Expect
-from sim.scenario.shapes import (
-    BAD,
-    BOOLEAN,
-    CHANCE,
-    COUNT,
-    DECIMAL,
-    INSTANT,
-    MOMENT,
-    ORDINAL,
-    POSITIVE,
-    SPAN,
-    STRING,
-    Either,
-    Free,
-    Items,
-    Table,
-    Words,
-    members,
-    mistake,
-    record,
-)
+from sim.scenario.records import Either, Free, Items, Table, record
+from sim.scenario.shapes import BAD, BOOLEAN, CHANCE, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, STRING, Words, members, mistake
 
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 

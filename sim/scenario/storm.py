@@ -20,7 +20,7 @@ from sim.scenario.document import read_text
 from sim.scenario.entries import InstrumentEntry
 from sim.scenario.model import Scenario
 from sim.scenario.parties import Parties
-from sim.scenario.shapes import record
+from sim.scenario.records import record
 from sim.scenario.steps import Step
 from sim.scenario.storm_deals import Deals
 from sim.scenario.storm_partners import Partners

@@ -25,10 +25,10 @@ from sim.scenario.listing import list_instrument
 from sim.scenario.markets import Facts, Side, market_of, with_metadata
 from sim.scenario.parties import Parties, credentials_of, gather, with_traders
 from sim.scenario.programs import programs
+from sim.scenario.records import record
 from sim.scenario.reference import Reference, fixture
 from sim.scenario.results import Results
 from sim.scenario.season import Season
-from sim.scenario.shapes import record
 from sim.scenario.slate import add_game, mid_of
 from sim.scenario.topics import add_future, add_topic
 from sim.scenario.windows import Recurring

@@ -19,7 +19,7 @@ from sim.replay import replaying, simulation_of
 from sim.scenario.document import ScenarioError, read_text
 from sim.scenario.expectations import failures
 from sim.scenario.expects import Expect
-from sim.scenario.shapes import record
+from sim.scenario.records import record
 from sim.simulation import Simulation
 from sim.timeline import rows, write
 
