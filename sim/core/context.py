@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim.core.assumptions import Assumptions
+from sim.core.clock_order import BY_SUBJECT, FIRST
 from sim.core.events import Event
 from sim.core.quirks import Quirks
 from sim.kernel.entropy import Entropy
@@ -23,7 +24,7 @@ class Context:
         self.now = now
         self.entropy = Entropy(seed)
         self.ids = Identifiers(self.entropy)
-        self.timers = TimerQueue()
+        self.timers = TimerQueue(FIRST, BY_SUBJECT)
         self.assumptions = Assumptions()
         self.quirks = Quirks(self.entropy)
         self.events: list[Event] = []

@@ -15,6 +15,7 @@ from sim.core.assets import Asset, Assets
 from sim.core.assumptions import GAMES_ARE_PLAYED
 from sim.core.awaited import Awaited, AwaitedState
 from sim.core.clearing import CLEARING_TIMER
+from sim.core.clock_order import EDGE_TIMER, EXPIRY_TIMER, SHELF_TIMER
 from sim.core.combos import Combos, CombosState
 from sim.core.context import Context
 from sim.core.credentials import Credentials, CredentialsState, Environment
@@ -30,9 +31,7 @@ from sim.core.incentives import Incentives, IncentivesState
 from sim.core.instruments import Instrument, Instruments
 from sim.core.isv_users import IsvUsers, IsvUsersState
 from sim.core.kyc import Kyc, KycState
-from sim.core.lifecycle import EDGE_TIMER
 from sim.core.maintenance import Maintenance, MaintenanceState
-from sim.core.matching import EXPIRY_TIMER
 from sim.core.order_sessions import OrderSessions, Session
 from sim.core.outcomes import outcome_of
 from sim.core.partners import Partners, PartnersState
@@ -44,7 +43,6 @@ from sim.core.referrals import Referrals, ReferralsState
 from sim.core.rfqs import Rfqs, RfqsState
 from sim.core.scoring import Score, Scoring
 from sim.core.settlement import SETTLEMENT_TIMER
-from sim.core.shelf import SHELF_TIMER
 from sim.core.trading import Trading, TradingState
 from sim.core.vocabulary import InstrumentState, LedgerEntryType
 from sim.core.webhooks import Webhooks, WebhooksState

@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct, field
 
 from sim.core.assumptions import SETTLEMENT_AUTO_EXPIRE, SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
+from sim.core.clock_order import EDGE_TIMER, SHELF_TIMER
 from sim.core.context import Context
 from sim.core.events import ShelfMoved
 from sim.core.instruments import Instrument, Instruments
 from sim.core.refusals import IllegalTransition, InstrumentNotTradable, InvalidRequest
 from sim.core.schedule import Phase, next_phase, phase_at
-from sim.core.shelf import SHELF_TIMER
 from sim.core.vocabulary import CancelRejectReason, InstrumentState, RejectReason
 from sim.kernel.instants import Instant
-
-EDGE_TIMER = "instrument.edge"
 
 _S = InstrumentState
 _AUCTION = _S.MATCH_AND_CLOSE_AUCTION

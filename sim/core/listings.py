@@ -5,16 +5,17 @@ from __future__ import annotations
 from sim.core.assumptions import SETTLEMENT_AUTO_EXPIRE
 from sim.core.books import Books
 from sim.core.clearing import Clearing
+from sim.core.clock_order import EDGE_TIMER, SHELF_TIMER
 from sim.core.context import Context
 from sim.core.events import InstrumentListed, Settled
 from sim.core.instruments import Instrument, Instruments
-from sim.core.lifecycle import EDGE_TIMER, ENTRY_STATES, SETTLED_STATES, Lifecycle, check_listing
+from sim.core.lifecycle import ENTRY_STATES, SETTLED_STATES, Lifecycle, check_listing
 from sim.core.orders import Trade
 from sim.core.quantities import Price
 from sim.core.refusals import AlreadyExists, Conflict, IllegalTransition
 from sim.core.resolution import Resolution
 from sim.core.settlement import SETTLEMENT_TIMER, Settlements
-from sim.core.shelf import SHELF_TIMER, Shelf
+from sim.core.shelf import Shelf
 from sim.core.statistics import Statistics
 from sim.core.tape import Tape
 from sim.core.transitions import Transitions

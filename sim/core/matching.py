@@ -12,6 +12,7 @@ from sim.core.assumptions import AUTO_CANCEL_ORDER, STRICT_LIMIT_MODE
 from sim.core.book import Book
 from sim.core.books import Books
 from sim.core.checks import STOP_TYPES
+from sim.core.clock_order import EXPIRY_TIMER, ROLL_TIMER
 from sim.core.context import Context
 from sim.core.fills import Fills
 from sim.core.orders import Order, Orders
@@ -36,8 +37,6 @@ from sim.core.vocabulary import (
 )
 from sim.kernel.instants import next_trade_day_roll
 
-EXPIRY_TIMER = "order.expiry"
-ROLL_TIMER = "trade_day.roll"
 NO_LIQUIDITY_TEXT = "No liquidity for market order"
 
 NEW, CANCELED, EXPIRED = ExecutionType.NEW, ExecutionType.CANCELED, ExecutionType.EXPIRED

@@ -15,7 +15,6 @@ from sim.kernel.instants import Instant
 if TYPE_CHECKING:
     from sim.core.instruments import Instrument
 
-SHELF_TIMER = "instruments.edge"  # the next date at which something on the shelf moves
 
 
 class Standing(NamedTuple):

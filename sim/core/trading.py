@@ -14,6 +14,7 @@ from sim.core.auction import Auction
 from sim.core.book import Book
 from sim.core.books import Books
 from sim.core.clearing import CLEARING_TIMER, Clearing
+from sim.core.clock_order import EXPIRY_TIMER, ROLL_TIMER
 from sim.core.context import Context
 from sim.core.crossing import Crossing
 from sim.core.desk import Desk
@@ -24,17 +25,16 @@ from sim.core.fills import Fills
 from sim.core.gate import GATE_TIMER, Delay, Gate, GateState
 from sim.core.instruments import Instruments
 from sim.core.ledger import HOUSE_FUNDING, TRADING, Account, Ledger, LedgerState
-from sim.core.lifecycle import AUCTION_STATES, EDGE_TIMER, SETTLED_STATES, Lifecycle, LifecycleState
+from sim.core.lifecycle import AUCTION_STATES, SETTLED_STATES, Lifecycle, LifecycleState
 from sim.core.listings import Listings
-from sim.core.matching import EXPIRY_TIMER, ROLL_TIMER, Matching
+from sim.core.matching import Matching
 from sim.core.orders import Execution, Order, Orders, Trade
 from sim.core.positions import Positions, PositionsState
 from sim.core.quantities import Cash
 from sim.core.replacing import Replacing
 from sim.core.resolution import Resolution
 from sim.core.risk import Risk
-from sim.core.settlement import METHOD, SETTLEMENT_TIMER, Settlements, SettlementState
-from sim.core.shelf import SHELF_TIMER
+from sim.core.settlement import METHOD, Settlements, SettlementState
 from sim.core.statistics import Statistics, SymbolStats
 from sim.core.tape import Record, Tape, TapeState
 from sim.core.transitions import Transitions
@@ -43,7 +43,6 @@ from sim.kernel.dated import Dated
 from sim.kernel.timers import Timer
 
 DAY_ROLL = Dated(True, ("2026-09-13", False))
-POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER})  # what waits for the end of maintenance (rule W7)
 
 
 class TradingState(Struct):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from sim.core.assumptions import CANCEL_LEAD, SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
-from sim.core.lifecycle import EDGE_TIMER, ENTRY_STATES
+from sim.core.clock_order import EDGE_TIMER
+from sim.core.lifecycle import ENTRY_STATES
 from sim.core.quantities import decimal_text
 from sim.core.settlement import SETTLEMENT_TIMER
 from sim.core.vocabulary import InstrumentState

@@ -1,4 +1,4 @@
-"""The queue of everything that will happen by itself: timers as data, ordered by due instant, then by order of scheduling.
+"""The queue of everything that will happen by itself: timers as data, ordered by due instant, then by kind where that matters, then by order of scheduling.
 
 A timer names what to do (`kind`) and to whom (`subject`); it holds no code, so a queue can be saved, compared and printed. Whoever owns the
 queue dispatches on the kind. Cancelling is O(1): the entry stays in the heap and is skipped when it surfaces; the heap is rebuilt once more
@@ -8,28 +8,36 @@ ones are put back.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from heapq import heapify, heappop, heappush
 
 from msgspec import Struct
 
 from sim.kernel.instants import Instant
 
+# The place at their instant of timers of which nobody said more.
+_LAST = "~"
+
 
 class Timer(Struct, frozen=True, order=True, array_like=True, gc=False):
-    """Something due at an instant. `seq` is unique in its queue and breaks ties: timers order by (due, seq), as quickly as bare tuples would."""
+    """Something due at an instant. `seq` is unique in its queue: timers order by (due, place, seq), as quickly as bare tuples would."""
 
     due: Instant
+    place: str
     seq: int
     kind: str
     subject: str
 
 
 class TimerQueue:
-    """Timers ordered by (due, seq)."""
+    """Timers ordered by (due, place, seq)."""
 
-    __slots__ = ("_dead", "_heap", "_live", "_next_seq", "_parked")
+    __slots__ = ("_by_subject", "_dead", "_heap", "_live", "_next_seq", "_parked", "_places")
 
-    def __init__(self) -> None:
+    def __init__(self, first: Sequence[str] = (), by_subject: Collection[str] = ()) -> None:
+        """`first`: kinds that go before all others at their instant, in this order; those of them in `by_subject` by subject among themselves."""
+        self._places = {kind: str(place) for place, kind in enumerate(first)}
+        self._by_subject = frozenset(by_subject)
         self._heap: list[Timer] = []
         self._live: set[int] = set()
         self._dead = 0
@@ -47,7 +55,10 @@ class TimerQueue:
         """Add a timer and return its seq, by which it can be cancelled."""
         seq = self._next_seq
         self._next_seq = seq + 1
-        heappush(self._heap, Timer(due, seq, kind, subject))
+        place = self._places.get(kind, _LAST)
+        if kind in self._by_subject:
+            place += subject
+        heappush(self._heap, Timer(due, place, seq, kind, subject))
         self._live.add(seq)
         return seq
 

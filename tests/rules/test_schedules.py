@@ -29,8 +29,8 @@ def bid(world: Connection) -> str:
     return order_id
 
 
-def state(world: Connection, order_id: str) -> str:
-    found: str = trader(world).get(f"/v1/report/orders/{order_id}").json["order"]["state"]
+def state(world: Connection, order_id: str, user: int = 0) -> str:
+    found: str = trader(world, user).get(f"/v1/report/orders/{order_id}").json["order"]["state"]
     return found.removeprefix("ORDER_STATE_")
 
 
@@ -137,3 +137,55 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
     assert (told.net_position, told.bod_position, format_instant(told.update_time), row["updateTime"]) == (0, 5, *["2026-09-09T14:00:00Z"] * 2)
     world.advance_to("2026-09-09T17:00:00-04:00")
     assert position() == ("0", "0", "2026-09-09T14:00:00Z")
+
+
+OPENING = ({"start": "09:00", "length": "2h", "state": "PREOPEN"}, {"start": "11:00", "length": "2h"})
+
+
+@pytest.mark.spec("S3.1-5", "S3.4-1")
+@pytest.mark.parametrize("known_first", ["opening", "order"])
+def test_l23_an_order_good_till_the_opening_does_not_trade_in_it(known_first: str) -> None:
+    """L16: whether the opening or the order's end was known first makes no difference."""
+    world = scheduled("2026-10-06T14:00:00Z", *OPENING)
+    body = {"type": "ORDER_TYPE_LIMIT", "symbol": SYMBOL, "price": "50", "orderQty": "5"}
+    ending = {**body, "side": "SIDE_BUY", "timeInForce": "TIME_IN_FORCE_GOOD_TILL_TIME", "goodTillTime": "2026-10-06T15:00:00Z"}
+    ids = [trader(world, user).post("/v1/trading/orders", json=sent).json["orderId"] for user, sent in enumerate((ending, {**body, "side": "SIDE_SELL"}))]
+    if known_first == "order":
+        for to in ("SUSPENDED", "SCHEDULE"):
+            world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": to}))
+    world.advance_to(parse_instant("2026-10-06T15:00:00Z") - 1)
+    assert [state(world, order_id, user) for user, order_id in enumerate(ids)] == ["NEW", "NEW"]
+    world.advance_to("2026-10-06T15:00:00Z")
+    assert [state(world, order_id, user) for user, order_id in enumerate(ids)] == ["EXPIRED", "NEW"]
+
+
+@pytest.mark.spec("S3.1-13")
+def test_l12_a_trade_day_ends_before_what_begins_at_its_end() -> None:
+    """DAY orders expire at the roll, also those of an auction that ends at 17:00; an order that reaches the engine then finds the market open."""
+    world = scheduled("2026-09-08T19:00:00Z", {"start": "15:00", "length": "2h", "state": "PREOPEN"}, {"start": "17:00", "length": "2h"})
+    for to in ("SUSPENDED", "SCHEDULE"):  # so that the opening is known last
+        world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": to}))
+    body = {"type": "ORDER_TYPE_LIMIT", "symbol": SYMBOL, "price": "50", "orderQty": "5"}
+    bids = [{**body, "side": "SIDE_BUY", "timeInForce": f"TIME_IN_FORCE_{tif}"} for tif in ("DAY", "GOOD_TILL_CANCEL")]
+    ids = [trader(world).post("/v1/trading/orders", json=sent).json["orderId"] for sent in bids]
+    world.advance_to("2026-09-08T20:59:58Z")
+    world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
+    late = trader(world).post("/v1/trading/orders", json={**body, "side": "SIDE_SELL", "timeInForce": "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"}).json["orderId"]
+    world.advance_to("2026-09-08T21:00:00Z")
+    assert [state(world, order_id) for order_id in (*ids, late)] == ["EXPIRED", "FILLED", "FILLED"]
+
+
+@pytest.mark.spec("S6.2-4", "S3.1-13")
+def test_l6_what_moves_at_one_instant_moves_by_symbol() -> None:
+    """Whatever was listed, held or released first; a step of a script at that instant finds it done."""
+    world = connect(Simulation(load_scenario("quickstart"), start=parse_instant("2026-10-06T14:00:00Z")))
+    for name in ("zz-last", "aa-first", "mm-middle"):
+        terms = {"symbol": name, "tick_size": "0.01", "start": "2026-01-01T00:00:00Z", "expiration": "2027-12-30T00:00:00Z", "schedule": list(OPENING)}
+        world.absorb(world.simulation.control("instrument.create", "", terms))
+    for to in ("SUSPENDED", "SCHEDULE"):
+        world.absorb(world.simulation.control("instrument.state", "aa-first", {"state": to}))
+    changes = rpc_trader(world).stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", wire.CreateInstrumentStateChangeSubscriptionRequest())
+    changes.take()
+    world.advance_to("2026-10-06T15:00:00Z")
+    moved = [row.symbol for frame in changes.take() for row in frame.instruments if row.symbol in ("zz-last", "aa-first", "mm-middle") and row.state == 1]
+    assert moved == ["aa-first", "mm-middle", "zz-last"]
