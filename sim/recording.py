@@ -15,6 +15,7 @@ from msgspec import Raw, Struct, json
 from sim.api.request_log import Entry
 from sim.api.traffic import Close, Fired, Outcome, Resolve, Send
 from sim.core.events import Event, Traded
+from sim.core.refusals import Refusal
 from sim.kernel.instants import Instant, Span
 
 # Longest body of an answer that the journal keeps as it is. A shared one is a book: public, and asked for over and over.
@@ -62,6 +63,8 @@ def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Ins
             out.body_size, out.body_sha256 = len(body), _sha256(body)
         elif body:
             out.body = Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
+    if isinstance(outcome.value, Refusal):  # a tester's action that could not be
+        out.message = outcome.value.message
     last: bytes | None = None
     for effect in outcome.effects:
         if isinstance(effect, Send):

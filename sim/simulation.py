@@ -43,7 +43,7 @@ from sim.core.assumptions import STREAM_BUFFER_MESSAGES
 from sim.core.awaited import Wait
 from sim.core.credentials import Environment
 from sim.core.exchange import Exchange
-from sim.core.refusals import Conflict, EdgeTimeout, InvalidRequest, NotFound, Refusal
+from sim.core.refusals import AnswerTooLate, Conflict, InvalidRequest, NotFound, Refusal
 from sim.kernel.instants import CALENDAR_ENDS, Instant, Span, believable, format_instant
 from sim.kernel.journal import Header, Journal
 from sim.kernel.timers import Timer
@@ -59,6 +59,9 @@ from sim.snapshots import Snapshots
 if TYPE_CHECKING:
     from sim.judge.rulebook import Report
     from sim.scenario.model import Scenario
+
+
+_TOO_LATE = "look for the orders before trying again, for they were taken; or ask for a maxBlockTime below 30 s"
 
 
 class Simulation:
@@ -313,8 +316,10 @@ class Simulation:
 
     def _answer_held(self, wait: Wait, outcome: Outcome) -> None:
         """The answer somebody was held for, as things are at this instant."""
-        answer = EdgeTimeout(0, rule="S7.1-9", remedy="ask for a maxBlockTime below 30 s") if wait.cut else held_answer(self.exchange, wait)
+        answer = AnswerTooLate(0, rule="S7.1-9", remedy=_TOO_LATE) if wait.cut else held_answer(self.exchange, wait)
         reply = self.pipeline.replies.complete("retail", answer, wait.request_id)
+        if isinstance(answer, Refusal):
+            self.pipeline.answered_late(answer, reply, wait.orders)
         if wait.stood_still:
             reply.headers = (*reply.headers, ("x-sim-clock", "stood still"))
         outcome.effects.append(Resolve(wait.name, reply))
@@ -329,7 +334,8 @@ class Simulation:
             for attempt in webhooks.take_attempts():
                 outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret, attempt.timeout))
             for registration in webhooks.take_settled():
-                outcome.effects.append(Resolve(registration.id, self.pipeline.replies.complete("exchange", webhook_registration(registration))))
+                told = self.pipeline.replies.complete("exchange", webhook_registration(registration), registration.request_id)
+                outcome.effects.append(Resolve(registration.id, told))
         if outcome.effects:
             self.script.absorb(outcome)
         return [journal_form(event) for event in exchange.take_events()] if exchange.ctx.events else []

@@ -50,7 +50,8 @@ def rows(lines: Iterator[bytes]) -> Iterator[Row]:
                 fired = out.get("fired", ())
                 yield Row(given["to"], "clock", f"+{format_span(given['to'] - line.at)}", f"{len(fired)} due" if fired else "", None, details)
             case "control":
-                yield Row(line.at, "tester", f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip(), "", None, details)
+                what, refused = f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip(), out.get("message", "")
+                yield Row(line.at, "tester", what, f"refused: {refused}" if refused else "", False if refused else None, details)
             case "answer_due":
                 yield Row(line.at, "shell", f"wants {given['awaits']}", "the clock stood still", None, details)
             case "answer":

@@ -414,6 +414,37 @@ def test_a_verification_by_a_script_is_traced_to_the_step() -> None:
     assert [link["by"].partition(" ")[0] for link in found["chain"]] == ["time", "time"] and "script.step" in found["chain"][0]["by"]
 
 
+SCRIPTED = f"""
+name: a-document-and-a-decision
+extends: quickstart
+assumptions: {{kyc.review_outcome: hold}}
+steps:
+  - call: {{plane: exchange, post: /v1/kyc/start, as: firms/atlas, json: {json.dumps({**PERSON, "date_of_birth": "1985-09-25", "docv_eligible": True})}}}
+    save: {{token: docv.docvTransactionToken}}
+  - {{at: +1m, name: papers, kyc: {{external_id: "${{token}}", document: uploaded}}}}
+  - {{at: +1m, name: too-early, kyc: {{external_id: person-1, document: uploaded}}, expect: {{refused: true}}}}
+  - {{when: {{call: {{operation: GetKYCStatus}}}}, name: second-thoughts, kyc: {{external_id: person-1, decision: reject}}}}
+"""
+
+
+def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() -> None:
+    simulation = Simulation(load_scenario(SCRIPTED))
+    world = connect(simulation)
+    world.advance("1h")
+    assert [(link["what"].partition(",")[0], link["by"].partition(" ")[0]) for link in why(world, "kyc/person-1")["chain"]] == [
+        ("it was started by a step of the scenario", "time"),
+        ("the document was uploaded", "papers"),
+        ("the document had been looked at", "time"),
+        ("the document was uploaded", "too-early"),
+    ]
+    assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("which was refused")
+    world.exchange(simulation.exchange.firms.require("firms/atlas")).get("/v1/kyc/status?external_id=person-1")
+    found = why(world, "kyc/person-1")
+    assert found["state"] == "REJECTED"
+    assert [(link["what"], link["seq"]) for link in found["chain"][-2:]] == [("decided: reject", simulation.seq), ("rejected", simulation.seq)]
+    assert found["chain"][-2]["by"] == "second-thoughts of the scenario"
+
+
 def test_a_webhook_tells_its_attempts_answers_and_retries(world: Connection) -> None:
     atlas = partner(world, 500, 503)
     atlas.post("/v1/kyc/start", json=PERSON)

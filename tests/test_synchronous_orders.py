@@ -11,6 +11,8 @@ import pytest
 
 from sim import Simulation, load_scenario
 from sim.core.instruments import Instrument
+from sim.explain import explain
+from sim.judge.run import Run
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import read_journal
 from sim.replay import replay
@@ -292,3 +294,46 @@ def test_what_a_synchronous_answer_told_can_be_read(world: Connection, instrumen
 def two(world: Connection) -> list[Any]:
     """Keys of two retail accounts."""
     return list({found.account: found for found in world.simulation.exchange.firms.api_keys()}.values())[:2]
+
+
+def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(world: Connection, instrument: Instrument) -> None:
+    slow(world, "40s")
+    sim, client = world.simulation, world.retail(key(world.simulation))
+    assert client.post("/v1/orders", json=synchronous(instrument, seconds=None, cents=20)).status == 200
+    sim.snapshot("before")
+    asked = sim.seq + 1
+    answer = client.post("/v1/orders", json=synchronous(instrument, seconds="60"))
+    request_id = answer.headers["x-request-id"]
+    assert (answer.status, request_id) == (504, f"{asked:016x}")
+    (logged,) = sim.log.select(operation="CreateOrder", status=504)
+    assert (logged["seq"], logged["code"], logged["explain"]) == (asked, 4, request_id)
+
+    found = explain(sim, request_id)
+    assert found is not None
+    assert (found["status"], found["stage"], found["retry"]) == (504, "answer", True)
+    assert [one["name"] for one in found["assumptions"]] == ["engine.latency", "retail.block_time"]
+    (order,) = found["orders"]
+    assert sim.exchange.trading.orders.get(order) is not None
+    assert [link["seq"] for link in found["chain"]] == sorted(link["seq"] for link in found["chain"])
+    assert (found["chain"][0]["seq"], found["chain"][-1]["what"]) == (asked, "refused: upstream timeout")
+    assert "answer.due" in found["chain"][-1]["by"]
+    assert [call.status for call in Run(sim).calls if call.seq == asked] == [504]
+
+    # Going back to where nobody had answered yet takes the answer back too; going on gives it again.
+    digest, seq = sim.digest, sim.seq
+    sim.rewind(seq=asked)
+    assert not sim.log.select(status=504)
+    world.advance("30s")
+    assert sim.log.select(status=504)
+    sim.restore("before")
+    assert not sim.log.select(status=504)
+    assert (digest, seq) != (sim.digest, sim.seq)
+
+
+def test_the_answer_to_a_registration_bears_the_id_it_was_asked_with(world: Connection) -> None:
+    firm = world.simulation.exchange.firms.require("firms/atlas")
+    asked = world.simulation.seq + 1
+    assert world.exchange(firm).post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).headers["x-request-id"] >= f"{asked:016x}"
+    (row,) = world.simulation.log.select(operation="SetWebhookURL")
+    again = world.exchange(firm).post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"})
+    assert again.headers["x-request-id"] == f"{world.simulation.log.select(operation='SetWebhookURL')[-1]['seq']:016x}" > f"{row['seq']:016x}"

@@ -227,7 +227,7 @@ class Pipeline:
         if reply.disturb or reply.awaits:
             return reply, refusal
         self._stage = "edge"
-        late = refusals.EdgeTimeout(EDGE, rule="S7.1-9", remedy="ask again: whatever made the answer slow may be over")
+        late = refusals.AnswerTooLate(EDGE, rule="S7.1-9", remedy="ask again: whatever made the answer slow may be over")
         return self.replies.refused(late, plane), late
 
     def _maintenance(self, plane: str) -> None:
@@ -268,6 +268,13 @@ class Pipeline:
         return handler.function(self._exchange, caller, request)
 
     # ---- the log
+
+    def answered_late(self, refusal: Refusal, reply: Reply, orders: list[str]) -> None:
+        """A held answer for these orders leaves as a refusal: from now on the log tells that of the call that asked."""
+        ctx, asked = self._exchange.ctx, reply.request_id
+        why = explanation(refusal, request_id=asked, operation="", now=ctx.now)
+        why |= {"stage": "answer", "answered_in": int(ctx.trace_id, 16), "orders": list(orders)}
+        self._log.answered(int(asked, 16), int(ctx.trace_id, 16), reply.status, reply.code, why)
 
     def _note(
         self,

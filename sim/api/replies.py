@@ -90,15 +90,15 @@ class Replies:
                 return
             yield part
 
-    def complete(self, plane: Plane, answer: Message | Refusal, request_id: str = "") -> Reply:
-        """The answer, or refusal, somebody was waiting for who had asked with `request_id`; by default with the input under way."""
+    def complete(self, plane: Plane, answer: Message | Refusal, request_id: str) -> Reply:
+        """The answer, or refusal, somebody was waiting for who had asked with `request_id`."""
         ctx = self._ctx
         if isinstance(answer, Refusal):
             reply = self.refused(answer, plane)
             reply.ready_at = ctx.now
         else:
             reply = Reply(body=json_encoder(type(answer), self.dialect(plane))(answer), ready_at=ctx.now)
-        reply.request_id = request_id or ctx.trace_id
+        reply.request_id = request_id
         return reply
 
     def refused(self, refusal: Refusal, plane: str) -> Reply:

@@ -6,6 +6,7 @@ from collections import deque
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sim.kernel.instants import Instant, format_instant
 
@@ -47,14 +48,26 @@ class Entry(Struct, frozen=True, gc=False):
 class RequestLog:
     """The last calls of a simulation."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_answered", "_entries")
 
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque(maxlen=KEPT)
+        self._answered: list[tuple[int, Entry]] = []  # entries as they were before an answer left later, at this input
 
     def add(self, entry: Entry) -> None:
         """Remember one more call."""
         self._entries.append(entry)
+
+    def answered(self, asked: int, seq: int, status: int, code: int, explanation: dict[str, Any]) -> None:
+        """The held answer of the call `asked` left with the input `seq`, and was a refusal."""
+        for place in range(len(self._entries) - 1, -1, -1):
+            entry = self._entries[place]
+            if entry.seq == asked:
+                self._answered.append((seq, entry))
+                explanation["operation"] = entry.operation
+                self._entries[place] = replace(entry, status=status, code=code, explanation=explanation)
+            if entry.seq <= asked:
+                return
 
     def last(self, seq: int) -> Entry | None:
         """The call of an input, if that input, the latest, was one."""
@@ -94,14 +107,20 @@ class RequestLog:
     def fork(self) -> RequestLog:
         """A log of its own that begins with the same calls."""
         made = RequestLog()
-        made._entries = self._entries.copy()
+        made.become(self)
         return made
 
     def become(self, other: RequestLog) -> None:
         """Have the calls of another log."""
         self._entries = other._entries.copy()
+        self._answered = other._answered.copy()
 
     def truncate(self, seq: int) -> None:
-        """Forget calls after an input (a rewind)."""
+        """Forget calls, and answers to earlier ones, after an input (a rewind)."""
         while self._entries and self._entries[-1].seq > seq:
             self._entries.pop()
+        while self._answered and self._answered[-1][0] > seq:
+            _, before = self._answered.pop()
+            for place in range(len(self._entries) - 1, -1, -1):
+                if self._entries[place].seq == before.seq:
+                    self._entries[place] = before

@@ -50,7 +50,8 @@ class Docv(Struct, frozen=True):
 class KycCase(Struct, kw_only=True):
     """One verification. `decision`, `status`, `sub_status` are as shown; `changed` is when they became so, `after_document` what an upload leads to.
 
-    `participant` and `provisioned_account` stay empty until provisioned; `docv` is set only while a document is owed. `timer` is 0 when nothing is due.
+    `participant` and `provisioned_account` stay empty until provisioned; `docv` is set only while a document is owed, `docv_tokens` are all there ever were.
+    `timer` is 0 when nothing is due.
     """
 
     firm: str
@@ -64,6 +65,7 @@ class KycCase(Struct, kw_only=True):
     participant: str = ""
     provisioned_account: str = ""
     docv: Docv | None = None
+    docv_tokens: list[str] = field(default_factory=list)
     started: Instant = 0
     changed: Instant = 0
     timer: int = 0
@@ -217,6 +219,8 @@ class Kyc:
         case.stage = stage
         case.changed = ctx.now
         case.docv = self._docv() if stage is Stage.DOCUMENT else None
+        if case.docv is not None:
+            case.docv_tokens.append(case.docv.transaction_token)
         case.decision, case.status, case.sub_status = self._shown(stage)
         if stage is Stage.UPLOADED:
             self._wait(case, "kyc.document", ctx.now + ctx.assumptions.number(KYC_DOCUMENT_DELAY))

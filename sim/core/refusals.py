@@ -267,6 +267,12 @@ class EdgeTimeout(Refusal):
         self.after = after
 
 
+class AnswerTooLate(EdgeTimeout):
+    """The edge gave up on an answer that was held for an order. Unlike a report query such a call is retried, by who has looked first (§7.1)."""
+
+    retry = True
+
+
 class Unavailable(Refusal):
     """Maintenance, or something upstream is down."""
 

@@ -21,13 +21,14 @@ class Registration(Struct, frozen=True):
 
 
 class PendingRegistration(Struct, kw_only=True):
-    """A registration whose test delivery is out. `validated` is None until it is settled."""
+    """A registration whose test delivery is out, asked for with the request `request_id`. `validated` is None until it is settled."""
 
     id: str
     firm: str
     url: str
     secret: str
     order: int
+    request_id: str
     attempt: str = ""
     validated: bool | None = None
     message: str = ""

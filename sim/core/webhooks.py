@@ -74,7 +74,7 @@ class Webhooks:
         if secret and not is_secret(secret):
             raise InvalidRequest("signing_secret must be whsec_ and base64 of at least 24 bytes", rule="S6.1-5", remedy="decoded, 24 bytes or more")
         order = ctx.ids.count("webhook.registration")
-        pending = PendingRegistration(id=f"r{order}", firm=firm, url=url, secret=secret, order=order)
+        pending = PendingRegistration(id=f"r{order}", firm=firm, url=url, secret=secret, order=order, request_id=ctx.trace_id)
         self._state.pending[pending.id] = pending
         event_id = ctx.ids.uuid("webhook.event")
         body = body_of(test_payload(event_id, firm, ctx.now, ctx.assumptions.text(WEBHOOK_SHAPE)))

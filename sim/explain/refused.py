@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.core.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK, ENGINE_LATENCY, EXCHANGE_REJECTS, EXTRA_LIMITS, KYC_SSN_CONFLICT, RETAIL_REJECTS
+from sim.core.assumptions import ASSERTION_LIFE_MAX, BLOCK_TIME, CLIENT_CLOCK, ENGINE_LATENCY, EXCHANGE_REJECTS, EXTRA_LIMITS, KYC_SSN_CONFLICT, RETAIL_REJECTS
 from sim.core.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SEARCH_TIMES_OUT
 from sim.explain.accounts import account_chain, explain_account
 from sim.explain.instruments import instrument_chain
 from sim.explain.orders import order_chain
 from sim.explain.steps import Link, Reason, Step, fault_told, link, step_of, steps, told
-from sim.kernel.instants import format_instant
+from sim.kernel.instants import format_instant, parse_instant
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -26,6 +26,7 @@ _REASONS: dict[str, Reason] = {
     "OrderDone": Reason(assumptions=(EXCHANGE_REJECTS.name, ENGINE_LATENCY.name)),
     "RateLimited": Reason(assumptions=(EXTRA_LIMITS.name,)),
     "EdgeTimeout": Reason(quirk=UNFILTERED_SEARCH_TIMES_OUT.name),
+    "AnswerTooLate": Reason(assumptions=(ENGINE_LATENCY.name, BLOCK_TIME.name)),
     "SsnTaken": Reason(assumptions=(KYC_SSN_CONFLICT.name,)),
     "InvalidSignature": Reason(assumptions=(CLIENT_CLOCK.name,)),
     "InvalidClientAssertion": Reason(assumptions=(CLIENT_CLOCK.name, ASSERTION_LIFE_MAX.name)),
@@ -46,11 +47,11 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
         return None
     seq = int(request_id, 16)
     step = step_of(sim, seq)
-    reason = _OTHER_REASONS.get((found["refusal"], found["operation"])) or _REASONS.get(found["refusal"], Reason())
+    reason = Reason() if found["stage"] == "edge" else _OTHER_REASONS.get((found["refusal"], found["operation"])) or _REASONS.get(found["refusal"], Reason())
     shown = told(sim, reason)
-    chain = [*_causes(sim, step, found), _itself(step, found)]
+    chain = [*_causes(sim, step, found), _itself(sim, step, found)]
     return {
-        **found,
+        **{key: value for key, value in found.items() if key != "answered_in"},
         "subject": request_id,
         "kind": "request",
         "seq": seq,
@@ -66,11 +67,14 @@ def _by(found: dict[str, Any]) -> str:
     return f" by rule {found['rule']}, §{found['section']}" if found["rule"] else f", §{found['section']}"
 
 
-def _itself(step: Step, found: dict[str, Any]) -> Link:
+def _itself(sim: Simulation, step: Step, found: dict[str, Any]) -> Link:
+    """The refusal; of a held answer, where it left."""
+    end = step_of(sim, found["answered_in"]) if "answered_in" in found else step
+    at = step.at if end is step else parse_instant(found["now"])
     return {
-        "seq": step.seq,
-        "at": format_instant(step.at),
-        "by": step.cause(step.at),
+        "seq": end.seq,
+        "at": format_instant(at),
+        "by": end.cause(at),
         "what": f"refused: {found['message']}",
         "request_id": found["request_id"],
         "rule": found["rule"],
@@ -83,6 +87,9 @@ def _itself(step: Step, found: dict[str, Any]) -> Link:
 
 def _causes(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Link]:
     refusal, before = found["refusal"], step.seq - 1
+    if found["stage"] == "answer":
+        asked = link(sim, step, "asked for the outcome of its orders, and was held for it", Reason("M37", "7.2"))
+        return [asked, *(one for order_id in found["orders"] for one in order_chain(sim, order_id, found["answered_in"])[-_LATEST:])]
     match refusal:
         case "InstrumentNotTradable" | "IllegalTransition":
             return [one for symbol in _symbols(sim, step) for one in instrument_chain(sim, symbol, before)[-_LATEST:]]

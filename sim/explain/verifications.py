@@ -12,10 +12,12 @@ from sim.core.kyc import KycCase
 from sim.core.kyc_outcomes import Stage
 from sim.core.quirks import EMPTY_PARTICIPANT_WINDOW
 from sim.explain.deliveries import deliveries_about
-from sim.explain.steps import Link, Reason, Step, due_of, link, steps
-from sim.kernel.instants import format_instant
+from sim.explain.steps import Link, Reason, Step, due_of, link, step_of, steps
+from sim.kernel.instants import format_instant, parse_instant
 
 if TYPE_CHECKING:
+    from sim.scenario.script import StepResult
+    from sim.scenario.steps import Step as ScenarioStep
     from sim.simulation import Simulation
 
 _START = "KYCAPI.StartKYCVerification"
@@ -69,18 +71,48 @@ def explain_verification(sim: Simulation, name: str) -> dict[str, Any] | None:
 
 
 def _chain(sim: Simulation, case: KycCase) -> Iterator[Link]:
+    """What happened to a verification, oldest first. Steps of the scenario leave no line of their own, so they are looked up where they ran."""
+    told = list(_told(sim, case))
+    for result, ran in sim.script.ran():
+        kyc, refused = ran.kyc, ran.expect.refused if ran.expect is not None else "false"
+        if kyc is None or not _means(kyc.external_id, case):
+            continue
+        step = _input_of(sim, result, ran)
+        what = f"decided: {kyc.decision}" if kyc.decision else f"the document was {kyc.document}"
+        if result.failures or refused != "false":
+            what += f": {result.failures[0]}" if result.failures else ", which was refused" if refused == "true" else ", unless that was refused"
+        made = link(sim, step, what, Reason("K4", "3.5"), result.at)
+        made["by"] = f"{result.name} of the scenario"
+        # Before what it set off in the same input, such as the end of the verification.
+        place = next((number for number, one in enumerate(told) if (one["seq"], parse_instant(one["at"])) >= (step.seq, result.at)), len(told))
+        told.insert(place, made)
+    yield from told
+
+
+def _input_of(sim: Simulation, result: StepResult, ran: ScenarioStep) -> Step:
+    """The input in which a step ran: that of its timer, or the call that woke it; else the first of its instant."""
+    first = min(sim.journal.seq_at(result.at - 1) + 1, sim.seq)
+    found = [step_of(sim, seq) for seq in range(first, max(first, sim.journal.seq_at(result.at)) + 1)]
+    called = ran.when.call.operation if ran.when is not None and ran.when.call is not None else ""
+    for step in found:
+        if any(one["timer"] == "script.step" and one["subject"] == str(result.index) for one in step.out.get("fired", ())):
+            return step
+        if called and called in (name := step.out.get("operation", ""), name.rpartition(".")[2]):
+            return step
+    return found[0]
+
+
+def _told(sim: Simulation, case: KycCase) -> Iterator[Link]:
     key = f"{case.firm}|{case.external_id}"
     text = json.encode(case.external_id).decode()[1:-1]
-    tokens = ""  # of document requests: whoever uploads names the request, not the person
     for step in steps(sim, text, '"action":"kyc.document"', '"timer":"script.step"'):
         given, out = step.given, step.out
         if out.get("operation") == _START and out.get("caller") == case.firm and _asked(given) == case.external_id:
-            tokens += json.encode(out.get("body")).decode()
             yield _started(sim, step)
-        elif given["type"] == "control" and given["action"] in ("kyc.decide", "kyc.document") and _means(given["subject"], case.external_id, tokens):
+        elif given["type"] == "control" and given["action"] in ("kyc.decide", "kyc.document") and _means(given["subject"], case):
             said = json.decode(given["arguments"])
             what = f"decided: {said['decision']}" if "decision" in said else f"the document was {said.get('result', said.get('document', ''))}"
-            yield link(sim, step, what, Reason("K4", "3.5"))
+            yield link(sim, step, what + (f", which was refused: {out['message']}" if out.get("message") else ""), Reason("K4", "3.5"))
         elif given["type"] == "advance" and any(one["at"] == case.started and one["timer"] == "script.step" for one in out["fired"]):
             yield link(sim, step, "it was started by a step of the scenario", Reason("K5", "3.5", (KYC_OUTCOME_RULES.name,)), case.started)
         for fired in out.get("fired", ()):
@@ -101,8 +133,9 @@ def _asked(given: dict[str, Any]) -> object:
     return body.get("external_id", body.get("externalId")) if isinstance(body, dict) else None
 
 
-def _means(subject: str, external_id: str, tokens: str) -> bool:
-    return subject == external_id or (len(subject) > 8 and f'"{subject}"' in tokens)
+def _means(subject: str, case: KycCase) -> bool:
+    """Whether somebody meant a verification: whoever uploads names the request for a document, not the person."""
+    return subject == case.external_id or subject in case.docv_tokens
 
 
 def _started(sim: Simulation, step: Step) -> Link:

@@ -13,6 +13,7 @@ from msgspec import Struct, field, json
 
 from sim.api.callers import names_of
 from sim.api.contract import Operation, Plane
+from sim.api.request_log import Entry
 from sim.api.routing import Match, Router
 from sim.api.traffic import RestCall, RpcCall, Sealed, StreamHungUp, StreamOpened, WebhookAnswered, recorded_input
 from sim.api.transcode import BadInput, Casing, apply_path, form_decoder, json_decoder, protobuf_decoder, query_decoder
@@ -178,7 +179,7 @@ class _Reader:
             given=given,
             operation=operation,
             caller=self._caller(given, out),
-            status=out.get("status", 0) if web and out.get("status") else _HTTP_OF_CODE.get(code, 500),
+            status=_answered(entry) or (out.get("status", 0) if web and out.get("status") else _HTTP_OF_CODE.get(code, 500)),
             message=out.get("message", ""),
             body=body if isinstance(body, dict) else {},
             events=out.get("events", []),
@@ -221,6 +222,11 @@ class _Reader:
         except (BadInput, ValueError):
             return None
         return request
+
+
+def _answered(entry: Entry | None) -> int:
+    """Status of an answer that was held and refused in the end: the journal's line of the call knows nothing of it yet."""
+    return entry.status if entry is not None and entry.explanation is not None and "answered_in" in entry.explanation else 0
 
 
 def _said(given: RestCall | RpcCall | StreamOpened) -> str:

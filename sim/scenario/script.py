@@ -6,7 +6,7 @@ and what follows it run in the same input or, at their distances, as timers. A f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -75,6 +75,10 @@ class Script:
     def results(self) -> list[StepResult]:
         """Results so far, in the order in which steps ran."""
         return self._state.results
+
+    def ran(self) -> Iterator[tuple[StepResult, Step]]:
+        """Steps that have run, in that order, with what became of them; with the values that earlier ones kept."""
+        return ((result, self._caller.filled(self._steps[result.index], self._state.values)) for result in self._state.results)
 
     @property
     def waits(self) -> bool:

@@ -36,7 +36,7 @@ class Response:
 
     def __init__(self, reply: Reply) -> None:
         self.status = reply.status
-        self.headers = {name.lower(): value for name, value in reply.headers}
+        self.headers = {name.lower(): value for name, value in reply.headers} | ({"x-request-id": reply.request_id} if reply.request_id else {})
         self.reply = reply
 
     @cached_property
@@ -271,11 +271,13 @@ class Http:
         headers: Mapping[str, str] | None = None,
         wait: bool = True,
     ) -> Response:
-        """Any request. `params` values may be lists (repeated parameters).
+        """Any request. `params` go behind those that `path` has; their values may be lists (repeated parameters), true, false, or None for none.
 
         A call that is held for the clock moves it to its answer, as nobody else could. With `wait=False` it comes back unanswered (`reply.awaits` names
         the answer), and `Connection.answer` has it once the clock has been moved.
         """
+        path, _, query = path.partition("?")
+        query = "&".join(part for part in (query, _query(params or {})) if part)
         sent = {"content-type": "application/json", **self._sign(verb, path), **{name.lower(): value for name, value in (headers or {}).items()}}
         content = body if body is not None else b""
         if form is not None:
@@ -283,7 +285,7 @@ class Http:
             content = urlencode(form).encode()
         elif json is not None:
             content = msgspec.json.encode(json)
-        outcome = self._connection.simulation.rest(self._plane, verb, path, urlencode(params or {}, doseq=True), sent, content)
+        outcome = self._connection.simulation.rest(self._plane, verb, path, query, sent, content)
         self._connection.absorb(outcome)
         reply = outcome.reply
         assert reply is not None
@@ -296,6 +298,24 @@ class Http:
     def post(self, path: str, **options: Any) -> Response:
         """POST."""
         return self.request("POST", path, **options)
+
+    def put(self, path: str, **options: Any) -> Response:
+        """PUT."""
+        return self.request("PUT", path, **options)
+
+    def patch(self, path: str, **options: Any) -> Response:
+        """PATCH."""
+        return self.request("PATCH", path, **options)
+
+    def delete(self, path: str, **options: Any) -> Response:
+        """DELETE."""
+        return self.request("DELETE", path, **options)
+
+
+def _query(params: Mapping[str, object]) -> str:
+    """A query string as clients spell it."""
+    spelt = {name: str(value).lower() if isinstance(value, bool) else value for name, value in params.items() if value is not None}
+    return urlencode(spelt, doseq=True)
 
 
 class Rpc:
