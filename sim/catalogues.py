@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sim.api.contract import load_contract
@@ -77,32 +75,15 @@ def _presets(sim: Simulation | None) -> Rows:
 
 
 def _ledger(sim: Simulation | None) -> Rows:
-    tests = Path(__file__).parent.parent / "tests"
-    if not (tests / "ledger.yaml").is_file():
-        raise NotFound("the ledger of statements is in a checkout only", remedy="run this where tests/ledger.yaml is")
-    shown: dict[str, list[str]] = {}
-    for file in sorted(tests.rglob("test_*.py")):
-        for statement, test in _marks(ast.parse(file.read_text())):
-            shown.setdefault(statement, []).append(f"{file.relative_to(tests).as_posix()}::{test}")
-    return [{"id": name, "shown": name in shown, "statement": text, "tests": shown.get(name, [])} for name, text in _statements(tests / "ledger.yaml").items()]
-
-
-def _statements(file: Path) -> dict[str, str]:
+    from sim import ledger
     from sim.scenario.document import read_text, value_of
 
-    found = value_of(read_text(file.read_text(), file.name))
-    return {str(name): str(text) for name, text in found.items()}
-
-
-def _marks(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """(statement, test) for every @pytest.mark.spec("…") on a function or on its class."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for decorator in node.decorator_list:
-                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.spec":
-                    for argument in decorator.args:
-                        if isinstance(argument, ast.Constant):
-                            yield str(argument.value), node.name
+    try:
+        text, shown = ledger.kept()
+    except FileNotFoundError:
+        raise NotFound("this installation has no ledger of statements", remedy="run this in a checkout, or install from one") from None
+    statements = value_of(read_text(text, "ledger.yaml"))
+    return [{"id": str(name), "shown": name in shown, "statement": str(said), "tests": shown.get(name, [])} for name, said in statements.items()]
 
 
 CATALOGUES: dict[str, Callable[[Any], Rows]] = {

@@ -88,6 +88,7 @@ class Simulation:
         self.start = scenario.clock.start if start is None else start
         self.contract = load_contract()
         self.vault: dict[str, bytes] = {}
+        self.journeys = 0  # in time, so far
         self.journal = Journal(self._header(), journal)
         self._encode = json.Encoder().encode
         self.begin()
@@ -395,7 +396,7 @@ class Simulation:
         user = self.world.parties.user(name) or self.exchange.firms.user(name)
         account = user.account if user else name
         if account not in self.exchange.trading.ledger:
-            raise NotFound(f"no account is called {name}", rule="control")
+            raise NotFound(f"no account is called {name}", rule="control", remedy="GET /_sim/v1/state/accounts lists them")
         return account
 
     def requests(self, *, operation: str | None = None, status: int | None = None, caller: str | None = None, since: int = 0) -> list[dict[str, Any]]:

@@ -131,7 +131,8 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
 
 def sever(sim: Simulation, why: str) -> list[Effect]:
     """End every stream, and every download with its next part; nothing that was set for a stream is left."""
-    sim.pipeline.replies.journeys += 1
+    sim.journeys += 1
+    sim.pipeline.replies.journeys = sim.journeys
     sim.exchange.order_sessions.cut()
     effects = sim.hub.close_all(Code.UNAVAILABLE, why)
     sim.hub.silence()

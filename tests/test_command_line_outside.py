@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from sim import ledger
 from sim.cli import main
 from sim.scenario.load import load_scenario
 from sim.shell.journal_file import open_journal
@@ -214,7 +215,7 @@ def test_a_campaign_that_is_stopped_ends_with_its_workers_and_in_silence(tmp_pat
         assert running.poll() is None
         os.sched_yield()
     os.killpg(running.pid, sent)  # as a terminal does: workers hear it too
-    _, err = running.communicate(timeout=30)
+    _, err = running.communicate(timeout=120)
     assert running.returncode == code
     assert b"Traceback" not in err
     with pytest.raises(ProcessLookupError):
@@ -231,7 +232,7 @@ def written(path):
 
 def _gone(group):
     """ProcessLookupError once nobody of a process group is left."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         os.killpg(group, 0)
         os.sched_yield()
@@ -267,3 +268,15 @@ def test_a_place_of_the_wrong_kind_is_told_before_serving(capsys, tmp_path, opti
     assert code == 2
     assert words in said
     assert str(tmp_path) in said
+
+
+def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(capsys, tmp_path, monkeypatch):
+    here = sim(capsys, "catalogue", "ledger", "--json")[1]
+    (tmp_path / "ledger.json").write_text(ledger.made(ledger.TESTS), encoding="utf-8")
+    monkeypatch.setattr(ledger, "MADE", tmp_path / "ledger.json")
+    monkeypatch.setattr(ledger, "TESTS", tmp_path)
+    assert sim(capsys, "catalogue", "ledger", "--json") == (0, here)
+    (tmp_path / "ledger.json").unlink()
+    code, said = sim(capsys, "catalogue", "ledger")
+    assert code == 2
+    assert "no ledger of statements" in said

@@ -38,11 +38,11 @@ def test_ten_thousand_lines_are_a_scenario():
         ("world: {instruments: [{symbol: '😀'}]}\n", "a symbol is 1 to 128 letters"),
         ("faults: [{match: {operation: SearchTrades, nth: 0}, act: {status: 503}}]\n", "expected a number from 1"),
         ("faults: [{match: {operation: SearchTrades, every: 0}, act: {status: 503}}]\n", "expected a number from 1"),
-        ("steps: [{at: +99999999999999999999s}]\n", "longer than the calendar"),
+        ("steps: [{at: +99999999999999999999s}]\n", "longer than time goes on"),
         ("steps: [{at: +70000d}, {at: +1h}]\n", "3:9: the calendar of this exchange ends"),
         ("steps: [{at: +30000d}, {at: +30000d}, {at: +30000d}, {at: +30000d}]\n", "3:39: the calendar of this exchange ends"),
         ("steps: [{at: +1s, advance: 70000d}]\n", "3:9: the calendar of this exchange ends"),
-        ("assumptions: {engine.latency: 99999999999s}\n", "longer than the calendar"),
+        ("assumptions: {engine.latency: 99999999999s}\n", "longer than time goes on"),
         ("world:\n  instruments:\n  - &a {symbol: q1}\n  - {<<: *a, symbol: q2}\n", "6:6: merge keys (<<) are no part of YAML 1.2"),
         ("seed: " + "9" * 5_000 + "\n", "not an integer"),
     ],
@@ -57,7 +57,7 @@ def test_the_control_plane_refuses_the_same(exchange):
     for path, body, words in (
         ("/faults", {"match": {"operation": "CreateOrder", "nth": 0}, "act": {"status": 503}}, "match.nth: expected a number from 1"),
         ("/instruments", {"symbol": "a/b", "tick_size": "0.01"}, "a symbol is 1 to 128 letters"),
-        ("/clock/advance", {"by": "99999999h"}, "longer than the calendar"),
+        ("/clock/advance", {"by": "99999999h"}, "longer than time goes on"),
     ):
         with pytest.raises(ControlError, match=words) as refused:
             exchange.control("POST", path, body)
@@ -78,3 +78,20 @@ def test_many_open_orders_are_looked_through_now_and_then_and_at_the_end(monkeyp
     last = load_scenario(HEAD + LISTED + "steps:\n" + line * 200)
     monkeypatch.setattr(report, "broken", lambda trading: ["books: spoilt"] if len(list(trading.books.get("q1").working())) == 200 else [])
     assert len(run_scenario(last).broken) == 1
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "body", "status", "words"),
+    [
+        ("GET", "/judge?form=xml", None, 400, "form is json or junit"),
+        ("PUT", "/preset", {}, 400, "name must be text"),
+        ("PUT", "/quirks/session_revokation", {"value": "never"}, 404, "did you mean 'session_revocation'.*catalogue/quirks"),
+        ("PUT", "/assumptions/engine.latenzy", {"value": "1s"}, 404, "did you mean 'engine.latency'.*catalogue/assumptions"),
+        ("POST", "/accounts/none/fund", {"amount": "5"}, 404, "state/accounts"),
+        ("POST", "/prices/crypto:btc", {"price": "9" * 26}, 400, "at most 18 digits"),
+    ],
+)
+def test_a_slip_of_the_pen_is_told_what_would_have_worked(exchange, verb, path, body, status, words):
+    with pytest.raises(ControlError, match=words) as refused:
+        exchange.control(verb, path, body)
+    assert refused.value.status == status

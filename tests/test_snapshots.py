@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from sim import Simulation, load_scenario
 from sim.kernel.journal import Checkpoint, Header, Journal
 from sim.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Moment, Snapshots
+from sim.testing import connect
 
 HEADER = Header(name="t", seed=1, start=0, scenario=Raw(b"{}"), scenario_digest="", libraries={})
 
@@ -79,3 +81,15 @@ def test_a_checkpoint_is_on_a_branch_exactly_when_its_lines_are(steps: list[tupl
         now = list(journal.lines())
         for point, lines in points:
             assert journal.on_branch(point) is (now[: len(lines)] == lines)
+
+
+def test_a_connection_goes_on_after_every_journey_in_time() -> None:
+    simulation = Simulation(load_scenario("quickstart"))
+    world = connect(simulation)
+    partner = world.exchange(simulation.exchange.firms.require("firms/atlas"), "firms/atlas/users/mara-voss")
+    for journey in (lambda: simulation.reset(), lambda: simulation.reset(99), lambda: simulation.rewind(seq=1), lambda: simulation.restore("here")):
+        simulation.snapshot("here")
+        assert partner.get("/v1/trading/orders/open").status == 200
+        world.advance("1m")
+        journey()
+        assert partner.get("/v1/trading/orders/open", params={"symbols": None}).status == 200

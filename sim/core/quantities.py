@@ -29,7 +29,7 @@ class NotADecimal(ValueError):
 def _fraction(text: str) -> tuple[int, int]:
     found = _DECIMAL.fullmatch(text)
     if not found:
-        raise NotADecimal(f"not a decimal number: {text[:40]!r}")
+        raise NotADecimal(f"not a decimal number of at most 18 digits: {text[:40]!r}")
     digits = found[3] or ""
     value = int(found[2] + digits)
     return (-value if found[1] == "-" else value), 10 ** len(digits)

@@ -153,7 +153,7 @@ def parse_span(text: str) -> Span:
 
 def _bounded(span: Span, text: str) -> Span:
     if span > BEYOND - FIRST:
-        raise ValueError(f"{text[:40]!r} is longer than the calendar of this exchange, the years 1990 to 2199")
+        raise ValueError(f"{text[:40]!r} is longer than time goes on: {CALENDAR_ENDS}")
     return span
 
 

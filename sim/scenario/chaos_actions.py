@@ -57,7 +57,9 @@ def cancel_maintenance(sim: Simulation, name: str) -> Answer:
 
 def set_preset(sim: Simulation, name: object) -> Answer:
     """Put the whole exchange into a mood: every quirk, and the preset's faults in the place of another preset's. Faults added by hand stay."""
-    preset = PRESETS.get(name) if isinstance(name, str) else None
+    if not isinstance(name, str) or not name:
+        raise InvalidRequest("name must be text", rule="control", remedy="one of " + ", ".join(PRESETS))
+    preset = PRESETS.get(name)
     if preset is None:
         raise NotFound(f"there is no preset {name!r}", rule="control", remedy="one of " + ", ".join(PRESETS))
     apply_preset(preset, sim.exchange.ctx.quirks, sim.exchange.faults)
@@ -70,7 +72,7 @@ def set_quirk(sim: Simulation, name: str, value: object) -> Answer:
     try:
         quirk = quirks.change(name, value)
     except KeyError as error:
-        raise NotFound(str(error.args[0]), rule="control") from error
+        raise NotFound(str(error.args[0]), rule="control", remedy="GET /_sim/v1/catalogue/quirks lists them") from error
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
     return {"name": name, "value": quirks.shown(name), "default": str(quirk.default)}
@@ -82,7 +84,7 @@ def set_assumption(sim: Simulation, name: str, value: object) -> Answer:
     try:
         assumption = assumptions.change(name, value)
     except KeyError as error:
-        raise NotFound(str(error.args[0]), rule="control") from error
+        raise NotFound(str(error.args[0]), rule="control", remedy="GET /_sim/v1/catalogue/assumptions lists them") from error
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
     if name.startswith("maintenance."):

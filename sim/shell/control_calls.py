@@ -207,9 +207,12 @@ async def explain(host: Host, call: Call) -> object:
 
 
 async def judge(host: Host, call: Call) -> object:
+    form = call.query.get("form", "json")
+    if form not in ("json", "junit"):
+        raise InvalidRequest(f"form is json or junit, not {form!r}", rule="control")
     rules = tuple(name for name in call.query.get("rules", "").split(",") if name)
     report = host.simulation.judge(caller=call.query.get("caller", ""), rules=rules)
-    return Lines("application/xml", [report.junit()]) if call.query.get("form") == "junit" else report.shown()
+    return Lines("application/xml", [report.junit()]) if form == "junit" else report.shown()
 
 
 async def read_streams(host: Host, call: Call) -> object:

@@ -101,6 +101,7 @@ class Connection:
         self.resolved: dict[str, Reply] = {}
         self.receive: Callable[[Post], int] = lambda post: 200
         self._tokens: dict[str, tuple[str, int]] = {}
+        self._journeys = simulation.journeys
         self._assertions = 0
 
     # ---- surfaces
@@ -200,7 +201,10 @@ class Connection:
         return {"x-pm-access-key": key.key_id, "x-pm-timestamp": stamp, "x-pm-signature": signature}
 
     def bearer(self, firm: Firm, participant: str | None = None) -> dict[str, str]:
-        """Headers of an exchange call; a token is fetched when there is none that lives another 30 seconds."""
+        """Headers of an exchange call; a token is fetched when there is none that lives another 30 seconds, and after every journey in time."""
+        if self._journeys != self.simulation.journeys:
+            self._journeys = self.simulation.journeys
+            self.forget_tokens()
         token, expires = self._tokens.get(firm.client_id, ("", 0))
         if expires - 30 * NS_PER_S <= self.simulation.now:
             answer = self.token(firm)
