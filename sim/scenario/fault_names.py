@@ -11,7 +11,8 @@ from sim.scenario.shapes import nearest
 
 
 @cache
-def _known() -> frozenset[str]:
+def operation_names() -> frozenset[str]:
+    """Every name that means something: operations with and without their service, types of webhook events, the engine's work."""
     operations = load_contract().operations
     return frozenset({name for operation in operations for name in (operation.name, operation.rpc)} | {APPROVED, REJECTED, *ENGINE})
 
@@ -38,7 +39,7 @@ def _places(name: str) -> tuple[str, ...]:
 
 def unknown_operation(name: str) -> str:
     """What is wrong with the name of an operation, "" when it exists or is a pattern."""
-    if not name or "*" in name or name in _known():
+    if not name or "*" in name or name in operation_names():
         return ""
-    near = nearest(name, _known())
+    near = nearest(name, operation_names())
     return f"unknown operation {name!r}" + (f", did you mean {near!r}?" if near else "; `sim catalogue operations` lists them")

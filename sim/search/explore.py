@@ -14,7 +14,7 @@ from sim.scenario.load import load_scenario, scenario_variants
 from sim.scenario.model import Scenario
 from sim.scenario.report import Report, run_scenario
 from sim.scenario.variation import Change, changed
-from sim.search.points import points
+from sim.search.points import points, refuse_unknown
 from sim.search.progress import Progress
 from sim.simulation import Simulation
 from sim.tables import as_text
@@ -57,6 +57,7 @@ class Outcome(Struct, frozen=True):
 
 def explore(wanted: Wanted, out: TextIO, progress: TextIO) -> bool:
     """Try everything and say what was found; whether nothing broke. ValueError when a scenario fails as it is."""
+    refuse_unknown(wanted.operations, wanted.attacks)
     trials = list(_trials(wanted))
     told = Progress(progress, len(trials), "trials")
     outcomes: list[Outcome] = []
@@ -116,6 +117,9 @@ def _verdict(sim: Simulation, fault: Fault, report: Report) -> str:
 
 
 def _say(outcomes: list[Outcome], out: TextIO) -> None:
+    if not outcomes:
+        print("nothing was tried: no call, frame, delivery or order passed by that a fault could strike", file=out)
+        return
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for outcome in outcomes:
         fresh = {"scenario": outcome.title, "point": outcome.trial.where, "tried": 0, HELD: 0, NOTICED: 0, UNSTRUCK: 0, BROKE: ""}

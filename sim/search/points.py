@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from msgspec import json
 
 from sim.core.fault_spec import CALLS, HTTP
+from sim.scenario.fault_names import operation_names, unknown_operation
 
 
 class Attack(NamedTuple):
@@ -67,6 +68,15 @@ class Point(NamedTuple):
     def as_json(self) -> str:
         """`document` as JSON."""
         return json.encode(self.document()).decode()
+
+
+def refuse_unknown(operations: str, attacks: str) -> None:
+    """Refuse (ValueError) patterns that match nothing there is: exploring nothing is no praise."""
+    names = [attack.name for attack in ATTACKS]
+    if not any(fnmatchcase(name, attacks) for name in names):
+        raise ValueError(f"no attack is called {attacks!r}: there are {', '.join(names)}")
+    if not any(fnmatchcase(name, operations) for name in operation_names()):
+        raise ValueError(unknown_operation(operations) or f"no operation is called {operations!r}; `sim catalogue operations` lists them")
 
 
 def points(survey: Mapping[tuple[str, str], int], *, wire: bool, operations: str = "*", attacks: str = "*", each: int = 0) -> Iterator[Point]:

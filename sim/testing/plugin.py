@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from sim.testing.served import ServedExchange
 
+_FAULT = '{"match": {"operation": "CreateOrder"}, "act": {"status": 503}}'
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 
 
@@ -42,12 +43,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and begin to explore if that is wanted."""
     config.addinivalue_line("markers", "scenario(path, seed=None): what the `exchange` fixture serves: a file beside the test, or a bundled name")
+    for text in config.getoption("exchange_fault"):
+        _fault_of(text)
     if config.getoption("explore"):
         if config.getoption("numprocesses", None):
             raise pytest.UsageError("--explore runs in one process: leave out -n")
+        from sim.search.points import refuse_unknown
         from sim.testing.exploring import Explorer
 
+        try:
+            refuse_unknown(config.getoption("explore_operations"), config.getoption("explore_attacks"))
+        except ValueError as error:
+            raise pytest.UsageError(str(error)) from None
         config.pluginmanager.register(Explorer(config), "sandbox-exchange-explorer")
+
+
+def _fault_of(text: str) -> dict[str, Any]:
+    """The document that an `--exchange-fault` spells."""
+    from msgspec import DecodeError, json
+
+    try:
+        return json.decode(text, type=dict[str, Any])
+    except DecodeError as error:
+        raise pytest.UsageError(f"--exchange-fault is the JSON of a scenario's fault, such as {_FAULT!r}: {error}") from None
 
 
 @pytest.fixture
@@ -76,10 +94,8 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
 @contextmanager
 def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterator[None]:
     """Arm the faults that this run asks for; with `--explore` count the points a test passes, and look at the invariants in the end."""
-    from msgspec import json
-
-    for document in request.config.getoption("exchange_fault"):
-        served.control("POST", "/faults", json.decode(document))
+    for text in request.config.getoption("exchange_fault"):
+        served.control("POST", "/faults", _fault_of(text))
     if not request.config.getoption("explore"):
         yield
         return
@@ -89,7 +105,7 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
     exchange, stash = served.running.simulation.exchange, request.node.stash
     armed = stash.get(ARMED, "")
     if armed:
-        served.control("POST", "/faults", json.decode(armed))
+        served.control("POST", "/faults", _fault_of(armed))
     else:
         exchange.faults.survey = stash[SURVEY] = {}
     yield
@@ -101,10 +117,12 @@ def _scenario_of(item: pytest.Item) -> tuple[str, int | None]:
     marker = item.get_closest_marker("scenario")
     if marker is None:
         return "quickstart", None
-    if len(marker.args) != 1 or not isinstance(marker.args[0], str | Path) or set(marker.kwargs) - {"seed"}:
+    seed = marker.kwargs.get("seed")
+    well_formed = len(marker.args) == 1 and isinstance(marker.args[0], str | Path) and not set(marker.kwargs) - {"seed"}
+    if not well_formed or not (seed is None or type(seed) is int):
         pytest.fail('write @pytest.mark.scenario("path.yaml") or @pytest.mark.scenario("path.yaml", seed=7)', pytrace=False)
     beside = item.path.parent / marker.args[0]
-    return str(beside if beside.is_file() else marker.args[0]), marker.kwargs.get("seed")
+    return str(beside if beside.is_file() else marker.args[0]), seed
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from sim.cli import main
 from sim.core.fault_spec import KINDS, fault_from
 from sim.search.points import ATTACKS, points
 
@@ -157,3 +158,20 @@ def test_exploring_several_processes_at_once_is_refused(pytester):
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--explore", "-n", "2")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*--explore runs in one process*"])
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [("--operations", "InsertOrdr", "did you mean 'InsertOrder'"), ("--attacks", "lose*", "there are error, limited, lost")],
+)
+@pytest.mark.parametrize("what", ["quickstart", "test_of_nothing.py"])
+def test_a_pattern_that_matches_nothing_there_is_is_no_praise(capfd, tmp_path, option, value, words, what):
+    path = tmp_path / what
+    path.write_text("")
+    assert main(["explore", str(path) if what.endswith(".py") else what, option, value]) == 2
+    assert words in "".join(capfd.readouterr())
+
+
+def test_a_scenario_in_which_no_client_does_anything_says_so(capfd):
+    assert main(["explore", "quickstart"]) == 0
+    assert "nothing was tried" in capfd.readouterr().out

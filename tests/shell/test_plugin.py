@@ -175,3 +175,13 @@ def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
     result.stdout.fnmatch_lines(["*sandbox exchange*", "scenario beside, seed 99, now *", "journal *journal.ndjson", "sim replay *journal.ndjson"])
     result.stdout.fnmatch_lines(["*the scenario of this test cannot be used*", "*write @pytest.mark.scenario*"])
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+def test_slips_in_options_and_markers_are_plain(pytester):
+    pytester.makepyfile(test_suite='import pytest\n\n@pytest.mark.scenario("quickstart", seed="7")\ndef test_seed(exchange):\n    pass\n')
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*write @pytest.mark.scenario*"])
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--exchange-fault", "{status: 503}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --exchange-fault is the JSON of a scenario's fault*"])
