@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
+from urllib.error import HTTPError, URLError
 
 import pytest
 
@@ -280,3 +283,28 @@ def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(capsys
     code, said = sim(capsys, "catalogue", "ledger")
     assert code == 2
     assert "no ledger of statements" in said
+
+
+def test_an_exchange_whose_journal_finds_no_room_stops_and_what_was_answered_replays(tmp_path, capsys):
+    journal = tmp_path / "run.ndjson"
+    small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))  # noqa: E731
+    running = process("serve", "--port-base", "0", "--clock", "manual", "--journal", journal, preexec_fn=small)
+    gateway = next(line.split()[1].decode() for line in running.stdout if line.strip().startswith(b"gateway"))
+    answered = 0
+    try:
+        for number in range(1_000):
+            try:
+                urllib.request.urlopen(f"{gateway}/v1/health?n={number}").close()
+            except HTTPError as error:
+                if error.code == 500:
+                    break
+            answered += 1
+    except URLError:
+        pass
+    _, err = running.communicate(timeout=120)
+    assert running.returncode == 2
+    assert b"the journal ends here, so this exchange stops" in err
+    assert b"Traceback" not in err
+    code, said = sim(capsys, "replay", journal)
+    assert code == 0
+    assert f"{answered} inputs replayed, every line as recorded" in said

@@ -107,6 +107,11 @@ class Journal:
         self.restart(header.seed)
 
     @property
+    def file(self) -> BinaryIO:
+        """Where lines are written."""
+        return self._file
+
+    @property
     def digest(self) -> str:
         """Running digest, 64 hexadecimal digits."""
         return self._chain.hexdigest()

@@ -28,7 +28,8 @@ class _Connection(Connection):
     ) -> web.StreamResponse:
         """Answer to what is no HTTP, or to a failure of ours; the reason of the latter goes to the log, not to the client."""
         if status >= 500:
-            log.error("a request failed: %s %s", request.method, request.path, exc_info=exc)
+            ours = None if isinstance(exc, OSError) else exc  # a full disk is no mistake of ours
+            log.error("a request failed: %s %s: %s", request.method, request.path, exc, exc_info=ours)
         server = self._manager if isinstance(self._manager, HttpServer) else None
         code, text = (13, "internal error") if status >= 500 else (3, "bad request")
         return error_answer(status, code, text, now=server.now() if server else 0, close=True, retail=bool(server and server.retail))

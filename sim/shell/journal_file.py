@@ -8,6 +8,7 @@ import io
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -15,12 +16,19 @@ _SPOOL_BUFFER = 1 << 16
 
 
 class JournalFile(io.BufferedRandom):
-    """A file that buffers reads only."""
+    """A file that buffers reads only. `lost` is called when something cannot be written: what happens from then on has no journal."""
+
+    lost: Callable[[OSError], None] | None = None
 
     def write(self, data: Any, /) -> int:
         """Write through."""
-        written = super().write(data)
-        self.flush()
+        try:
+            written = super().write(data)
+            self.flush()
+        except OSError as error:
+            if self.lost is not None:
+                self.lost(error)
+            raise
         return written
 
 

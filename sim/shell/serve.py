@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from sim.shell.clock_driver import ClockMode
 from sim.shell.host import Host
+from sim.shell.journal_file import JournalFile
 from sim.shell.listeners import Bound, bind, is_loopback
 from sim.shell.loops import new_event_loop
 from sim.shell.ready import clear_ready_file, greeting, ready_facts, write_ready_file
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from sim.shell.tls import Identity
     from sim.simulation import Simulation
 
-INTERRUPTED = 130
+INTERRUPTED, UNWRITABLE = 130, 2
 
 
 class Wanted(NamedTuple):
@@ -77,7 +78,7 @@ async def _serve(wanted: Wanted, bound: Bound, simulation: Simulation, identity:
     print(greeting(facts, (time.perf_counter() - wanted.began) * 1_000), flush=True)
     if token:
         print(f"control plane token: {token}", flush=True)
-    code = await _interrupted()
+    code = await _interrupted(simulation, wanted.journal)
     await worlds.end_all()
     await service.stop()
     print(f"seed {simulation.seed}, {simulation.seq} inputs, digest {simulation.digest}", flush=True)
@@ -86,8 +87,8 @@ async def _serve(wanted: Wanted, bound: Bound, simulation: Simulation, identity:
     return code
 
 
-async def _interrupted() -> int:
-    """Wait for SIGINT or SIGTERM; the exit code it asks for. A second SIGINT kills the process."""
+async def _interrupted(simulation: Simulation, journal: Path | None) -> int:
+    """Wait for SIGINT or SIGTERM, or for the journal to be lost; the exit code that asks for. A second SIGINT kills the process."""
     loop = asyncio.get_running_loop()
     first: asyncio.Future[int] = loop.create_future()
 
@@ -101,6 +102,15 @@ async def _interrupted() -> int:
         if not first.done():
             first.set_result(0)
 
+    def lost(error: OSError) -> None:
+        # An exchange that went on without its journal could never be replayed, and would answer 500 to everybody.
+        if not first.done():
+            first.set_result(UNWRITABLE)
+            print(f"sim: {journal}: {error.strerror}: the journal ends here, so this exchange stops", file=sys.stderr, flush=True)
+
+    file = simulation.journal.file
+    if isinstance(file, JournalFile):
+        file.lost = lost
     loop.add_signal_handler(signal.SIGINT, interrupt)
     loop.add_signal_handler(signal.SIGTERM, terminate)
     return await first
