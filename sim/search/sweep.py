@@ -103,7 +103,7 @@ def _summary(wanted: Wanted, rows: list[Row], failures: list[Report]) -> Iterato
     if harmless := sum(1 for row in rows if row.change and not row.failed):
         yield f"{harmless} alternatives changed nothing that an expectation sees"
     if not failures:
-        yield "invariants held after every input: money, positions, orders, books"
+        yield "invariants held at every look: money, positions, orders, books"
         return
     base_fails = {row.scenario for row in rows if not row.change and row.failed}
     leaning = [row for row in rows if row.change and row.failed and row.scenario not in base_fails]

@@ -36,7 +36,7 @@ def test_seeds_are_gathered_in_one_row_and_the_document_is_the_same_whatever_the
     for jobs in (1, 2):
         code, out, _ = sim("sweep", "price-time-priority", "--seeds", "3..8", "--jobs", jobs, "--json", tmp_path / f"{jobs}.json")
         assert code == 0
-        assert "6 runs, 6 passed, 0 failed" in out and "invariants held after every input" in out
+        assert "6 runs, 6 passed, 0 failed" in out and "invariants held at every look" in out
         documents.append((tmp_path / f"{jobs}.json").read_bytes())
     assert documents[0] == documents[1]
     (row,) = json.loads(documents[0])["rows"]
