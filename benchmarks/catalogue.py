@@ -1,13 +1,19 @@
-"""Lists, filters, sorting and search over a catalogue as large as life (43,000 markets), against a bare aiohttp server that answers the same bytes."""
+"""Lists, filters, sorting and search over a catalogue as large as life (43,000 markets), against a bare aiohttp server that answers the same bytes; and over
+worlds of three sizes in which fifty books change between two lists, against the smallest of them.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from time import thread_time
 from typing import Any
 
 from benchmarks.figures import Figure
 from benchmarks.http import fetched, pair
 from benchmarks.serving import Server, control, floor, port_of, request, resident_kb, served
+from sim import Simulation, load_scenario
+from sim.core.vocabulary import InstrumentState
+from sim.testing.client import connect
 
 SCENARIO = str(Path(__file__).parent / "large.yaml")
 ASKED = (
@@ -20,11 +26,18 @@ ASKED = (
     ("search for two teams", "/v1/search?query=lakers%20celtics&limit=20"),
     ("search for a word of every event", "/v1/search?query=will&limit=20"),
     ("20 events of a tag, largest volume first", "/v2/tags/basketball/events?limit=20"),
+    ("100 markets by sort order, in the middle", "/v1/markets?limit=100&orderBy=sortOrder&offset=20000"),
     ("100 whole events", "/v1/events?limit=100"),
 )
-
-
 LATER = (ASKED[0], ("100 markets, largest volume first", "/v1/markets?limit=100&orderBy=volume"))
+SIZES = (24, 241, 2_410)  # games
+CHANGED = 50  # books, before each list
+ALIVE = (
+    ("20 active events, largest volume first", "/v1/events", "active=true&orderBy=volume&limit=20"),
+    ("20 markets, the last to change first", "/v1/markets", "orderBy=updatedAt&limit=20"),
+    ("20 open totals by slug", "/v1/markets", "marketTypes=totals&closed=false&orderBy=slug&limit=20&offset=40"),
+    ("search for a word of every event", "/v1/search", "query=will&limit=20"),
+)
 
 
 def figures(rounds: int) -> list[Figure]:
@@ -39,7 +52,51 @@ def figures(rounds: int) -> list[Figure]:
         control(ready, "/clock/advance", {"by": "P45D"})
         found += [_figure(ready, f"45 days later, {name}", path, rounds) for name, path in LATER]
     memory = ((lean, "just started"), (looked_at, "after the requests above"), (swept, "after every event was shown"))
-    return found + [Figure(f"43,000 markets: memory {when}", "MB", [size / 1024], [], "") for size, when in memory]
+    found += [Figure(f"43,000 markets: memory {when}", "MB", [size / 1024], [], "") for size, when in memory]
+    return found + _growth(rounds)
+
+
+def _growth(rounds: int) -> list[Figure]:
+    """What a list costs in a living world, by the number of markets."""
+    worlds = [_Living(games) for games in SIZES]
+    times: dict[tuple[str, int], list[float]] = {}
+    for name, path, query in ALIVE:
+        for _ in range(rounds + 1):
+            for world in worlds:
+                times.setdefault((name, world.markets), []).append(world.timed(path, query) * 1e3)
+    few, *more = (world.markets for world in worlds)
+    return [
+        Figure(f"{many:,} markets, {CHANGED} changed: {name}", "ms", times[name, many][1:], times[name, few][1:], f"ms for {few:,} markets")
+        for name, _, _ in ALIVE
+        for many in more
+    ]
+
+
+class _Living:
+    """A world in which somebody quotes."""
+
+    def __init__(self, games: int) -> None:
+        text = f'name: growth\nextends: quickstart\nlimits: {{public: "off"}}\nworld: {{games: {games}}}\n'
+        self.simulation = Simulation(load_scenario(text))
+        self.markets = len(self.simulation.exchange.instruments)
+        symbols = list(self.simulation.exchange.instruments.symbols())
+        state = self.simulation.exchange.trading.state
+        self.open = [symbol for symbol in symbols[:: max(1, len(symbols) // 200)] if state(symbol) is InstrumentState.OPEN]
+        self.changed = 0
+
+    def timed(self, path: str, query: str) -> float:
+        """Seconds of a list after other books have changed."""
+        for _ in range(CHANGED):
+            self.changed += 1
+            symbol = self.open[self.changed % len(self.open)]
+            self.simulation.control("order.place", "", {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.05", "qty": "1"})
+        connect(self.simulation).advance("1s")
+        start = thread_time()
+        outcome = self.simulation.rest("gateway", "GET", path, query, {}, b"")
+        spent = thread_time() - start
+        if outcome.reply is None or outcome.reply.status != 200:
+            raise RuntimeError(f"{path}?{query}: {outcome.reply}")
+        return spent
 
 
 def _figure(ready: dict[str, Any], name: str, path: str, rounds: int) -> Figure:

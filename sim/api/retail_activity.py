@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from sim.api.retail_messages import holdings_around, position_message
 from sim.api.retail_numbers import cash_amount, fixed, nearest, notional_amount, price_amount
@@ -13,6 +13,7 @@ from sim.core.events import CashMoved, PositionChanged
 from sim.core.exchange import Exchange
 from sim.core.incentives import LIQUIDITY_REFERENCE, REBATE_REFERENCE, REFERRAL_REFERENCE
 from sim.core.orders import Trade
+from sim.core.tape import Record
 from sim.core.vocabulary import LedgerEntryType
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
@@ -48,13 +49,14 @@ class Place(NamedTuple):
     row: int
 
 
+R = TypeVar("R")
 Entry: TypeAlias = tuple[Place, wire.Activity]
 
 
 class _Record(NamedTuple):
-    """One of the three records: how many rows it has, when each was, and the activity of each, or None for a row that is none."""
+    """One of the three records: the rows of it that may be activities, ascending, when each was, and the activity of each, or None for a row that is none."""
 
-    size: int
+    rows: Sequence[int]
     at: Callable[[int], Instant]
     activity: Callable[[int], wire.Activity | None]
 
@@ -65,7 +67,7 @@ def activities(exchange: Exchange, account: str, request: wire.ListActivitiesReq
     wanted = frozenset(request.types)
     found = [
         _walk(number, record, request, after, newest_first)
-        for number, record in enumerate(_records(exchange, account, request.market_slug))
+        for number, record in enumerate(_records(exchange, account, request.market_slug, wanted))
     ]
     for place, activity in merge(*found, key=lambda entry: entry[0], reverse=newest_first):
         if not wanted or activity.type in wanted:
@@ -73,26 +75,28 @@ def activities(exchange: Exchange, account: str, request: wire.ListActivitiesReq
 
 
 def _walk(number: int, record: _Record, request: wire.ListActivitiesRequest, after: Place | None, newest_first: bool) -> Iterator[Entry]:
-    rows = range(record.size)
+    rows = record.rows
     low = bisect_left(rows, request.start_time, key=record.at) if request.start_time is not None else 0
-    high = bisect_left(rows, request.end_time, key=record.at) if request.end_time is not None else record.size
+    high = bisect_left(rows, request.end_time, key=record.at) if request.end_time is not None else len(rows)
     if after is not None:
         if newest_first:
             high = min(high, bisect_left(rows, after, key=lambda index: Place(record.at(index), number, index)))
         else:
             low = max(low, bisect_right(rows, after, key=lambda index: Place(record.at(index), number, index)))
-    for index in range(high - 1, low - 1, -1) if newest_first else range(low, high):
+    for at in range(high - 1, low - 1, -1) if newest_first else range(low, high):
+        index = rows[at]
         activity = record.activity(index)
         if activity is not None:
             yield Place(record.at(index), number, index), activity
 
 
-def _records(exchange: Exchange, account: str, symbol: str) -> tuple[_Record, _Record, _Record]:
+def _records(exchange: Exchange, account: str, symbol: str, wanted: frozenset[int]) -> tuple[_Record, _Record, _Record]:
     trading = exchange.trading
     trades = trading.tape.trades
     seqs = trades.of_account(account)
     positions = trading.positions.rows(account)
     cash = trading.ledger.entries(account)
+    asked = {kind: not wanted or kind in wanted for kind in (wire.ActivityType.ACTIVITY_TYPE_TRADE, wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION)}
 
     def trade(index: int) -> wire.Activity | None:
         found = trades[seqs[index]]
@@ -100,18 +104,49 @@ def _records(exchange: Exchange, account: str, symbol: str) -> tuple[_Record, _R
 
     def resolution(index: int) -> wire.Activity | None:
         row = positions[index]
-        if row.settlement is None or not row.qty_change or symbol not in ("", row.symbol):
-            return None
-        return _resolution(exchange, row)
+        return _resolution(exchange, row) if symbol in ("", row.symbol) else None
 
-    def balance_change(index: int) -> wire.Activity | None:
-        return None if symbol else _balance_change(cash[index])
-
+    changes = [] if symbol else _rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
+    traded = _traded(trades, seqs, symbol) if asked[wire.ActivityType.ACTIVITY_TYPE_TRADE] else ()
+    resolved: Sequence[int] = ()
+    if asked[wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION]:
+        resolved = _rows(exchange, account, "positions", positions, lambda row: row.settlement is not None and row.qty_change != 0)
     return (  # at one instant money comes before what is bought with it
-        _Record(len(cash), lambda index: cash[index].at, balance_change),
-        _Record(len(seqs), lambda index: trades[seqs[index]].at, trade),
-        _Record(len(positions), lambda index: positions[index].at, resolution),
+        _Record(changes, lambda index: cash[index].at, lambda index: _balance_change(cash[index])),
+        _Record(traded, lambda index: trades[seqs[index]].at, trade),
+        _Record(resolved, lambda index: positions[index].at, resolution),
     )
+
+
+def _traded(trades: Record[Trade], seqs: Sequence[int], symbol: str) -> Sequence[int]:
+    """Which of an account's trades may be of a symbol: by whichever index is shorter."""
+    of_symbol = trades.of_symbol(symbol) if symbol else seqs
+    if not symbol or len(of_symbol) >= len(seqs):
+        return range(len(seqs))
+    places = ((bisect_left(seqs, seq), seq) for seq in of_symbol)
+    return [place for place, seq in places if place < len(seqs) and seqs[place] == seq]
+
+
+class _Read:
+    """Which rows of a record are of a sort, as far as it was read."""
+
+    __slots__ = ("found", "loaded", "until")
+
+    def __init__(self, loaded: int) -> None:
+        self.loaded = loaded
+        self.until = 0
+        self.found: list[int] = []
+
+
+def _rows(exchange: Exchange, account: str, name: str, record: Sequence[R], test: Callable[[R], bool]) -> Sequence[int]:
+    """Rows of an account's record that pass a test, ascending. Records only grow between two journeys in time, so they are read on where reading stopped."""
+    loaded, table = exchange.trading.books.loaded, exchange.memos.setdefault(_Read, {})
+    read: _Read | None = table.get((name, account))
+    if read is None or read.loaded != loaded:
+        read = table[name, account] = _Read(loaded)
+    read.found += (index for index in range(read.until, len(record)) if test(record[index]))
+    read.until = len(record)
+    return read.found
 
 
 def _trade(exchange: Exchange, account: str, trade: Trade, rows: Sequence[PositionChanged]) -> wire.Activity:
@@ -119,7 +154,7 @@ def _trade(exchange: Exchange, account: str, trade: Trade, rows: Sequence[Positi
     aggressor = trade.aggressor.order.account == account
     order = (trade.aggressor if aggressor else trade.passive).order
     start = bisect_left(rows, trade.at, key=lambda row: row.at)
-    moved = next((row for row in rows[start:] if row.trade_id == trade.id), None)
+    moved = next((row for row in map(rows.__getitem__, range(start, len(rows))) if row.trade_id == trade.id), None)
     cost, realized = (abs(moved.cost_change), moved.realized_change) if moved is not None else (0, 0)
     return wire.Activity(
         type=wire.ActivityType.ACTIVITY_TYPE_TRADE,
