@@ -369,9 +369,7 @@ class Facets:
         followed = exchange.trading.lifecycle.followed
         if changed or followed >= self._due:
             self._windows += 1
-            lifecycle = exchange.trading.lifecycle
-            instruments = map(exchange.windows.instrument, self.catalogue.shown)
-            edges = (at for one in instruments for at in (one.closes, one.expiration, one.termination, *lifecycle.settles(one)))
+            edges = (at for place in self.catalogue.shown for at in exchange.windows.edges(place))
             self._due = min((at for at in edges if at > followed), default=followed + DAY)
 
     def _current(self, name: str, facet: Facet) -> None:

@@ -205,7 +205,7 @@ class Lifecycle:
         if not closes or at < closes or asked in GONE_STATES:
             return asked
         auto = self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE)
-        return _S.EXPIRED if auto and at >= self._settles(closes, termination)[1] else _S.CLOSED
+        return _S.EXPIRED if auto and at >= self.settling(closes, termination)[1] else _S.CLOSED
 
     def closes(self, instrument: Instrument) -> Instant:
         """When trading ends for good before the expiration: at a date of its own, or with the game that it is about; 0 for not before it."""
@@ -213,9 +213,10 @@ class Lifecycle:
 
     def settles(self, instrument: Instrument) -> tuple[Instant, Instant]:
         """When the price is set of an instrument on the shelf that closes at a date of its own, and when it is final: once it is terminated at the latest."""
-        return self._settles(self.closes(instrument), instrument.termination)
+        return self.settling(self.closes(instrument), instrument.termination)
 
-    def _settles(self, closes: Instant, termination: Instant) -> tuple[Instant, Instant]:
+    def settling(self, closes: Instant, termination: Instant) -> tuple[Instant, Instant]:
+        """The same by its dates."""
         assumptions, happens = self._ctx.assumptions, self.happens
         at = happens(happens(closes) + assumptions.number(SETTLEMENT_DELAY))
         preliminary = assumptions.number(SETTLEMENT_PRELIMINARY)
@@ -245,7 +246,7 @@ class Lifecycle:
     def moved_by_dates(self, created: Instant, dates: tuple[Instant, Instant, Instant], closes: Instant, state: InstrumentState) -> Instant:
         """The same for what is on the shelf: its dates are start, expiration and termination, 0 for never, and it is in a state."""
         if state is _S.EXPIRED and closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            dates = (closes, min(self._settles(closes, dates[2])[1], self.happens(dates[1])), 0)
+            dates = (closes, min(self.settling(closes, dates[2])[1], self.happens(dates[1])), 0)
         passed = [self.happens(date) for date in (*dates, closes) if 0 < date <= self.followed]
         return max(created, *passed, self._now.shelf_moved if state in (_S.OPEN, _S.SUSPENDED) else 0)
 

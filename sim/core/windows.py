@@ -194,6 +194,14 @@ class Windows:
         over = now >= measure.ends
         return now >= measure.begins, over, over and now >= self._lifecycle.settles(terms)[0], self._resolution.set_by_hand(measure)
 
+    def edges(self, place: Place) -> tuple[Instant, ...]:
+        """When the state or the settlement of a window changes after its listing, without making its instrument."""
+        product = self.products[place.product]
+        closes = place.begins + product.every
+        expires = closes + product.expires
+        terminates = expires + product.terminates
+        return closes, expires, terminates, *self._lifecycle.settling(closes, terminates)
+
     def symbols(self) -> Iterator[str]:
         """Symbols of the windows that lists show."""
         return map(self.symbol, self.shown())
