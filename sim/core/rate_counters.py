@@ -161,8 +161,11 @@ Counter: TypeAlias = Bucket | Sliding
 
 
 def pace_of(limit: Limit, count: int) -> Pace:
-    """A raised limit keeps the table's burst, unless the burst is the count itself."""
-    interval = -(-limit.period // count)
+    """A raised limit keeps the table's burst, unless the burst is the count itself.
+
+    The interval is cut down, never up: an emptied bucket of 30 a second is full again after a second, not two nanoseconds later.
+    """
+    interval = max(1, limit.period // count)
     return Pace(interval, ((limit.burst or count) - 1) * interval, count)
 
 

@@ -215,3 +215,16 @@ def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
     assert entries() == [("2026-09-08", 5, "PENDING"), ("2026-09-05", 11.35, "PAID"), ("2026-09-03", 0.75, "SKIPPED")]
     world.advance("1d")
     assert entries()[0] == ("2026-09-08", 5, "PAID")
+
+
+@pytest.mark.spec("S8-1", "S8-9")
+@pytest.mark.parametrize("count", [3, 7, 11, 20, 30, 70])
+def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) -> None:
+    world = connect(Simulation(load_scenario(f"name: limited\nextends: quickstart\nlimits: {{public: '{count}/s'}}\n")))
+
+    def burst() -> list[int]:
+        return [world.gateway.get("/v1/health").status for _ in range(count + 1)]
+
+    for _ in range(3):
+        assert burst() == [200] * count + [429]
+        world.advance("1s")
