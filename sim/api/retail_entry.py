@@ -150,7 +150,7 @@ def _is_market(request: wire.CreateOrderRequest) -> bool:
             raise InvalidRequest("quantity is required", remedy="give quantity, or cashOrderQty with a market order")
         if not request.quantity:
             raise InvalidRequest("quantity must be a number of contracts above zero", remedy="send a JSON number such as 10 or 2.5")
-    elif request.quantity is not None:
+    elif request.quantity:  # clients that write every field send 0 for the size that they do not mean
         raise InvalidRequest("quantity and cashOrderQty exclude each other", rule="M24", remedy="give one of them")
     elif not market:
         raise InvalidRequest("cashOrderQty is for market orders", rule="M24", remedy='send "type": "ORDER_TYPE_MARKET"')

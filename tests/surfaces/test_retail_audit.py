@@ -228,3 +228,13 @@ def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) ->
     for _ in range(3):
         assert burst() == [200] * count + [429]
         world.advance("1s")
+
+
+@pytest.mark.spec("S4.2-10")
+def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(world: Connection, client: Http, instrument: Instrument) -> None:
+    other_side(world, instrument, "sell", "0.50", "10")
+    body = {"marketSlug": instrument.symbol, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_MARKET", "price": None, "synchronousExecution": True}
+    spent = client.post("/v1/orders", json={**body, "quantity": 0, "cashOrderQty": {"value": "2.00", "currency": "USD"}})
+    assert spent.json["executions"][-1]["order"]["cumQuantity"] == 4
+    both = client.post("/v1/orders", json={**body, "quantity": 1, "cashOrderQty": {"value": "2.00", "currency": "USD"}})
+    assert both.status == 400
