@@ -51,7 +51,8 @@ class Requests:
             return known[0]
         cls = match.operation.request
         try:
-            request = query_decoder(cls, casing)(call.query, ignored) if call.query else cls()
+            blanks = call.plane == "exchange"  # where gRPC says the same and can say [""]
+            request = query_decoder(cls, casing, blanks=blanks)(call.query, ignored) if call.query else cls()
             apply_path(request, match.path_params)
         except BadInput as wrong:
             raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong

@@ -39,10 +39,11 @@ class QueryDecoder(Protocol):
 
 
 @cache
-def query_decoder(cls: type[Message], casing: Casing) -> QueryDecoder:
+def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) -> QueryDecoder:
     """The function that reads messages of this type from query strings.
 
-    A repeated field takes every value of its parameter; a parameter of any other field given twice is refused.
+    A repeated field takes every value of its parameter; a parameter of any other field given twice is refused. Without `blanks` an empty
+    text is no entry of a list: `symbols=` names no symbol, as `category=` names no category.
     """
 
     def decode(query: str | Pairs, unknown: list[str] | None = None) -> Any:
@@ -59,6 +60,8 @@ def query_decoder(cls: type[Message], casing: Casing) -> QueryDecoder:
             if not target.repeated and target.path in given:
                 raise BadField(name, "given more than once")
             given.add(target.path)
+            if not blanks and target.texts and not text:
+                continue
             if target.oneof and chosen.setdefault(target.oneof, target.path) != target.path:
                 raise BadField(name, f"cannot be given together with {chosen[target.oneof]}")
             target.put(message, name, text)
@@ -99,6 +102,7 @@ class _Target:
     def __init__(self, way: tuple[Field, ...], field: Field) -> None:
         self.path = ".".join(step.name for step in (*way, field))
         self.repeated = field.repeated
+        self.texts = field.repeated and field.kind == "string"
         self.oneof = ".".join((*(step.name for step in way), field.oneof)) if field.oneof else ""
         self._way = tuple((step.attribute, partial(find_message, step.type_name)) for step in way)
         self._attribute = field.attribute

@@ -238,3 +238,18 @@ def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(w
     assert spent.json["executions"][-1]["order"]["cumQuantity"] == 4
     both = client.post("/v1/orders", json={**body, "quantity": 1, "cashOrderQty": {"value": "2.00", "currency": "USD"}})
     assert both.status == 400
+
+
+@pytest.mark.spec("S4.2-4", "S4.2-2", "S4.1-7", "S4.1-10")
+def test_an_empty_parameter_filters_nothing(world: Connection, client: Http, instrument: Instrument) -> None:
+    client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
+    assert len(client.get("/v1/orders/open", params={"slugs": ""}).json["orders"]) == 1
+    assert len(client.get("/v1/orders/open", params={"slugs": ["", instrument.symbol]}).json["orders"]) == 1
+    assert client.get("/v1/orders/open", params={"slugs": ["", "another"]}).json["orders"] == []
+    for path, params in (("/v1/incentives", {"symbols": "", "statuses": "", "category": ""}), ("/v1/portfolio/positions", {"market": ""})):
+        assert client.get(path, params=params).json == client.get(path).json
+    for path in ("/v1/markets", "/v1/events"):
+        assert world.gateway.get(path, params={"slug": "", "categories": "", "limit": 3}).json == world.gateway.get(path, params={"limit": 3}).json
+    window = {"assets": "", "from": "1788890000", "to": "0", "bucket": "ASSET_PRICE_BUCKET_1S"}
+    refused = world.gateway.get("/v1/asset-prices/history", params=window)
+    assert (refused.status, refused.json["message"]) == (400, "assets is required")
