@@ -40,6 +40,7 @@ from sim.scenario.model import Scenario
 from sim.scenario.participants_check import participant_problems
 from sim.scenario.reach import INLINE, Reach
 from sim.scenario.records import record
+from sim.scenario.reference import fixture
 from sim.scenario.shapes import BAD, nearest, suggestion
 from sim.scenario.steps_check import items_of, node_at, step_problems, unknown_setting
 from sim.scenario.windows import incomplete
@@ -217,7 +218,7 @@ def _file_of(node: Node) -> str:
 
 def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
     """Names that must exist and terms that must be sound, at the positions of the file itself; `files` are those of order flow, by name of the flow."""
-    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_firms(node), *_twice(node), *fee_problems(node)]
+    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_leagues(node), *_firms(node), *_twice(node), *fee_problems(node)]
     if not problems and (scenario.steps or scenario.participants.anybody):
         world = build_world(scenario)
         problems = [*participant_problems(scenario, node, world), *step_problems(scenario, node, world), *flow_problems(scenario, world, files)]
@@ -276,6 +277,17 @@ def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
         name = node_at(item, "name")
         if isinstance(name, Scalar) and name.text in lacking:
             yield problem(item.at, lacking[name.text])
+
+
+def _leagues(node: Node) -> Iterator[Problem]:
+    """Events of a league that does not exist."""
+    known: list[str] = []
+    for item in items_of(node, "world", "events"):
+        league = node_at(item, "league")
+        if isinstance(league, Scalar):
+            known = known or [row["slug"] for row in fixture("leagues.json")["leagues"]]
+            if league.text not in known:
+                yield problem(league.at, f"no league is called {league.text!r}{suggestion(league.text, known)}")
 
 
 def _twice(node: Node) -> Iterator[Problem]:

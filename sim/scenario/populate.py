@@ -19,13 +19,13 @@ from sim.scenario.chaos_actions import add_maintenance
 from sim.scenario.entries import BookEntry
 from sim.scenario.fees_format import fee_rows, rebate_steps
 from sim.scenario.market_actions import order_command
+from sim.scenario.told_events import FACTS
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
     from sim.scenario.parties import Parties
     from sim.scenario.world import World
 
-_FACTS = ("home_score", "away_score", "period", "live", "ended")  # of a game, that a scenario's events tell
 
 
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
@@ -60,7 +60,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for reward in world.rewards:
         exchange.incentives.grant(structs.replace(reward))
     for game in scenario.world.events:
-        facts = {name: value for name in _FACTS if (value := getattr(game, name)) is not None}
+        facts = {name: value for name in FACTS if (value := getattr(game, name)) is not None}
         if facts:
             exchange.tell(game.slug, **facts)
         world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))

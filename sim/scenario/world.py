@@ -30,6 +30,7 @@ from sim.scenario.reference import Reference, fixture
 from sim.scenario.results import Results
 from sim.scenario.season import Season
 from sim.scenario.slate import add_game, mid_of
+from sim.scenario.told_events import tell_events
 from sim.scenario.topics import add_future, add_topic
 from sim.scenario.windows import Recurring
 from sim.scenario.windows_format import WindowsEntry
@@ -105,6 +106,12 @@ def add_by_hand(reference: Reference, instrument: Instrument, entry: InstrumentE
         reference.add_event(event)
     else:
         event = reference.owned(event)
+        instrument = structs.replace(
+            instrument,
+            category=instrument.category or event.category,
+            subcategory=instrument.subcategory or event.subcategory,
+            series=instrument.series or event.series_slug,
+        )
     facts = Facts(
         question=entry.question or instrument.description or instrument.symbol,
         long=Side("Yes"),
@@ -204,6 +211,7 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
         reference.season = _season(section.games, now)
     shelf = reference.season or NOTHING
     terms = {instrument.symbol: instrument for instrument in (default.instruments if default else ())}
+    tell_events(reference, section.events, now)
     for entry in section.instruments:
         terms[entry.symbol] = _listed(reference, entry, terms.get(entry.symbol) or shelf.find(entry.symbol), now)
     firms, accounts, keys = _default_parties()

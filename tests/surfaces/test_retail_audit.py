@@ -11,6 +11,7 @@ import pytest
 from sim import Simulation, load_scenario
 from sim.core.instruments import Instrument
 from sim.core.refusals import InvalidRequest
+from sim.scenario.document import ScenarioError
 from sim.testing.client import Connection, Http, Stream, connect
 from tests.journeys import key, quiet, retail_order
 
@@ -253,3 +254,59 @@ def test_an_empty_parameter_filters_nothing(world: Connection, client: Http, ins
     window = {"assets": "", "from": "1788890000", "to": "0", "bucket": "ASSET_PRICE_BUCKET_1S"}
     refused = world.gateway.get("/v1/asset-prices/history", params=window)
     assert (refused.status, refused.json["message"]) == (400, "assets is required")
+
+
+EVENTS = """
+name: told-events
+extends: quickstart
+world:
+  events:
+    - slug: derby
+      title: The derby
+      description: Of the year
+      league: nba
+      start: 2026-09-10T20:00:00Z
+      end: 2026-09-10T23:00:00Z
+      live: true
+      period: Q2
+      home_score: 41
+      away_score: 38
+    - {slug: budget, title: "Will it pass?", category: politics}
+    - {slug: nfl-dal-phi-2026-09-10, title: "Renamed"}
+  instruments: [{symbol: derby-win, tick_size: "0.01", state: OPEN, event: derby, sports_market_type: moneyline}]
+"""
+
+
+@pytest.mark.spec("S4.1-10", "S2.11-1")
+def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
+    world = connect(Simulation(load_scenario(EVENTS)))
+
+    def event(slug: str) -> dict[str, Any]:
+        return dict(world.gateway.get(f"/v1/events/slug/{slug}").json["event"])
+
+    def listed(**filters: Any) -> list[str]:
+        return [row["slug"] for row in world.gateway.get("/v1/events", params={"limit": 1000, **filters}).json["events"]]
+
+    derby = event("derby")
+    assert (derby["title"], derby["description"], derby["category"], derby["subcategory"]) == ("The derby", "Of the year", "sports", "nba")
+    assert (derby["startTime"], derby["endDate"], derby["eventDate"]) == ("2026-09-10T20:00:00Z", "2026-09-10T23:00:00Z", "2026-09-10")
+    assert (derby["live"], derby["ended"], derby["period"], derby["score"]) == (True, False, "Q2", {"home": 41, "away": 38})
+    assert derby["gameId"] and [tag["slug"] for tag in derby["tags"]] == ["sports", "basketball", "nba"]
+    (market,) = derby["markets"]
+    assert (market["slug"], market["category"]) == ("derby-win", "sports")
+    assert "derby" in listed(live="true") and "derby" in listed(categories="sports", tagSlug="nba")
+    assert listed(gameId=derby["gameId"]) == ["derby"]
+    budget = event("budget")
+    assert (budget["title"], budget["category"], budget["markets"], budget["gameId"], budget["live"]) == ("Will it pass?", "politics", [], "", False)
+    assert "budget" in listed(categories="politics") and "budget" not in listed(live="true")
+    renamed = event("nfl-dal-phi-2026-09-10")
+    assert renamed["title"] == "Renamed" and len(renamed["markets"]) == 3 and renamed["startTime"] == "2026-09-11T00:20:00Z"
+    untouched = connect(Simulation(load_scenario("quickstart"))).gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json["event"]
+    assert untouched["title"] == "Dallas Cowboys vs. Philadelphia Eagles"
+
+
+@pytest.mark.spec("S4.1-10")
+def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
+    text = EVENTS.replace("league: nba", "league: nbaa")
+    with pytest.raises(ScenarioError, match="no league is called 'nbaa'"):
+        load_scenario(text)
