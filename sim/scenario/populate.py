@@ -61,6 +61,8 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         exchange.incentives.grant(structs.replace(reward))
     for game in scenario.world.events:
         facts = {name: value for name in FACTS if (value := getattr(game, name)) is not None}
+        if not facts and world.reference.is_told(game.slug):
+            facts = {"live": False}  # a game of the scenario's own stands as it is told, and is not played by itself
         if facts:
             exchange.tell(game.slug, **facts)
         world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))

@@ -178,6 +178,11 @@ class Reference:
         self.event_by_slug[event.slug] = event
         self.event_by_id[event.id] = event
 
+    def is_told(self, slug: str) -> bool:
+        """Whether an event is a game that came after the default world's own."""
+        found = self.event_by_slug.get(slug)
+        return found is not None and bool(found.game_id) and any(event.slug == slug for event in self.events[self.base :])
+
     def owned(self, event: Event) -> Event:
         """An event of these lists alone, so that one more market on it is seen by nobody else who shares the default world."""
         mine = msgspec.structs.replace(event, markets=list(event.markets))

@@ -271,6 +271,7 @@ world:
       period: Q2
       home_score: 41
       away_score: 38
+    - {slug: return-leg, league: epl, start: 2026-09-09T20:00:00Z}
     - {slug: budget, title: "Will it pass?", category: politics}
     - {slug: nfl-dal-phi-2026-09-10, title: "Renamed"}
   instruments: [{symbol: derby-win, tick_size: "0.01", state: OPEN, event: derby, sports_market_type: moneyline}]
@@ -296,9 +297,14 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
     assert (market["slug"], market["category"]) == ("derby-win", "sports")
     assert "derby" in listed(live="true") and "derby" in listed(categories="sports", tagSlug="nba")
     assert listed(gameId=derby["gameId"]) == ["derby"]
+    assert "derby" in [row["slug"] for row in world.gateway.get("/v2/leagues/nba/events", params={"limit": 1000}).json["events"]]
     budget = event("budget")
     assert (budget["title"], budget["category"], budget["markets"], budget["gameId"], budget["live"]) == ("Will it pass?", "politics", [], "", False)
     assert "budget" in listed(categories="politics") and "budget" not in listed(live="true")
+    world.advance_to("2026-09-11T12:00:00Z")
+    assert {key: event("derby")[key] for key in ("live", "period", "score")} == {key: derby[key] for key in ("live", "period", "score")}
+    unsaid = event("return-leg")
+    assert (unsaid["gameId"] != "", unsaid["live"], unsaid["ended"], unsaid["period"], unsaid["score"]) == (True, False, False, "NS", None)
     renamed = event("nfl-dal-phi-2026-09-10")
     assert renamed["title"] == "Renamed" and len(renamed["markets"]) == 3 and renamed["startTime"] == "2026-09-11T00:20:00Z"
     untouched = connect(Simulation(load_scenario("quickstart"))).gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json["event"]
