@@ -45,6 +45,7 @@ from sim.scenario.shapes import BAD, nearest, suggestion
 from sim.scenario.steps_check import items_of, node_at, step_problems, unknown_setting
 from sim.scenario.windows import incomplete
 from sim.scenario.world import build_world, windows_of
+from sim.scenario.world_check import SECTIONS, world_problems
 
 EXTENDS_MAX = 8
 
@@ -219,9 +220,15 @@ def _file_of(node: Node) -> str:
 def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
     """Names that must exist and terms that must be sound, at the positions of the file itself; `files` are those of order flow, by name of the flow."""
     problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_leagues(node), *_firms(node), *_twice(node), *fee_problems(node)]
-    if not problems and (scenario.steps or scenario.participants.anybody):
+    named = any(items_of(node, "world", section) for section in SECTIONS)
+    if not problems and (scenario.steps or scenario.participants.anybody or named):
         world = build_world(scenario)
-        problems = [*participant_problems(scenario, node, world), *step_problems(scenario, node, world), *flow_problems(scenario, world, files)]
+        problems = [
+            *world_problems(node, world),
+            *participant_problems(scenario, node, world),
+            *step_problems(scenario, node, world),
+            *flow_problems(scenario, world, files),
+        ]
     if problems:
         raise ScenarioError(problems)
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from sim.scenario.world import World
 
 
-
 def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     """Make a bare exchange the world of a scenario. Draws no randomness but identifiers."""
     for name, value in scenario.assumptions.items():

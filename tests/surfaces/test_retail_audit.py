@@ -316,3 +316,26 @@ def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
     text = EVENTS.replace("league: nba", "league: nbaa")
     with pytest.raises(ScenarioError, match="no league is called 'nbaa'"):
         load_scenario(text)
+
+
+@pytest.mark.spec("S4.2-1")
+@pytest.mark.parametrize(
+    ("section", "entry", "problem"),
+    [
+        ("books", '{symbol: aec-nfl-dal-phi-2026-09-1, mid: "0.5"}', "unknown symbol 'aec-nfl-dal-phi-2026-09-1', did you mean"),
+        ("books", '{symbol: aec-nfl-dal-phi-2026-09-10, as: makr, mid: "0.5"}', "nobody is called 'makr'"),
+        ("orders", '{as: maker, symbol: nope, side: buy, price: "0.5", qty: "1"}', "unknown symbol 'nope'"),
+        ("orders", '{as: nobody, symbol: aec-nfl-dal-phi-2026-09-10, side: buy, price: "0.5", qty: "1"}', "nobody is called 'nobody'"),
+        ("incentives", '{symbol: nope, periods: [{program_id: a, start: 2026-09-08T22:00:00-04:00, reward_pool: "1"}]}', "unknown symbol 'nope'"),
+        (
+            "incentives",
+            '{symbol: aec-nfl-dal-phi-2026-09-10, periods: [], rewards: [{account: nope, date: 2026-09-05, reward: "1", status: PAID}]}',
+            "no account is called 'nope'",
+        ),
+    ],
+)
+def test_what_a_world_names_must_be_there(section: str, entry: str, problem: str) -> None:
+    """Told with its line before anything runs, instead of a program that nobody ever sees or a traceback at the start."""
+    with pytest.raises(ScenarioError) as found:
+        load_scenario(f"name: named\nextends: quickstart\nworld:\n  {section}:\n    - {entry}\n")
+    assert ":5:" in str(found.value) and problem in str(found.value)
