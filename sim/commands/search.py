@@ -18,7 +18,7 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
         "sweep",
         help="scenarios over many seeds and under other assumptions, quirks, presets: one table",
         description="Runs scenarios over seeds, and under each alternative of what the specification leaves open. Invariants of money, positions, orders and "
-        "books are looked at after every input. Without --seeds and --over: over assumptions and quirks.",
+        "books are looked at after every input, seldomer over 1,000 open orders. Without --seeds and --over: over assumptions and quirks.",
         epilog="examples:\n  sim sweep my.yaml --seeds 1..1000\n  sim sweep my.yaml --over assumptions --only 'webhook.*'\n"
         "  sim sweep my.yaml --seeds 1..50 --over presets --json sweep.json --keep runs/failed\n"
         "  sim sweep quickstart --seeds 1..1000 --storm 200 --shrink smallest.yaml",
