@@ -141,7 +141,7 @@ def _maintenance(sim: Simulation) -> Rows:
 
 
 def _participants(sim: Simulation) -> Rows:
-    from sim.scenario.fair_prices import UNIT
+    from sim.scenario.window_fair import UNIT
 
     found: Rows = []
     trading = sim.exchange.trading

@@ -44,7 +44,7 @@ def test_every_bundled_scenario_fits_the_schema_that_editors_use() -> None:
     for file in FILES:
         assert [str(error)[:300] for error in validator.iter_errors(value_of(read_file(file)))] == [], file
     assert not validator.is_valid({"name": "x", "participants": {"makers": [{"name": "m", "symbols": "w", "sprad": "0.02"}]}})
-    assert not validator.is_valid({"name": "x", "participants": {"takers": [{"name": "m"}]}})
+    assert not validator.is_valid({"name": "x", "participants": {"takers": [{"symbols": "m"}]}})
 
 
 def test_an_expectation_that_does_not_hold_is_reported_with_both_sides() -> None:

@@ -15,8 +15,8 @@ from sim.core.index_process import DAY, MINUTE, IndexProcess
 from sim.core.quantities import scaled_down
 from sim.kernel.instants import NS_PER_S, Instant, parse_span
 from sim.scenario.participants_format import FairEntry, PathPoint
+from sim.scenario.window_fair import UNIT, WindowFair, within_bounds
 
-UNIT = 10**12  # one dollar of a fair price
 HIGHEST_VOLATILITY = UNIT // 20
 _USUAL_VOLATILITY = "0.01"
 # At even odds a dollar of the price is four of the odds, and each of two processes moves by the root of a half: 4 * 0.7071, in the process's millionths.
@@ -74,13 +74,13 @@ class FairPrice:
             return self._news[1]
         if self._asset:
             price = self._exchange.assets.price(self._asset)
-            return self._base if price is None else _within(UNIT // 2 + UNIT * (price - self._strike) // self._width)
+            return self._base if price is None else within_bounds(UNIT // 2 + UNIT * (price - self._strike) // self._width)
         return along(self._path, now) if self._path else self._base
 
 
 def path_of(points: tuple[PathPoint, ...], start: Instant) -> list[tuple[Instant, int]]:
     """(instant, price) of a path's points."""
-    return [(start + parse_span(point.at) if isinstance(point.at, str) else point.at, _within(scaled_down(point.price, UNIT))) for point in points]
+    return [(start + parse_span(point.at) if isinstance(point.at, str) else point.at, within_bounds(scaled_down(point.price, UNIT))) for point in points]
 
 
 def along(path: list[tuple[Instant, int]], now: Instant) -> int:
@@ -90,10 +90,6 @@ def along(path: list[tuple[Instant, int]], now: Instant) -> int:
         return path[0 if not index else -1][1]
     (before, low), (after, high) = path[index - 1], path[index]
     return low + (high - low) * (now - before) // (after - before)
-
-
-def _within(price: int) -> int:
-    return min(max(price, UNIT // 1000), UNIT - UNIT // 1000)
 
 
 def _tick(process: IndexProcess, second: int) -> int:
@@ -111,16 +107,22 @@ class FairPrices:
         self._exchange = exchange
         self._start = start
         self._entries = {entry.symbol: entry for entry in entries}
-        self._prices: dict[str, FairPrice] = {}
+        self._prices: dict[str, FairPrice | WindowFair] = {}
 
-    def of(self, symbol: str) -> FairPrice:
+    def forget(self, symbol: str) -> None:
+        """Nobody asks for an instrument any more."""
+        self._prices.pop(symbol, None)
+
+    def of(self, symbol: str) -> FairPrice | WindowFair:
         """The fair price of an instrument."""
         found = self._prices.get(symbol)
-        if found is None:
+        if found is None and self._exchange.windows.place(symbol) is not None:
+            found = self._prices[symbol] = WindowFair(self._exchange, self._exchange.instruments.require(symbol))
+        elif found is None:
             entry = self._entries.get(symbol) or FairEntry(symbol=symbol)
             base = self.first.get(symbol)
             if base is None:
-                base = self.first[symbol] = _within(scaled_down(entry.start, UNIT) if entry.start else self._seen(symbol))
+                base = self.first[symbol] = within_bounds(scaled_down(entry.start, UNIT) if entry.start else self._seen(symbol))
             found = self._prices[symbol] = FairPrice(self._exchange, entry, self._start, base)
         return found
 

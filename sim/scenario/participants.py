@@ -1,7 +1,8 @@
 """Scripted participants at work: inside the simulation, on timers, so they trade in `serve`, in `sim run` and in a replay alike.
 
 A seat (one participant on one instrument) has one timer while its market is open and none while it is not: the timer that finds it closed is the last, and the
-market's opening sets the next. A scenario without participants has no seats and costs nothing.
+market's opening sets the next. A scenario without participants has no seats and costs nothing. Seats on automated windows come and go with these
+(`window_seats.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from sim.kernel.instants import Instant
 from sim.kernel.timers import Timer
 from sim.scenario.fair_prices import FairPrices
 from sim.scenario.flow_player import ROW_TIMER, FlowPlayer, FlowState
+from sim.scenario.participants_format import Trader
 from sim.scenario.seats import Seat, SeatState
 from sim.scenario.traders import act, first_wait, next_wait
+from sim.scenario.window_seats import LISTED_TIMER, WindowSeats
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -29,11 +32,12 @@ ACT_TIMER = "participant.act"
 
 
 class ParticipantsState(Struct):
-    """What all of them save: seats and flows by name, and by symbol from when on an instrument is worth what somebody said."""
+    """What all of them save: seats and flows by name, by symbol from when on an instrument is worth what somebody said, and who was told to stop."""
 
     seats: dict[str, SeatState] = field(default_factory=dict)
     flows: dict[str, FlowState] = field(default_factory=dict)
     news: dict[str, tuple[Instant, int]] = field(default_factory=dict)
+    stopped: dict[str, bool] = field(default_factory=dict)
 
 
 class Participants:
@@ -47,14 +51,22 @@ class Participants:
         self._flows = {entry.name: FlowPlayer(sim, entry) for entry in section.flows}
         self._seats: dict[str, Seat] = {}
         self._by_symbol: dict[str, list[Seat]] = {}
+        self._stopped: dict[str, bool] = {}
         windows = sim.exchange.windows
         symbols = [symbol for symbol in sim.exchange.instruments.symbols() if windows.place(symbol) is None] if section.traders else []
+        self._sim = sim
+        self._traders = {entry.name: entry for entry in section.traders}
         for entry in section.traders:
-            user = sim.world.parties.require_user(entry.as_ or entry.name)
             for symbol in matching(symbols, entry.symbols):
-                seat = Seat(sim.exchange, entry, user, symbol, self.fair_prices.of(symbol))
-                self._seats[seat.name] = seat
-                self._by_symbol.setdefault(symbol, []).append(seat)
+                self._sit(entry, symbol)
+        self._window_seats = WindowSeats(sim.exchange, section.traders)
+
+    def _sit(self, entry: Trader, symbol: str) -> Seat:
+        user = self._sim.world.parties.require_user(entry.as_ or entry.name)
+        seat = Seat(self._sim.exchange, entry, user, symbol, self.fair_prices.of(symbol))
+        self._seats[seat.name] = seat
+        self._by_symbol.setdefault(symbol, []).append(seat)
+        return seat
 
     @property
     def attentive(self) -> bool:
@@ -69,23 +81,53 @@ class Participants:
         """What is recorded for the start is sent and makers quote in the instant in which the scenario begins; the others wait for their turn."""
         for flow in self._flows.values():
             flow.begin()
-        for seat in self._seats.values():
+        for seat in list(self._seats.values()):
             if seat.open:
-                seat.state.asleep = False
-                wait = first_wait(seat)
-                if not wait:
-                    act(seat)
-                self._wait(seat, wait or next_wait(seat))
+                self._start(seat)
+        if self._window_seats:
+            self._window_seats.begin()
+            self._take(self._window_seats.open())
+
+    def _start(self, seat: Seat) -> None:
+        """It acts at once or waits for its turn."""
+        seat.state.asleep = False
+        wait = first_wait(seat)
+        if not wait:
+            act(seat)
+        self._wait(seat, wait or next_wait(seat))
+
+    def _take(self, wanted: Iterator[tuple[Trader, str]]) -> None:
+        """Take seats on windows that trade, which leave the shelf with that. Who has been told to stop takes none."""
+        for seat in [seat for seat in self._seats.values() if seat.state.asleep and self._window_seats.over(seat.symbol)]:
+            self._leave(seat)
+        for entry, symbol in list(wanted):
+            if f"{entry.name} {symbol}" not in self._seats and entry.name not in self._stopped:
+                self._sim.exchange.windows.wake(symbol)
+                self._start(self._sit(entry, symbol))
+
+    def _leave(self, seat: Seat) -> None:
+        """A window is over: nobody sits there any more."""
+        del self._seats[seat.name]
+        others = self._by_symbol[seat.symbol]
+        others.remove(seat)
+        if not others:
+            del self._by_symbol[seat.symbol]
+            self.fair_prices.forget(seat.symbol)
 
     def fire(self, timer: Timer) -> bool:
         """Let a seat act, or a flow send a row; False when the timer is none of theirs."""
         if timer.kind == ROW_TIMER:
             self._flows[timer.subject].fire()
             return True
+        if timer.kind == LISTED_TIMER:
+            self._take(self._window_seats.fire(timer.subject))
+            return True
         if timer.kind != ACT_TIMER:
             return False
         seat = self._seats[timer.subject]
-        if seat.open and seat.state.active:
+        if self._window_seats and self._window_seats.over(seat.symbol):
+            self._leave(seat)
+        elif seat.open and seat.state.active:
             act(seat)
             self._wait(seat, next_wait(seat))
         else:
@@ -102,15 +144,20 @@ class Participants:
     def switch(self, name: str, active: bool) -> None:
         """Let a participant stop, which takes its orders out wherever that is possible, or go on. NotFound when there is none of this name."""
         seats = [seat for seat in self._seats.values() if seat.entry.name == name]
-        if not seats:
-            known = dict.fromkeys(seat.entry.name for seat in self._seats.values())
+        if name not in self._traders:
+            known = self._traders
             raise NotFound(f"no participant is called {name!r}", rule="control", remedy=f"known: {', '.join(known)}" if known else "this scenario has none")
+        self._stopped.pop(name, None)
+        if not active:
+            self._stopped[name] = True
         for seat in seats:
             seat.state.active = active
             if not active:
                 seat.cancel_all()
             elif seat.open:
                 self._wake(seat)
+        if active:
+            self._take(self._window_seats.open())
 
     def news(self, symbol: str, price: int) -> None:
         """From now on an instrument is worth so much, in UNITs, and walks from there. Conflict where nobody would care."""
@@ -139,11 +186,21 @@ class Participants:
     def save(self) -> ParticipantsState:
         """What they have in mind, not copied."""
         seats, flows = self._seats.items(), self._flows.items()
-        return ParticipantsState({name: seat.state for name, seat in seats}, {name: flow.state for name, flow in flows}, self.fair_prices.save())
+        return ParticipantsState(
+            {name: seat.state for name, seat in seats}, {name: flow.state for name, flow in flows}, self.fair_prices.save(), self._stopped
+        )
 
     def load(self, state: ParticipantsState) -> None:
         """Go on from a saved state."""
+        for seat in [seat for name, seat in self._seats.items() if name not in state.seats]:
+            self._leave(seat)
+        for name in state.seats:
+            if name not in self._seats:
+                trader, _, symbol = name.partition(" ")
+                self._sit(self._traders[trader], symbol)
+        self._stopped = dict(state.stopped)
         self.fair_prices.load(state.news)
+        self._seats = {name: self._seats[name] for name in state.seats}
         for name, seat in self._seats.items():
             seat.state = state.seats[name]
         for name, flow in self._flows.items():

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, TypeVar
 from sim.core.quantities import scaled_down
 from sim.kernel.instants import Instant
 from sim.scenario.document import Mapping, Node, Position, Problem, Sequence, problem
-from sim.scenario.fair_prices import HIGHEST_VOLATILITY, UNIT, path_of
+from sim.scenario.fair_prices import HIGHEST_VOLATILITY, path_of
 from sim.scenario.participants import matching
 from sim.scenario.participants_format import FairEntry, NoiseEntry, ParticipantsSection, TakerEntry, Trader
 from sim.scenario.shapes import suggestion
+from sim.scenario.window_fair import UNIT
+from sim.scenario.window_seats import named
 
 if TYPE_CHECKING:
     from sim.scenario.model import Scenario
@@ -62,6 +64,12 @@ def _place(at: Mapping, key: str) -> Position:
 
 def _of_trader(entry: Trader, at: Mapping, section: ParticipantsSection, symbols: list[str], world: World) -> Iterator[Problem]:
     yield from _of_name(entry.name, at, section)
+    if not entry.symbols and not entry.windows:
+        yield problem(at.at, f"{entry.name!r} trades nothing: give it symbols or windows")
+    products = [product.name for product in world.reference.windows.products] if world.reference.windows is not None else []
+    for pattern in entry.windows:
+        if not any(named(product, (pattern,)) for product in products):
+            yield problem(_place(at, "windows"), f"unknown product {pattern!r}{suggestion(pattern, products)}")
     for pattern in entry.symbols:
         if not any(matching(symbols, (pattern,))):
             yield problem(_place(at, "symbols"), f"unknown symbol {pattern!r}{suggestion(pattern, symbols)}")

@@ -133,7 +133,8 @@ class Trader(Struct, frozen=True, kw_only=True):
     """What every kind of participant has."""
 
     name: Annotated[str, NAME, "by which scenarios and the control plane know it"]
-    symbols: Annotated[tuple[str, ...], Several(STRING), "instruments of the scenario's start, by symbol or pattern such as aec-nba-*"]
+    symbols: Annotated[tuple[str, ...], Several(STRING), "instruments of the scenario's start, by symbol or pattern such as aec-nba-*"] = ()
+    windows: Annotated[tuple[str, ...], Several(STRING), "products whose automated windows it trades as they come, by name or pattern: btc-updown-*"] = ()
     as_: Annotated[str, "user it trades as; firms/sandbox/users/<name> when left out, who is made where there is none"] = ""
     balance: Annotated[str, DOLLARS, "opening dollars of the account of a user that is made"] = "100000"
     inventory: Annotated[str, POSITIVE, "largest net position on one instrument, in contracts, long or short"] = "1000"

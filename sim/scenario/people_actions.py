@@ -16,7 +16,6 @@ from sim.core.quantities import CASH_SCALE, CENT, Cash, cash_text
 from sim.core.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.vocabulary import LedgerEntryType
 from sim.scenario.action_values import Answer, in_units
-from sim.scenario.fair_prices import UNIT
 from sim.scenario.steps import (
     EventStep,
     FairPriceStep,
@@ -26,6 +25,7 @@ from sim.scenario.steps import (
     ParticipantStep,
     PriceStep,
 )
+from sim.scenario.window_fair import UNIT
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation

@@ -17,6 +17,7 @@ from sim.core.vocabulary import BUY, Channel, InstrumentState, SelfMatchPreventi
 from sim.kernel.entropy import Stream
 from sim.scenario.fair_prices import FairPrice
 from sim.scenario.participants_format import SizeRange, Trader
+from sim.scenario.window_fair import WindowFair
 
 _LARGEST = 1 << 60  # of a drawn size, in steps
 
@@ -33,9 +34,9 @@ class SeatState(Struct):
 class Seat:
     """One participant on one instrument."""
 
-    __slots__ = ("entry", "exchange", "fair", "instrument", "least", "limit", "seen", "state", "stream_name", "user")
+    __slots__ = ("entry", "exchange", "fair", "instrument", "least", "limit", "rests", "seen", "state", "stream_name", "user")
 
-    def __init__(self, exchange: Exchange, entry: Trader, user: User, symbol: str, fair: FairPrice) -> None:
+    def __init__(self, exchange: Exchange, entry: Trader, user: User, symbol: str, fair: FairPrice | WindowFair) -> None:
         self.exchange = exchange
         self.entry = entry
         self.user = user
@@ -44,7 +45,9 @@ class Seat:
         self.limit = max(1, scaled_down(entry.inventory, instrument.qty_scale))
         least = max(instrument.min_qty, instrument.size_low or 0)
         self.least = -(-least // instrument.min_qty) * instrument.min_qty
-        self.stream_name = f"participant.{entry.name}.{symbol}"
+        window = exchange.windows.place(symbol)  # those of a product share their luck: there is no end of them
+        self.rests = TimeInForce.GOOD_TILL_CANCEL if window is None else TimeInForce.DAY  # what is left of a window's quotes ends with it
+        self.stream_name = f"participant.{entry.name}.{symbol if window is None else exchange.windows.products[window.product].prefix}"
         self.state = SeatState()
         self.seen: tuple[int, Price, Price] | None = None  # a maker's: version of the book and best prices it last found or made as it wants them
 
@@ -105,7 +108,7 @@ class Seat:
         self.state.orders = [order.id for order in found]
         return found
 
-    def place(self, side: Side, price: Price, qty: Qty, tif: TimeInForce = TimeInForce.GOOD_TILL_CANCEL) -> None:
+    def place(self, side: Side, price: Price, qty: Qty, tif: TimeInForce | None = None) -> None:
         """Send a limit order. It never trades with another order of its user: that one is canceled first (rule M28)."""
         user = self.user
         command = PlaceOrder(
@@ -115,7 +118,7 @@ class Seat:
             side=side,
             qty=qty,
             price=price,
-            tif=tif,
+            tif=self.rests if tif is None else tif,
             channel=Channel.SCRIPT,
             smp_id=user.name,
             smp=SelfMatchPrevention.CANCEL_RESTING,

@@ -14,9 +14,9 @@ from sim.core.quantities import Price, Qty, scaled_down
 from sim.core.quirks import Chance, parse_chance
 from sim.core.vocabulary import BUY, SELL, Side, TimeInForce
 from sim.kernel.instants import Span
-from sim.scenario.fair_prices import UNIT
 from sim.scenario.participants_format import MakerEntry, NoiseEntry, TakerEntry, mean_wait
 from sim.scenario.seats import Seat
+from sim.scenario.window_fair import UNIT
 
 
 @lru_cache(maxsize=1024)
