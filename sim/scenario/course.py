@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
-from msgspec.structs import replace
-
 from sim.core.games import Game
 from sim.kernel.instants import MINUTE, NS_PER_S, Instant, Span
 
@@ -112,18 +110,15 @@ class Course:
         else:
             self._legs = _stretched(legs, 0, length)
         self.ends = start + length
-        self._final = replace(final, at=self.ends)
         self._begins = [leg.begins for leg in self._legs]
         self._points = sorted(_points(league, slug, final, self._legs))
         self._times = [point.at for point in self._points]
 
     def at(self, now: Instant) -> Game | None:
-        """How the game stands; None before its start. `at` is when anything but the clock last changed."""
+        """How the game stands; None before its start and after its end. `at` is when anything but the clock last changed."""
         since = now - self._start
-        if since < 0:
+        if since < 0 or now >= self.ends:
             return None
-        if now >= self.ends:
-            return self._final
         number = bisect_right(self._begins, since) - 1
         leg = self._legs[number]
         scored = bisect_right(self._times, since)
