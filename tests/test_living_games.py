@@ -357,3 +357,15 @@ def test_nothing_that_is_idle_has_a_timer(quickstart: Simulation) -> None:
     assert len(waiting) == 1
     assert not quickstart.exchange.trading.lifecycle.owns("aec-nba-min-nyk-2026-09-08")
     assert quickstart.exchange.trading.state("aec-nba-min-nyk-2026-09-08") is InstrumentState.OPEN
+
+
+def test_why_a_market_closed_is_explained(world: Connection) -> None:
+    simulation = world.simulation
+    for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):  # one from the shelf, one of the hand-picked
+        world.advance_to(max(simulation.now, simulation.exchange.results.ends(symbol[4:])))
+        world.advance_to(simulation.now + 7 * HOUR)
+        found = simulation.explain(symbol)
+        assert found is not None
+        told = [link["what"] for link in found["chain"]]
+        assert told[0] == "OPEN → CLOSED: the game is over"
+        assert "settlement price" in told[1] and told[2] == "CLOSED → EXPIRED: its dates and schedule"

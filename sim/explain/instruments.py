@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.core.assumptions import CANCEL_LEAD, SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
+from sim.core.assumptions import CANCEL_LEAD, GAMES_ARE_PLAYED, SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
 from sim.core.clock_order import EDGE_TIMER
 from sim.core.lifecycle import ENTRY_STATES
 from sim.core.quantities import decimal_text
 from sim.core.settlement import SETTLEMENT_TIMER
+from sim.core.shelf import SHELF_TIMER
 from sim.core.vocabulary import InstrumentState
 from sim.explain.steps import Link, Reason, Step, link, steps
 from sim.kernel.instants import format_instant
@@ -48,7 +49,7 @@ def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> 
         for event in step.events:
             if event["event"] == "StateChanged" and event["symbol"] == symbol:
                 was, now = InstrumentState(event["was"]).name, InstrumentState(event["state"]).name
-                why, reason = _edge(step, event)
+                why, reason = _edge(sim, step, event)
                 chain.append(link(sim, step, f"{was} → {now}: {why}", reason, event["at"]))
             elif event["event"] == "Settled" and event["symbol"] == symbol:
                 price = decimal_text(event["price"], sim.exchange.instruments.require(symbol).price_scale)
@@ -58,7 +59,7 @@ def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> 
     return chain
 
 
-def _edge(step: Step, event: dict[str, Any]) -> tuple[str, Reason]:
+def _edge(sim: Simulation, step: Step, event: dict[str, Any]) -> tuple[str, Reason]:
     action = step.given.get("action", "")
     if action == "instrument.state":
         return "an operator's word", Reason("L5", "3.1")
@@ -68,7 +69,10 @@ def _edge(step: Step, event: dict[str, Any]) -> tuple[str, Reason]:
         return "the game is over", Reason("L25", "2.10")
     if step.fired(event["at"], "maintenance.") or action.startswith("maintenance."):
         return "maintenance", Reason("W2", "8", (CANCEL_LEAD.name,))
-    if step.fired(event["at"], EDGE_TIMER, event["symbol"]):
+    by_date = step.fired(event["at"], EDGE_TIMER, event["symbol"]) or step.fired(event["at"], SHELF_TIMER)
+    if by_date and event["state"] == InstrumentState.CLOSED and sim.exchange.ends(sim.exchange.instruments.require(event["symbol"]).event) == event["at"]:
+        return "the game is over", Reason("L25", "2.10", (GAMES_ARE_PLAYED.name,))
+    if by_date:
         return "its dates and schedule", Reason("L4", "3.1")
     if step.fired(event["at"], "script.") or step.given["type"] in ("rest", "rpc"):
         return "a step of the scenario", Reason(section="3.1")
