@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from sim.core.assumptions import CANCEL_LEAD, GAMES_ARE_PLAYED, SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
-from sim.core.clock_order import EDGE_TIMER
+from sim.core.clock_order import EDGE_TIMER, SHELF_TIMER
 from sim.core.lifecycle import ENTRY_STATES
 from sim.core.quantities import decimal_text
 from sim.core.settlement import SETTLEMENT_TIMER
-from sim.core.shelf import SHELF_TIMER
 from sim.core.vocabulary import InstrumentState
 from sim.explain.steps import Link, Reason, Step, link, steps
 from sim.kernel.instants import format_instant
