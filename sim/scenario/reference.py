@@ -84,8 +84,11 @@ class Reference:
         for name, value in vars(self).items():
             if isinstance(value, list | dict):
                 setattr(made, name, value.copy())
-        made.base, made.base_markets = len(made.events), len(made.markets)
         return made
+
+    def begin(self) -> None:
+        """What is listed so far is the world's beginning."""
+        self.base, self.base_markets = len(self.events), len(self.markets)
 
     def market(self, slug: str) -> Market | None:
         """The market of an instrument, or None."""

@@ -147,6 +147,7 @@ class _Default:
                 found += made
                 if row.get("quoted"):
                     self.books += [_book(terms) for terms in made[:3]]
+        self.reference.begin()
         self.instruments = tuple(found)
         self.shift = shift
         assets = _read(AssetEntry, rows["assets"])

@@ -155,3 +155,19 @@ class Lists(RuleBasedStateMachine):
 
 TestLists = pytest.mark.spec("S4.1-10", "S4.1-11")(Lists.TestCase)
 TestLists.settings = settings(max_examples=6, stateful_step_count=8, deadline=None)
+
+
+@pytest.mark.spec("S4.1-11")
+def test_what_is_listed_by_hand_comes_last_in_order_of_listing() -> None:
+    simulation = Simulation(load_scenario(SCENARIO))
+
+    def listed(*made: str) -> list[str]:
+        for symbol in made:
+            simulation.control("instrument.create", "", {"symbol": symbol, "question": "Will it rain?", "state": "OPEN"})
+        reply = simulation.rest("gateway", "GET", "/v1/markets", "limit=2000", {}, b"").reply
+        assert reply is not None
+        return [row["slug"] for row in msgspec.json.decode(reply.body)["markets"]]
+
+    before = listed()
+    assert listed("by-hand-1") == [*before, "by-hand-1"]
+    assert listed("by-hand-2", "by-hand-3") == [*before, "by-hand-1", "by-hand-2", "by-hand-3"]
