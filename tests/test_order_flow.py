@@ -153,7 +153,7 @@ WRONG = [
     ("1,maker,,m1,w,sell,0.60", 1, "7 cells, not 10 as the heading has"),
     ("-1,maker,,m1,w,sell,0.60,1,,", 1, "at: "),
     ("999999999999,maker,,m1,w,sell,0.60,1,,", 1, "at: too far in the future"),
-    ("+999999999999h,maker,,m1,w,sell,0.60,1,,", 1, "at: too far in the future"),
+    ("+999999999999h,maker,,m1,w,sell,0.60,1,,", 1, "the calendar of this exchange ends with the year 2199"),
 ]
 
 
