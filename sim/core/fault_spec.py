@@ -173,8 +173,8 @@ def check(spec: FaultSpec) -> None:
         moment(text, 0)
     if spec.ttl and parse_span(spec.ttl) <= 0:
         raise ValueError("ttl must be positive")
-    if min(spec.match.nth, spec.match.every, spec.times) < 0:
-        raise ValueError("nth, every and times count from 1")
+    if spec.times < 0:
+        raise ValueError("times counts from 1")
     if spec.match.plane and spec.match.plane not in PLANES:
         raise ValueError(f"plane is one of {', '.join(PLANES)}, not {spec.match.plane!r}")
     if not planes_of(spec):
