@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from functools import partial
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 
@@ -213,7 +214,8 @@ def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_campaign_that_is_stopped_ends_with_its_workers_and_in_silence(tmp_path, sent, code):
     results = tmp_path / "r.ndjson"
-    running = process("run", "quickstart", "--seeds", "1..100000", "--jobs", "2", "--results", results, start_new_session=True)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what a shell begins in the background ignores it, and so do its children
+    running = process("run", "quickstart", "--seeds", "1..100000", "--jobs", "2", "--results", results, start_new_session=True, preexec_fn=heard)
     while not written(results):
         assert running.poll() is None
         os.sched_yield()

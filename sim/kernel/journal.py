@@ -13,7 +13,6 @@ from binascii import hexlify
 from bisect import bisect_right
 from collections.abc import Iterator
 from copy import copy
-from gzip import BadGzipFile, GzipFile
 from hashlib import sha256
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -238,6 +237,8 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
     if peek is None or peek(2)[:2] != _PACKED:
         yield from file
         return
+    from gzip import BadGzipFile, GzipFile
+
     try:
         yield from GzipFile(fileobj=file)
     except (EOFError, BadGzipFile, ZlibError):
