@@ -132,10 +132,7 @@ class Hub:
 
     def silence(self) -> None:
         """Forget the timers of streams: after a journey there is nobody whom they could concern."""
-        timers = self._exchange.ctx.timers
-        for timer in timers.pending():
-            if timer.kind.startswith("stream."):
-                timers.cancel(timer.seq)
+        self._exchange.ctx.timers.cancel_kinds("stream.")
 
     def skip_to_head(self, stream: int, waiting: Sequence[bytes]) -> list[bytes] | None:
         """What a stream that skips sends in the place of the frames that wait; None for one that does not."""

@@ -106,6 +106,11 @@ class TimerQueue:
         self._parked = []
         return len(back)
 
+    def cancel_kinds(self, prefix: str) -> None:
+        """Forget every timer whose kind begins so, parked ones aside."""
+        for seq in [timer.seq for timer in self._heap if timer.kind.startswith(prefix)]:
+            self.cancel(seq)
+
     def pending(self) -> list[Timer]:
         """Live timers in firing order, without parked ones."""
         return sorted(timer for timer in self._heap if timer.seq in self._live)
