@@ -34,7 +34,7 @@ types: $(VENV)/.ready     ## mypy, strict
 	$(BIN)/mypy
 
 contract: $(VENV)/.ready  ## regenerate sim/messages and sim/pb from proto/
-	$(BIN)/python -m sim.api.generate
+	$(BIN)/python -m sim.contract.compile
 
 docs: $(VENV)/.ready      ## renew the tables in README.md and docs/ that come from the code
 	$(BIN)/python docs/generate.py

@@ -18,7 +18,7 @@ class LedgerHook(BuildHookInterface):
         root = Path(self.root)
         if version == "editable" or not (root / "tests" / "ledger.yaml").is_file():
             return
-        spec = importlib.util.spec_from_file_location("ledger", root / "sim" / "ledger.py")
+        spec = importlib.util.spec_from_file_location("ledger", root / "sim" / "analysis" / "spec_coverage.py")
         assert spec is not None and spec.loader is not None
         ledger = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(ledger)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from benchmarks.figures import Figure
 from sim import load_scenario
-from sim.scenario.report import run_scenario
-from sim.search.bench import Bench
-from sim.search.campaign import Wanted, finished
+from sim.analysis.headless_run import run_scenario
+from sim.analysis.search.campaign import Wanted, finished
+from sim.analysis.search.fast_rerun import Bench
 
 RUNS = 60
 STEPS = 100

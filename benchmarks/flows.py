@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from sim.core.book import Book
-from sim.core.instruments import Instrument
-from sim.core.vocabulary import BUY, SELL, Side
+from sim.core.matching.book import Book
+from sim.core.model.enums import BUY, SELL, Side
+from sim.core.model.instruments import Instrument
 
 OPERATIONS = 50_000
 LOW, HIGH = 1, 99

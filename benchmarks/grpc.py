@@ -25,7 +25,7 @@ def figures(rounds: int) -> list[Figure]:
 async def _figures(rounds: int) -> list[Figure]:
     import grpc
 
-    from sim.api.transcode import protobuf_encoder
+    from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
     asked = protobuf_encoder(wire.GetOrderBookRequest)(wire.GetOrderBookRequest(symbol=SYMBOL, depth=10))
@@ -49,7 +49,7 @@ async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
     """Frames a second of one market data stream, from the moment the clock is told to move: books read, encoded and journalled on the way."""
     import grpc
 
-    from sim.api.transcode import protobuf_encoder
+    from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
     everything = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(wire.CreateMarketDataSubscriptionRequest())

@@ -27,14 +27,14 @@ from sortedcontainers import SortedDict
 
 from benchmarks.figures import Figure, Goal
 from benchmarks.flows import Bare, Op, deep, instrument, mixed
-from sim.core.book import Book
-from sim.core.commands import CancelOrder, PlaceOrder
-from sim.core.context import Context
-from sim.core.instruments import Instruments
-from sim.core.orders import Order
-from sim.core.quantities import DOLLAR
-from sim.core.trading import Trading
-from sim.core.vocabulary import BUY, SELL, LedgerEntryType, OrderType, Side, TimeInForce
+from sim.core.matching.book import Book
+from sim.core.model.commands import CancelOrder, PlaceOrder
+from sim.core.model.context import Context
+from sim.core.model.enums import BUY, SELL, LedgerEntryType, OrderType, Side, TimeInForce
+from sim.core.model.instruments import Instruments
+from sim.core.model.orders import Order
+from sim.core.model.quantities import DOLLAR
+from sim.core.trading.trading import Trading
 from sim.kernel.instants import parse_instant
 from sim.testing.naive_matcher import NaiveMatcher, Resting
 

@@ -52,7 +52,7 @@ def _trades(count: int) -> Callable[[], object]:
 
 def _placing(count: int, terms: Callable[[int], tuple[str, int]]) -> Callable[[], object]:
     from sim import Simulation, load_scenario
-    from sim.shell.journal_file import spooled_journal
+    from sim.server.journal_file import spooled_journal
     from sim.testing.client import connect
 
     sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal())
@@ -99,7 +99,7 @@ def _markets(count: int) -> Callable[[], object]:
 def _subscribers(count: int) -> Callable[[], object]:
     """WebSockets, each following the market data of one symbol."""
     from sim import Simulation, load_scenario
-    from sim.shell.journal_file import spooled_journal
+    from sim.server.journal_file import spooled_journal
     from sim.testing.client import connect
 
     sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal())

@@ -27,8 +27,8 @@ from benchmarks.matching import run_trading
 from benchmarks.participants import busy
 from sim import Simulation, load_scenario
 from sim.kernel.instants import DAY, HOUR, MINUTE
-from sim.shell.host import Host
-from sim.shell.journal_file import spooled_journal
+from sim.server.host import Host
+from sim.server.journal_file import spooled_journal
 from sim.testing.client import Connection, connect
 
 SAMPLE_S = 0.001
@@ -57,7 +57,7 @@ def _served() -> tuple[Connection, Host]:
 
 
 def _http(plane: str, method: str, path: str, body: bytes, headers: Callable[[Connection], dict[str, str]]) -> Work:
-    from sim.shell.rest import RestListener
+    from sim.server.http.rest import RestListener
 
     world, host = _served()
     listener = RestListener(host, plane)  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ def _order() -> Work:
 
 
 def _rpc() -> Work:
-    from sim.api.transcode import protobuf_encoder
+    from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
     world, host = _served()
@@ -125,7 +125,7 @@ def _year() -> Work:
 
 def _stream() -> Work:
     """Market data of everything, a virtual hour of refreshes at a time; the frames go nowhere."""
-    from sim.api.transcode import protobuf_encoder
+    from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
     world, _ = _served()

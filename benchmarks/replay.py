@@ -12,9 +12,9 @@ from msgspec import json
 from benchmarks.figures import Figure, Goal
 from benchmarks.profiles import ORDER
 from sim import Simulation, load_scenario, simulation
+from sim.analysis.replay import run, simulation_of
 from sim.kernel.journal import Journal, read_journal
-from sim.replay import run, simulation_of
-from sim.shell.journal_file import spooled_journal
+from sim.server.journal_file import spooled_journal
 from sim.testing.client import connect
 
 COUNT = 4_000

@@ -61,8 +61,8 @@ class _World:
 
     def __init__(self, trades: int) -> None:
         from sim import Simulation, load_scenario
-        from sim.core.commands import PlaceOrder
-        from sim.core.vocabulary import ExecutionType, Side, TimeInForce, TradeType
+        from sim.core.model.commands import PlaceOrder
+        from sim.core.model.enums import ExecutionType, Side, TimeInForce, TradeType
         from sim.messages import exchange_v1 as wire
         from sim.testing.client import connect
 

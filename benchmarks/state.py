@@ -12,9 +12,10 @@ from pathlib import Path
 from time import thread_time
 
 from benchmarks.figures import Figure, Goal
-from sim import Simulation, load_scenario, travel
-from sim.core.commands import PlaceOrder
-from sim.core.vocabulary import Side, TimeInForce
+from sim import Simulation, load_scenario
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import Side, TimeInForce
+from sim.engine import time_travel
 from sim.kernel.instants import DAY
 
 ORDERS = (1_000, 10_000, 100_000)
@@ -62,22 +63,22 @@ def resting(count: int) -> Simulation:
 def _full(count: int, rounds: int) -> list[Figure]:
     """An exchange with many resting orders: its snapshot beside copy.deepcopy of the same state, its restore beside the bare decoding."""
     sim = resting(count)
-    kept = travel.moment_of(sim)
-    saves = [_took(lambda: travel.moment_of(sim)) for _ in range(rounds)]
+    kept = time_travel.moment_of(sim)
+    saves = [_took(lambda: time_travel.moment_of(sim)) for _ in range(rounds)]
     copies = [_took(lambda: copy.deepcopy(sim.exchange.save())) for _ in range(1 if count == ORDERS[-1] else 3)]
     trading = sim.exchange.trading
     account = next(order.account for order in trading.orders.all() if order.symbol == "bench-orders")
 
     def restore() -> None:
         """Books and reservations are made when somebody asks for them, so they are asked for."""
-        travel.return_to(sim, kept)
+        time_travel.return_to(sim, kept)
         if not trading.book("bench-orders").bids or not trading.open_orders_reserve(account):
             raise RuntimeError("the orders did not come back")
 
     loads, decodes = [], []
     for _ in range(rounds):
         loads.append(_took(restore))
-        decodes.append(_took(lambda: travel.state_decoder().decode(kept.state)))
+        decodes.append(_took(lambda: time_travel.state_decoder().decode(kept.state)))
     last = count == ORDERS[-1]
     size = f"{len(kept.state) / count:,.0f} bytes an order"
     return [

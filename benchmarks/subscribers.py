@@ -26,7 +26,7 @@ def figures(rounds: int) -> list[Figure]:
 async def _figure(rounds: int) -> Figure:
     import grpc
 
-    from sim.api.transcode import protobuf_encoder
+    from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
     def encoded(message: Any) -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, Goal
 from sim import Simulation, load_scenario
-from sim.shell.journal_file import spooled_journal
+from sim.server.journal_file import spooled_journal
 from sim.testing.client import connect
 
 MS, S = 1e3, 1.0

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from sim.catalogues import rows
-from sim.judge import rulebook
-from sim.shell.control_calls import ROUTES
-from sim.tables import as_markdown
+from sim.analysis.catalogues import rows
+from sim.analysis.conformance import rulebook
+from sim.analysis.tables import as_markdown
+from sim.server.control.routes import ROUTES
 
 ROOT = Path(__file__).parent.parent
 

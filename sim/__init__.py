@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sim.scenario.load import load_scenario
+    from sim.loader.load import load_scenario
     from sim.simulation import Simulation
 
 __all__ = ["Simulation", "load_scenario"]
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
 
         return Simulation
     if name == "load_scenario":
-        from sim.scenario.load import load_scenario
+        from sim.loader.load import load_scenario
 
         return load_scenario
     raise AttributeError(f"module 'sim' has no attribute {name!r}")

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Raw, json
 
-from sim import catalogues, travel, views
-from sim.api import sealing
-from sim.api.contract import Plane, load_contract
-from sim.api.exchange_kyc import webhook_registration
-from sim.api.handlers import handlers
-from sim.api.pipeline import Pipeline
-from sim.api.request_log import RequestLog
-from sim.api.retail_orders import held_answer
-from sim.api.streams import Hub
-from sim.api.traffic import (
+from sim.actors.operator import views
+from sim.actors.operator.actions import act
+from sim.actors.participants.participants import Participants
+from sim.actors.script.runner import Script
+from sim.analysis import catalogues
+from sim.api.exchange.kyc import webhook_registration
+from sim.api.pipeline import redaction
+from sim.api.pipeline.inputs import (
     Advanced,
     AnswerDue,
     Controlled,
@@ -39,26 +37,30 @@ from sim.api.traffic import (
     WebhookAnswered,
     without_nonce,
 )
-from sim.core.assumptions import STREAM_BUFFER_MESSAGES
-from sim.core.awaited import Wait
-from sim.core.credentials import Environment
+from sim.api.pipeline.pipeline import Pipeline
+from sim.api.pipeline.request_log import RequestLog
+from sim.api.pipeline.settings import Settings
+from sim.api.registry import handlers
+from sim.api.retail.orders import held_answer
+from sim.api.streams.hub import Hub
+from sim.contract.contract import Plane, load_contract
+from sim.core.catalogue.assumptions import STREAM_BUFFER_MESSAGES
 from sim.core.exchange import Exchange
-from sim.core.refusals import AnswerTooLate, Conflict, InvalidRequest, NotFound, Refusal
+from sim.core.identity.credentials import Environment
+from sim.core.model.refusals import AnswerTooLate, Conflict, InvalidRequest, NotFound, Refusal
+from sim.core.trading.synchronous import Wait
+from sim.engine import time_travel
+from sim.engine.journal_record import journal_form, library_versions, record_of
+from sim.engine.snapshots import Snapshots
 from sim.kernel.instants import CALENDAR_ENDS, Instant, Span, believable, format_instant
 from sim.kernel.journal import Header, Journal
 from sim.kernel.timers import Timer
-from sim.recording import journal_form, library_versions, record_of
-from sim.scenario.actions import act
-from sim.scenario.participants import Participants
-from sim.scenario.populate import populate
-from sim.scenario.script import Script
-from sim.scenario.world import World, build_world
-from sim.settings import Settings
-from sim.snapshots import Snapshots
+from sim.world.populate import populate
+from sim.world.world import World, build_world
 
 if TYPE_CHECKING:
-    from sim.judge.rulebook import Report
-    from sim.scenario.model import Scenario
+    from sim.analysis.conformance.rules import Report
+    from sim.scenario.scenario import Scenario
 
 
 _TOO_LATE = "look for the orders before trying again, for they were taken; or ask for a maxBlockTime below 30 s"
@@ -117,7 +119,7 @@ class Simulation:
         self.exchange.flush()
         self.exchange.take_events()
         self.branch, self.branches = "main", 0
-        self.snapshots = Snapshots(travel.moment_of(self))
+        self.snapshots = Snapshots(time_travel.moment_of(self))
 
     def assemble(self) -> None:
         """A bare exchange with everything around it."""
@@ -165,11 +167,11 @@ class Simulation:
         oversize: int = 0,
     ) -> Outcome:
         """One HTTP request. `headers` is case-insensitive; `wall` is the shell's wall clock, used only to judge the freshness of signatures."""
-        return self.handle(sealing.seal_rest(self, plane, verb, path, query, headers, body, peer, wall, oversize))
+        return self.handle(redaction.seal_rest(self, plane, verb, path, query, headers, body, peer, wall, oversize))
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, *, peer: str = "127.0.0.1", wall: Instant | None = None) -> Outcome:
         """One unary gRPC request."""
-        return self.handle(sealing.seal_rpc(self, method, metadata, message, peer, wall))
+        return self.handle(redaction.seal_rpc(self, method, metadata, message, peer, wall))
 
     def open(
         self,
@@ -182,7 +184,7 @@ class Simulation:
         web_socket: bool = False,
     ) -> Outcome:
         """A stream begins. Refused, or a download: `reply` is set. Begun: `stream` is its id and the first frames are among the effects."""
-        return self.handle(sealing.seal_open(self, method, metadata, message, peer, wall, web_socket))
+        return self.handle(redaction.seal_open(self, method, metadata, message, peer, wall, web_socket))
 
     def frame(self, stream: int, message: bytes) -> Outcome:
         """A client's frame on a stream."""
@@ -230,7 +232,7 @@ class Simulation:
         sealed, aside = without_nonce(given)
         self.journal.append(at, self._encode(sealed), self._encode(record_of(outcome, events, self.log.last(outcome.seq), ctx.now)), aside, ctx.now)
         if self.snapshots.due(self.journal.seq) and not self.journal.shadow and not exchange.order_sessions.holding:
-            self.snapshots.keep(travel.moment_of(self))
+            self.snapshots.keep(time_travel.moment_of(self))
         return outcome
 
     def _dispatch(self, given: Input, outcome: Outcome) -> None:
@@ -345,19 +347,19 @@ class Simulation:
 
     def snapshot(self, name: str) -> None:
         """Remember this moment under a name."""
-        travel.snapshot(self, name)
+        time_travel.snapshot(self, name)
 
     def restore(self, name: str) -> list[Effect]:
         """Go to a named moment, back or forward. NotFound when there is none of this name."""
-        return travel.restore(self, name)
+        return time_travel.restore(self, name)
 
     def reset(self, seed: int | None = None) -> list[Effect]:
         """Back to the scenario's start, with the same seed unless one is given. Tokens, limits, sessions start afresh."""
-        return travel.reset(self, seed)
+        return time_travel.reset(self, seed)
 
     def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> tuple[str, list[Effect]]:
         """Go back to right after an input, or to an instant with every input at it. Returns the new branch's name and what ends."""
-        effects = travel.rewind(self, to, seq)
+        effects = time_travel.rewind(self, to, seq)
         return self.branch, effects
 
     def fork(self, *, journal: BinaryIO | None = None, settings: Settings | None = None) -> Simulation:
@@ -367,7 +369,7 @@ class Simulation:
         journal is written there from the start of the run, so that it replays alone; without, what lies before the fork is read from this simulation's.
         `settings` may differ in what the journal's header does not keep, such as addresses.
         """
-        return travel.fork(self, journal, settings)
+        return time_travel.fork(self, journal, settings)
 
     # ---- reading
 
@@ -404,14 +406,14 @@ class Simulation:
         return self.log.select(operation=operation or "", status=status or 0, caller=caller or "", since=since)
 
     def explain(self, subject: str) -> dict[str, Any] | None:
-        """Why a call was refused, or an order, stream, account or instrument is as it is; see `sim.explain`. None when nothing is called that."""
-        from sim.explain import explain
+        """Why a call was refused, or an order, stream, account or instrument is as it is; see `sim.analysis.explain`. None when nothing is called that."""
+        from sim.analysis.explain import explain
 
         return explain(self, subject)
 
     def judge(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
-        """What clients did, held against the documented rules for clients; see `sim.judge`. NotFound for a rule that there is none of."""
-        from sim.judge import judge
+        """What clients did, held against the documented rules for clients; see `sim.analysis.conformance`. NotFound for a rule that there is none of."""
+        from sim.analysis.conformance import judge
 
         return judge(self, caller=caller, rules=rules)
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.api.gateway_views import market_view
-from sim.core.windows import Place
+from sim.api.gateway.live_views import market_view
+from sim.core.recurring.markets import Place
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
 from sim.messages import exchange_settlement_v1 as settlement_wire
 from sim.messages import exchange_v1 as wire
-from sim.scenario.document import ScenarioError
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, key, order, retail_order, trader
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.cli import main
+from sim.cli.main import main
 
 STEP = """
 name: one-step
@@ -43,8 +43,8 @@ def scenario(tmp_path):
 @pytest.fixture
 def journal(tmp_path):
     """A small journal."""
-    from sim.scenario.load import load_scenario
-    from sim.shell.journal_file import open_journal
+    from sim.loader.load import load_scenario
+    from sim.server.journal_file import open_journal
     from sim.simulation import Simulation
 
     path = tmp_path / "run.ndjson"
@@ -191,7 +191,7 @@ def test_keys_are_new_each_time_and_usable(capsys, tmp_path):
 
 
 def test_help_and_usage_import_nothing_heavy():
-    probe = "import sys; from sim.cli import main\ntry: main(['serve', '--help'])\nexcept SystemExit: pass\n"
+    probe = "import sys; from sim.cli.main import main\ntry: main(['serve', '--help'])\nexcept SystemExit: pass\n"
     probe += "print(sorted(set(sys.modules) & {'aiohttp', 'grpc', 'google.protobuf', 'cryptography', 'jwt', 'lark', 'rich', 'yaml', 'msgspec', 'asyncio'}))"
     found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert found.stdout.splitlines()[-1] == "[]"

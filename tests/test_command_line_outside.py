@@ -16,10 +16,10 @@ from urllib.error import HTTPError, URLError
 
 import pytest
 
-from sim import ledger
-from sim.cli import main
-from sim.scenario.load import load_scenario
-from sim.shell.journal_file import open_journal
+from sim.analysis import spec_coverage
+from sim.cli.main import main
+from sim.loader.load import load_scenario
+from sim.server.journal_file import open_journal
 from sim.simulation import Simulation
 
 FAILING = "name: ../up\nextends: quickstart\nsteps: [{at: +1s, expect: {open_orders: {as: maker, count: 99}}}]\n"
@@ -277,9 +277,9 @@ def test_a_place_of_the_wrong_kind_is_told_before_serving(capsys, tmp_path, opti
 
 def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(capsys, tmp_path, monkeypatch):
     here = sim(capsys, "catalogue", "ledger", "--json")[1]
-    (tmp_path / "ledger.json").write_text(ledger.made(ledger.TESTS), encoding="utf-8")
-    monkeypatch.setattr(ledger, "MADE", tmp_path / "ledger.json")
-    monkeypatch.setattr(ledger, "TESTS", tmp_path)
+    (tmp_path / "ledger.json").write_text(spec_coverage.made(spec_coverage.TESTS), encoding="utf-8")
+    monkeypatch.setattr(spec_coverage, "MADE", tmp_path / "ledger.json")
+    monkeypatch.setattr(spec_coverage, "TESTS", tmp_path)
     assert sim(capsys, "catalogue", "ledger", "--json") == (0, here)
     (tmp_path / "ledger.json").unlink()
     code, said = sim(capsys, "catalogue", "ledger")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.scenario.load import load_scenario
-from sim.scenario.report import run_scenario
+from sim.analysis.headless_run import run_scenario
+from sim.loader.load import load_scenario
 
 ROOT = Path(__file__).parent.parent
 _spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")

@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
-from sim.core.incentives import Reward
-from sim.core.instruments import Instrument
-from sim.core.quantities import DOLLAR
-from sim.core.vocabulary import InstrumentState, LedgerEntryType
+from sim.core.incentives.incentives import Reward
+from sim.core.model.enums import InstrumentState, LedgerEntryType
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_orderfunding_v1 as funding

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.cli import main
-from sim.core.vocabulary import OrderState, Side
-from sim.explain import explain
-from sim.explain.text import lines
+from sim.analysis.explain import explain
+from sim.analysis.explain.text import lines
+from sim.cli.main import main
+from sim.core.model.enums import OrderState, Side
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Http, RpcError, connect
 from tests.deeds import do

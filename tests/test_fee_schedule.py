@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.quantities import CENT
-from sim.scenario.document import ScenarioError
+from sim.core.model.quantities import CENT
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, Response, connect
 from tests.journeys import firm
 from tests.test_synchronous_orders import two

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.core.refusals import Refusal
-from sim.replay import replay
-from sim.settings import Settings
+from sim.analysis.replay import replay
+from sim.api.pipeline.settings import Settings
+from sim.core.model.refusals import Refusal
 from sim.testing.client import connect
 from tests.api import stream_clients as streams
 from tests.deeds import do, inputs_since

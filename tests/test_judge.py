@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.api.traffic import recorded_input
-from sim.api.transcode import protobuf_encoder
-from sim.cli import main
-from sim.core.refusals import NotFound
-from sim.judge import judge, rulebook
+from sim.analysis.conformance import judge, rulebook
+from sim.api.codecs.codecs import protobuf_encoder
+from sim.api.pipeline.inputs import recorded_input
+from sim.cli.main import main
+from sim.core.model.refusals import NotFound
 from sim.kernel.journal import read_line
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, connect

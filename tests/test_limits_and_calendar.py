@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sim import Simulation, changelog, load_scenario
+from sim import Simulation, load_scenario
+from sim.contract import changelog
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Response, RpcError, connect

@@ -11,15 +11,15 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.core import scoring
-from sim.core.commands import CancelOrder, PlaceOrder
 from sim.core.exchange import Exchange
-from sim.core.incentives import Period
-from sim.core.instruments import Instrument
-from sim.core.quantities import CENT, DOLLAR
-from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, Side, TimeInForce
+from sim.core.incentives import scoring
+from sim.core.incentives.incentives import Period
+from sim.core.model.commands import CancelOrder, PlaceOrder
+from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side, TimeInForce
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CENT, DOLLAR
 from sim.kernel.instants import DAY, HOUR, NS_PER_MS, NS_PER_S, eastern_date, parse_instant
-from sim.scenario.document import ScenarioError
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, Http, connect
 from tests.journeys import trader
 from tests.test_synchronous_orders import two

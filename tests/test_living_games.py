@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.core.exchange import Exchange
-from sim.core.vocabulary import InstrumentState
+from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader

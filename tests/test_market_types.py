@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.core.games import Game, Goal
-from sim.core.outcomes import Outcome, Settles, outcome_of
+from sim.core.lifecycle.outcomes import Outcome, Settles, outcome_of
+from sim.core.model.games import Game, Goal
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.cli import main
-from sim.core.vocabulary import OrderState
+from sim.analysis.replay import replay
+from sim.cli.main import main
+from sim.core.model.enums import OrderState
 from sim.kernel.instants import NS_PER_S
-from sim.replay import replay
-from sim.scenario.document import ScenarioError
-from sim.scenario.flow_files import packed_of
+from sim.loader.order_flow_files import packed_of
 from sim.scenario.order_flow import PART_LINES, FlowError, Packed, Reader, pack_file, sound
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import connect
 from tests.journeys import firm
 

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.api.traffic import Outcome
+from sim.analysis.replay import replay
+from sim.api.pipeline.inputs import Outcome
 from sim.core.invariants import broken
-from sim.core.refusals import Refusal
-from sim.core.vocabulary import ExecutionType, Side
+from sim.core.model.enums import ExecutionType, Side
+from sim.core.model.refusals import Refusal
 from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
 from sim.messages import exchange_v1 as wire
-from sim.replay import replay
-from sim.scenario.document import ScenarioError
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, key
 

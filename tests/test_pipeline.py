@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sim.api.handlers import handlers
+from sim.api.registry import handlers
 from sim.testing.client import Connection, Response
 from tests.journeys import firm, key, order, poor_firm, quiet, trader
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.games import Game
+from sim.core.model.games import Game
 from sim.kernel.instants import NS_PER_S, parse_instant
-from sim.scenario.results import final
+from sim.reference.results import final
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
+from sim.analysis.replay import diff, replay, replayed
+from sim.api.pipeline.settings import Settings
 from sim.kernel.instants import parse_instant
-from sim.replay import diff, replay, replayed
-from sim.settings import Settings
 from sim.testing.client import connect
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 

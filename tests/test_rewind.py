@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim import Simulation, load_scenario, snapshots
-from sim.cli import main
-from sim.core.refusals import Refusal
-from sim.core.vocabulary import TradeState
+from sim import Simulation, load_scenario
+from sim.cli.main import main
+from sim.core.model.enums import TradeState
+from sim.core.model.refusals import Refusal
+from sim.engine import snapshots
 from sim.testing.client import connect
 from tests.deeds import do
 from tests.journeys import key, order, quiet, retail_order, trader

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sim import load_scenario
-from sim.scenario import report
-from sim.scenario.document import ScenarioError
-from sim.scenario.report import run_scenario
-from sim.testing.served import ControlError
+from sim.analysis import headless_run
+from sim.analysis.headless_run import run_scenario
+from sim.scenario.yaml_tree import ScenarioError
+from sim.testing.exchange_fixture import ControlError
 
 HEAD = "name: limits\nextends: quickstart\n"
 LISTED = "world: {instruments: [{symbol: q1, state: OPEN}]}\n"
@@ -66,9 +66,9 @@ def test_the_control_plane_refuses_the_same(exchange):
 
 def test_many_open_orders_are_looked_through_now_and_then_and_at_the_end(monkeypatch):
     looks = []
-    monkeypatch.setattr(report, "broken", lambda trading: looks.append(trading) or [])
-    monkeypatch.setattr(report, "ALWAYS_LOOKED_THROUGH", 400)
-    monkeypatch.setattr(report, "ORDERS_PER_INPUT", 10)
+    monkeypatch.setattr(headless_run, "broken", lambda trading: looks.append(trading) or [])
+    monkeypatch.setattr(headless_run, "ALWAYS_LOOKED_THROUGH", 400)
+    monkeypatch.setattr(headless_run, "ORDERS_PER_INPUT", 10)
     line = "  - {at: +1s, order: {as: maker, symbol: q1, side: buy, price: '0.4', qty: '1'}}\n"
     few = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 20))
     assert len(looks) == few.inputs
@@ -76,7 +76,7 @@ def test_many_open_orders_are_looked_through_now_and_then_and_at_the_end(monkeyp
     many = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 200))
     assert many.inputs / 20 < len(looks) < many.inputs / 2
     last = load_scenario(HEAD + LISTED + "steps:\n" + line * 200)
-    monkeypatch.setattr(report, "broken", lambda trading: ["books: spoilt"] if len(list(trading.books.get("q1").working())) == 200 else [])
+    monkeypatch.setattr(headless_run, "broken", lambda trading: ["books: spoilt"] if len(list(trading.books.get("q1").working())) == 200 else [])
     assert len(run_scenario(last).broken) == 1
 
 

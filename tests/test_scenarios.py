@@ -9,10 +9,10 @@ import jsonschema_rs
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.replay import replay
-from sim.scenario.document import read_file, value_of
-from sim.scenario.report import run_scenario
-from sim.scenario.schema import scenario_schema
+from sim.analysis.headless_run import run_scenario
+from sim.analysis.replay import replay
+from sim.scenario.json_schema import scenario_schema
+from sim.scenario.yaml_tree import read_file, value_of
 
 FILES = sorted((Path(__file__).parent.parent / "scenarios").glob("*.yaml"))
 

@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.cli import main
-from sim.replay import replay
-from sim.scenario.document import ScenarioError
-from sim.scenario.load import scenario_variants
-from sim.scenario.report import run_scenario
+from sim.analysis.headless_run import run_scenario
+from sim.analysis.replay import replay
+from sim.cli.main import main
+from sim.loader.load import scenario_variants
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import connect
 from tests.journeys import order, trader
 

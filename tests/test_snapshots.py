@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from sim import Simulation, load_scenario
+from sim.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Moment, Snapshots
 from sim.kernel.journal import Checkpoint, Header, Journal
-from sim.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Moment, Snapshots
 from sim.testing import connect
 
 HEADER = Header(name="t", seed=1, start=0, scenario=Raw(b"{}"), scenario_digest="", libraries={})

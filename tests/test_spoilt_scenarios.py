@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.scenario.document import ScenarioError, read_file, read_text, value_of
-from sim.scenario.load import load_given
-from sim.scenario.report import run_scenario
+from sim.analysis.headless_run import run_scenario
+from sim.loader.load import load_given
+from sim.scenario.yaml_tree import ScenarioError, read_file, read_text, value_of
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
 QUICK = ("combo-by-quote", "halt-and-suspension", "injected-faults", "kyc-approval-window", "money-through-a-bank", "price-time-priority", "reacting-to-events")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core import assumptions, quirks
+from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import NS_PER_S
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Http, RpcError, connect

@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.instruments import Instrument
-from sim.explain import explain
-from sim.judge.run import Run
+from sim.analysis.conformance.recorded_run import Run
+from sim.analysis.explain import explain
+from sim.analysis.replay import replay
+from sim.analysis.timeline import rows
+from sim.core.model.instruments import Instrument
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import read_journal
-from sim.replay import replay
 from sim.testing.client import Connection, Http, Response, connect
-from sim.timeline import rows
 from tests.api.retail_world import types
 from tests.journeys import key, quiet, retail_order
 

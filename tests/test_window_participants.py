@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.vocabulary import Side
+from sim.analysis.headless_run import run_scenario
+from sim.core.model.enums import Side
 from sim.kernel.instants import MINUTE, NS_PER_S, parse_instant
 from sim.messages import exchange_v1 as wire
-from sim.scenario.document import ScenarioError
-from sim.scenario.report import run_scenario
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, connect
 from tests.journeys import firm
 

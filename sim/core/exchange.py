@@ -11,48 +11,48 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from sim.core.assets import Asset, Assets
-from sim.core.assumptions import GAMES_ARE_PLAYED
-from sim.core.awaited import Awaited, AwaitedState
-from sim.core.clearing import CLEARING_TIMER
-from sim.core.clock_order import EDGE_TIMER, EXPIRY_TIMER, SHELF_TIMER
-from sim.core.combos import Combos, CombosState
-from sim.core.context import Context
-from sim.core.credentials import Credentials, CredentialsState, Environment
-from sim.core.events import BookChanged, Event, Executed, KycDecided, Settled, StateChanged
-from sim.core.fault_spec import FaultAction
-from sim.core.faults import Faults, FaultsState
-from sim.core.fee_schedule import FeeRow, FeeSchedule
-from sim.core.firms import Firms, FirmsState
-from sim.core.funding import Funding, FundingLog
-from sim.core.funding_records import FundingType
-from sim.core.games import Game, Games
-from sim.core.incentives import Incentives, IncentivesState
-from sim.core.instruments import Instrument, Instruments
-from sim.core.isv_users import IsvUsers, IsvUsersState
-from sim.core.kyc import Kyc, KycState
-from sim.core.maintenance import Maintenance, MaintenanceState
-from sim.core.order_sessions import OrderSessions, Session
-from sim.core.outcomes import outcome_of
-from sim.core.partners import Partners, PartnersState
-from sim.core.prefill import Prefills, PrefillState
-from sim.core.quantities import Cash
-from sim.core.rate_limits import RateLimits, RateLimitsState
-from sim.core.rebates import Rebates, RebatesState
-from sim.core.referrals import Referrals, ReferralsState
-from sim.core.rfqs import Rfqs, RfqsState
-from sim.core.scoring import Score, Scoring
-from sim.core.settlement import SETTLEMENT_TIMER
-from sim.core.trading import Trading, TradingState
-from sim.core.vocabulary import InstrumentState, LedgerEntryType
-from sim.core.webhooks import Webhooks, WebhooksState
-from sim.core.window_news import WINDOWS_TIMER, WindowNews, WindowNewsState
-from sim.core.windows import Windows
+from sim.core.accounts.fee_schedule import FeeRow, FeeSchedule
+from sim.core.catalogue.assumptions import GAMES_ARE_PLAYED
+from sim.core.funding.funding import Funding, FundingLog
+from sim.core.funding.partners import Partners, PartnersState
+from sim.core.identity.credentials import Credentials, CredentialsState, Environment
+from sim.core.identity.firms import Firms, FirmsState
+from sim.core.identity.isv_users import IsvUsers, IsvUsersState
+from sim.core.identity.kyc import Kyc, KycState
+from sim.core.identity.prefill import Prefills, PrefillState
+from sim.core.identity.referrals import Referrals, ReferralsState
+from sim.core.incentives.incentives import Incentives, IncentivesState
+from sim.core.incentives.rebates import Rebates, RebatesState
+from sim.core.incentives.scoring import Score, Scoring
+from sim.core.lifecycle.outcomes import outcome_of
+from sim.core.lifecycle.settlement import SETTLEMENT_TIMER
+from sim.core.market_data.assets import Asset, Assets
+from sim.core.matching.clearing import CLEARING_TIMER
+from sim.core.model.context import Context
+from sim.core.model.enums import InstrumentState, LedgerEntryType
+from sim.core.model.events import BookChanged, Event, Executed, KycDecided, Settled, StateChanged
+from sim.core.model.funding_records import FundingType
+from sim.core.model.games import Game, Games
+from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.quantities import Cash
+from sim.core.model.timer_priority import EDGE_TIMER, EXPIRY_TIMER, SHELF_TIMER
+from sim.core.recurring.feed import WINDOWS_TIMER, WindowNews, WindowNewsState
+from sim.core.recurring.markets import Windows
+from sim.core.rfq.combos import Combos, CombosState
+from sim.core.rfq.rfqs import Rfqs, RfqsState
+from sim.core.service.fault_spec import FaultAction
+from sim.core.service.faults import Faults, FaultsState
+from sim.core.service.maintenance import Maintenance, MaintenanceState
+from sim.core.service.rate_limits import RateLimits, RateLimitsState
+from sim.core.trading.order_sessions import OrderSessions, Session
+from sim.core.trading.synchronous import Awaited, AwaitedState
+from sim.core.trading.trading import Trading, TradingState
+from sim.core.webhooks.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
 
 if TYPE_CHECKING:
-    from sim.scenario.reference import Reference
+    from sim.reference.reference import Reference
 
 
 POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, WINDOWS_TIMER})  # what waits for the end of maintenance (rule W7)

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from sim.core.events import CashMoved, PositionChanged
-from sim.core.orders import Execution, Order, Trade
-from sim.core.tape import TapeState
-from sim.core.trading import TradingState
+from sim.core.market_data.execution_log import TapeState
+from sim.core.model.events import CashMoved, PositionChanged
+from sim.core.model.orders import Execution, Order, Trade
+from sim.core.trading.trading import TradingState
 
 
 class History(NamedTuple):

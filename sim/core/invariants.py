@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from sim.core.collateral import EventOutcome, Holding, returned
-from sim.core.ledger import HOUSE_CLEARING
-from sim.core.orders import Order
-from sim.core.quantities import DOLLAR, Cash, Qty
-from sim.core.risk import unit_cost
-from sim.core.trading import Trading
-from sim.core.vocabulary import BUY, SELL, InstrumentState
+from sim.core.accounts.ledger import HOUSE_CLEARING
+from sim.core.accounts.risk import unit_cost
+from sim.core.model.collateral import EventOutcome, Holding, returned
+from sim.core.model.enums import BUY, SELL, InstrumentState
+from sim.core.model.orders import Order
+from sim.core.model.quantities import DOLLAR, Cash, Qty
+from sim.core.trading.trading import Trading
 
 
 class Broken(NamedTuple):

@@ -1,5 +1,5 @@
 # generated from proto/, do not edit
-"""The table of operations: rows of sim.api.contract.Operation, which names the columns and their defaults."""
+"""The table of operations: rows of sim.contract.contract.Operation, which names the columns and their defaults."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from collections.abc import Mapping as Values
 
-from sim.scenario.document import Mapping, Node, Position, Problem, Scalar, ScenarioError, Sequence, problem, refuse
-from sim.scenario.shapes import nearest
+from sim.scenario.value_types import nearest
+from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, ScenarioError, Sequence, problem, refuse
 
 STEPS_MAX = 20_000
 VARIANTS_MAX = 10_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from sim.api.contract import load_contract
-from sim.core.fault_spec import ENGINE, FaultMatch
-from sim.core.webhook_wire import APPROVED, REJECTED
-from sim.scenario.shapes import nearest
+from sim.contract.contract import load_contract
+from sim.core.service.fault_spec import ENGINE, FaultMatch
+from sim.core.webhooks.payloads import APPROVED, REJECTED
+from sim.scenario.value_types import nearest
 
 
 @cache

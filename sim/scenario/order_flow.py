@@ -14,10 +14,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from sim.core.quantities import NotADecimal, scaled
-from sim.core.vocabulary import OrderType, Side, TimeInForce
+from sim.core.model.enums import OrderType, Side, TimeInForce
+from sim.core.model.quantities import NotADecimal, scaled
 from sim.kernel.instants import NS_PER_S, Instant, parse_instant, parse_span
-from sim.scenario.shapes import suggestion
+from sim.scenario.value_types import suggestion
 
 PART_LINES = 2_048
 LINE_LIMIT = 1_000  # bytes

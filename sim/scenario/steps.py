@@ -7,17 +7,17 @@ from typing import Annotated, Any, TypeAlias
 from msgspec import UNSET, Struct, field
 from msgspec.structs import force_setattr
 
-from sim.core.fault_spec import FaultSpec
-from sim.core.funding_records import Course, FundingState, Purpose
-from sim.core.kyc_outcomes import DECISIONS
-from sim.core.presets import PRESETS
-from sim.core.vocabulary import InstrumentState, OrderState
+from sim.core.identity.kyc_outcomes import DECISIONS
+from sim.core.model.enums import InstrumentState, OrderState
+from sim.core.model.funding_records import Course, FundingState, Purpose
+from sim.core.service.fault_spec import FaultSpec
+from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
-from sim.scenario.document import Node, Problem
-from sim.scenario.entries import STATES, MaintenanceEntry, OrderEntry
-from sim.scenario.expects import ORDER_STATES, Expect
-from sim.scenario.records import Either, Free, Items, Table, record
-from sim.scenario.shapes import BAD, BOOLEAN, CHANCE, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, STRING, Words, members, mistake
+from sim.scenario.expectations_format import ORDER_STATES, Expect
+from sim.scenario.struct_types import Either, Free, Items, Table, record
+from sim.scenario.value_types import BAD, BOOLEAN, CHANCE, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, STRING, Words, members, mistake
+from sim.scenario.world_entries import STATES, MaintenanceEntry, OrderEntry
+from sim.scenario.yaml_tree import Node, Problem
 
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 

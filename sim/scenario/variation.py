@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, json
 from msgspec.structs import replace
 
-from sim.core import assumptions, quirks
-from sim.core.fault_spec import fault_from
-from sim.core.presets import PRESETS
+from sim.core.catalogue import assumptions, quirks
+from sim.core.service.fault_spec import fault_from
+from sim.core.service.presets import PRESETS
 
 if TYPE_CHECKING:
-    from sim.scenario.model import Scenario
+    from sim.scenario.scenario import Scenario
 
 KINDS = ("assumptions", "quirks", "presets")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sim.search.writing import as_yaml
+    from sim.analysis.search.yaml_writer import as_yaml
     from sim.testing.client import connect
 
 __all__ = ["as_yaml", "connect"]
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
 
         return connect
     if name == "as_yaml":
-        from sim.search.writing import as_yaml
+        from sim.analysis.search.yaml_writer import as_yaml
 
         return as_yaml
     raise AttributeError(f"module 'sim.testing' has no attribute {name!r}")

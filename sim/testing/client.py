@@ -21,12 +21,12 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from sim.api.contract import Plane
-from sim.api.traffic import Close, Effect, Outcome, Post, Reply, Resolve, Send
+from sim.api.pipeline.inputs import Close, Effect, Outcome, Post, Reply, Resolve, Send
+from sim.contract.contract import Plane
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, parse_instant, parse_span
 
 if TYPE_CHECKING:
-    from sim.core.firms import ApiKey, Firm
+    from sim.core.identity.firms import ApiKey, Firm
     from sim.messages import Message
     from sim.simulation import Simulation
 
@@ -335,7 +335,7 @@ class Rpc:
 
     def call(self, operation: str, request: Message) -> Any:
         """A unary call; RpcError carries any other status than OK."""
-        from sim.api.transcode import protobuf_decoder, protobuf_encoder
+        from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 
         found = self._connection.simulation.contract.by_name(operation)
         reply = self.raw(found.full_methods[0], protobuf_encoder(type(request))(request))
@@ -351,7 +351,7 @@ class Rpc:
 
     def download(self, operation: str, request: Message) -> Iterator[Any]:
         """Messages of a download, each made when it is asked for; RpcError carries any other status than OK."""
-        from sim.api.transcode import protobuf_decoder, protobuf_encoder
+        from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 
         found = self._connection.simulation.contract.by_name(operation)
         outcome = self._connection.absorb(
@@ -365,7 +365,7 @@ class Rpc:
 
     def stream(self, operation: str, request: Message | None = None) -> Stream:
         """Open a server stream (with its request) or a bidirectional one (without)."""
-        from sim.api.transcode import protobuf_decoder, protobuf_encoder
+        from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 
         found = self._connection.simulation.contract.by_name(operation)
         message = protobuf_encoder(type(request))(request) if request is not None else b""

@@ -37,18 +37,18 @@ from hypothesis.control import current_build_context
 from hypothesis.errors import HypothesisException
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from sim.analysis.search.journal_to_scenario import transcript
+from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.invariants import broken
-from sim.core.refusals import Refusal
-from sim.scenario.load import load_scenario
-from sim.search.transcript import transcript
-from sim.search.writing import as_yaml
+from sim.core.model.refusals import Refusal
+from sim.loader.load import load_scenario
 from sim.simulation import Simulation
 from sim.testing.client import connect
 from sim.testing.strategies import Document, Terms, clock_jumps, faults, order_steps
 
 if TYPE_CHECKING:
-    from sim.core.firms import ApiKey, Firm
-    from sim.testing.served import ServedExchange
+    from sim.core.identity.firms import ApiKey, Firm
+    from sim.testing.exchange_fixture import ServedExchange
 
 JOURNAL_MOST = 16 << 20  # bytes of examples after which a new exchange is made
 WHOLE = Terms("machine-whole")
@@ -226,7 +226,7 @@ class ServedExchangeMachine(ExchangeMachine):
     _served: ClassVar[ServedExchange | None] = None
 
     def _connect(self) -> None:
-        from sim.testing.served import ServedExchange
+        from sim.testing.exchange_fixture import ServedExchange
 
         if type(self)._served is None:
             folder = Path(self.kept)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from sim.testing.served import ServedExchange
+    from sim.testing.exchange_fixture import ServedExchange
 
 _FAULT = '{"match": {"operation": "CreateOrder"}, "act": {"status": 503}}'
 _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
@@ -48,8 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("explore"):
         if config.getoption("numprocesses", None):
             raise pytest.UsageError("--explore runs in one process: leave out -n")
-        from sim.search.points import refuse_unknown
-        from sim.testing.exploring import Explorer
+        from sim.analysis.search.fault_points import refuse_unknown
+        from sim.testing.fault_exploration import Explorer
 
         try:
             refuse_unknown(config.getoption("explore_operations"), config.getoption("explore_attacks"))
@@ -71,9 +71,9 @@ def _fault_of(text: str) -> dict[str, Any]:
 @pytest.fixture
 def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedExchange]:
     """A sandbox exchange of this test's own, on free loopback ports, its clock standing still until the test moves it."""
-    from sim.scenario.document import ScenarioError
-    from sim.scenario.load import load_scenario
-    from sim.testing.served import ServedExchange
+    from sim.loader.load import load_scenario
+    from sim.scenario.yaml_tree import ScenarioError
+    from sim.testing.exchange_fixture import ServedExchange
     from sim.testing.wall_clock import warn_of_patched_time
 
     wanted, seed = _scenario_of(request.node)
@@ -100,7 +100,7 @@ def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterato
         yield
         return
     from sim.core.invariants import broken
-    from sim.testing.exploring import ARMED, BROKEN, SURVEY
+    from sim.testing.fault_exploration import ARMED, BROKEN, SURVEY
 
     exchange, stash = served.running.simulation.exchange, request.node.stash
     armed = stash.get(ARMED, "")

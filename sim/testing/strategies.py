@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sim.search.points import ATTACKS
+from sim.analysis.search.fault_points import ATTACKS
 
 Document = dict[str, Any]
 Documents = SearchStrategy[Document]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from retail_world import FINE, WHOLE, RetailWorld
 
 from sim.messages.gateway_v1 import Event, EventSeries
-from sim.scenario.markets import Facts, Side, market_of
-from sim.scenario.reference import Reference
+from sim.reference.market_pair import Facts, Side, market_of
+from sim.reference.reference import Reference
 
 GAME, ELECTION = "nba-test-game", "test-election"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim import Simulation, load_scenario
-from sim.core.quantities import CASH_SCALE
+from sim.core.model.quantities import CASH_SCALE
 from sim.testing.client import Connection, Http, Response, connect
 
 WHOLE, FINE = "aec-test-whole", "aec-test-fine"

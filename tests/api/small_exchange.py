@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from sim.api.callers import Caller
+from sim.api.pipeline.authentication import Caller
+from sim.core.accounts.ledger import CLEARING
 from sim.core.exchange import Exchange
-from sim.core.firms import Firm, User
-from sim.core.instruments import Instrument
-from sim.core.ledger import CLEARING
-from sim.core.quantities import DOLLAR
-from sim.core.vocabulary import LedgerEntryType, OrderType, Side, TimeInForce
+from sim.core.identity.firms import Firm, User
+from sim.core.model.enums import LedgerEntryType, OrderType, Side, TimeInForce
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import days, parse_instant
 from sim.messages import exchange_v1 as wire
-from sim.scenario.reference import Reference
+from sim.reference.reference import Reference
 
 NOW = parse_instant("2026-09-08T18:00:00Z")
 WHOLE, FINE = "aec-nba-bos-nyk", "aec-crypto-btc-up"

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sim.api.callers import authenticate, names_of
-from sim.api.contract import Operation
-from sim.api.traffic import NOBODY, Sealed
-from sim.core.context import Context
-from sim.core.credentials import ASSERTION_TYPE, Credentials, TokenRequest, fingerprint
-from sim.core.firms import ApiKey, Firm, Firms, User
-from sim.core.refusals import InvalidSignature, MissingScope, PermissionDenied, Unauthenticated
+from sim.api.pipeline.authentication import authenticate, names_of
+from sim.api.pipeline.inputs import NOBODY, Sealed
+from sim.contract.contract import Operation
+from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, TokenRequest, fingerprint
+from sim.core.identity.firms import ApiKey, Firm, Firms, User
+from sim.core.model.context import Context
+from sim.core.model.refusals import InvalidSignature, MissingScope, PermissionDenied, Unauthenticated
 from sim.kernel.instants import parse_instant, seconds
 
 USER = "firms/Acme/users/alice"

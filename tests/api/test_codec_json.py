@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wire_values import library_message, message_types, messages
 
-from sim.api.transcode import (
+from sim.api.codecs.codecs import (
     BadBody,
     BadField,
     Dialect,
@@ -21,8 +21,8 @@ from sim.api.transcode import (
     json_decoder,
     json_encoder,
 )
-from sim.api.transcode_fields import INTEGER_RANGES
-from sim.api.transcode_json_write import write_double
+from sim.api.codecs.json_writer import write_double
+from sim.contract.wire_fields import INTEGER_RANGES
 from sim.kernel.instants import parse_instant
 from sim.messages import FIELD_DATES, Message, exchange_v1, gateway_v1, issuer_v1
 

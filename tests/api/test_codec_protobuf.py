@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wire_values import library_message, message_types, messages
 
-from sim.api.prepared import Prepared
-from sim.api.transcode import BadBody, dialect_at, json_encoder, protobuf_decoder, protobuf_encoder
+from sim.api.codecs.codecs import BadBody, dialect_at, json_encoder, protobuf_decoder, protobuf_encoder
+from sim.api.pipeline.preencoded import Prepared
 from sim.messages import Message, exchange_v1
 
 by_name = pytest.mark.parametrize("cls", message_types(), ids=lambda cls: cls.__full_name__)
@@ -90,7 +90,7 @@ def test_maps_come_out_in_the_order_of_their_keys_in_every_process() -> None:
 
 def test_the_codecs_load_no_protobuf_until_grpc_needs_it() -> None:
     script = (
-        "import sys; from sim.api.transcode import *; from sim.api.contract import load_contract; from sim.messages import exchange_v1 as x\n"
+        "import sys; from sim.api.codecs.codecs import *; from sim.contract.contract import load_contract; from sim.messages import exchange_v1 as x\n"
         "load_contract(); json_encoder(x.Order, dialect_at('exchange', 0))(x.Order()); json_decoder(x.Order)(b'{}')\n"
         "assert not [name for name in sys.modules if name.startswith('google')], 'loaded'"
     )

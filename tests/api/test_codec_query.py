@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sim.api.transcode import BadBody, BadField, Casing, apply_path, form_decoder, query_decoder
+from sim.api.codecs.codecs import BadBody, BadField, Casing, apply_path, form_decoder, query_decoder
 from sim.messages import issuer_v1
 
 

@@ -15,11 +15,11 @@ import pytest
 import yaml
 from wire_values import message_types
 
-from sim.api.contract import PLANES, SCOPES, Contract, ContractError, Operation, load_contract
-from sim.api.generate import main as generate
-from sim.api.generation import compile_schema, derive
-from sim.api.generation.operations import operations_source
-from sim.api.transcode import fields_of
+from sim.api.codecs.codecs import fields_of
+from sim.contract.compile import main as generate
+from sim.contract.compiler import compile_schema, derive
+from sim.contract.compiler.operations import operations_source
+from sim.contract.contract import PLANES, SCOPES, Contract, ContractError, Operation, load_contract
 from sim.kernel.instants import parse_instant
 from sim.messages import FIELD_DATES, Message, find, find_message
 
@@ -47,13 +47,13 @@ def _operation(**values: Any) -> Operation:
 
 
 def test_the_committed_files_are_what_the_proto_files_compile_to() -> None:
-    assert generate(["--check"]) == 0, "run python -m sim.api.generate"
+    assert generate(["--check"]) == 0, "run python -m sim.contract.compile"
 
 
 def test_compiling_twice_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     proto = _proto(tmp_path / "proto")
     for seed in ("1", "2"):
-        command = [sys.executable, "-m", "sim.api.generate", "--proto", str(proto), "--root", str(tmp_path / seed)]
+        command = [sys.executable, "-m", "sim.contract.compile", "--proto", str(proto), "--root", str(tmp_path / seed)]
         subprocess.run(command, check=True, cwd=ROOT, env={"PYTHONHASHSEED": seed, "PATH": "/usr/bin:/bin"})
     one, two = ({path.relative_to(tmp_path / seed): path.read_bytes() for path in (tmp_path / seed).rglob("*.*")} for seed in "12")
     assert one == two

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.vocabulary import InstrumentState, OrderType, TimeInForce
+from sim.core.model.enums import InstrumentState, OrderType, TimeInForce
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Response, RpcError, connect
 from tests.journeys import firm, in_state, order, quiet, rpc_trader, trader

@@ -9,12 +9,12 @@ from urllib.parse import quote
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.api.openapi import openapi_document
-from sim.core.refusals import Conflict, InvalidRequest
+from sim.contract.openapi import openapi_document
+from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.kernel.instants import format_instant, trade_date
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_v1 as wire
-from sim.scenario.document import ScenarioError
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, order, poor_firm, quiet, trader
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from small_exchange import ANN, ANN_ACCOUNT, BOB, BOB_ACCOUNT, EVE, NOW, advance, caller, small_exchange
 
-from sim.api.exchange_accounts import get_who_am_i, health_check, list_accounts, list_users
-from sim.api.exchange_kyc import get_kyc_status, set_webhook_url, start_kyc_verification, webhook_registration
+from sim.api.exchange.accounts import get_who_am_i, health_check, list_accounts, list_users
+from sim.api.exchange.kyc import get_kyc_status, set_webhook_url, start_kyc_verification, webhook_registration
 from sim.core.exchange import Exchange
-from sim.core.refusals import InvalidRequest, PermissionDenied
+from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import minutes
 from sim.messages import exchange_kyc_v1 as kyc
 from sim.messages import exchange_v1 as wire

@@ -7,12 +7,12 @@ import json
 import pytest
 from small_exchange import NOW, WHOLE, advance, caller, eve, limit, small_exchange
 
-from sim.api.exchange_market_data import get_bbo, get_order_book
-from sim.api.exchange_orders import insert_order
-from sim.api.transcode import dialect_at
+from sim.api.codecs.codecs import dialect_at
+from sim.api.exchange.market_data import get_bbo, get_order_book
+from sim.api.exchange.orders import insert_order
 from sim.core.exchange import Exchange
-from sim.core.refusals import InvalidRequest, NotFound
-from sim.core.vocabulary import InstrumentState, Side
+from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import seconds
 from sim.messages import exchange_v1 as wire
 

@@ -8,19 +8,19 @@ import io
 import pytest
 from small_exchange import ANN_ACCOUNT, BOB, BOB_ACCOUNT, EVE_ACCOUNT, FINE, NOW, POOL, WHOLE, advance, caller, eve, limit, small_exchange
 
-from sim.api.exchange_ledgers import (
+from sim.api.exchange.ledgers import (
     SUPPRESSED,
     download_balance_ledger,
     download_position_ledger,
     get_account_balance_ledger,
     get_position_ledger,
 )
-from sim.api.exchange_orders import insert_order
-from sim.api.exchange_positions import get_account_balance, list_account_balances, list_account_positions
+from sim.api.exchange.orders import insert_order
+from sim.api.exchange.positions import get_account_balance, list_account_balances, list_account_positions
 from sim.core.exchange import Exchange
-from sim.core.quantities import DOLLAR
-from sim.core.refusals import EntryTypeSuppressed, InvalidRequest, PermissionDenied
-from sim.core.vocabulary import LedgerEntryType, Side
+from sim.core.model.enums import LedgerEntryType, Side
+from sim.core.model.quantities import DOLLAR
+from sim.core.model.refusals import EntryTypeSuppressed, InvalidRequest, PermissionDenied
 from sim.kernel.instants import hours, parse_instant, seconds
 from sim.messages import exchange_v1 as wire
 

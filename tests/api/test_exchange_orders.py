@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_exchange import ANN, ANN_ACCOUNT, BOB, BOB_ACCOUNT, EVE_ACCOUNT, FINE, WHOLE, caller, eve, limit, small_exchange
 
-from sim.api.exchange_orders import (
+from sim.api.exchange.orders import (
     cancel_order,
     cancel_order_list,
     cancel_replace_order,
@@ -15,8 +15,8 @@ from sim.api.exchange_orders import (
     insert_order_list,
     preview_order,
 )
-from sim.core.refusals import DuplicateOrder, InstrumentNotTradable, InvalidRequest, NotFound, OrderDone, OrderRefused, PermissionDenied, UnknownOrder
-from sim.core.vocabulary import InstrumentState, OrderState, OrderType, Side, TimeInForce
+from sim.core.model.enums import InstrumentState, OrderState, OrderType, Side, TimeInForce
+from sim.core.model.refusals import DuplicateOrder, InstrumentNotTradable, InvalidRequest, NotFound, OrderDone, OrderRefused, PermissionDenied, UnknownOrder
 from sim.messages import exchange_v1 as wire
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.api.callers import Caller
+from sim.api.pipeline.authentication import Caller
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Http, Response, Rpc, RpcError, connect
 from tests.journeys import firm, order, poor_firm, quiet

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from small_exchange import ANN, ANN_ACCOUNT, BOB_ACCOUNT, EVE_ACCOUNT, NOW, POOL, advance, caller, eve, limit, small_exchange
 
-from sim.api.exchange_ledgers import get_account_balance_ledger
-from sim.api.exchange_orders import insert_order
-from sim.api.exchange_partners import (
+from sim.api.exchange.ledgers import get_account_balance_ledger
+from sim.api.exchange.orders import insert_order
+from sim.api.exchange.partners import (
     cancel_funded_order,
     create_cash_movement,
     create_funded_order,
@@ -17,9 +17,9 @@ from sim.api.exchange_partners import (
     get_funding_account_balance,
 )
 from sim.core.exchange import Exchange
-from sim.core.quantities import DOLLAR
-from sim.core.refusals import AlreadyExists, InvalidRequest, NotFound, OrderDone, PermissionDenied
-from sim.core.vocabulary import LedgerEntryType, OrderState, OrderType, Side, TimeInForce
+from sim.core.model.enums import LedgerEntryType, OrderState, OrderType, Side, TimeInForce
+from sim.core.model.quantities import DOLLAR
+from sim.core.model.refusals import AlreadyExists, InvalidRequest, NotFound, OrderDone, PermissionDenied
 from sim.kernel.instants import hours, seconds
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_orderfunding_v1 as funding

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from small_exchange import FINE, WHOLE, caller, small_exchange
 
-from sim.api.exchange_refdata import get_instrument, get_instrument_metadata, list_instruments, list_symbols, search_instruments
-from sim.api.exchange_settlement import get_instrument_settlement
+from sim.api.exchange.refdata import get_instrument, get_instrument_metadata, list_instruments, list_symbols, search_instruments
+from sim.api.exchange.settlement import get_instrument_settlement
 from sim.core.exchange import Exchange
-from sim.core.instruments import Instrument
-from sim.core.refusals import InvalidRequest, NotFound
-from sim.core.vocabulary import InstrumentState
+from sim.core.model.enums import InstrumentState
+from sim.core.model.instruments import Instrument
+from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.messages import exchange_settlement_v1 as settlement
 from sim.messages import exchange_v1 as wire
 

@@ -8,8 +8,8 @@ import io
 import pytest
 from small_exchange import ANN_ACCOUNT, BOB, BOB_ACCOUNT, EVE_ACCOUNT, FINE, NOW, WHOLE, advance, caller, eve, limit, small_exchange
 
-from sim.api.exchange_orders import cancel_order, insert_order
-from sim.api.exchange_reports import (
+from sim.api.exchange.orders import cancel_order, insert_order
+from sim.api.exchange.reports import (
     NARROW_SEARCH,
     download_executions,
     download_orders,
@@ -20,11 +20,11 @@ from sim.api.exchange_reports import (
     search_orders,
     search_trades,
 )
-from sim.api.exchange_trade_stats import get_trade_stats
-from sim.core.awaited import EDGE
+from sim.api.exchange.trade_stats import get_trade_stats
 from sim.core.exchange import Exchange
-from sim.core.refusals import EdgeTimeout, InvalidRequest, NotFound, PermissionDenied
-from sim.core.vocabulary import ExecutionType, OrderState, Side, TradeState
+from sim.core.model.enums import ExecutionType, OrderState, Side, TradeState
+from sim.core.model.refusals import EdgeTimeout, InvalidRequest, NotFound, PermissionDenied
+from sim.core.trading.synchronous import EDGE
 from sim.kernel.instants import days, minutes, parse_instant, seconds
 from sim.messages import exchange_v1 as wire
 

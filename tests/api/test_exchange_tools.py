@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_exchange import FINE, NOW, caller, limit, small_exchange
 
-from sim.api.csv_text import CHUNK_ROWS, csv_chunks
-from sim.api.exchange_messages import book_message
-from sim.api.exchange_orders import insert_order
-from sim.api.paging import PAGE_MAX, offset_of, page_length, page_of, token_of
-from sim.api.where_clause import Column, Condition, field_conditions, member, moment, number, parse_clause, predicate, text, values_of
-from sim.core.refusals import InvalidRequest
-from sim.core.vocabulary import InstrumentState, Side
+from sim.api.exchange.orders import insert_order
+from sim.api.pipeline.paging import PAGE_MAX, offset_of, page_length, page_of, token_of
+from sim.api.rendering.exchange import book_message
+from sim.api.reports.csv_writer import CHUNK_ROWS, csv_chunks
+from sim.api.reports.where_clause import Column, Condition, field_conditions, member, moment, number, parse_clause, predicate, text, values_of
+from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.messages.exchange_v1 import FilterOperator

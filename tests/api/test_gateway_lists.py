@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from sim import Simulation, load_scenario
-from sim.api.gateway_facets import facets
-from sim.api.gateway_views import event_view, exists, listed, market_view
-from sim.core.refusals import Refusal
+from sim.api.gateway.live_views import event_view, exists, listed, market_view
+from sim.api.gateway.market_index import facets
+from sim.core.model.refusals import Refusal
 from sim.messages.gateway_v1 import Event, Market
 from sim.testing.client import connect
 

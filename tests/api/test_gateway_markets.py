@@ -9,8 +9,8 @@ import pytest
 from gateway_world import ELECTION, GAME, GatewayWorld
 from retail_world import BUY_YES, FINE, SELL_YES, WHOLE
 
-from sim.api.gateway_views import market_view
-from sim.core.incentives import Period
+from sim.api.gateway.live_views import market_view
+from sim.core.incentives.incentives import Period
 
 
 @pytest.fixture

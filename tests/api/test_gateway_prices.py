@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.assets import PRICE_SCALE, Asset
+from sim.core.market_data.assets import PRICE_SCALE, Asset
 from sim.kernel.instants import NS_PER_S
 from sim.testing.client import Connection, Response, connect
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.scenario.reference import Reference
+from sim.reference.reference import Reference
 from sim.testing.client import Connection, connect
 
 

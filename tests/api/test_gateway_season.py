@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.core.vocabulary import InstrumentState
+from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import MINUTE, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect

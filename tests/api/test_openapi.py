@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wire_values import message_types, messages
 
-from sim.api.contract import PLANES, Plane, load_contract
-from sim.api.openapi import openapi_document
-from sim.api.openapi_schemas import Components
-from sim.api.transcode import dialect_at, json_encoder
+from sim.api.codecs.codecs import dialect_at, json_encoder
+from sim.contract.contract import PLANES, Plane, load_contract
+from sim.contract.openapi import openapi_document
+from sim.contract.openapi_schemas import Components
 from sim.kernel.instants import EARLIEST, LATEST, parse_instant
 from sim.messages import Message
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from retail_world import FINE, WHOLE, RetailWorld
 
-from sim.core.incentives import Period, Reward
-from sim.core.quantities import DOLLAR
+from sim.core.incentives.incentives import Period, Reward
+from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import days, hours
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.api.retail_numbers import book_price, nearest, number, price_amount, read_price, read_quantity, two_figures
-from sim.api.transcode_json_write import write_double
-from sim.core.instruments import Instrument
-from sim.core.refusals import InvalidRequest
+from sim.api.codecs.json_writer import write_double
+from sim.api.rendering.amounts import book_price, nearest, number, price_amount, read_price, read_quantity, two_figures
+from sim.core.model.instruments import Instrument
+from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
 
 CENT = Instrument(symbol="cent")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from retail_world import BUY_NO, BUY_YES, FINE, SELL_YES, WHOLE, RetailWorld, usd
 
-from sim.core.incentives import REBATE, Reward
-from sim.core.quantities import DOLLAR
+from sim.core.incentives.incentives import REBATE, Reward
+from sim.core.model.quantities import DOLLAR
 
 
 @pytest.fixture

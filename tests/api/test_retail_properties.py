@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from retail_world import BUY_NO, BUY_YES, FINE, SELL_NO, SELL_YES, WHOLE, RetailWorld
 
-from sim.core.vocabulary import InstrumentState
+from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import format_instant
 from sim.testing.client import Connection
 from tests.journeys import firm

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.quantities import DOLLAR
-from sim.core.vocabulary import InstrumentState
+from sim.core.model.enums import InstrumentState
+from sim.core.model.quantities import DOLLAR
 from sim.messages import exchange_v1 as exchange_wire
 from sim.testing.client import Connection, Http, Response, Stream, connect
 from tests.journeys import firm, in_state

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sim.api.contract import PLANES, Operation, Plane, Route, load_contract
-from sim.api.routing import Match, MethodNotAllowed, NotFound, Router
+from sim.api.pipeline.routing import Match, MethodNotAllowed, NotFound, Router
+from sim.contract.contract import PLANES, Operation, Plane, Route, load_contract
 
 _TABLE = (
     ("GET", "/v1/orders/open", "open"),

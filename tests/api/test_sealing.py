@@ -19,13 +19,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.api.sealing import SEALED, api_key, bearer, seal_body, seal_fields, seal_open, seal_rest, seal_rpc, seal_text, without_nonce
-from sim.api.traffic import NOBODY, RestCall, Sealed
-from sim.core.context import Context
-from sim.core.credentials import Credentials, fingerprint
-from sim.core.firms import ApiKey, Firm, Firms
+from sim.api.pipeline.inputs import NOBODY, RestCall, Sealed
+from sim.api.pipeline.redaction import SEALED, api_key, bearer, seal_body, seal_fields, seal_open, seal_rest, seal_rpc, seal_text, without_nonce
+from sim.api.pipeline.settings import Settings
+from sim.core.identity.credentials import Credentials, fingerprint
+from sim.core.identity.firms import ApiKey, Firm, Firms
+from sim.core.model.context import Context
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, days, parse_instant, seconds
-from sim.settings import Settings
 
 START = parse_instant("2026-09-08T18:00:00Z")
 AUDIENCE = "https://api.sandbox.test"
@@ -427,7 +427,7 @@ def test_a_secret_of_a_wrong_type_keeps_only_its_type(value: object, kept: objec
 
 
 def test_every_secret_request_field_of_the_contract_lies_on_a_fixed_path() -> None:
-    from sim.api.sealing import _secret_table
+    from sim.api.pipeline.redaction import _secret_table
 
     table = _secret_table()
     assert table["exchange", "/v1/kyc/start"] == {"ssn"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from stream_clients import orders, place
 
-from sim.core.instruments import Instrument
-from sim.core.vocabulary import CancelRejectReason, ExecutionType, InstrumentState
+from sim.core.model.enums import CancelRejectReason, ExecutionType, InstrumentState
+from sim.core.model.instruments import Instrument
 from sim.testing.client import Connection, RpcError
 from tests.journeys import firm, quiet, trader
 

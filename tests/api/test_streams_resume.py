@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from stream_clients import books, drop_copy, orders, place, position_changes, trades
 
 from sim import Simulation, load_scenario
-from sim.api import stream_ledger, stream_replay
-from sim.core.instruments import Instrument
-from sim.core.vocabulary import InstrumentState
+from sim.api.streams import ledger, resumable
+from sim.core.model.enums import InstrumentState
+from sim.core.model.instruments import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Stream, connect
 from tests.journeys import firm, quiet, rpc_trader, trader
@@ -135,7 +135,7 @@ def test_a_stream_can_be_resumed_after_every_message(kind: Kind, actions: list[t
     whole.close()
     expected = rows(kind, frames)
     assert len(expected) > 6 or actions is not STORY
-    with mock.patch.object(stream_replay, "BATCH", batch):
+    with mock.patch.object(resumable, "BATCH", batch):
         for number, frame in enumerate(frames):
             before = rows(kind, frames[: number + 1])
             replayed = kind.open(world, **filters, resume_token=frame.resume_token).take()
@@ -168,7 +168,7 @@ def test_a_balance_ledger_taken_up_at_its_last_entry_repeats_that_instant_and_lo
     messages = [*old, *(frame.entries for frame in following[0].take() if frame.entries)]
     expected = [entry for message in messages for entry in message]
     assert len(expected) > 3 or actions is not STORY
-    with mock.patch.object(stream_ledger, "BATCH", batch):
+    with mock.patch.object(ledger, "BATCH", batch):
         for number in range(len(messages)):
             seen = [entry for message in messages[: number + 1] for entry in message]
             last = seen[-1].update_time

@@ -8,11 +8,11 @@ import pytest
 from stream_clients import MARKETS, PRIVATE, ask, place, socket, subscribe, trade
 
 from sim import Simulation, load_scenario
-from sim.api.retail_messages import book_message
-from sim.api.traffic import Send
-from sim.api.transcode import dialect_at, json_encoder
-from sim.core.instruments import Instrument
-from sim.core.vocabulary import InstrumentState
+from sim.api.codecs.codecs import dialect_at, json_encoder
+from sim.api.pipeline.inputs import Send
+from sim.api.retail.messages import book_message
+from sim.core.model.enums import InstrumentState
+from sim.core.model.instruments import Instrument
 from sim.kernel.instants import parse_instant
 from sim.messages import retail_v1 as wire
 from sim.testing.client import Connection, Stream, connect

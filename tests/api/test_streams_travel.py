@@ -9,8 +9,8 @@ import pytest
 from stream_clients import BIDIRECTIONAL, MARKETS, books, drop_copy, orders, place, socket, subscribe, talk, trade
 
 from sim import Simulation, load_scenario
+from sim.analysis.replay import replay
 from sim.messages import exchange_v1 as wire
-from sim.replay import replay
 from sim.testing.client import Connection, RpcError, connect
 from tests.journeys import quiet, rpc_trader
 

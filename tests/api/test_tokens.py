@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from sim.api.callers import Caller
-from sim.api.tokens import issue_token
-from sim.api.traffic import NOBODY, Sealed
-from sim.core.context import Context
-from sim.core.credentials import ASSERTION_TYPE, Credentials, OAuthRefusal, fingerprint
-from sim.core.firms import Firm, Firms
+from sim.api.auth.tokens import issue_token
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.inputs import NOBODY, Sealed
+from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, OAuthRefusal, fingerprint
+from sim.core.identity.firms import Firm, Firms
+from sim.core.model.context import Context
 from sim.kernel.instants import parse_instant
 from sim.messages.issuer_v1 import IssueTokenRequest
 

@@ -18,11 +18,11 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from hypothesis import strategies as st
 
 import sim.messages
-from sim.api import transcode_protobuf
-from sim.api.generation import compile_schema
-from sim.api.generation.messages import module_source
-from sim.api.transcode import Field, fields_of
-from sim.api.transcode_fields import INTEGER_RANGES, LONG_INTEGERS, SPAN_MAX
+from sim.api.codecs import protobuf
+from sim.api.codecs.codecs import Field, fields_of
+from sim.contract.compiler import compile_schema
+from sim.contract.compiler.messages import module_source
+from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, SPAN_MAX
 from sim.kernel.instants import EARLIEST, LATEST, NS_PER_S
 from sim.messages import PACKAGES, Message, find, find_message
 
@@ -77,7 +77,7 @@ def probe_package(scratch: Path) -> Iterator[ModuleType]:
             patch.setattr(sim.messages, name, module, raising=False)
             patch.setitem(PACKAGES, name.replace("_", "."), module.__name__)
             exec(compile(source, name, "exec"), vars(module))
-        pool = transcode_protobuf.descriptor_pool()
+        pool = protobuf.descriptor_pool()
         for file in FileDescriptorSet.FromString(schema.stripped()).file:
             pool.Add(file)  # equal files may be added twice
         yield module
@@ -125,7 +125,7 @@ def _element(field: Field, depth: int, tame: bool) -> st.SearchStrategy[Any]:
 
 def library_message(message: Message) -> Any:
     """The same message as the protobuf library has it, built by reflection."""
-    descriptor = transcode_protobuf.descriptor_pool().FindMessageTypeByName(message.__full_name__)
+    descriptor = protobuf.descriptor_pool().FindMessageTypeByName(message.__full_name__)
     target = message_factory.GetMessageClass(descriptor)()
     _fill_message(message, target)
     return target

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.core.auction import crossing
-from sim.core.instruments import Instrument
-from sim.core.vocabulary import ExecutionType, InstrumentState, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
-from sim.testing.market import Market
+from sim.core.matching.auction import crossing
+from sim.core.model.enums import ExecutionType, InstrumentState, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.instruments import Instrument
+from sim.testing.trading_harness import Market
 
 S = InstrumentState
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sim.core.instruments import Instrument
-from sim.core.vocabulary import Side
-from sim.testing.market import Market
+from sim.core.model.enums import Side
+from sim.core.model.instruments import Instrument
+from sim.testing.trading_harness import Market
 
 
 @pytest.mark.parametrize(("price_scale", "tick"), [(100, 1), (1000, 5), (10_000, 25), (1000, 1)])

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.core.collateral import EventOutcome, Holding, Related, returned
-from sim.core.instruments import Instrument
-from sim.core.quantities import CENT, DOLLAR
-from sim.core.refusals import OrderRefused
-from sim.testing.market import Market
+from sim.core.model.collateral import EventOutcome, Holding, Related, returned
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CENT, DOLLAR
+from sim.core.model.refusals import OrderRefused
+from sim.testing.trading_harness import Market
 
 EXCLUSIVE, DIRECTIONAL, INDEPENDENT = EventOutcome.MUTUALLY_EXCLUSIVE, EventOutcome.DIRECTIONAL, EventOutcome.INDEPENDENT
 HOLDINGS = st.lists(st.tuples(st.integers(0, 5), st.integers(-9, 9)), max_size=6)

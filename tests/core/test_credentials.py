@@ -8,11 +8,11 @@ import json
 import msgspec
 import pytest
 
-from sim.core import credentials as module
-from sim.core.context import Context
-from sim.core.credentials import ASSERTION_TYPE, PROBLEMS, Credentials, CredentialsState, OAuthRefusal, TokenRequest, fingerprint
-from sim.core.firms import Firm, Firms
-from sim.core.refusals import Unauthenticated
+from sim.core.identity import credentials as module
+from sim.core.identity.credentials import ASSERTION_TYPE, PROBLEMS, Credentials, CredentialsState, OAuthRefusal, TokenRequest, fingerprint
+from sim.core.identity.firms import Firm, Firms
+from sim.core.model.context import Context
+from sim.core.model.refusals import Unauthenticated
 from sim.kernel.instants import NS_PER_S, parse_instant, seconds
 
 START = parse_instant("2026-09-08T18:00:00Z")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from sim.core.commands import PlaceOrder
-from sim.core.entry import _order
-from sim.core.instruments import Instrument
-from sim.core.orders import Order
-from sim.core.vocabulary import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.instruments import Instrument
+from sim.core.model.orders import Order
+from sim.core.trading.admission import _order
 
 SHARED = sorted({field.name for field in structs.fields(PlaceOrder)} & {field.name for field in structs.fields(Order)})
 OTHERS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sim.core.context import Context
-from sim.core.fault_spec import fault_from
-from sim.core.faults import Faults, FaultsState, InjectedFault
-from sim.core.refusals import Code
+from sim.core.model.context import Context
+from sim.core.model.refusals import Code
+from sim.core.service.fault_spec import fault_from
+from sim.core.service.faults import Faults, FaultsState, InjectedFault
 from sim.kernel.instants import parse_instant, seconds
 
 START = parse_instant("2026-09-08T18:00:00Z")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sim.core.context import Context
-from sim.core.fees import Fees, exact, rounded
-from sim.core.instruments import Instrument
-from sim.core.quantities import CENT, cash_text
-from sim.core.vocabulary import TimeInForce
+from sim.core.accounts.fees import Fees, exact, rounded
+from sim.core.model.context import Context
+from sim.core.model.enums import TimeInForce
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CENT, cash_text
 from sim.kernel.instants import parse_instant
-from sim.testing.market import START, Market
+from sim.testing.trading_harness import START, Market
 
 SCALES = Instrument(symbol="F", price_scale=1000, qty_scale=100, tick=5, price_low=10, price_high=990)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from sim.core.context import Context
-from sim.core.firms import ApiKey, Firm, Firms, FirmsState, User
-from sim.core.refusals import PermissionDenied
+from sim.core.identity.firms import ApiKey, Firm, Firms, FirmsState, User
+from sim.core.model.context import Context
+from sim.core.model.refusals import PermissionDenied
 
 ACME = "firms/ISV-Participant-Acme"
 ALICE = f"{ACME}/users/alice"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.core.context import Context
-from sim.core.events import KycDecided
-from sim.core.kyc import PROVISION_LONGEST, PROVISION_SHORTEST, Kyc, KycState
-from sim.core.kyc_application import KycAddress, KycApplication, problems
-from sim.core.kyc_outcomes import Stage
-from sim.core.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, SsnTaken
+from sim.core.identity.kyc import PROVISION_LONGEST, PROVISION_SHORTEST, Kyc, KycState
+from sim.core.identity.kyc_application import KycAddress, KycApplication, problems
+from sim.core.identity.kyc_outcomes import Stage
+from sim.core.model.context import Context
+from sim.core.model.events import KycDecided
+from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, SsnTaken
 from sim.kernel.instants import EASTERN, Instant, minutes, parse_instant, seconds, to_datetime
 
 START = parse_instant("2026-09-08T14:00:00-04:00")  # a Tuesday

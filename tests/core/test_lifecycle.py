@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from sim.core.events import BookChanged, Executed, StateChanged
-from sim.core.instruments import Instrument, Segment
-from sim.core.lifecycle import LEGAL_EDGES
-from sim.core.refusals import AlreadyExists, IllegalTransition, InvalidRequest, NotFound, OrderRefused
-from sim.core.vocabulary import ExecutionType, InstrumentState, OrderState, OrderType, RejectReason, Side, TimeInForce, UnsolicitedReason
+from sim.core.lifecycle.states import LEGAL_EDGES
+from sim.core.model.enums import ExecutionType, InstrumentState, OrderState, OrderType, RejectReason, Side, TimeInForce, UnsolicitedReason
+from sim.core.model.events import BookChanged, Executed, StateChanged
+from sim.core.model.instruments import Instrument, Segment
+from sim.core.model.refusals import AlreadyExists, IllegalTransition, InvalidRequest, NotFound, OrderRefused
 from sim.kernel.instants import DAY, HOUR, hours, minutes, parse_instant, seconds
-from sim.testing.market import FOK, GTT, IOC, START, Market
+from sim.testing.trading_harness import FOK, GTT, IOC, START, Market
 
 S = InstrumentState
 DAY_ORDER = TimeInForce.DAY

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import msgspec
 import pytest
 
-from sim.core.context import Context
-from sim.core.events import MaintenanceChanged
-from sim.core.maintenance import Maintenance, MaintenanceState
+from sim.core.model.context import Context
+from sim.core.model.events import MaintenanceChanged
+from sim.core.service.maintenance import Maintenance, MaintenanceState
 from sim.kernel.instants import Instant, days, format_instant, hours, minutes, parse_instant, seconds
 
 

@@ -13,16 +13,16 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from sim.core.collateral import EventOutcome, Related
-from sim.core.instruments import Instrument, Segment
 from sim.core.invariants import reserved
-from sim.core.quantities import CENT, DOLLAR
-from sim.core.refusals import Refusal
-from sim.core.trading import TradingState
-from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.collateral import EventOutcome, Related
+from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.instruments import Instrument, Segment
+from sim.core.model.quantities import CENT, DOLLAR
+from sim.core.model.refusals import Refusal
+from sim.core.trading.trading import TradingState
 from sim.kernel.instants import HOUR, hours, minutes, seconds
-from sim.testing.audit import Audit
-from sim.testing.market import START, Market
+from sim.testing.event_audit import Audit
+from sim.testing.trading_harness import START, Market
 
 T = TypeVar("T")
 ACCOUNTS = ("a", "b", "c", "d", "e")  # the last with collateral return

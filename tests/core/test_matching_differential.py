@@ -8,15 +8,15 @@ import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sim.core.commands import PlaceOrder, ReplaceOrder
-from sim.core.events import Executed
-from sim.core.instruments import Instrument
-from sim.core.quantities import DOLLAR
-from sim.core.refusals import Refusal
-from sim.core.trading import TradingState
-from sim.core.vocabulary import OrderType, Side, TimeInForce
-from sim.testing.market import Market
+from sim.core.model.commands import PlaceOrder, ReplaceOrder
+from sim.core.model.enums import OrderType, Side, TimeInForce
+from sim.core.model.events import Executed
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import DOLLAR
+from sim.core.model.refusals import Refusal
+from sim.core.trading.trading import TradingState
 from sim.testing.naive_matcher import NaiveMatcher, Report, Resting
+from sim.testing.trading_harness import Market
 
 TIFS = {"GTC": TimeInForce.GOOD_TILL_CANCEL, "IOC": TimeInForce.IMMEDIATE_OR_CANCEL, "FOK": TimeInForce.FILL_OR_KILL}
 TICK = 5

@@ -7,12 +7,8 @@ from typing import Any
 
 import pytest
 
-from sim.core.commands import CancelOrder, PlaceOrder
-from sim.core.events import CancelRejected
-from sim.core.instruments import Instrument
-from sim.core.quantities import DOLLAR
-from sim.core.refusals import DuplicateOrder, InstrumentNotTradable, InvalidRequest, NotFound, OrderDone, OrderRefused, PermissionDenied, Refusal, UnknownOrder
-from sim.core.vocabulary import (
+from sim.core.model.commands import CancelOrder, PlaceOrder
+from sim.core.model.enums import (
     CancelRejectReason,
     Channel,
     ExecutionType,
@@ -25,8 +21,22 @@ from sim.core.vocabulary import (
     TimeInForce,
     UnsolicitedReason,
 )
+from sim.core.model.events import CancelRejected
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import DOLLAR
+from sim.core.model.refusals import (
+    DuplicateOrder,
+    InstrumentNotTradable,
+    InvalidRequest,
+    NotFound,
+    OrderDone,
+    OrderRefused,
+    PermissionDenied,
+    Refusal,
+    UnknownOrder,
+)
 from sim.kernel.instants import minutes
-from sim.testing.market import FOK, GTT, IOC, Market
+from sim.testing.trading_harness import FOK, GTT, IOC, Market
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.core.context import Context
-from sim.core.events import CashMoved, PositionChanged
-from sim.core.instruments import Instrument
-from sim.core.positions import Positions
-from sim.core.quantities import CENT, DOLLAR
-from sim.core.refusals import AlreadyExists, NotFound
-from sim.core.vocabulary import LedgerEntryType
+from sim.core.accounts.positions import Positions
+from sim.core.model.context import Context
+from sim.core.model.enums import LedgerEntryType
+from sim.core.model.events import CashMoved, PositionChanged
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CENT, DOLLAR
+from sim.core.model.refusals import AlreadyExists, NotFound
 from sim.kernel.instants import DAY, hours
-from sim.testing.market import START, Market
+from sim.testing.trading_harness import START, Market
 
 
 def positions() -> Positions:

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.core.assets import PRICE_SCALE, Asset, Assets, Ticker
-from sim.core.context import Context
-from sim.core.price_history import CANDLES_MAX, Bucket, Window, align_window, candles
-from sim.core.refusals import InvalidRequest
+from sim.core.market_data.assets import PRICE_SCALE, Asset, Assets, Ticker
+from sim.core.market_data.candles import CANDLES_MAX, Bucket, Window, align_window, candles
+from sim.core.model.context import Context
+from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import NS_PER_S
 
 SINCE = 1_780_000_000

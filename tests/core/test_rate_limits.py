@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.core.context import Context
-from sim.core.rate_limits import LIMITS, RateLimits, RateLimitsState, go_duration
-from sim.core.refusals import RateLimited
+from sim.core.model.context import Context
+from sim.core.model.refusals import RateLimited
+from sim.core.service.rate_limits import LIMITS, RateLimits, RateLimitsState, go_duration
 from sim.kernel.instants import MINUTE, NS_PER_MS, NS_PER_S, Instant, parse_instant, seconds
 
 START = parse_instant("2026-09-08T18:00:00Z")

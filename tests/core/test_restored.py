@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import msgpack
 
-from sim.core.instruments import Instrument
-from sim.core.orders import Execution, Order
-from sim.core.quantities import DOLLAR
-from sim.core.refusals import Refusal
-from sim.core.trading import TradingState
-from sim.core.vocabulary import OrderType, Side
-from sim.testing.market import Market
+from sim.core.model.enums import OrderType, Side
+from sim.core.model.instruments import Instrument
+from sim.core.model.orders import Execution, Order
+from sim.core.model.quantities import DOLLAR
+from sim.core.model.refusals import Refusal
+from sim.core.trading.trading import TradingState
+from sim.testing.trading_harness import Market
 
 ACCOUNTS, SYMBOLS = ("a", "b", "c"), ("X", "Y")
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.core.refusals import InvalidRequest
-from sim.core.resume_tokens import TOKEN_BYTES, Place, ResumeTokens, binding_of
+from sim.api.streams.resume_tokens import TOKEN_BYTES, Place, ResumeTokens, binding_of
+from sim.core.model.refusals import InvalidRequest
 
 TOKENS = ResumeTokens(b"k" * 32)
 BINDING = binding_of("Rpc", "firms/a", symbols=["x", "y"])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sim.core.instruments import Instrument
-from sim.core.quantities import CENT, DOLLAR
-from sim.core.refusals import OrderRefused
-from sim.core.vocabulary import OrderState, OrderType, Side, UnsolicitedReason
-from sim.testing.market import Market
+from sim.core.model.enums import OrderState, OrderType, Side, UnsolicitedReason
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CENT, DOLLAR
+from sim.core.model.refusals import OrderRefused
+from sim.testing.trading_harness import Market
 
 
 def two(cash: int) -> Market:

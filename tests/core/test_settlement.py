@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sim.core.events import PositionChanged, Settled
-from sim.core.instruments import Instrument
-from sim.core.quantities import CENT, DOLLAR
-from sim.core.refusals import Conflict, IllegalTransition, InvalidRequest, OrderRefused
-from sim.core.vocabulary import InstrumentState, LedgerEntryType
+from sim.core.model.enums import InstrumentState, LedgerEntryType
+from sim.core.model.events import PositionChanged, Settled
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CENT, DOLLAR
+from sim.core.model.refusals import Conflict, IllegalTransition, InvalidRequest, OrderRefused
 from sim.kernel.instants import DAY, HOUR, hours, seconds
-from sim.testing.market import START, Market
+from sim.testing.trading_harness import START, Market
 
 S = InstrumentState
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from sim.core.commands import PlaceOrder
-from sim.core.events import Event, ShelfMoved, StateChanged
 from sim.core.exchange import Exchange
-from sim.core.instruments import Instrument
-from sim.core.quantities import CASH_SCALE
-from sim.core.refusals import AlreadyExists, NotFound
-from sim.core.vocabulary import Channel, InstrumentState, LedgerEntryType, Side
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side
+from sim.core.model.events import Event, ShelfMoved, StateChanged
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CASH_SCALE
+from sim.core.model.refusals import AlreadyExists, NotFound
 from sim.kernel.instants import HOUR, parse_instant
 
 S = InstrumentState

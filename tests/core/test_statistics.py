@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from sim.core.events import Traded
-from sim.core.quantities import CENT
-from sim.core.quirks import CLEARED_FIELDS_LAG
-from sim.core.refusals import Conflict, NotFound
-from sim.core.statistics import TradeStats, trade_stats
-from sim.core.vocabulary import InstrumentState, TradeState
+from sim.core.catalogue.quirks import CLEARED_FIELDS_LAG
+from sim.core.market_data.statistics import TradeStats, trade_stats
+from sim.core.model.enums import InstrumentState, TradeState
+from sim.core.model.events import Traded
+from sim.core.model.quantities import CENT
+from sim.core.model.refusals import Conflict, NotFound
 from sim.kernel.instants import Instant, minutes, seconds
-from sim.testing.market import START, Market
+from sim.testing.trading_harness import START, Market
 
 S = InstrumentState
 

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 from standardwebhooks import Webhook
 
-from sim.core.context import Context
-from sim.core.events import KycDecided
-from sim.core.faults import FaultAction
-from sim.core.refusals import Conflict, InvalidRequest, NotFound
-from sim.core.webhook_records import Attempt, WebhooksState
-from sim.core.webhook_wire import decided_payload, is_secret, secret_key, sign, signed_headers, stamp, url_problem
-from sim.core.webhooks import Webhooks
+from sim.core.model.context import Context
+from sim.core.model.events import KycDecided
+from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
+from sim.core.service.faults import FaultAction
+from sim.core.webhooks.payloads import decided_payload, is_secret, secret_key, sign, signed_headers, stamp, url_problem
+from sim.core.webhooks.records import Attempt, WebhooksState
+from sim.core.webhooks.webhooks import Webhooks
 from sim.kernel.instants import Instant, hours, minutes, parse_instant, seconds
 
 START = parse_instant("2026-09-08T18:00:00Z")

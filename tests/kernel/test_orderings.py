@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.core.changes import Changes
-from sim.kernel.orderings import NOTHING, Amounts, Grouped, Key, Ranked, both, flagged, flags_of, neither, pick
+from sim.indexes.change_index import Changes
+from sim.indexes.ordered_index import NOTHING, Amounts, Grouped, Key, Ranked, both, flagged, flags_of, neither, pick
 
 COUNT = 30
 places = st.integers(0, COUNT - 1)

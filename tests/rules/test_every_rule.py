@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sim.core.assumptions import catalogue
+from sim.core.catalogue.assumptions import catalogue
 
 ROOT = Path(__file__).parent.parent.parent
 OUT_OF_SCOPE = {"L13", "M40", "E4"}

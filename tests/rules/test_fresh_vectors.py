@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.refusals import Conflict, NotFound
+from sim.core.model.refusals import Conflict, NotFound
 from sim.testing.client import Response, connect
 
 GTC, DAY, IOC, FOK = (f"TIME_IN_FORCE_{name}" for name in ("GOOD_TILL_CANCEL", "DAY", "IMMEDIATE_OR_CANCEL", "FILL_OR_KILL"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.quantities import DOLLAR
+from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, connect

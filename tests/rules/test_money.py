@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.instruments import Instrument
-from sim.core.quantities import CENT, DOLLAR, divide_half_even
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.testing.client import Connection, connect
-from sim.testing.market import Market
+from sim.testing.trading_harness import Market
 from tests.journeys import firm, key, order, quiet, retail_order, trader
 
 TAKER = "firms/retail/accounts/5c1e90d2"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sim.cli import main
-from sim.core.ledger import Ledger
-from sim.core.quantities import DOLLAR
+from sim.cli.main import main
+from sim.core.accounts.ledger import Ledger
+from sim.core.model.quantities import DOLLAR
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.shell.journal_file import open_journal
+from sim.server.journal_file import open_journal
 from sim.testing.client import connect
 
 WORLD = """

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from sim.cli import main
-from sim.core.fault_spec import KINDS, fault_from
-from sim.search.points import ATTACKS, points
+from sim.analysis.search.fault_points import ATTACKS, points
+from sim.cli.main import main
+from sim.core.service.fault_spec import KINDS, fault_from
 
 pytest_plugins = ["pytester"]
 
@@ -68,7 +68,7 @@ def explored(tmp_path_factory):
     from contextlib import redirect_stdout
     from io import StringIO
 
-    from sim.cli import main
+    from sim.cli.main import main
 
     folder = tmp_path_factory.mktemp("explored")
     (folder / "story.yaml").write_text(STORY)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from sim import load_scenario
-from sim.core.ledger import Ledger
-from sim.scenario.report import run_scenario
+from sim.analysis.headless_run import run_scenario
+from sim.core.accounts.ledger import Ledger
 from sim.testing.machines import WHOLE, ExchangeMachine, FaultyExchangeMachine, ServedExchangeMachine
 from sim.testing.strategies import retail_orders
 

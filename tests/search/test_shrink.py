@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
+from sim.analysis.headless_run import run_scenario
+from sim.analysis.search.delta import minimal, pruned
+from sim.analysis.search.journal_to_scenario import transcript
 from sim.messages import exchange_v1 as wire
-from sim.scenario.report import run_scenario
-from sim.search.delta import minimal, pruned
-from sim.search.transcript import transcript
-from sim.shell.journal_file import open_journal
+from sim.server.journal_file import open_journal
 from sim.testing.client import connect
 from tests.api import stream_clients as streams
 

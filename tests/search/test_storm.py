@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
-from sim.core.vocabulary import InstrumentState
-from sim.scenario.report import run_scenario
-from sim.scenario.storm import stormy
-from sim.search.bench import Bench
-from sim.search.writing import as_yaml
+from sim.analysis.headless_run import run_scenario
+from sim.analysis.search.fast_rerun import Bench
+from sim.analysis.search.fuzz import stormy
+from sim.analysis.search.yaml_writer import as_yaml
+from sim.core.model.enums import InstrumentState
 from sim.testing import connect
 from sim.testing.client import Connection, RpcError, Stream
 from tests.api import stream_clients as streams
@@ -167,7 +167,7 @@ def test_a_storm_written_to_a_file_is_a_scenario_that_check_finds_fine(seed):
 
 
 def test_what_breaks_in_a_storm_is_written_as_the_smallest_scenario(sim, tmp_path, monkeypatch):
-    from sim.core.ledger import Ledger
+    from sim.core.accounts.ledger import Ledger
 
     right = Ledger.fill
 

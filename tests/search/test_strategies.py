@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.core.fault_spec import fault_from
-from sim.core.refusals import InvalidRequest
-from sim.scenario.report import run_scenario
+from sim.analysis.headless_run import run_scenario
+from sim.core.model.refusals import InvalidRequest
+from sim.core.service.fault_spec import fault_from
 from sim.testing import as_yaml
 from sim.testing.client import Connection, connect
 from sim.testing.strategies import (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sim.core.assumptions import catalogue
-from sim.core.fills import Fills
+from sim.core.catalogue.assumptions import catalogue
+from sim.core.matching.fills import Fills
 
 LEANING = """
 name: leaning

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from sim import Simulation, load_scenario
-from sim.api.contract import Binding, Operation, Plane, load_contract
-from sim.api.handlers import served
-from sim.core.rate_limits import LIMITS
-from sim.scenario.model import DEFAULT_START
+from sim.api.registry import served
+from sim.contract.contract import Binding, Operation, Plane, load_contract
+from sim.core.service.rate_limits import LIMITS
+from sim.scenario.scenario import DEFAULT_START
 from sim.testing.client import Connection, Http, connect
 from tests.journeys import firm, key, quiet
 

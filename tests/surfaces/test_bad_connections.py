@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from sim.shell.control_calls import ROUTES
-from sim.testing.served import ControlError
+from sim.server.control.routes import ROUTES
+from sim.testing.exchange_fixture import ControlError
 
 
 def said(address: str, sent: bytes) -> bytes:

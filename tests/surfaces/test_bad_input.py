@@ -11,8 +11,8 @@ from callers import SERVED, caller, check_refusal, kept, path_of, routes, unlimi
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.api.contract import Binding, Operation, Plane
-from sim.api.transcode import Field, fields_of
+from sim.api.codecs.codecs import Field, fields_of
+from sim.contract.contract import Binding, Operation, Plane
 from sim.messages import Message, find_message
 from sim.testing.client import Connection
 from tests.journeys import firm, key, poor_firm, rpc_trader

@@ -13,10 +13,10 @@ import msgspec
 import pytest
 from callers import counted, unlimited
 
-from sim.api.csv_text import CHUNK_ROWS
-from sim.core.commands import CancelOrder, PlaceOrder
-from sim.core.refusals import Unavailable
-from sim.core.vocabulary import OrderType, Side, TimeInForce
+from sim.api.reports.csv_writer import CHUNK_ROWS
+from sim.core.model.commands import CancelOrder, PlaceOrder
+from sim.core.model.enums import OrderType, Side, TimeInForce
+from sim.core.model.refusals import Unavailable
 from sim.kernel.instants import minutes
 from sim.messages import Message
 from sim.messages import exchange_v1 as wire

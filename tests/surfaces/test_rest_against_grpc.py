@@ -16,9 +16,9 @@ from callers import SERVED, kept, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.api.contract import Binding, Operation
-from sim.api.transcode import Field, dialect_at, fields_of, json_encoder, protobuf_decoder, protobuf_encoder
-from sim.core.funding import sources_of
+from sim.api.codecs.codecs import Field, dialect_at, fields_of, json_encoder, protobuf_decoder, protobuf_encoder
+from sim.contract.contract import Binding, Operation
+from sim.core.funding.funding import sources_of
 from sim.kernel.instants import format_instant, minutes
 from sim.messages import Message, find, find_message
 from sim.testing.client import Connection

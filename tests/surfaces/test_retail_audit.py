@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.instruments import Instrument
-from sim.core.refusals import InvalidRequest
-from sim.scenario.document import ScenarioError
+from sim.core.model.instruments import Instrument
+from sim.core.model.refusals import InvalidRequest
+from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, Http, Stream, connect
 from tests.journeys import key, quiet, retail_order
 

@@ -1,0 +1,1 @@
+"""Who acts inside a run besides clients: the script of a scenario, scripted participants, the operator."""

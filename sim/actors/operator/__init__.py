@@ -1,0 +1,1 @@
+"""What a tester or operator can do to a running exchange, by name."""

@@ -1,0 +1,1 @@
+"""Scripted participants: makers, takers, noise, order flow from a file."""

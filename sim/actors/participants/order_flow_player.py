@@ -1,0 +1,111 @@
+"""A file of order flow at work: one timer, for its next row. Its orders enter as an `order` step's do, so what is refused is reported as rejected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from sim.actors.operator.markets import place_order
+from sim.core.model.commands import CancelOrder, ReplaceOrder
+from sim.core.model.quantities import scaled
+from sim.core.model.refusals import Refusal
+from sim.kernel.instants import Instant
+from sim.loader.order_flow_files import packed_of
+from sim.scenario.order_flow import CANCEL, NEW, Reader, Row
+from sim.scenario.participant_entries import FlowEntry
+from sim.scenario.world_entries import OrderEntry
+
+if TYPE_CHECKING:
+    from sim.simulation import Simulation
+
+ROW_TIMER = "flow.row"
+_NO_LINE = 1 << 62  # behind the last
+
+
+class FlowState(Struct):
+    """How far a flow is: the number of its next line, how many rows were sent, and how many cancels and replaces came too late."""
+
+    line: int = 1
+    sent: int = 0
+    refused: int = 0
+
+
+class FlowPlayer:
+    """Sends the rows of one file when they are due."""
+
+    def __init__(self, sim: Simulation, entry: FlowEntry) -> None:
+        self._sim = sim
+        self.entry = entry
+        self._reader = Reader(packed_of(entry), sim.start, entry.as_)
+        self.load(FlowState())
+
+    @property
+    def due(self) -> Instant | None:
+        """When the next row is due; None after the last."""
+        return self._next.due if self._next is not None else None
+
+    def load(self, state: FlowState) -> None:
+        """Go on from a saved state."""
+        self.state = state
+        self._rows = self._reader.rows(state.line)
+        self._next: Row | None = None
+        self._read()
+
+    def _read(self) -> None:
+        found = next(self._rows, None)
+        self.state.line, self._next = (_NO_LINE, None) if found is None else found
+
+    def begin(self) -> None:
+        """Send what is due at the start or before it, and wait for the rest."""
+        while self._next is not None and self._next.due <= self._sim.now:
+            self._send(self._next)
+        self._wait()
+
+    def fire(self) -> None:
+        """Send the row that is due and wait for the next."""
+        if self._next is not None:
+            self._send(self._next)
+            self._wait()
+
+    def _wait(self) -> None:
+        if self._next is not None:
+            self._sim.exchange.ctx.timers.schedule(self._next.due, ROW_TIMER, self.entry.name)
+
+    def _send(self, row: Row) -> None:
+        self.state.sent += 1
+        try:
+            self._enter(row)
+        except Refusal:
+            self.state.refused += 1
+        self._read()
+
+    def _enter(self, row: Row) -> None:
+        if row.action == NEW:
+            entry = OrderEntry(
+                as_=row.who,
+                symbol=row.symbol,
+                side=row.side,
+                price=row.price or None,
+                qty=row.qty,
+                type=row.type,
+                tif=row.tif,
+                clord_id=row.order,
+            )
+            place_order(self._sim, entry)
+            return
+        user = self._sim.world.parties.require_user(row.who)
+        trading = self._sim.exchange.trading
+        if row.action == CANCEL:
+            trading.cancel(CancelOrder(accounts=(user.account,), participant=user.name, clord_id=row.order))
+            return
+        terms = self._sim.exchange.instruments.require(row.symbol)
+        trading.replace(
+            ReplaceOrder(
+                accounts=(user.account,),
+                participant=user.name,
+                clord_id=row.order,
+                price=scaled(row.price, terms.price_scale) if row.price else 0,
+                qty=scaled(row.qty, terms.qty_scale) if row.qty else 0,
+            )
+        )

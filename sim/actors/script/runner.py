@@ -1,0 +1,272 @@
+"""The steps of a scenario at work: inside the simulation, so they run in `serve`, in `sim run` and in a replay alike.
+
+Steps with an instant are timers like any other. A step that waits for something (`when`) is armed once the step before it has run; when it happens, the step
+and what follows it run in the same input or, at their distances, as timers. A failed expectation is a line of the report; it does not stop the scenario.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from sim.actors.operator import chaos, markets, people
+from sim.actors.script.calls import Caller
+from sim.actors.script.expectations import failures
+from sim.actors.script.triggers import called, happened, told
+from sim.api.pipeline.inputs import Outcome, Reply
+from sim.api.pipeline.request_log import Entry
+from sim.core.model.events import Event
+from sim.core.model.refusals import Refusal
+from sim.kernel.instants import Instant, format_span, parse_span
+from sim.kernel.timers import Timer
+from sim.scenario.steps import Step
+
+if TYPE_CHECKING:
+    from sim.simulation import Simulation
+
+_STEP, _LATE = "script.step", "script.late"
+
+
+class StepResult(Struct, frozen=True):
+    """What became of a step: lines of what does not hold, empty when all is well."""
+
+    index: int
+    name: str
+    at: Instant
+    failures: tuple[str, ...]
+
+
+class ScriptState(Struct):
+    """How far a script is. `waiting` is the step that waits for something (-1: none), `late` the timer of its patience; `values` what steps kept.
+
+    `held` are steps whose call has no answer yet, by the name of that answer: (index, when it ran).
+    """
+
+    results: list[StepResult] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+    waiting: int = -1
+    late: int = 0
+    held: dict[str, tuple[int, Instant]] = field(default_factory=dict)
+
+
+class Script:
+    """Runs the steps of one simulation."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self._steps = sim.scenario.steps
+        self._caller = Caller(sim)
+        self._state = ScriptState()
+        if self._steps and self._steps[0].when is not None:
+            self._arm(0)
+        else:
+            self._plan(0, sim.start, sim.start)
+
+    def attend(self) -> None:
+        """Follow automated windows where a step waits for one to move: nobody hears of those that nobody follows."""
+        windows = self._sim.exchange.windows
+        awaited = (step.when.instrument.symbol for step in self._steps if step.when is not None and step.when.instrument is not None)
+        if any(windows.place(symbol) is not None for symbol in awaited):
+            self._sim.exchange.window_news.follow()
+
+    @property
+    def results(self) -> list[StepResult]:
+        """Results so far, in the order in which steps ran."""
+        return self._state.results
+
+    def ran(self) -> Iterator[tuple[StepResult, Step]]:
+        """Steps that have run, in that order, with what became of them; with the values that earlier ones kept."""
+        return ((result, self._caller.filled(self._steps[result.index], self._state.values)) for result in self._state.results)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a step waits for something to happen."""
+        return self._state.waiting >= 0
+
+    @property
+    def done(self) -> bool:
+        """Whether every step has run, or failed to."""
+        return len(self._state.results) == len(self._steps)
+
+    # ---- what the simulation tells
+
+    def fire(self, timer: Timer, outcome: Outcome) -> bool:
+        """Run the step a timer stands for; False when it is no timer of scripts."""
+        if timer.kind == _STEP:
+            self._run(int(timer.subject), timer.due, outcome)
+        elif timer.kind == _LATE:
+            self._give_up(int(timer.subject), outcome)
+        else:
+            return False
+        return True
+
+    def hear(self, events: Sequence[Event], outcome: Outcome) -> None:
+        """Events of the input under way: the step that waits may be the one they wake."""
+        waiting = self._state.waiting
+        if waiting >= 0 and any(happened(self._steps[waiting], event) for event in events):
+            self._wake(waiting, outcome)
+
+    def heard_call(self, entry: Entry | None, outcome: Outcome) -> None:
+        """A client's call was answered."""
+        waiting = self._state.waiting
+        if waiting >= 0 and entry is not None and called(self._steps[waiting], entry):
+            self._wake(waiting, outcome)
+
+    def absorb(self, outcome: Outcome) -> None:
+        """An input is done: frames of the script's own streams are kept for its expectations."""
+        self._caller.streams.absorb(outcome)
+
+    # ---- order of steps
+
+    def _plan(self, index: int, moment: Instant, now: Instant, outcome: Outcome | None = None) -> None:
+        """Set timers for the steps from `index` up to the next that waits. With an outcome, those that are due at once run at once."""
+        timers = self._sim.exchange.ctx.timers
+        prompt: list[tuple[int, Instant]] = []
+        at_once = outcome is not None
+        for number in range(index, len(self._steps)):
+            step = self._steps[number]
+            if step.when is not None and number > index:
+                break
+            moment = moment + parse_span(step.at) if isinstance(step.at, str) else moment if step.at is None else step.at
+            at_once = at_once and moment <= now
+            if at_once:
+                prompt.append((number, now))
+            else:
+                timers.schedule(max(moment, now), _STEP, str(number))
+            if step.advance is not None:
+                moment += step.advance
+        if outcome is not None:
+            for number, at in prompt:
+                self._run(number, at, outcome)
+
+    def _arm(self, index: int) -> None:
+        ctx = self._sim.exchange.ctx
+        self._state.waiting = index
+        self._state.late = ctx.timers.schedule(ctx.now + self._steps[index].within, _LATE, str(index))
+
+    def _disarm(self) -> None:
+        self._sim.exchange.ctx.timers.cancel(self._state.late)
+        self._state.waiting, self._state.late = -1, 0
+
+    def _wake(self, index: int, outcome: Outcome) -> None:
+        self._disarm()
+        now = self._sim.now
+        self._plan(index, now, now, outcome)
+
+    def _give_up(self, index: int, outcome: Outcome) -> None:
+        step, now = self._steps[index], self._sim.now
+        self._disarm()
+        waited = f"waited {format_span(step.within)} for {told(step)}, which did not happen"
+        self._state.results.append(StepResult(index, step.name or f"step {index + 1}", now, (waited,)))
+        following = index + 1
+        if following < len(self._steps):
+            if self._steps[following].when is not None:
+                self._arm(following)
+            else:
+                self._plan(following, now, now, outcome)
+
+    # ---- one step
+
+    def _run(self, index: int, at: Instant, outcome: Outcome) -> None:
+        step = self._caller.filled(self._steps[index], self._state.values)
+        following = index + 1
+        if following < len(self._steps) and self._steps[following].when is not None:
+            self._arm(following)  # before the step itself, which may be what it waits for
+        wrong: list[str] = []
+        reply: Reply | None = None
+        refused = step.expect.refused if step.expect is not None else "false"
+        try:
+            reply = self._do(step, outcome)
+            if refused == "true":
+                wrong.append("it was not refused")
+        except Refusal as refusal:
+            if refused == "false":
+                wrong.append(f"refused: {refusal.message}" + (f" ({refusal.remedy})" if refusal.remedy else ""))
+        if reply is not None and reply.until and not wrong:
+            self._state.held[reply.awaits] = (index, at)
+            return
+        if step.expect is not None and step.expect.stream:
+            self._sim.exchange.flush()
+            self._sim.publish(outcome)
+            self._caller.streams.absorb(outcome)
+        self._judge(index, step, at, reply, wrong)
+
+    def answered(self, name: str, reply: Reply, outcome: Outcome) -> None:
+        """The answer that a step's call was held for: the step ends now."""
+        found = self._state.held.pop(name, None)
+        if found is not None:
+            self._caller.streams.absorb(outcome)
+            index, at = found
+            self._judge(index, self._caller.filled(self._steps[index], self._state.values), at, reply, [])
+
+    def _judge(self, index: int, step: Step, at: Instant, reply: Reply | None, wrong: list[str]) -> None:
+        """Keep what a step wants of an answer, hold everything against its expectations, and write down what became of it."""
+        if reply is not None and reply.failure is not None:
+            wrong.append(f"a mistake of the simulator: {reply.failure!r}")
+        if step.save:
+            missing = list(self._caller.keep(step.save, reply, self._state.values))
+            wrong += missing if step.expect is None or step.expect.refused != "maybe" else ()
+        if step.expect is not None:
+            self._sim.exchange.flush()
+            if step.expect.stream:
+                wrong += self._caller.streams.failures(step.expect.stream)
+            try:
+                wrong += failures(self._sim, step.expect, reply, (step.order.clord_id if step.order else "") or step.name)
+            except Refusal as refusal:  # what is asked about does not exist
+                wrong.append(refusal.message)
+        self._state.results.append(StepResult(index, step.name or f"step {index + 1}", at, tuple(wrong)))
+
+    def _do(self, step: Step, outcome: Outcome) -> Reply | None:
+        sim = self._sim
+        if step.order is not None:
+            markets.place_order(sim, step.order, step.name)
+        if step.cancel is not None:
+            markets.cancel_orders(sim, step.cancel)
+        if step.state is not None:
+            markets.change_state(sim, step.state)
+        if step.settle is not None:
+            markets.settle(sim, step.settle)
+        if step.bust:
+            markets.bust_trade(sim, step.bust)
+        if step.price is not None:
+            people.tick(sim, step.price)
+        if step.fair_price is not None:
+            people.set_fair_price(sim, step.fair_price)
+        if step.participant is not None:
+            people.switch_participant(sim, step.participant)
+        if step.event is not None:
+            people.update_event(sim, step.event)
+        if step.fund is not None:
+            people.fund(sim, step.fund)
+        if step.kyc is not None:
+            people.decide_verification(sim, step.kyc)
+        if step.fault is not None:
+            chaos.add_fault(sim, step.fault)
+        if step.clear_fault:
+            chaos.remove_fault(sim, step.clear_fault)
+        if step.maintenance is not None:
+            chaos.add_maintenance(sim.exchange, step.maintenance)
+        if step.preset:
+            chaos.set_preset(sim, step.preset)
+        for name, odds in step.quirk.items():
+            chaos.set_quirk(sim, name, odds)
+        for name, value in step.assumption.items():
+            chaos.set_assumption(sim, name, value)
+        if step.subscribe is not None:
+            return self._caller.subscribe(step.subscribe, outcome)
+        if step.send is not None:
+            self._caller.send(step.send, outcome)
+        if step.hang_up:
+            self._caller.hang_up(step.hang_up)
+        return self._caller.call(step.call) if step.call is not None else None
+
+    def save(self) -> ScriptState:
+        """How far it is."""
+        return self._state
+
+    def load(self, state: ScriptState) -> None:
+        """Go on from a saved state. Streams of the script have ended by then, like all others."""
+        self._state = state
+        self._caller = Caller(self._sim)

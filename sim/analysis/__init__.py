@@ -1,0 +1,1 @@
+"""Everything that reads runs from outside: explain, conformance, search, replay, timeline."""

@@ -1,0 +1,1 @@
+"""Messages to and from JSON, query strings and protobuf."""

@@ -1,0 +1,208 @@
+"""JSON → Struct: one reader per message type, made when first asked for.
+
+A reader takes plain objects (dicts, lists, text, numbers), accepts every field under both spellings, and refuses by name what does not fit.
+Fields the message does not have are left alone; their paths are appended to the list the caller passes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from sim.api.codecs.json_values import Convert, element_reader, key_reader
+from sim.contract.wire_fields import BadBody, BadField, Field, fields_of
+from sim.messages import Message, find_message
+
+DEPTH_MAX = 100  # protobuf's own parsers stop there too
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+
+
+class JsonDecoder(Protocol):
+    """Reads a body, or what it already decoded to. Refuses with `BadBody` and `BadField`; names fields it ignored in `unknown`."""
+
+    def __call__(self, body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any: ...
+
+
+@cache
+def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> JsonDecoder:
+    """The function that reads messages of this type. An empty body is the empty message, as it is for the public service.
+
+    `zero_unknown_enums`: the text of an enumeration that names no member reads as the zero member instead of being refused.
+    """
+    read = _READERS[zero_unknown_enums].reader(cls)
+
+    def decode(body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any:
+        return read(parse_object(body) if isinstance(body, bytes) else body, [] if unknown is None else unknown)
+
+    return decode
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """The JSON object a body holds; {} for an empty one. `BadBody` for anything else."""
+    if not body.strip():
+        return {}
+    if _too_deep(body):
+        raise BadBody(f"nested deeper than {DEPTH_MAX} levels")
+    try:
+        found = msgspec.json.decode(body)
+    except UnicodeDecodeError:
+        raise BadBody("not UTF-8") from None
+    except msgspec.DecodeError as refused:
+        raise BadBody(f"not JSON: {refused}") from None
+    if not isinstance(found, dict):
+        raise BadBody("not a JSON object")
+    return found
+
+
+def _too_deep(body: bytes) -> bool:
+    """Whether objects and lists nest too deep. Counted here, since the parser's own limit is what is left of the stack, another one in every process."""
+    if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:
+        return False
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub(b"", body)):
+        depth += 1 if bracket in b"{[" else -1
+        if depth > DEPTH_MAX:
+            return True
+    return False
+
+
+class _Entry(NamedTuple):
+    """How a field is read. A value whose type is `exact` is taken as it is; a `nested` one may hold fields that are unknown."""
+
+    attribute: str
+    convert: Convert
+    exact: type | None
+    name: str
+    oneof: str
+    nullable: bool
+    nested: bool
+
+
+_EXACT = {"string": str, "bool": bool}
+
+
+class _Readers:
+    """The readers of one rule for unknown enumeration texts; they reach each other late, so that a type may hold itself."""
+
+    def __init__(self, zero_unknown_enums: bool) -> None:
+        self._zero_unknown_enums = zero_unknown_enums
+        self._readers: dict[type[Message], Convert] = {}
+
+    def reader(self, cls: type[Message]) -> Convert:
+        known = self._readers.get(cls)
+        if known is not None:
+            return known
+        table: dict[str, _Entry] = {}
+
+        def read(raw: Any, unknown: list[str]) -> Message:
+            if not isinstance(raw, dict):
+                raise BadField("", "expected an object")
+            values: dict[str, Any] = {}
+            chosen: dict[str, str] = {}
+            for key, given in raw.items():
+                entry = table.get(key)
+                if entry is None:
+                    unknown.append(key)
+                    continue
+                attribute, convert, exact, name, oneof, nullable, nested = entry
+                if given is None and not nullable:
+                    continue
+                if attribute in values:
+                    raise BadField(name, "given twice, once in each spelling")
+                if oneof:
+                    other = chosen.setdefault(oneof, name)
+                    if other != name:
+                        raise BadField(name, f"cannot be given together with {other}")
+                if type(given) is exact:
+                    values[attribute] = given
+                    continue
+                seen = len(unknown) if nested else 0
+                try:
+                    values[attribute] = convert(given, unknown)
+                except BadField as refused:
+                    raise refused.under(name) from None
+                if nested and len(unknown) > seen:
+                    _move(unknown, seen, name)
+            return cls(**values)
+
+        self._readers[cls] = read
+        for field in fields_of(cls):
+            exact = _EXACT.get(field.kind) if not field.repeated and not field.key_kind else None
+            entry = _Entry(field.attribute, self._converter(field), exact, field.json_name, field.oneof, field.kind == "value", field.kind == "message")
+            table[field.json_name] = table[field.name] = entry
+            if field.vendor_json:
+                table[field.vendor_json] = table[field.name]
+        return read
+
+    def _converter(self, field: Field) -> Convert:
+        element = self._element(field)
+        if field.key_kind:
+            return _map(field, element)
+        if field.repeated:
+            return _list(field, element)
+        return element
+
+    def _element(self, field: Field) -> Convert:
+        if field.kind == "message":
+            return self.reader(find_message(field.type_name))
+        return element_reader(field, zero_unknown_enums=self._zero_unknown_enums)
+
+
+def _move(unknown: list[str], start: int, parent: str) -> None:
+    for index in range(start, len(unknown)):
+        name = unknown[index]
+        unknown[index] = parent + name if name.startswith("[") else f"{parent}.{name}"
+
+
+def _list(field: Field, element: Convert) -> Convert:
+    nullable = field.kind == "value"
+    nested = field.kind == "message"
+
+    def convert(raw: Any, unknown: list[str]) -> list[Any]:
+        if not isinstance(raw, list):
+            raise BadField("", "expected a list")
+        found = []
+        for index, given in enumerate(raw):
+            if given is None and not nullable:
+                raise BadField(f"[{index}]", "a list holds no nulls")
+            seen = len(unknown)
+            try:
+                found.append(element(given, unknown))
+            except BadField as refused:
+                raise refused.under(f"[{index}]") from None
+            if nested and len(unknown) > seen:
+                _move(unknown, seen, f"[{index}]")
+        return found
+
+    return convert
+
+
+def _map(field: Field, element: Convert) -> Convert:
+    nullable = field.kind == "value"
+    read_key = key_reader(field.key_kind)
+
+    def convert(raw: Any, unknown: list[str]) -> dict[Any, Any]:
+        if not isinstance(raw, dict):
+            raise BadField("", "expected an object")
+        found = {}
+        for text, given in raw.items():
+            seen = len(unknown)
+            try:
+                if given is None and not nullable:
+                    raise BadField("", "a map holds no nulls")
+                found[read_key(text)] = element(given, unknown)
+            except BadField as refused:
+                raise refused.under(f"[{text}]") from None
+            if len(unknown) > seen:
+                _move(unknown, seen, f"[{text}]")
+        return found
+
+    return convert
+
+
+_READERS = {False: _Readers(False), True: _Readers(True)}

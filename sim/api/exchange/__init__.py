@@ -1,0 +1,1 @@
+"""Handlers of the exchange plane, shared by REST and gRPC."""

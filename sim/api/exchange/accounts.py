@@ -1,0 +1,58 @@
+"""Identity on the exchange: who the caller is, for whom it may act, and whether anybody answers (§4.3)."""
+
+from __future__ import annotations
+
+from sim.api.pipeline.account_access import firm_of
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.core.catalogue.assumptions import USERS_REQUIRE_PARTICIPANT
+from sim.core.exchange import Exchange
+from sim.core.model.refusals import PermissionDenied
+from sim.messages import exchange_v1 as wire
+
+
+@handles("AccountsAPI.GetWhoAmI")
+def get_who_am_i(exchange: Exchange, caller: Caller, request: wire.GetWhoAmIRequest) -> wire.GetWhoAmIResponse:
+    """The participant the call acts for; without one, the firm's client under the name a user would have."""
+    firm = firm_of(exchange, caller)
+    user = exchange.firms.user(caller.participant) if caller.participant else None
+    return wire.GetWhoAmIResponse(
+        user=user.name if user else f"{firm.name}/users/{firm.client_id}",
+        user_display_name=user.display_name if user else firm.display_name,
+        firm=firm.id,
+        firm_display_name=firm.display_name,
+        audience=exchange.credentials.environment.audience,
+        firm_type=firm.type,
+    )
+
+
+@handles("UsersAPI.ListUsers")
+def list_users(exchange: Exchange, caller: Caller, request: wire.ListUsersRequest) -> wire.ListUsersResponse:
+    """Participants the firm may act for: those that may trade. Works without x-participant-id, else nobody would learn the first one."""
+    if caller.participant is None and exchange.ctx.assumptions.flag(USERS_REQUIRE_PARTICIPANT):
+        raise PermissionDenied(rule="S4.3-16", remedy="send x-participant-id: firms/<firm>/users/<user>; this environment asks for it here too")
+    firm = firm_of(exchange, caller)
+    users = [user for user in firm.users if user.tradable]
+    return wire.ListUsersResponse(
+        users=[user.name for user in users],
+        display_names=[user.display_name for user in users],
+        firms=[firm.id] * len(users),
+        firms_display_names=[firm.display_name] * len(users),
+    )
+
+
+@handles("AccountsAPI.ListAccounts")
+def list_accounts(exchange: Exchange, caller: Caller, request: wire.ListAccountsRequest) -> wire.ListAccountsResponse:
+    """Trading accounts of a user; of the participant the call acts for, or of the whole firm, when none is named."""
+    firm = firm_of(exchange, caller)
+    wanted = request.user or caller.participant
+    users = [user for user in firm.users if wanted in (None, user.name)]
+    if wanted and not users:
+        raise PermissionDenied(rule="S5.1-6", remedy="GET /v1/users lists the participants this firm may act for")
+    return wire.ListAccountsResponse(accounts=[user.account for user in users], display_names=[user.display_name for user in users])
+
+
+@handles("HealthAPI.HealthCheck")
+def health_check(exchange: Exchange, caller: Caller, request: wire.HealthCheckRequest) -> wire.HealthCheckResponse:
+    """Always well when it answers at all."""
+    return wire.HealthCheckResponse(status="ok")

@@ -1,0 +1,93 @@
+"""Book and best bid and offer over REST and gRPC (§2.5, §4.3). Answers are kept until the book or the clock moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.api.pipeline.answer_cache import Memo
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.api.pipeline.preencoded import Prepared
+from sim.api.rendering.exchange import levels_message, stats_message
+from sim.core.catalogue.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
+from sim.core.exchange import Exchange
+from sim.core.matching.book import Book
+from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.messages import exchange_v1 as wire
+
+DEPTH_DEFAULT, DEPTH_MAX = 3, 10
+DEAD_STATES = frozenset({InstrumentState.PENDING, InstrumentState.TERMINATED})
+
+
+# Version of an answer: that of its book, and the instant, which it carries as its transact time.
+_answers: Memo[Prepared[Any]] = Memo()
+
+
+@handles("OrderBookAPI.GetOrderBook")
+def get_order_book(exchange: Exchange, caller: Caller, request: wire.GetOrderBookRequest) -> Prepared[wire.GetOrderBookResponse]:
+    """Levels of both sides, best first. Depth 0 means 3; above 10 see assumption `book.depth_above_maximum`."""
+    return _answer(exchange, request.symbol, _depth(exchange, request.depth))
+
+
+@handles("OrderBookAPI.GetBBO")
+def get_bbo(exchange: Exchange, caller: Caller, request: wire.GetBBORequest) -> Prepared[wire.GetBBOResponse]:
+    """Top of the book. Spread and mid price are 0 while a side is empty."""
+    return _answer(exchange, request.symbol, exchange.ctx.assumptions.text(MID_PRICE_ROUNDING))
+
+
+def _depth(exchange: Exchange, asked: int) -> int:
+    if 0 <= asked <= DEPTH_MAX:
+        return asked or DEPTH_DEFAULT
+    if asked < 0 or exchange.ctx.assumptions.text(DEPTH_ABOVE_MAXIMUM) == "refuse":
+        raise InvalidRequest(f"depth must be between 1 and {DEPTH_MAX}", rule="S4.3-1", remedy=f"leave depth out for {DEPTH_DEFAULT} levels")
+    return DEPTH_MAX
+
+
+def _answer(exchange: Exchange, symbol: str, shown: int | str) -> Prepared[Any]:
+    """The answer of an unchanged book at an unchanged instant is the one given before. `shown`: so many levels, or the BBO with its mid rounded that way."""
+    book = exchange.trading.book(symbol)
+    state = exchange.trading.state(symbol)
+    if state in DEAD_STATES and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found":
+        raise NotFound(f"no book for {symbol}", rule="U26", remedy="the instrument is PENDING or TERMINATED; ListInstruments shows its state")
+    return _answers.get(
+        exchange,
+        (symbol, shown),
+        (book.version, exchange.now),
+        lambda: Prepared(_bbo(exchange, book, state, shown) if isinstance(shown, str) else _book(exchange, book, state, shown)),
+    )
+
+
+def _book(exchange: Exchange, book: Book, state: InstrumentState, depth: int) -> wire.GetOrderBookResponse:
+    shown = 0 if book.hidden else depth
+    return wire.GetOrderBookResponse(
+        symbol=book.symbol,
+        bids=levels_message(book.levels(Side.BUY, shown)),
+        offers=levels_message(book.levels(Side.SELL, shown)),
+        state=state,
+        stats=stats_message(exchange.trading.stats(book.symbol)),
+        transact_time=exchange.now,
+    )
+
+
+def _bbo(exchange: Exchange, book: Book, state: InstrumentState, rounding: str) -> wire.GetBBOResponse:
+    shown = 0 if book.hidden else 1
+    bids = levels_message(book.levels(Side.BUY, shown))
+    offers = levels_message(book.levels(Side.SELL, shown))
+    both = bool(bids and offers)
+    return wire.GetBBOResponse(
+        symbol=book.symbol,
+        best_bid=bids[0] if bids else None,
+        best_offer=offers[0] if offers else None,
+        spread=offers[0].px - bids[0].px if both else 0,
+        mid_price=_half(bids[0].px + offers[0].px, rounding) if both else 0,
+        state=state,
+        transact_time=exchange.now,
+        stats=stats_message(exchange.trading.stats(book.symbol)),
+    )
+
+
+def _half(both: int, rounding: str) -> int:
+    """Half of the sum of two prices, in whole price units."""
+    half, odd = divmod(both, 2)
+    return half + (odd if rounding == "up" or (rounding == "even" and half % 2) else 0)

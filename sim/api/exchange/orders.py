@@ -1,0 +1,245 @@
+"""Order entry on the exchange: insert, cancel, replace, preview, open orders (§4.3, rules M2-M38).
+
+Checks of meaning belong to the core. What is checked here is what makes a request no command: enumeration numbers without a name, an account that is not the
+participant's, a list of the wrong length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from enum import IntEnum
+from functools import cache
+from operator import attrgetter
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from sim.api.pipeline.account_access import trading_account, visible_accounts
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.api.rendering.exchange import order_message
+from sim.core.catalogue.assumptions import EXCHANGE_REJECTS, ORDER_PARENT
+from sim.core.exchange import Exchange
+from sim.core.model.commands import CancelOrder, PlaceOrder, ReplaceOrder
+from sim.core.model.enums import OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied, Refusal
+from sim.messages import exchange_v1 as wire
+
+LIST_MAX = 20
+
+E = TypeVar("E", bound=IntEnum)
+R = TypeVar("R")
+
+
+# ---- insert
+
+
+@handles("OrderEntryAPI.InsertOrder")
+def insert_order(exchange: Exchange, caller: Caller, request: wire.InsertOrderRequest) -> wire.InsertOrderResponse:
+    """A receipt. Business rejects are refusals at once or executions afterwards, as assumption `orders.sync_reject` says (rule M7)."""
+    deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
+    command = place_command(caller, request, deferred=deferred)
+    exchange.order_sessions.check(command.session_id, command.account)
+    return wire.InsertOrderResponse(order_id=exchange.trading.place(command).id)
+
+
+@handles("OrderEntryAPI.InsertOrderList")
+def insert_order_list(exchange: Exchange, caller: Caller, request: wire.InsertOrderListRequest) -> wire.InsertOrderListResponse:
+    """A receipt for each entry. A malformed one refuses the whole list before anything is entered; a business reject is a REJECTED execution (rule M38)."""
+    commands = [_entry_command(exchange, caller, index, entry) for index, entry in enumerate(_entries(request.requests))]
+    ids = [exchange.trading.place(commands[0]).id]
+    parent = ids[0] if exchange.ctx.assumptions.text(ORDER_PARENT) == "list" else ""
+    ids += [exchange.trading.place(replace(command, parent_id=parent)).id for command in commands[1:]]
+    return wire.InsertOrderListResponse(responses=[wire.InsertOrderResponse(order_id=order_id) for order_id in ids])
+
+
+@handles("OrderEntryAPI.PreviewOrder")
+def preview_order(exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest) -> wire.PreviewOrderResponse:
+    """The order as it would be accepted; nothing is entered."""
+    if request.request is None:
+        raise InvalidRequest("request is required", rule="M2", remedy="send the order to try as request")
+    command = place_command(caller, request.request)
+    exchange.order_sessions.check(command.session_id, command.account)
+    return wire.PreviewOrderResponse(preview_order=order_message(exchange, exchange.trading.preview(command)))
+
+
+def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred: bool = False) -> PlaceOrder:
+    """A request as a command of the calling participant."""
+    account = trading_account(caller, request.account)
+    if request.user and request.user != caller.participant:
+        raise PermissionDenied(rule="S5.1-6", remedy="user, when sent, is the participant of x-participant-id")
+    if request.quote:
+        raise InvalidRequest("quote: there is no such quote", rule="L13", remedy="leave quote out; a quote trades by itself once it is confirmed")
+    command = PlaceOrder(
+        symbol=request.symbol,
+        account=account,
+        participant=caller.participant or "",
+        side=member(Side, request.side, "side"),
+        qty=request.order_qty,
+        price=request.price,
+        type=member(OrderType, request.type, "type"),
+        tif=member(TimeInForce, request.time_in_force, "time_in_force"),
+        clord_id=request.clord_id,
+        deferred=deferred,
+    )
+    given = _seldom(request)
+    if not any(given) and request.good_till_time is None and not request.self_match_prevention_instruction:
+        return command
+    smp = member(SelfMatchPrevention, request.self_match_prevention_instruction, "self_match_prevention_instruction")
+    member(wire.OrderCapacity, request.order_capacity, "order_capacity")
+    member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")
+    terms = {name: value for name, value in zip(_SELDOM, given, strict=True) if value}
+    return replace(command, good_till=request.good_till_time, smp=smp, **terms)
+
+
+# Terms of a command that most requests leave out, and what they are called there: not named one by one for an order that has none of them.
+_SELDOM = {
+    "stop_price": "stop_price",
+    "min_qty": "min_qty",
+    "cash_qty": "cash_order_qty",
+    "all_or_none": "all_or_none",
+    "post_only": "participate_dont_initiate",
+    "strict_limit": "strict_limit",
+    "best_limit": "best_limit",
+    "immediately_executable_limit": "immediately_executable_limit",
+    "ignore_price_checks": "ignore_price_validity_checks",
+    "smp_id": "self_match_prevention_id",
+    "order_capacity": "order_capacity",
+    "manual_indicator": "manual_order_indicator",
+    "client_account_id": "client_account_id",
+    "client_participant_id": "client_participant_id",
+    "session_id": "session_id",
+}
+_seldom = attrgetter(*_SELDOM.values())
+
+
+def _entry_command(exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest) -> PlaceOrder:
+    """The command of one entry, tried without effect: what could not even be rejected refuses the list."""
+    try:
+        command = place_command(caller, request, deferred=True)
+        exchange.order_sessions.check(command.session_id, command.account)
+        exchange.trading.preview(command)
+    except InvalidRequest as wrong:
+        raise InvalidRequest(f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
+    except NotFound as wrong:
+        raise NotFound(f"requests[{index}]: {wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
+    return command
+
+
+# ---- cancel
+
+
+@handles("OrderEntryAPI.CancelOrder")
+def cancel_order(exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest) -> wire.CancelOrderResponse:
+    """Take an order out. Unknown is 404, done is 409 (rule M34)."""
+    exchange.trading.cancel(_cancel_command(caller, request, unknown_told=True))
+    return wire.CancelOrderResponse()
+
+
+@handles("OrderEntryAPI.CancelOrderList")
+def cancel_order_list(exchange: Exchange, caller: Caller, request: wire.CancelOrderListRequest) -> wire.CancelOrderListResponse:
+    """Take orders out. Entries that cannot be canceled are skipped in silence (rule M38)."""
+    commands = [_cancel_command(caller, entry) for entry in _entries(request.requests)]
+    _each(exchange.trading.cancel, commands)
+    return wire.CancelOrderListResponse(responses=[wire.CancelOrderResponse() for _ in commands])
+
+
+def _cancel_command(caller: Caller, request: wire.CancelOrderRequest, *, unknown_told: bool = False) -> CancelOrder:
+    _check_ids(request.order_id, request.clord_id)
+    return CancelOrder(
+        accounts=(trading_account(caller, ""),),
+        participant=caller.participant or "",
+        order_id=request.order_id,
+        clord_id=request.clord_id,
+        symbol=request.symbol,
+        unknown_told=unknown_told,
+    )
+
+
+# ---- replace
+
+
+@handles("OrderEntryAPI.CancelReplaceOrder")
+def cancel_replace_order(exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderRequest) -> wire.CancelReplaceOrderResponse:
+    """Change an order in place; fields left out keep their values (rules M31-M33)."""
+    deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
+    exchange.trading.replace(_replace_command(caller, request, deferred=deferred, unknown_told=True))
+    return wire.CancelReplaceOrderResponse()
+
+
+@handles("OrderEntryAPI.CancelReplaceOrderList")
+def cancel_replace_order_list(exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderListRequest) -> wire.CancelReplaceOrderListResponse:
+    """Change orders in place. Entries that cannot be changed are skipped in silence (rule M38)."""
+    commands = [_replace_command(caller, entry, deferred=True) for entry in _entries(request.requests)]
+    _each(exchange.trading.replace, commands)
+    return wire.CancelReplaceOrderListResponse(responses=[wire.CancelReplaceOrderResponse() for _ in commands])
+
+
+def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *, deferred: bool, unknown_told: bool = False) -> ReplaceOrder:
+    _check_ids(request.order_id, request.clord_id)
+    return ReplaceOrder(
+        accounts=(trading_account(caller, ""),),
+        participant=caller.participant or "",
+        order_id=request.order_id,
+        clord_id=request.clord_id,
+        symbol=request.symbol,
+        price=request.price,
+        qty=request.order_qty,
+        tif=member(TimeInForce, request.time_in_force, "time_in_force"),
+        stop_price=request.stop_price,
+        min_qty=request.min_qty,
+        good_till=request.good_till_time,
+        post_only=request.participate_dont_initiate or None,
+        all_or_none=request.all_or_none or None,
+        strict_limit=request.strict_limit,
+        best_limit=request.best_limit,
+        immediately_executable_limit=request.immediately_executable_limit,
+        unknown_told=unknown_told,
+        deferred=deferred,
+    )
+
+
+# ---- reading
+
+
+@handles("OrderEntryAPI.GetOpenOrders")
+def get_open_orders(exchange: Exchange, caller: Caller, request: wire.GetOpenOrdersRequest) -> wire.GetOpenOrdersResponse:
+    """Orders that still work, oldest first."""
+    orders = exchange.trading.orders.open_of(visible_accounts(caller, request.accounts), request.symbols)
+    return wire.GetOpenOrdersResponse(orders=[order_message(exchange, order) for order in orders])
+
+
+# ---- shapes
+
+
+def member(enum: type[E], number: int, name: str) -> E:
+    """The member with this number; numbers of later versions of the contract are refused."""
+    found: E | None = _members(enum).get(number)
+    if found is None:
+        raise InvalidRequest(f"{name}: {number} is no {enum.__name__}", rule="M2")
+    return found
+
+
+@cache
+def _members(enum: type[E]) -> dict[int, E]:
+    """Members by number: looking one up through its class takes four times as long."""
+    return {int(each): each for each in enum}
+
+
+def _check_ids(order_id: str, clord_id: str) -> None:
+    if not order_id and not clord_id:
+        raise InvalidRequest("order_id or clord_id is required", rule="M34", remedy="send the order_id of the receipt, or your clord_id")
+
+
+def _entries(requests: Sequence[R]) -> Sequence[R]:
+    if not 0 < len(requests) <= LIST_MAX:
+        raise InvalidRequest(f"requests: 1 to {LIST_MAX} entries, not {len(requests)}", rule="M38", remedy="split the list")
+    return requests
+
+
+def _each(act: Callable[[R], object], commands: Sequence[R]) -> None:
+    """Do each; what is refused is skipped."""
+    for command in commands:
+        with suppress(Refusal):
+            act(command)

@@ -1,0 +1,69 @@
+"""Tokens that speak for one participant (wire facts §1.16); the x-participant-id header has taken their place."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sim.api.pipeline.account_access import whole_firm
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.core.catalogue.assumptions import PARTICIPANT_TOKEN_LIFE, PARTICIPANT_TOKEN_LIFE_MAX
+from sim.core.exchange import Exchange
+from sim.core.identity.credentials import PARTICIPANT_SCOPES, ParticipantGrant
+from sim.core.model.refusals import InvalidRequest, MissingScope, PermissionDenied
+from sim.kernel.instants import NS_PER_S
+from sim.messages import exchange_v1 as wire
+
+
+class _Request(Protocol):
+    participant_id: str
+    scopes: list[str]
+    ttl_seconds: int
+
+
+@handles("ParticipantAPI.CreateParticipantAPIToken")
+def create_participant_api_token(
+    exchange: Exchange, caller: Caller, request: wire.CreateParticipantAPITokenRequest
+) -> wire.CreateParticipantAPITokenResponse:
+    """A token that acts as one participant: no header is needed with it, and it does nothing for the rest of the firm."""
+    found = _granted(exchange, caller, request, admin=False)
+    return wire.CreateParticipantAPITokenResponse(
+        participant_token=found.access_token,
+        issue_time=found.issued,
+        expiration_time=found.expires,
+        participant_id=request.participant_id,
+        from_cache=found.again,
+    )
+
+
+@handles("ParticipantAPI.CreateParticipantAdminToken")
+def create_participant_admin_token(
+    exchange: Exchange, caller: Caller, request: wire.CreateParticipantAdminTokenRequest
+) -> wire.CreateParticipantAdminTokenResponse:
+    """The same under another name: nothing says what an administrative token may do beyond that."""
+    found = _granted(exchange, caller, request, admin=True)
+    return wire.CreateParticipantAdminTokenResponse(
+        participant_admin_token=found.access_token,
+        issue_time=found.issued,
+        expiration_time=found.expires,
+        participant_id=request.participant_id,
+        from_cache=found.again,
+    )
+
+
+def _granted(exchange: Exchange, caller: Caller, request: _Request, *, admin: bool) -> ParticipantGrant:
+    firm = whole_firm(exchange, caller)
+    user = exchange.firms.participant_of(firm, request.participant_id)
+    usable = tuple(scope for scope in caller.scopes if scope in PARTICIPANT_SCOPES)
+    for scope in request.scopes:
+        if scope not in caller.scopes:
+            raise MissingScope(scope)
+        if scope not in usable:
+            raise PermissionDenied(rule="participant-token", remedy=f"{scope} is the firm's own; a participant's token may have {', '.join(usable)}")
+    assumptions = exchange.ctx.assumptions
+    longest = assumptions.number(PARTICIPANT_TOKEN_LIFE_MAX)
+    life = request.ttl_seconds * NS_PER_S if request.ttl_seconds else min(assumptions.number(PARTICIPANT_TOKEN_LIFE), longest)
+    if not 0 < life <= longest:
+        raise InvalidRequest(f"ttl_seconds must be between 1 and {longest // NS_PER_S}, or 0", remedy="leave it out for the usual life")
+    scopes = tuple(sorted(set(request.scopes))) or usable
+    return exchange.credentials.grant_participant(firm, user.name, scopes, life, admin=admin)

@@ -1,0 +1,242 @@
+"""Partner services over gRPC: transfers, the pool's balance, orders for participants (rules M25, P25). The account names the customer, no header does."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import json
+
+from sim.api.pipeline.account_access import firm_of
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.api.rendering.exchange import CURRENCY
+from sim.core.exchange import Exchange
+from sim.core.funding.partners import Movement, TransferReason, VendorOrder
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import OrderState, OrderType, Side, TimeInForce
+from sim.core.model.quantities import CENT, Cash, NotADecimal, cash_text, scaled
+from sim.core.model.refusals import InvalidRequest
+from sim.messages import exchange_cashmovement_v1 as cash
+from sim.messages import exchange_orderfunding_v1 as funding
+from sim.messages import exchange_v1 as wire
+
+KEY_MAX = 128
+CENTS = 100
+
+_CLORD_ID = re.compile(r"[!-~]{1,64}", re.ASCII)
+_TRANSFERS = frozenset({TransferReason.DEPOSIT, TransferReason.WITHDRAWAL, TransferReason.VENDOR_FEES})
+# The narrow part of an order that a partner may fill in.
+_ALLOWED = frozenset(
+    {"type", "side", "order_qty", "symbol", "price", "time_in_force", "clord_id", "account", "cash_order_qty", "manual_order_indicator"}
+)
+_UNSET_ORDER = wire.InsertOrderRequest()
+_FUNDED_TIMES = frozenset(TimeInForce) - {TimeInForce.GOOD_TILL_TIME}
+
+
+# ---- transfers
+
+
+@handles("CashMovementService.CreateCashMovement")
+def create_cash_movement(exchange: Exchange, caller: Caller, request: cash.CreateCashMovementRequest) -> cash.CreateCashMovementResponse:
+    """Transfer money between the pool and a participant; the reason decides the direction. Without funds it comes back REJECTED."""
+    firm = firm_of(exchange, caller)
+    key = _key(request.idempotency_key)
+    transfer = request.transfer
+    if transfer is None:
+        raise InvalidRequest("transfer is required", rule="P25")
+    if transfer.reason not in _TRANSFERS:
+        raise InvalidRequest("transfer.reason must be DEPOSIT, WITHDRAWAL or VENDOR_FEES", rule="P25")
+    for name in ("participant_account_id", "external_reference"):
+        if not getattr(transfer, name):
+            raise InvalidRequest(f"transfer.{name} is required", rule="P25")
+    _check_currency(transfer.currency, "transfer.currency")
+    amount = _amount(transfer.amount, "transfer.amount")
+    if amount <= 0:
+        raise InvalidRequest("transfer.amount must be above zero", rule="P25")
+    movement = exchange.partners.transfer(
+        firm, key, json.encode(transfer), reason=TransferReason(transfer.reason), account=transfer.participant_account_id, amount=amount
+    )
+    return cash.CreateCashMovementResponse(cash_movement=_movement_message(movement))
+
+
+@handles("CashMovementService.GetCashMovement")
+def get_cash_movement(exchange: Exchange, caller: Caller, request: cash.GetCashMovementRequest) -> cash.GetCashMovementResponse:
+    """A transfer of the calling firm."""
+    movement = exchange.partners.movement(firm_of(exchange, caller), request.workflow_id)
+    return cash.GetCashMovementResponse(cash_movement=_movement_message(movement))
+
+
+@handles("CashMovementService.GetFundingAccountBalance")
+def get_funding_account_balance(
+    exchange: Exchange, caller: Caller, request: cash.GetFundingAccountBalanceRequest
+) -> cash.GetFundingAccountBalanceResponse:
+    """What is left in the pool."""
+    _check_currency(request.currency, "currency")
+    pool = exchange.partners.pool(firm_of(exchange, caller))
+    return cash.GetFundingAccountBalanceResponse(
+        funding_account_id=pool, balance=cash_text(exchange.trading.ledger.balance(pool)), currency=CURRENCY, as_of=exchange.now
+    )
+
+
+def _movement_message(movement: Movement) -> cash.CashMovement:
+    status = cash.CashMovementStatus
+    return cash.CashMovement(
+        workflow_id=movement.id,
+        idempotency_key=movement.key,
+        intent_type="transfer",
+        status=status.CASH_MOVEMENT_STATUS_REJECTED if movement.rejection else status.CASH_MOVEMENT_STATUS_CONFIRMED,
+        amount=cash_text(movement.amount),
+        currency=CURRENCY,
+        source_account_id=movement.source,
+        destination_account_id=movement.destination,
+        dco_transfer_id=movement.transfer_id,
+        rejection_reason=movement.rejection,
+        created_at=movement.at,
+        updated_at=movement.at,
+        reason=movement.reason,
+    )
+
+
+# ---- orders
+
+
+@handles("OrderFundingService.CreateVendorOrder")
+def create_vendor_order(exchange: Exchange, caller: Caller, request: funding.CreateVendorOrderRequest) -> funding.CreateVendorOrderResponse:
+    """Place a fill-or-kill limit order for a participant. No money moves for the declared fee; a transfer collects it."""
+    key = _key(request.idempotency_key)
+    _check_fee(request.vendor_fee)
+    made = exchange.partners.order(firm_of(exchange, caller), key, json.encode(request), _vendor_command(request.order))
+    return funding.CreateVendorOrderResponse(
+        funding_request_id=made.id,
+        id=made.order_id,
+        status=_status(exchange, made),
+        correlation=funding.FundingCorrelation(
+            idempotency_key=key, funding_request_id=made.id, request_id=exchange.ctx.ids.uuid("vendor.attempt"), clord_id=made.clord_id
+        ),
+    )
+
+
+def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
+    """The one kind of order a partner may place; every other field that is set is refused by its name."""
+    if order is None:
+        raise InvalidRequest("order is required", rule="M25")
+    for name in order.__struct_fields__:
+        if name not in _ALLOWED and getattr(order, name) != getattr(_UNSET_ORDER, name):
+            raise InvalidRequest(f"order.{name} is not allowed here", rule="M25", remedy="leave it unset")
+    wanted = {"type": OrderType.LIMIT, "time_in_force": TimeInForce.FILL_OR_KILL}
+    for name, number in wanted.items():
+        if getattr(order, name) != number:
+            raise InvalidRequest(f"order.{name} must be {number.name}", rule="M25")
+    if order.side not in (Side.BUY, Side.SELL):
+        raise InvalidRequest("order.side is required", rule="M25")
+    for name in ("symbol", "account", "manual_order_indicator"):
+        if not getattr(order, name):
+            raise InvalidRequest(f"order.{name} is required", rule="M25")
+    if order.price <= 0:
+        raise InvalidRequest("order.price must be above zero", rule="M25")
+    if bool(order.order_qty) == bool(order.cash_order_qty):
+        raise InvalidRequest("exactly one of order.order_qty and order.cash_order_qty is required", rule="M25")
+    if not _CLORD_ID.fullmatch(order.clord_id):
+        raise InvalidRequest("order.clord_id: 1 to 64 visible ASCII characters", rule="M25")
+    return PlaceOrder(
+        symbol=order.symbol,
+        account=order.account,
+        participant="",
+        side=Side(order.side),
+        qty=order.order_qty,
+        price=order.price,
+        type=OrderType.LIMIT,
+        tif=TimeInForce.FILL_OR_KILL,
+        clord_id=order.clord_id,
+        cash_qty=order.cash_order_qty,
+        manual_indicator=order.manual_order_indicator,
+    )
+
+
+# ---- orders together with their funds: gone on 2026-08-06 (§9)
+
+
+@handles("OrderFundingService.CreateFundedOrder")
+def create_funded_order(exchange: Exchange, caller: Caller, request: funding.CreateFundedOrderRequest) -> funding.CreateFundedOrderResponse:
+    """Move the cost of a limit order to the participant and place it. It comes back REJECTED where the pool cannot pay or the exchange refuses."""
+    key = _key(request.idempotency_key)
+    _check_fee(request.vendor_fee)
+    made = exchange.partners.funded_order(firm_of(exchange, caller), key, json.encode(request), _funded_command(request.order))
+    return funding.CreateFundedOrderResponse(order=_funded_message(exchange, made))
+
+
+@handles("OrderFundingService.GetFundedOrder")
+def get_funded_order(exchange: Exchange, caller: Caller, request: funding.GetFundedOrderRequest) -> funding.GetFundedOrderResponse:
+    """What became of a funded order."""
+    found = exchange.partners.find_funded(firm_of(exchange, caller), request.funding_request_id)
+    return funding.GetFundedOrderResponse(order=_funded_message(exchange, found))
+
+
+@handles("OrderFundingService.CancelFundedOrder")
+def cancel_funded_order(exchange: Exchange, caller: Caller, request: funding.CancelFundedOrderRequest) -> funding.CancelFundedOrderResponse:
+    """Cancel a funded order that still works; what it had not spent goes back to the pool."""
+    found = exchange.partners.cancel_funded(firm_of(exchange, caller), request.funding_request_id)
+    return funding.CancelFundedOrderResponse(order=_funded_message(exchange, found))
+
+
+def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
+    """A limit order of whole quantity under any time in force that needs no date."""
+    if order is None:
+        raise InvalidRequest("order is required", rule="S9-4")
+    if order.type != OrderType.LIMIT or order.price <= 0 or order.order_qty <= 0 or order.side not in (Side.BUY, Side.SELL):
+        raise InvalidRequest("order: a limit order with side, price and order_qty", rule="S9-4")
+    if order.time_in_force not in _FUNDED_TIMES:
+        raise InvalidRequest("order.time_in_force must be DAY, GOOD_TILL_CANCEL, IMMEDIATE_OR_CANCEL or FILL_OR_KILL", rule="S9-4")
+    return PlaceOrder(
+        symbol=order.symbol,
+        account=order.account,
+        participant="",
+        side=Side(order.side),
+        qty=order.order_qty,
+        price=order.price,
+        tif=TimeInForce(order.time_in_force),
+        clord_id=order.clord_id,
+    )
+
+
+def _funded_message(exchange: Exchange, made: VendorOrder) -> funding.FundedOrder:
+    return funding.FundedOrder(
+        funding_request_id=made.id, id=made.order_id, status=_status(exchange, made), idempotency_key=made.key, clord_id=made.clord_id
+    )
+
+
+# ---- shapes
+
+
+def _status(exchange: Exchange, made: VendorOrder) -> funding.VendorOrderStatus:
+    status, state = funding.VendorOrderStatus, exchange.partners.outcome(made)
+    if state is OrderState.PENDING_NEW:
+        return status.VENDOR_ORDER_STATUS_PENDING
+    return status.VENDOR_ORDER_STATUS_REJECTED if state is OrderState.REJECTED else status.VENDOR_ORDER_STATUS_ACCEPTED
+
+
+def _check_fee(fee: funding.MoneyAmount | None) -> None:
+    if fee is None:
+        raise InvalidRequest("vendor_fee is required", rule="M25", remedy="declare a fee of 0 when there is none")
+    _check_currency(fee.currency, "vendor_fee.currency")
+    if _amount(fee.value, "vendor_fee.value") < 0:
+        raise InvalidRequest("vendor_fee.value must not be negative", rule="M25")
+
+
+def _key(given: str) -> str:
+    if not 0 < len(given) <= KEY_MAX:
+        raise InvalidRequest(f"idempotency_key: 1 to {KEY_MAX} characters", rule="P25", remedy="draw a new key for each new request")
+    return given
+
+
+def _check_currency(given: str, name: str) -> None:
+    if given.upper() != CURRENCY:
+        raise InvalidRequest(f"{name} must be {CURRENCY}", rule="P25", remedy=f"send {CURRENCY}")
+
+
+def _amount(given: str, name: str) -> Cash:
+    """Dollars in decimal text of at most two decimals."""
+    try:
+        return scaled(given, CENTS) * CENT
+    except NotADecimal as wrong:
+        raise InvalidRequest(f"{name}: {wrong}", rule="P25", remedy='send decimal text with at most two decimals, such as "12.50"') from None

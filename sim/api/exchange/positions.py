@@ -1,0 +1,124 @@
+"""Positions and balances of trading accounts (rules P1-P10, P26)."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from sim.api.pipeline.account_access import balance_account
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.api.pipeline.paging import page_length, page_of
+from sim.api.rendering.exchange import CURRENCY, position_message
+from sim.core.accounts.positions import Position, standing
+from sim.core.catalogue.assumptions import BUYING_POWER_NET
+from sim.core.exchange import Exchange
+from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.quantities import Cash, cash_text
+from sim.core.model.refusals import InvalidRequest
+from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
+from sim.messages import exchange_v1 as wire
+
+PAGE_DEFAULT = 100
+_EXPIRED = frozenset({InstrumentState.EXPIRED, InstrumentState.TERMINATED})
+
+
+# ---- balances
+
+
+@handles("PositionAPI.GetAccountBalance")
+def get_account_balance(exchange: Exchange, caller: Caller, request: wire.GetAccountBalanceRequest) -> wire.GetAccountBalanceResponse:
+    """Balance in one currency, USD when none is named. A clearing account is "invalid account" (rule P26)."""
+    account = balance_account(exchange, caller, request.name)
+    if request.currency.upper() not in ("", CURRENCY):
+        raise InvalidRequest(f"currency must be {CURRENCY}", rule="P26", remedy=f"send currency={CURRENCY}")
+    return _balance(exchange, account)
+
+
+@handles("PositionAPI.ListAccountBalances")
+def list_account_balances(exchange: Exchange, caller: Caller, request: wire.ListAccountBalancesRequest) -> wire.ListAccountBalancesResponse:
+    """Balances by currency; there is one."""
+    return wire.ListAccountBalancesResponse(balances={CURRENCY: _balance(exchange, balance_account(exchange, caller, request.name))})
+
+
+def _balance(exchange: Exchange, account: str) -> wire.GetAccountBalanceResponse:
+    """Amounts of rules P2 and P6. Contracts are fully collateralised, so the margin of the shorts is the whole capital requirement."""
+    trading = exchange.trading
+    margin = trading.margin_requirement(account)
+    power = trading.buying_power(account)
+    rows = trading.ledger.entries(account)
+    return wire.GetAccountBalanceResponse(
+        balance=cash_text(trading.ledger.balance(account)),
+        capital_requirement=cash_text(margin),
+        excess_capital=cash_text(power),
+        buying_power=cash_text(_spendable(exchange, account, power)),
+        total_security_notional_value=cash_text(0),
+        total_security_available_value=cash_text(0),
+        open_orders=cash_text(trading.open_orders_reserve(account)),
+        alternate_capital_requirement_currency=CURRENCY,
+        alternate_capital_requirement=cash_text(margin),
+        unsettled_funds=cash_text(0),
+        margin_requirement=cash_text(margin),
+        update_time=rows[-1].at if rows else None,
+    )
+
+
+def _spendable(exchange: Exchange, account: str, power: Cash) -> Cash:
+    """Buying power as balances show it: gross of open orders unless assumption `balances.buying_power_net` says otherwise (U10)."""
+    return exchange.trading.withdrawable(account) if exchange.ctx.assumptions.flag(BUYING_POWER_NET) else power
+
+
+# ---- positions
+
+
+@handles("PositionAPI.ListAccountPositions")
+def list_account_positions(exchange: Exchange, caller: Caller, request: wire.ListAccountPositionsRequest) -> wire.ListAccountPositionsResponse:
+    """Positions of an account in order of first trade, flat and expired ones too unless filtered; now, or as of an instant or the close of a trade day."""
+    account = balance_account(exchange, caller, request.name)
+    at = _as_of(exchange, request)
+    found = exchange.trading.positions.of(account) if at >= exchange.now else _positions_at(exchange, account, at)
+    if request.symbol:
+        found = [position for position in found if position.symbol == request.symbol]
+    if request.active_only:
+        found = [position for position in found if not _expired(exchange, position.symbol)]
+    if request.non_zero_only:
+        found = [position for position in found if position.net]
+    page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
+    return wire.ListAccountPositionsResponse(
+        positions=[position_message(position, at, expired=_expired(exchange, position.symbol)) for position in page],
+        available_position=[_available(exchange, position) for position in page],
+        next_page_token=token,
+        eof=not token,
+    )
+
+
+def _as_of(exchange: Exchange, request: wire.ListAccountPositionsRequest) -> Instant:
+    if request.as_of_date is None:
+        return exchange.now if request.as_of_time is None else request.as_of_time
+    if request.as_of_time is not None:
+        raise InvalidRequest("as_of_time and as_of_date exclude each other", remedy="send one of them")
+    asked = request.as_of_date
+    try:
+        return eastern(date(asked.year, asked.month, asked.day), TRADE_DAY_ROLL_HOUR) - 1
+    except ValueError:
+        raise InvalidRequest("as_of_date is not a date", remedy="send year, month and day") from None
+
+
+def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Position]:
+    """Positions as they stood at an instant, rebuilt from the position ledger (rule P23)."""
+    found: dict[str, Position] = {}
+    for row in exchange.trading.positions.rows(account):
+        if row.at > at:
+            break
+        found[row.symbol] = standing(row)
+    return list(found.values())
+
+
+def _expired(exchange: Exchange, symbol: str) -> bool:
+    return exchange.trading.state(symbol) in _EXPIRED
+
+
+def _available(exchange: Exchange, position: Position) -> int:
+    """Signed net that no open order of the account would close."""
+    closing = Side.SELL if position.net > 0 else Side.BUY
+    working = exchange.trading.risk.working(position.account, position.symbol, closing)
+    return max(position.net - working, 0) if position.net > 0 else min(position.net + working, 0)

@@ -1,0 +1,1 @@
+"""Handlers of the public gateway: events, markets, prices, search."""

@@ -1,0 +1,73 @@
+"""Price history of a market: what a contract of either side last traded at, at even steps (retail facts §2.8)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.core.exchange import Exchange
+from sim.core.model.enums import TradeState
+from sim.core.model.instruments import Instrument
+from sim.core.model.refusals import InvalidRequest
+from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_S, Instant, Span
+from sim.messages import gateway_v1 as wire
+
+POINTS_MAX = 10_000
+_REACH: dict[int, Span] = {
+    wire.PriceInterval.INTERVAL_1H: HOUR,
+    wire.PriceInterval.INTERVAL_6H: 6 * HOUR,
+    wire.PriceInterval.INTERVAL_1D: DAY,
+    wire.PriceInterval.INTERVAL_1W: 7 * DAY,
+    wire.PriceInterval.INTERVAL_1M: 30 * DAY,
+}
+
+
+@handles("GatewayPriceHistoryAPI.GetPriceHistory")
+def get_price_history(exchange: Exchange, caller: Caller, request: wire.GetPriceHistoryRequest) -> wire.GetPriceHistoryResponse:
+    """Points from the first trade on, `fidelity` minutes apart; empty for an unknown symbol."""
+    if not request.symbol:
+        raise InvalidRequest("symbol is required")
+    if request.fidelity < 1:
+        raise InvalidRequest("fidelity is required", remedy="minutes between two points, at least 1")
+    if (request.fixed_interval == 0) is (request.timestamp is None):
+        raise InvalidRequest("give either fixedInterval or timestamp.startTimestamp and timestamp.endTimestamp")
+    instrument = exchange.instruments.get(request.symbol)
+    if instrument is None:
+        return wire.GetPriceHistoryResponse()
+    start, end = _window(exchange, instrument, request)
+    step = request.fidelity * MINUTE
+    if (end - start) // step > POINTS_MAX:
+        raise InvalidRequest(f"more than {POINTS_MAX} points", remedy="ask for fewer, further apart")
+    return wire.GetPriceHistoryResponse(history=_points(exchange, instrument, start, end, step))
+
+
+def _window(exchange: Exchange, instrument: Instrument, request: wire.GetPriceHistoryRequest) -> tuple[Instant, Instant]:
+    """First and last instant of the history. ALL reaches back to the listing, LIVE to the start of the event, or an hour where it has none."""
+    now = exchange.now
+    if request.timestamp is not None:
+        start, end = request.timestamp.start_timestamp * NS_PER_S, min(request.timestamp.end_timestamp * NS_PER_S, now)
+        if start < 0 or start > end:
+            raise InvalidRequest("timestamp.startTimestamp must lie before timestamp.endTimestamp and before now")
+        return start, end
+    if request.fixed_interval == wire.PriceInterval.INTERVAL_ALL:
+        return min(instrument.created, now), now
+    event = exchange.reference.event_of(instrument.symbol)
+    if request.fixed_interval == wire.PriceInterval.INTERVAL_LIVE and event is not None and event.start_time is not None and event.start_time < now:
+        return event.start_time, now
+    return now - _REACH.get(request.fixed_interval, HOUR), now
+
+
+def _points(exchange: Exchange, instrument: Instrument, start: Instant, end: Instant, step: Span) -> list[wire.PricePoint]:
+    trades = exchange.trading.trades
+    seqs = trades.of_symbol(instrument.symbol)
+    if exchange.trading.statistics.busts(instrument.symbol):
+        seqs = [seq for seq in seqs if trades[seq].state is not TradeState.BUSTED]
+    scale = instrument.price_scale
+    points = []
+    for at in range(-(-start // step) * step, end + 1, step):
+        before = bisect_right(seqs, at, key=lambda seq: trades[seq].at)
+        if before:
+            price = trades[seqs[before - 1]].price
+            points.append(wire.PricePoint(timestamp=at // NS_PER_S, long_price=price / scale, short_price=(scale - price) / scale))
+    return points

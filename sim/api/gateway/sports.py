@@ -1,0 +1,125 @@
+"""Sports, teams and players (retail facts §2.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.api.gateway.leagues import require_sport, with_leagues
+from sim.api.gateway.list_query import arranged, check_order, cut, page
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.core.exchange import Exchange
+from sim.messages import gateway_v1 as wire
+
+_TEAM_KEYS: dict[str, Any] = {
+    "id": lambda team: team.id,
+    "name": lambda team: team.name,
+    "abbreviation": lambda team: team.abbreviation,
+    "league": lambda team: team.league,
+    "ordering": lambda team: team.ordering,
+}
+
+
+@handles("GatewaySportsAPI.ListSports")
+def list_sports(exchange: Exchange, caller: Caller, request: wire.ListSportsRequest) -> wire.ListSportsResponse:
+    """Sports with their leagues."""
+    return wire.ListSportsResponse(sports=[with_leagues(exchange, sport) for sport in exchange.reference.sports])
+
+
+@handles("GatewaySportsAPI.GetSport")
+def get_sport(exchange: Exchange, caller: Caller, request: wire.GetSportRequest) -> wire.GetSportResponse:
+    """One sport."""
+    return wire.GetSportResponse(sport=require_sport(exchange, request.slug))
+
+
+@handles("GatewaySportsAPI.ListSportListings")
+def list_sport_listings(exchange: Exchange, caller: Caller, request: wire.ListSportListingsRequest) -> wire.ListSportListingsResponse:
+    """One entry for each league, which is what the older form called a sport."""
+    return wire.ListSportListingsResponse(sports=[_listing(exchange, league) for league in exchange.reference.leagues])
+
+
+@handles("GatewaySportsAPI.ListTeams")
+def list_teams(exchange: Exchange, caller: Caller, request: wire.ListTeamsRequest) -> wire.ListTeamsResponse:
+    """Teams that pass every filter, by league slug, name, abbreviation or number."""
+    check_order(exchange, _TEAM_KEYS, wire.Team, request.order_by, request.order_direction)
+    wanted = request.filters or wire.TeamFilters()
+    found = [
+        team
+        for team in exchange.reference.teams
+        if (not wanted.league or team.league in wanted.league)
+        and (not wanted.name or team.name in wanted.name)
+        and (not wanted.abbreviation or team.abbreviation in wanted.abbreviation)
+        and (not wanted.id or team.id in wanted.id)
+    ]
+    return wire.ListTeamsResponse(teams=cut(arranged(found, _TEAM_KEYS, request.order_by, request.order_direction), request.limit, request.offset))
+
+
+@handles("GatewaySportsAPI.ListProviderTeams")
+def list_provider_teams(exchange: Exchange, caller: Caller, request: wire.ListProviderTeamsRequest) -> wire.ListProviderTeamsResponse:
+    """Teams by their ids at a data vendor; of every vendor where none is named, all teams where no id is."""
+    found: dict[str, wire.SportsTeam] = {}
+    for team in exchange.reference.teams:
+        if request.league not in ("", team.league):
+            continue
+        for provider in team.provider_ids:
+            if request.provider in (0, provider.provider) and (not request.team_ids or provider.provider_id in request.team_ids):
+                found[provider.provider_id] = _sports_team(team)
+    return wire.ListProviderTeamsResponse(teams=found)
+
+
+@handles("GatewaySportsAPI.ListPlayers")
+def list_players(exchange: Exchange, caller: Caller, request: wire.ListPlayersRequest) -> wire.ListPlayersResponse:
+    """Players that markets are about."""
+    wanted = request.filters or wire.PlayerFilters()
+    found = [
+        player
+        for player in (_player(exchange, subject) for subject in exchange.reference.subjects)
+        if (not wanted.league or player.league in wanted.league)
+        and (not wanted.name or player.name in wanted.name)
+        and (not wanted.id or player.id in wanted.id)
+        and (not wanted.team_id or player.team_id in wanted.team_id)
+    ]
+    return wire.ListPlayersResponse(players=page(found, request.limit, request.offset))
+
+
+def _listing(exchange: Exchange, league: wire.League) -> wire.SportListing:
+    sport = exchange.reference.sport_of(league)
+    return wire.SportListing(
+        id=str(league.id),
+        name=league.name,
+        slug=league.slug,
+        leagues=[wire.LeagueListing(id=str(league.id), name=league.name, slug=league.slug)],
+        sport=league.slug,
+        image=league.image,
+        resolution=league.resolution,
+        ordering=league.ordering,
+        tags=f"{sport.tag_id},{league.tag_id}",
+        series=str(league.active_series_id),
+        is_operational=league.is_operational,
+        automatic_resolution=league.is_operational,
+        default_jersey_image=sport.default_jersey_image,
+    )
+
+
+def _sports_team(team: wire.Team) -> wire.SportsTeam:
+    return wire.SportsTeam(
+        id=team.id,
+        name=team.name,
+        abbreviation=team.abbreviation,
+        league=team.league,
+        record=team.record,
+        logo=team.logo,
+        alias=team.alias,
+        safe_name=team.safe_name,
+        home_icon=team.home_icon,
+        away_icon=team.away_icon,
+        color_primary=team.color_primary,
+        provider_ids=[wire.SportsTeamProvider(provider=one.provider, id=one.provider_id) for one in team.provider_ids],
+    )
+
+
+def _player(exchange: Exchange, subject: wire.Subject) -> wire.Player:
+    """A subject as a player; its description names its team, `wnba:LVA`."""
+    league, _, abbreviation = subject.description.partition(":")
+    team = exchange.reference.team_by_name.get((league, abbreviation))
+    return wire.Player(id=subject.id, name=subject.display_name, league=league, team_id=team.id if team else 0, image=subject.image)

@@ -1,0 +1,87 @@
+"""Tags and series, and the events behind them (retail facts §2.7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim.api.gateway.event_filters import by_league, event_keys, event_page, selected
+from sim.api.gateway.list_query import agrees, arranged, check_order, cut, page
+from sim.api.gateway.market_index import facets
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.core.exchange import Exchange
+from sim.core.model.refusals import NotFound
+from sim.indexes.ordered_index import neither
+from sim.messages import gateway_v1 as wire
+
+_SERIES_KEYS: dict[str, Any] = {
+    "id": lambda series: int(series.id),
+    "slug": lambda series: series.slug,
+    "title": lambda series: series.title,
+    "createdat": lambda series: series.created_at,
+}
+
+
+@handles("GatewayTagsAPI.ListTags")
+def list_tags(exchange: Exchange, caller: Caller, request: wire.ListTagsRequest) -> wire.ListTagsResponse:
+    """Tags in order of listing; all where no limit is given."""
+    tags = exchange.reference.tags
+    return wire.ListTagsResponse(tags=page(tags, request.limit, request.offset, default=len(tags)))
+
+
+@handles("GatewayTagsAPI.GetTag")
+def get_tag(exchange: Exchange, caller: Caller, request: wire.GetTagRequest) -> wire.GetTagResponse:
+    """One tag by its number."""
+    found = next((tag for tag in exchange.reference.tags if tag.id == str(request.id)), None)
+    return wire.GetTagResponse(tag=_require(found, str(request.id)))
+
+
+@handles("GatewayTagsAPI.GetTagBySlug")
+def get_tag_by_slug(exchange: Exchange, caller: Caller, request: wire.GetTagBySlugRequest) -> wire.GetTagResponse:
+    """One tag by its slug."""
+    return wire.GetTagResponse(tag=_require(exchange.reference.tag_by_slug.get(request.slug), request.slug))
+
+
+@handles("GatewayTagsAPI.ListTagEvents")
+def list_tag_events(exchange: Exchange, caller: Caller, request: wire.ListTagEventsRequest) -> wire.ListTagEventsResponse:
+    """Events that carry a tag, largest volume first; active and not closed unless asked otherwise."""
+    tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
+    active = True if request.active is None else request.active
+    closed = False if request.closed is None else request.closed
+    found = facets(exchange)
+    tagged = by_league(lambda event: any(mine.slug == tag.slug for mine in event.tags))
+    states = found.states
+    flags = selected(found, (tagged,), (states.active if active else neither(states.active), states.closed if closed else neither(states.closed)))
+    events = event_page(found, flags, event_keys(found, ("volume",)), True, request.limit, request.offset)
+    return wire.ListTagEventsResponse(events=events)
+
+
+@handles("GatewaySeriesAPI.ListSeries")
+def list_series(exchange: Exchange, caller: Caller, request: wire.ListSeriesRequest) -> wire.ListSeriesResponse:
+    """Series that pass every filter."""
+    check_order(exchange, _SERIES_KEYS, wire.Series, request.order_by, request.order_direction)
+    found = [
+        series
+        for series in exchange.reference.series
+        if (not request.slug or series.slug in request.slug)
+        and agrees(series.active, request.active)
+        and agrees(series.closed, request.closed)
+        and agrees(series.archived, request.archived)
+        and request.recurrence in ("", series.recurrence)
+    ]
+    return wire.ListSeriesResponse(series=cut(arranged(found, _SERIES_KEYS, request.order_by, request.order_direction), request.limit, request.offset))
+
+
+@handles("GatewaySeriesAPI.GetSeries")
+def get_series(exchange: Exchange, caller: Caller, request: wire.GetSeriesRequest) -> wire.GetSeriesResponse:
+    """One series."""
+    found = next((series for series in exchange.reference.series if series.id == str(request.id)), None)
+    if found is None:
+        raise NotFound(f"series not found: {request.id}", remedy="GET /v1/series lists the series")
+    return wire.GetSeriesResponse(series=found)
+
+
+def _require(tag: wire.Tag | None, name: str) -> wire.Tag:
+    if tag is None:
+        raise NotFound(f"tag not found: {name[:80]}", remedy="GET /v2/tags lists the tags")
+    return tag

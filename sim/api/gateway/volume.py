@@ -1,0 +1,87 @@
+"""How much a market traded, in dollars, over its life and over the last day, week, month and year."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from sim.core.exchange import Exchange
+from sim.core.model.enums import TradeState
+from sim.core.model.instruments import Instrument
+from sim.core.model.orders import Trade
+from sim.core.model.quantities import Notional
+from sim.kernel.instants import DAY, HOUR, Instant
+
+
+class Volumes(NamedTuple):
+    """Dollars traded: ever, and in windows that end now and begin on a whole hour."""
+
+    total: float
+    day: float
+    week: float
+    month: float
+    year: float
+
+
+NO_VOLUME = Volumes(0.0, 0.0, 0.0, 0.0, 0.0)
+_WINDOWS = (DAY, 7 * DAY, 30 * DAY, 365 * DAY)
+
+
+class _Sums:
+    """Running sums of a market's trades: `sums[i]` is the notional of the first i, of which `busts` count nothing."""
+
+    __slots__ = ("busts", "last", "sums", "times")
+
+    def __init__(self) -> None:
+        self.busts = 0
+        self.times: list[Instant] = []
+        self.sums: list[Notional] = [0]
+        self.last: Trade | None = None
+
+    def read(self, exchange: Exchange, symbol: str) -> None:
+        """Take in the trades that are new; all of them again after the exchange was rewound or a trade undone."""
+        trades = exchange.trading.trades
+        seqs = trades.of_symbol(symbol)
+        known, busts = len(self.times), exchange.trading.statistics.busts(symbol)
+        if known > len(seqs) or busts != self.busts or (known and trades[seqs[known - 1]] is not self.last):
+            self.times, self.sums, self.busts, known = [], [0], busts, 0
+        for seq in seqs[known:]:
+            self.last = trades[seq]
+            self.times.append(self.last.at)
+            self.sums.append(self.sums[-1] + (0 if self.last.state is TradeState.BUSTED else self.last.price * self.last.qty))
+
+    def since(self, start: Instant) -> Notional:
+        """Notional traded at an instant or later."""
+        return self.sums[-1] - self.sums[bisect_left(self.times, start)]
+
+
+_sums: WeakKeyDictionary[Exchange, dict[str, _Sums]] = WeakKeyDictionary()
+
+
+def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
+    """What a market traded. Within one hour only trades change the answer."""
+    if not exchange.trading.trades.of_symbol(instrument.symbol):
+        return NO_VOLUME
+    table = _sums.setdefault(exchange, {})
+    found = table.get(instrument.symbol)
+    if found is None:
+        found = table[instrument.symbol] = _Sums()
+    found.read(exchange, instrument.symbol)
+    hour = exchange.now // HOUR * HOUR + HOUR
+    scale = instrument.notional_scale
+    day, week, month, year = (found.since(hour - window) / scale for window in _WINDOWS)
+    return Volumes(found.sums[-1] / scale, day, week, month, year)
+
+
+def fades(exchange: Exchange, symbol: str) -> Instant | None:
+    """The hour that begins next in which an old trade of a market leaves one of the windows; None while no trade is in any of them.
+
+    What is known of the market must be up to date (`volumes`).
+    """
+    found = _sums.get(exchange, {}).get(symbol)
+    if found is None:
+        return None
+    hour = exchange.now // HOUR * HOUR + HOUR
+    places = ((window, bisect_left(found.times, hour - window)) for window in _WINDOWS)
+    return min(((found.times[place] + window) // HOUR * HOUR for window, place in places if place < len(found.times)), default=None)

@@ -1,0 +1,1 @@
+"""The stages that every call passes, whatever the plane and protocol."""

@@ -1,0 +1,102 @@
+"""Refusal -> HTTP status and body, or gRPC status, per surface (§7, table 8 of the behaviour rules).
+
+The exchange and the gateway answer `{"code", "message", "details": []}`, the retail API `{"status", "message"}`, the token issuer an OAuth error object.
+Clients branch on status and code, never on the text (§7.2).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import json
+
+from sim.core.model import refusals
+from sim.core.model.refusals import Code, Refusal
+from sim.kernel.instants import NS_PER_S, format_instant, format_seconds
+
+# What grpc-gateway makes of a code; the classes below differ because §7.1 says so.
+_HTTP_OF_CODE = {
+    Code.CANCELLED: 499,
+    Code.UNKNOWN: 500,
+    Code.INVALID_ARGUMENT: 400,
+    Code.DEADLINE_EXCEEDED: 504,
+    Code.NOT_FOUND: 404,
+    Code.ALREADY_EXISTS: 409,
+    Code.PERMISSION_DENIED: 403,
+    Code.RESOURCE_EXHAUSTED: 429,
+    Code.FAILED_PRECONDITION: 400,
+    Code.ABORTED: 409,
+    Code.OUT_OF_RANGE: 400,
+    Code.UNIMPLEMENTED: 501,
+    Code.INTERNAL: 500,
+    Code.UNAVAILABLE: 503,
+    Code.DATA_LOSS: 500,
+    Code.UNAUTHENTICATED: 401,
+}
+_HTTP_OF_CLASS: dict[type[Refusal], int] = {
+    refusals.MethodNotAllowed: 405,
+    refusals.OrderDone: 409,
+    refusals.Conflict: 409,
+    refusals.IllegalTransition: 409,
+    refusals.PayloadTooLarge: 413,
+    refusals.OrderRefused: 422,
+    refusals.InsufficientFunds: 422,
+    refusals.InstrumentNotTradable: 422,
+}
+_RETAIL_MESSAGES = {429: "Too Many Requests", 503: "Service Unavailable"}
+
+
+def grpc_code(refusal: Refusal) -> int:
+    """gRPC status code of a refusal."""
+    return int(refusal.injected_code if isinstance(refusal, refusals.Injected) else refusal.code)
+
+
+def http_status(refusal: Refusal) -> int:
+    """HTTP status of a refusal, the same on every plane."""
+    if isinstance(refusal, refusals.Injected):
+        return refusal.http
+    found = getattr(refusal, "http", None)
+    if isinstance(found, int):
+        return found
+    return _HTTP_OF_CLASS.get(type(refusal)) or _HTTP_OF_CODE[refusal.code]
+
+
+def http_body(refusal: Refusal, plane: str) -> bytes:
+    """JSON body of a refusal in the shape of its plane."""
+    status = http_status(refusal)
+    if plane == "auth":
+        error = getattr(refusal, "error", "invalid_request" if status < 500 else "server_error")
+        return json.encode({"error": error, "error_description": refusal.message})
+    if plane == "retail" or (plane == "gateway" and status == 429):
+        return json.encode({"status": status, "message": _RETAIL_MESSAGES.get(status, refusal.message)})
+    message = refusal.message
+    if isinstance(refusal, refusals.RateLimited) and refusal.rung == "global":
+        message = "rate limit exceeded"
+    return json.encode({"code": grpc_code(refusal), "message": message, "details": []})
+
+
+def http_headers(refusal: Refusal) -> tuple[tuple[str, str], ...]:
+    """Retry-After in whole seconds, rounded up, at least 1 (rule R4); Allow on 405 (RFC 9110)."""
+    if refusal.retry_after is not None:
+        return (("Retry-After", str(max(1, -(-refusal.retry_after // NS_PER_S)))),)
+    if isinstance(refusal, refusals.MethodNotAllowed):
+        return (("Allow", ", ".join(refusal.allowed)),)
+    return ()
+
+
+def explanation(refusal: Refusal, *, request_id: str, operation: str, now: int) -> dict[str, Any]:
+    """Why a call was refused and what would have worked, for people (design D10f)."""
+    return {
+        "request_id": request_id,
+        "operation": operation,
+        "refusal": type(refusal).__name__,
+        "status": http_status(refusal),
+        "code": grpc_code(refusal),
+        "message": refusal.message,
+        "rule": refusal.rule,
+        "section": refusal.section,
+        "remedy": refusal.remedy,
+        "retry": refusal.retry,
+        "retry_after_s": format_seconds(refusal.retry_after) if refusal.retry_after is not None else None,
+        "now": format_instant(now),
+    }

@@ -1,0 +1,116 @@
+"""Replies made of what handlers give back: encoded for their plane and protocol, or made of a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sim.api.codecs.codecs import Dialect, dialect_at, json_encoder, protobuf_encoder
+from sim.api.pipeline.deferred import Pending
+from sim.api.pipeline.error_mapping import grpc_code, http_body, http_headers, http_status
+from sim.api.pipeline.inputs import Reply
+from sim.api.pipeline.preencoded import Prepared
+from sim.api.pipeline.secret_fields import masked, secret_fields
+from sim.contract.contract import Operation, Plane
+from sim.core.model import refusals
+from sim.core.model.context import Context
+from sim.core.model.refusals import Refusal
+from sim.messages import Message
+
+
+class Replies:
+    """Makes replies as of virtual now."""
+
+    def __init__(self, ctx: Context, *, vendor_prefix: bool) -> None:
+        self._ctx = ctx
+        self._vendor_prefix = vendor_prefix
+        self.journeys = 0  # in time, so far
+
+    def dialect(self, plane: Plane) -> Dialect:
+        """The JSON rules of a plane in force now."""
+        return dialect_at(plane, self._ctx.now, vendor_prefix=self._vendor_prefix)
+
+    def rest(self, plane: Plane, operation: Operation, answer: Any) -> Reply:
+        """The answer to an HTTP request."""
+        ctx, dialect = self._ctx, self.dialect(plane)
+        reply = Reply(ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        if operation.cache:
+            reply.headers = (("Cache-Control", operation.cache),)
+        if isinstance(answer, Pending):
+            reply.awaits, reply.until = answer.awaits, answer.until
+        elif isinstance(answer, Prepared):
+            reply.body, reply.shared = answer.json(dialect), True
+        elif isinstance(answer, Message):
+            encode = json_encoder(type(answer), dialect)
+            reply.body = encode(answer)
+            if secret_fields(type(answer)):
+                reply.journal = encode(masked(answer))
+        else:
+            self._stream(operation, answer, dialect, reply)
+        return reply
+
+    def _stream(self, operation: Operation, answer: Iterator[Any], dialect: Dialect, reply: Reply) -> None:
+        """A server stream over HTTP: the chunks' bytes as CSV, or one {"result": …} object a line."""
+        if operation.content == "csv":
+            reply.content_type = "text/csv"
+            reply.chunks = (part.data for part in self._parts(answer))
+            return
+        encode = json_encoder(operation.response, dialect)
+        reply.chunks = (b'{"result":%b}\n' % encode(part) for part in self._parts(answer))
+
+    def rpc(self, operation: Operation, answer: Any) -> Reply:
+        """The answer to a unary gRPC request."""
+        reply = self._grpc()
+        if isinstance(answer, Prepared):
+            reply.body, reply.shared = answer.protobuf(), True
+        else:
+            reply.body = protobuf_encoder(type(answer))(answer)
+            if secret_fields(operation.response):
+                reply.journal = protobuf_encoder(operation.response)(masked(answer))
+        return reply
+
+    def download(self, operation: Operation, answer: Iterator[Any]) -> Reply:
+        """A gRPC stream that ends by itself: its messages, each made when it is asked for."""
+        reply = self._grpc()
+        reply.chunks = map(protobuf_encoder(operation.response), self._parts(answer))
+        return reply
+
+    def _grpc(self) -> Reply:
+        ctx = self._ctx
+        return Reply(content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+
+    def _parts(self, answer: Iterator[Any]) -> Iterator[Any]:
+        """Messages of a download, each when it is asked for; Unavailable once somebody has travelled in time, because the rows it reads went along."""
+        journeys = self.journeys
+        while True:
+            if self.journeys != journeys:
+                raise refusals.Unavailable(rule="control", remedy="ask again: the exchange was moved to another moment")
+            part = next(answer, None)
+            if part is None:
+                return
+            yield part
+
+    def complete(self, plane: Plane, answer: Message | Refusal, request_id: str) -> Reply:
+        """The answer, or refusal, somebody was waiting for who had asked with `request_id`."""
+        ctx = self._ctx
+        if isinstance(answer, Refusal):
+            reply = self.refused(answer, plane)
+            reply.ready_at = ctx.now
+        else:
+            reply = Reply(body=json_encoder(type(answer), self.dialect(plane))(answer), ready_at=ctx.now)
+        reply.request_id = request_id
+        return reply
+
+    def refused(self, refusal: Refusal, plane: str) -> Reply:
+        """A refusal as the clients of a plane ("grpc" is one here) see it."""
+        ctx = self._ctx
+        if isinstance(refusal, refusals.EdgeTimeout):
+            ctx.elapsed = refusal.after
+        reply = Reply(code=grpc_code(refusal), message=refusal.message, ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        reply.disturb = getattr(refusal, "disturb", "")
+        reply.failure = refusal.__cause__ if type(refusal) is Refusal else None
+        if plane != "grpc":
+            reply.status = http_status(refusal)
+            reply.body = http_body(refusal, plane)
+            reply.headers = http_headers(refusal)
+        return reply

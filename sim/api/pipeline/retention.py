@@ -1,0 +1,42 @@
+"""What history still shows: from the window of 2026-07-16 on, each weekly maintenance takes away what has grown too old (§8, rule R10).
+
+Nothing is deleted; reports look away. Trades, positions and ledgers are kept.
+"""
+
+from __future__ import annotations
+
+from sim.core.catalogue.assumptions import MAINTENANCE_HOURS, WIPE_DATES
+from sim.core.exchange import Exchange
+from sim.core.model.orders import Execution, Order
+from sim.core.service.maintenance import WINDOWS
+from sim.kernel.instants import Instant, Span, days, next_weekly, parse_instant
+
+ORDERS_KEPT: Span = days(90)
+MARKET_DATA_KEPT: Span = days(45)
+EXECUTIONS_KEPT: Span = days(7)
+WIPES: tuple[Instant, ...] = tuple(parse_instant(f"{day}T02:00:00-04:00") for day in ("2026-08-27", "2026-09-01", "2026-09-02"))
+FIRST_PURGE: Instant = parse_instant("2026-07-16T02:00:00-04:00")
+
+
+def purged_before(exchange: Exchange, kept: Span) -> Instant:
+    """Rows before this instant are gone: the last weekly window less what is kept, or a wipe of executions; 0 before the first purge."""
+    now = exchange.now
+    weekly = WINDOWS[exchange.ctx.assumptions.text(MAINTENANCE_HOURS)].at(now)
+    last = next_weekly(now - days(8), weekly.weekday, weekly.hour)
+    following = next_weekly(last, weekly.weekday, weekly.hour)  # a week of Eastern time may be an hour longer or shorter than another
+    if following <= now:
+        last = following
+    boundary = last - kept if FIRST_PURGE <= last <= now else 0
+    if kept == EXECUTIONS_KEPT and exchange.ctx.assumptions.text(WIPE_DATES) == "announced":
+        boundary = max([boundary, *(wiped for wiped in WIPES if wiped <= now)])
+    return boundary
+
+
+def order_kept(order: Order, boundary: Instant) -> bool:
+    """Whether an order still shows: one that works does, however old."""
+    return order.live or order.changed >= boundary
+
+
+def execution_kept(execution: Execution, boundary: Instant) -> bool:
+    """Whether an execution still shows."""
+    return execution.at >= boundary

@@ -1,0 +1,149 @@
+"""Path templates → operation: one tree per plane, walked segment by segment.
+
+A literal segment beats a variable. Where the better branch has no answer for the verb, the other one is tried, so `GET /orders/open`
+beside `POST /orders/{id}` serves both. A path that exists under other verbs is a 405 that names them; HEAD is a verb like any other.
+Segments are percent-decoded exactly once, after splitting, so an encoded slash stays inside its segment. A trailing slash is another path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+from typing import TypeAlias
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from sim.contract.contract import Operation, Route
+
+PathParams: TypeAlias = "MappingProxyType[str, str]"
+
+_NO_PARAMS: MappingProxyType[str, str] = MappingProxyType({})
+_PART = re.compile(r"/(?:\{([a-z0-9_.]+)(?:=([^{}]+))?\}|([^/{}]+))")
+_REMEMBERED = 4096  # paths seen; bounded, because a client could invent paths without end
+
+
+class Match(Struct, frozen=True):
+    """The operation at a path, what its variables hold (by field path: "account.id"), and "*" where an HTTP body fills the request."""
+
+    operation: Operation
+    path_params: PathParams
+    body: str
+
+
+class NotFound(Struct, frozen=True):
+    """No operation has this path under any verb."""
+
+
+class MethodNotAllowed(Struct, frozen=True):
+    """The path exists; `allowed` names its verbs, sorted."""
+
+    allowed: tuple[str, ...]
+
+
+class _Node(Struct):
+    literals: dict[str, _Node] = {}
+    variable: _Node | None = None
+    rest: _Node | None = None  # takes one or more segments, "**"
+    leaves: dict[str, _Leaf] = {}
+
+
+class _Leaf(Struct, frozen=True):
+    """Where each variable of the template lies: (field path, first segment, segment behind the last or None for all that follow)."""
+
+    route: Route
+    variables: tuple[tuple[str, int, int | None], ...]
+
+
+_MISSING = NotFound()
+
+
+class Router:
+    """Finds operations by verb and path, on one plane."""
+
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._root = _Node()
+        self._known: dict[tuple[str, str], Match] = {}
+        for route in routes:
+            self._add(route)
+
+    def match(self, verb: str, path: str) -> Match | NotFound | MethodNotAllowed:
+        """What answers at `path` (as sent: still percent-encoded, without query)."""
+        known = self._known.get((verb, path))
+        if known is not None:
+            return known
+        if path[:1] != "/":
+            return _MISSING
+        segments = path[1:].split("/")
+        if "%" in path:
+            segments = [unquote(segment) for segment in segments]
+        for node in _reached(self._root, segments, 0):
+            leaf = node.leaves.get(verb)
+            if leaf is not None:
+                return self._matched(verb, path, leaf, segments)
+        verbs = {allowed for node in _reached(self._root, segments, 0) for allowed in node.leaves}
+        return MethodNotAllowed(tuple(sorted(verbs))) if verbs else _MISSING
+
+    def _matched(self, verb: str, path: str, leaf: _Leaf, segments: list[str]) -> Match:
+        params: PathParams = _NO_PARAMS
+        if leaf.variables:
+            params = MappingProxyType({name: "/".join(segments[start:end]) for name, start, end in leaf.variables})
+        if len(self._known) >= _REMEMBERED:
+            self._known.clear()
+        found = self._known[verb, path] = Match(leaf.route.operation, params, leaf.route.body)
+        return found
+
+    def _add(self, route: Route) -> None:
+        node = self._root
+        variables = []
+        position = 0
+        for name, pattern in _parts(route.template):
+            start = position
+            for segment in pattern:
+                node = _child(node, segment)
+                position += 1
+            if name:
+                variables.append((name, start, None if pattern[-1] == "**" else position))
+        node.leaves[route.verb] = _Leaf(route, tuple(variables))
+
+
+def _child(node: _Node, segment: str) -> _Node:
+    if segment == "*":
+        node.variable = node.variable or _Node()
+        return node.variable
+    if segment == "**":
+        node.rest = node.rest or _Node()
+        return node.rest
+    return node.literals.setdefault(segment, _Node())
+
+
+def _reached(node: _Node, segments: list[str], index: int) -> Iterator[_Node]:
+    """Nodes with leaves at which the path can end, best first."""
+    if index == len(segments):
+        if node.leaves:
+            yield node
+        return
+    segment = segments[index]
+    literal = node.literals.get(segment)
+    if literal is not None:
+        yield from _reached(literal, segments, index + 1)
+    if node.variable is not None and segment:
+        yield from _reached(node.variable, segments, index + 1)
+    if node.rest is not None and segment:
+        yield node.rest
+
+
+def _parts(template: str) -> Iterator[tuple[str, list[str]]]:
+    """(variable or "", its segments) along a template: "/a/{b}/{c=d/*}" → ("", [a]), (b, [*]), (c, [d, *])."""
+    end = 0
+    for found in _PART.finditer(template):
+        if found.start() != end:
+            break
+        end = found.end()
+        if found[3]:
+            yield "", [found[3]]
+        elif found[1]:
+            yield found[1], (found[2] or "*").split("/")
+    if not template or end != len(template):
+        raise ValueError(f"not a path template: {template!r}")

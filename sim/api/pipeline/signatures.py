@@ -1,0 +1,173 @@
+"""What a client's RS256 assertion or Ed25519 request signature is worth: pure judgements of text, keys and instants (§5.1, §5.2).
+
+Only the verdict leaves this module. One algorithm is accepted per credential and it is chosen here, never by the client's header, so a forged `alg` cannot
+steer verification. The cryptography package is imported when the first signature comes in: it is a third of a cold start.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Container
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from sim.core.identity.firms import ApiKey, Firms
+from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant, Span, seconds
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+ASSERTION_SKEW: Span = seconds(60)  # how far ahead of us the client's clock may be
+SIGNATURE_TOLERANCE: Span = seconds(30)
+
+_NUMBER_MAX = 1 << 40  # seconds; beyond it a claim is no date
+
+
+class Assertion(NamedTuple):
+    """A judged assertion: whom it speaks for, a word of `credentials.PROBLEMS` or "", and the fingerprint of its jti."""
+
+    client_id: str
+    problem: str
+    nonce: str = ""
+
+
+def judge_assertion(
+    token: str, firms: Firms, environment: str, audiences: Container[str], clocks: tuple[Instant, ...], life_max: Span
+) -> Assertion:
+    """Judge a client assertion (JWT). It is fresh when it is by any of `clocks`; `audiences` hold no trailing slashes; it may live `life_max` at most."""
+    if not token:
+        return Assertion("", "missing")
+    parts = token.split(".")
+    header = _object(parts[0])
+    claims = _object(parts[1]) if len(parts) == 3 else None
+    signature = _decoded(parts[2], urlsafe=True) if len(parts) == 3 else None
+    if header is None or claims is None or signature is None:
+        return Assertion("", "malformed")
+    issuer = claims.get("iss")
+    client_id = issuer if isinstance(issuer, str) and len(issuer) <= 128 else ""
+    if header.get("alg") != "RS256" or "crit" in header:
+        return Assertion(client_id, "algorithm")
+    firm = firms.by_client(client_id)
+    if firm is None:
+        return Assertion(client_id, "unknown_client")
+    if firm.environment != environment:
+        return Assertion(client_id, "environment")
+    if not _rsa_holds(firm.public_key_pem, signature, f"{parts[0]}.{parts[1]}".encode()):
+        return Assertion(client_id, "signature")
+    problem = _claims_problem(claims, audiences, clocks, life_max)
+    nonce = "" if problem else sha256(f"{client_id}\x00{claims['jti']}".encode()).hexdigest()[:32]
+    return Assertion(client_id, problem, nonce)
+
+
+def _claims_problem(claims: dict[str, Any], audiences: Container[str], clocks: tuple[Instant, ...], life_max: Span) -> str:
+    if claims.get("sub") != claims.get("iss"):
+        return "subject"
+    aud = claims.get("aud")
+    if not any(isinstance(name, str) and name.rstrip("/") in audiences for name in (aud if isinstance(aud, list) else [aud])):
+        return "audience"
+    jti = claims.get("jti")
+    issued, expires = _instant(claims.get("iat")), _instant(claims.get("exp"))
+    not_before = _instant(claims.get("nbf", claims.get("iat")))
+    if issued is None or expires is None or not_before is None or not isinstance(jti, str) or not jti:
+        return "claims"
+    if not 0 < expires - issued <= life_max:
+        return "lifetime"
+    begins = max(issued, not_before) - ASSERTION_SKEW
+    if any(begins <= now < expires for now in clocks):
+        return ""
+    return "early" if all(now < begins for now in clocks) else "expired"
+
+
+def judge_request(key_id: str, timestamp: str, signature: str, texts: tuple[str, ...], key: ApiKey | None, clocks: tuple[Instant, ...]) -> str:
+    """Judge a retail signature over timestamp + any of `texts` (METHOD + path): "" or the first thing wrong, in the order of retail.md §1."""
+    for name, value in (("key", key_id), ("timestamp", timestamp), ("signature", signature)):
+        if not value:
+            return f"missing_{name}"
+    if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) <= 16):
+        return "timestamp"
+    signed_at = int(timestamp) * NS_PER_MS
+    if not any(abs(now - signed_at) <= SIGNATURE_TOLERANCE for now in clocks):
+        return "stale"
+    if key is None:
+        return "unknown_key"
+    raw = _decoded(signature, urlsafe=False)
+    if raw is None or len(raw) != 64:
+        return "encoding"
+    return "" if any(_ed25519_holds(key.public_key, raw, f"{timestamp}{text}".encode()) for text in texts) else "signature"
+
+
+def _object(part: str) -> dict[str, Any] | None:
+    raw = _decoded(part, urlsafe=True)
+    if raw is None:
+        return None
+    try:
+        found = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _decoded(text: str, *, urlsafe: bool) -> bytes | None:
+    """Bytes of base64 text, strictly: the URL alphabet without padding, or the standard one with it."""
+    try:
+        if urlsafe:
+            return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _instant(claim: object) -> Instant | None:
+    """Instant of a numeric date (RFC 7519 §2: seconds, a fraction is allowed)."""
+    if isinstance(claim, bool) or not isinstance(claim, int | float) or not 0 <= claim <= _NUMBER_MAX:
+        return None
+    return claim * NS_PER_S if isinstance(claim, int) else int(claim * NS_PER_S)
+
+
+def _rsa_holds(pem: str, signature: bytes, text: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    key = _rsa_key(pem)
+    if key is None:
+        return False
+    try:
+        key.verify(signature, text, PKCS1v15(), SHA256())
+    except InvalidSignature:
+        return False
+    return True
+
+
+def _ed25519_holds(public_key: bytes, signature: bytes, text: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        _ed25519_key(public_key).verify(signature, text)
+    except InvalidSignature:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def _rsa_key(pem: str) -> RSAPublicKey | None:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        key = load_pem_public_key(pem.encode())
+    except ValueError:
+        return None
+    return key if isinstance(key, RSAPublicKey) else None
+
+
+@lru_cache(maxsize=1024)
+def _ed25519_key(public_key: bytes) -> Ed25519PublicKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(public_key)

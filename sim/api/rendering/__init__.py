@@ -1,0 +1,1 @@
+"""Messages that several handlers build: amounts, books, orders."""

@@ -1,0 +1,125 @@
+"""Numbers as the retail API and the gateway write and read them: amounts, decimal text of fixed width, JSON numbers.
+
+A JSON number never goes through float arithmetic: out, it is the quotient of two integers, which Python rounds correctly, so that it prints as the decimal it
+stands for; in, it is read from its own shortest text.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+from math import gcd, isfinite
+
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import CASH_SCALE, Cash, NotADecimal, Notional, Price, Qty, decimal_fixed, decimal_text, divide_half_even, scaled_down
+from sim.core.model.refusals import InvalidRequest
+from sim.messages.retail_v1 import Amount
+
+CURRENCY = "USD"
+PLACES = 4  # of prices and quantities in books and positions (retail facts §7)
+
+# Beyond these a number is no order: they keep every product within 64 bits.
+_DOLLARS_MAX = 10**7
+_UNITS_MAX = 10**12
+
+
+# ---- out
+
+
+def price_amount(price: Price, price_scale: int) -> Amount:
+    """A price per contract, with at least two decimals."""
+    return Amount(value=_price_text(price, price_scale), currency=CURRENCY)
+
+
+def price_or_none(price: Price | None, price_scale: int) -> Amount | None:
+    """A price per contract, or None where there is none; 0 is a price."""
+    return None if price is None else price_amount(price, price_scale)
+
+
+def book_price(price: Price | None, price_scale: int) -> Amount | None:
+    """A price as books show it, with four decimals; None where there is none."""
+    return None if price is None else Amount(value=_fixed(price, price_scale), currency=CURRENCY)
+
+
+def cash_amount(cash: Cash) -> Amount:
+    """Dollars, with at least two decimals."""
+    return Amount(value=decimal_text(cash, CASH_SCALE, 2), currency=CURRENCY)
+
+
+def notional_amount(notional: Notional, price_scale: int, qty_scale: int) -> Amount:
+    """Dollars of notional units, with at least two decimals."""
+    return Amount(value=decimal_text(notional, price_scale * qty_scale, 2), currency=CURRENCY)
+
+
+def fixed(value: int, scale: int) -> str:
+    """value/scale with four decimals: quantities in books, statistics and positions."""
+    return _fixed(value, scale)
+
+
+def number(value: int, scale: int) -> float:
+    """value/scale as a JSON number."""
+    return value / scale
+
+
+def dollars(cash: Cash) -> float:
+    """Cash as a JSON number."""
+    return cash / CASH_SCALE
+
+
+def nearest(value: int, scale: int) -> int:
+    """value/scale rounded to the nearest integer, half to even: the deprecated quantity fields."""
+    return divide_half_even(value, scale)
+
+
+def two_figures(value: int, scale: int) -> str:
+    """value/scale cut to two significant figures, towards zero: 3625.5 is "3600", 0.987 is "0.98"."""
+    value *= CASH_SCALE // scale
+    unit = 10 ** max(len(str(value)) - 2, 0)
+    return decimal_text(value // unit * unit, CASH_SCALE)
+
+
+@lru_cache(maxsize=16384)
+def _fixed(value: int, scale: int) -> str:
+    return decimal_fixed(value, scale, PLACES)
+
+
+@lru_cache(maxsize=16384)
+def _price_text(price: Price, price_scale: int) -> str:
+    return decimal_text(price, price_scale, 2)
+
+
+# ---- in
+
+
+def read_price(given: Amount, instrument: Instrument, field: str) -> Price:
+    """A YES price, cut down to the tick (retail facts §5.2). Refuses what is no amount of dollars."""
+    price = read_amount(given, instrument.price_scale, field)
+    return price // instrument.tick * instrument.tick
+
+
+def read_amount(given: Amount, scale: int, field: str) -> int:
+    """An amount of dollars at a scale, cut down. Refuses other currencies, negative amounts and what is no decimal."""
+    if given.currency not in ("", CURRENCY):
+        raise InvalidRequest(f"{field}.currency must be {CURRENCY}", remedy=f'send "currency": "{CURRENCY}"')
+    try:
+        found = scaled_down(given.value, scale)
+    except NotADecimal as wrong:
+        raise InvalidRequest(f"{field}.value: {wrong}", remedy='send decimal text such as "0.55"') from None
+    if given.value.startswith("-") or found > _DOLLARS_MAX * scale:
+        raise InvalidRequest(f"{field}.value is out of range: {given.value[:40]}", remedy="send dollars, zero or more")
+    return found
+
+
+def read_quantity(given: float, instrument: Instrument, field: str = "quantity") -> Qty:
+    """Contracts as a scaled quantity, cut down to the step (retail facts §5.2).
+
+    The step is the largest that reaches both the minimum quantity and every whole contract: hundredths at a minimum of 0.01, whole contracts at 1 or 5.
+    """
+    step = gcd(instrument.min_qty, instrument.qty_scale)
+    if not isfinite(given) or given < 0:
+        raise InvalidRequest(f"{field} must be a number of contracts above zero", remedy="send a JSON number such as 10 or 2.5")
+    whole = int(given)
+    units = whole * instrument.qty_scale if whole == given else int(Fraction(repr(given)) * instrument.qty_scale)
+    if units > _UNITS_MAX:
+        raise InvalidRequest(f"{field} is out of range: {given!r}", remedy="send fewer contracts")
+    return units // step * step or units  # what is less than a step is refused as too little, not as nothing

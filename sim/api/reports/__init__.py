@@ -1,0 +1,1 @@
+"""Report searches and CSV downloads."""

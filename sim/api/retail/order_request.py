@@ -1,0 +1,221 @@
+"""From what a retail client asks to a command of the core: intent, frame, precision, duration, slippage (§2.8, retail facts §5).
+
+Everything malformed is refused here, so that a batch can be checked whole before any of it is placed.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from sim.api.pipeline.authentication import Caller
+from sim.api.rendering.amounts import read_amount, read_price, read_quantity
+from sim.api.retail.messages import OUTCOMES, TIMES_IN_FORCE, kept_intent
+from sim.core.catalogue.assumptions import RETAIL_REJECTS
+from sim.core.exchange import Exchange
+from sim.core.model.commands import PlaceOrder, ReplaceOrder
+from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import Price
+from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied
+from sim.messages import retail_v1 as wire
+
+BATCH_MAX = 20
+_BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
+_INTENTS: dict[tuple[int, int], wire.OrderIntent] = {pair: intent for intent, pair in OUTCOMES.items()}
+_PAIRS = frozenset((outcome, action) for outcome in wire.OutcomeSide for action in wire.OrderAction)
+_INDICATORS = frozenset(wire.ManualOrderIndicator)
+_AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
+_BIPS = 10_000
+
+
+def account_of(caller: Caller) -> str:
+    """The account a retail key trades."""
+    if caller.account is None:
+        raise PermissionDenied(rule="S5.2-1", remedy="use an API key that belongs to an account")
+    return caller.account
+
+
+def market_of(exchange: Exchange, slug: str) -> Instrument:
+    """The market of a slug; a market's slug is its exchange symbol."""
+    if not slug:
+        raise InvalidRequest("marketSlug is required", remedy="name the market")
+    found = exchange.instruments.get(slug)
+    if found is None:
+        raise NotFound(f"unknown market: {slug[:80]}", rule="M2", remedy="GET /v1/markets on the gateway lists the markets")
+    return found
+
+
+def deferred(exchange: Exchange) -> bool:
+    """Whether a business reject is an execution rather than an error (rule M7)."""
+    return exchange.ctx.assumptions.text(RETAIL_REJECTS) == "async"
+
+
+def side_of(intent: wire.OrderIntent) -> Side:
+    """Side on the YES instrument: buying YES and selling NO are buys."""
+    return Side.BUY if intent in _BUYING else Side.SELL
+
+
+def place_command(exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest, *, defer: bool) -> PlaceOrder:
+    """The order a request asks for."""
+    instrument = market_of(exchange, request.market_slug)
+    market = _is_market(request)
+    base = _base(caller, instrument, _intent(request), request.manual_order_indicator, defer=defer)
+    tif = _tif(request.tif, market=market)
+    if request.participate_dont_initiate and tif in _AT_ONCE:
+        raise InvalidRequest("participateDontInitiate does not combine with an order that never rests", rule="M20")
+    return replace(
+        base,
+        type=OrderType.MARKET_TO_LIMIT if market else OrderType.LIMIT,
+        tif=tif,
+        price=_bound(request.slippage_tolerance, instrument, base.side) if market else _limit(request.price, instrument),
+        qty=0 if request.quantity is None else read_quantity(request.quantity, instrument),
+        cash_qty=0 if request.cash_order_qty is None else read_amount(request.cash_order_qty, instrument.price_scale, "cashOrderQty"),
+        good_till=_good_till(exchange, request.good_till_time, tif),
+        post_only=request.participate_dont_initiate,
+    )
+
+
+def closing_command(exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest) -> PlaceOrder:
+    """The market order that takes a position back to nothing."""
+    instrument = market_of(exchange, request.market_slug)
+    net = exchange.trading.positions.net(account_of(caller), instrument.symbol)
+    if not net:
+        raise NotFound(f"no position in {instrument.symbol}", remedy="GET /v1/portfolio/positions lists what can be closed")
+    intent = wire.OrderIntent.ORDER_INTENT_SELL_LONG if net > 0 else wire.OrderIntent.ORDER_INTENT_SELL_SHORT
+    base = _base(caller, instrument, intent, request.manual_order_indicator, defer=deferred(exchange))
+    return replace(
+        base,
+        type=OrderType.MARKET_TO_LIMIT,
+        tif=TimeInForce.IMMEDIATE_OR_CANCEL,
+        price=_bound(request.slippage_tolerance, instrument, base.side),
+        qty=abs(net),
+    )
+
+
+def replace_command(exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest, *, defer: bool) -> ReplaceOrder:
+    """The change a request asks for; what it leaves out keeps its value."""
+    if not request.order_id:
+        raise InvalidRequest("orderId is required")
+    instrument = market_of(exchange, request.market_slug)
+    tif = TimeInForce.UNDEFINED if request.tif is None else _tif(request.tif, market=False)
+    price = 0 if request.price is None else read_price(request.price, instrument, "price")
+    quantity = 0 if request.quantity is None else read_quantity(request.quantity, instrument)
+    if (request.price is not None and not price) or (request.quantity is not None and not quantity):
+        raise InvalidRequest("price and quantity must be above zero, also at the precision of the market", remedy="leave out what stays as it is")
+    return ReplaceOrder(
+        accounts=caller.accounts,
+        participant=caller.participant or account_of(caller),
+        order_id=request.order_id,
+        symbol=instrument.symbol,
+        price=price,
+        qty=quantity,
+        tif=tif,
+        good_till=_good_till(exchange, request.good_till_time, tif),
+        post_only=request.participate_dont_initiate,
+        deferred=defer,
+    )
+
+
+def check_batch(size: int) -> None:
+    """A batch has 1 to 20 entries (rule M38)."""
+    if not 1 <= size <= BATCH_MAX:
+        raise InvalidRequest(f"a batch has 1 to {BATCH_MAX} orders, not {size}", rule="M38", remedy="split it")
+
+
+def _base(caller: Caller, instrument: Instrument, intent: wire.OrderIntent, indicator: int | None, *, defer: bool) -> PlaceOrder:
+    """Who orders what on which side, without price and size. Retail accounts never trade with themselves (rule M30)."""
+    account = account_of(caller)
+    return PlaceOrder(
+        symbol=instrument.symbol,
+        account=account,
+        participant=caller.participant or account,
+        submitter=caller.api_key or "",
+        side=side_of(intent),
+        intent=kept_intent(intent),
+        manual_indicator=_indicator(indicator),
+        smp_id=account,
+        smp=SelfMatchPrevention.REJECT_AGGRESSOR,
+        channel=Channel.RETAIL,
+        deferred=defer,
+    )
+
+
+def _is_market(request: wire.CreateOrderRequest) -> bool:
+    """Whether a market order is asked for. Refuses sizes that do not go with the type, and no size."""
+    market = request.type == wire.OrderType.ORDER_TYPE_MARKET
+    if not market and request.type not in (None, wire.OrderType.ORDER_TYPE_LIMIT):
+        raise InvalidRequest("type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET")
+    if request.cash_order_qty is None:
+        if request.quantity is None:
+            raise InvalidRequest("quantity is required", remedy="give quantity, or cashOrderQty with a market order")
+        if not request.quantity:
+            raise InvalidRequest("quantity must be a number of contracts above zero", remedy="send a JSON number such as 10 or 2.5")
+    elif request.quantity:  # clients that write every field send 0 for the size that they do not mean
+        raise InvalidRequest("quantity and cashOrderQty exclude each other", rule="M24", remedy="give one of them")
+    elif not market:
+        raise InvalidRequest("cashOrderQty is for market orders", rule="M24", remedy='send "type": "ORDER_TYPE_MARKET"')
+    return market
+
+
+def _limit(price: wire.Amount | None, instrument: Instrument) -> Price:
+    if price is None:
+        raise InvalidRequest("price is required for a limit order", remedy="give the YES price")
+    return read_price(price, instrument, "price")
+
+
+def _intent(request: wire.CreateOrderRequest) -> wire.OrderIntent:
+    """Outcome side and action together, or the intent; where both are given the pair holds (retail facts §2.1)."""
+    pair = (request.outcome_side, request.action)
+    found = _INTENTS.get(pair)
+    if found is not None:
+        return found
+    if request.intent is None and pair in _PAIRS and any(pair):
+        raise InvalidRequest("outcomeSide and action belong together", rule="S2.8-2", remedy="give both, or intent")
+    if request.intent is None:
+        raise InvalidRequest("intent is required", rule="S2.8-2", remedy="give intent, or outcomeSide with action")
+    try:
+        return wire.OrderIntent(request.intent)
+    except ValueError:
+        raise InvalidRequest(f"unknown intent {request.intent}") from None
+
+
+def _indicator(given: int | None) -> int:
+    """A manual order indicator under the exchange's number, where 0 says that none was given."""
+    if given is None:
+        return 0
+    if given not in _INDICATORS:
+        raise InvalidRequest(f"unknown manualOrderIndicator {given}")
+    return given + 1
+
+
+def _tif(given: int | None, *, market: bool) -> TimeInForce:
+    """Time in force, DAY where none is given; a market order never rests (rule M13)."""
+    tif = TimeInForce.DAY if given is None else TIMES_IN_FORCE.get(given)
+    if tif is None:
+        raise InvalidRequest(f"unknown tif {given}")
+    return TimeInForce.IMMEDIATE_OR_CANCEL if market and tif is not TimeInForce.FILL_OR_KILL else tif
+
+
+def _good_till(exchange: Exchange, given: int | None, tif: TimeInForce) -> int | None:
+    """End of a GOOD_TILL_DATE order, in the future (rule M18)."""
+    if given is not None and given <= exchange.now:
+        raise InvalidRequest("goodTillTime must lie in the future", rule="M18")
+    if tif is TimeInForce.GOOD_TILL_TIME and given is None:
+        raise InvalidRequest("goodTillTime is required with TIME_IN_FORCE_GOOD_TILL_DATE", rule="M18")
+    return given if tif in (TimeInForce.GOOD_TILL_TIME, TimeInForce.UNDEFINED) else None
+
+
+def _bound(tolerance: wire.SlippageTolerance | None, instrument: Instrument, side: Side) -> Price:
+    """Worst price a market order may trade at; 0 for any. Ticks beat basis points (rule M13), and a bound stays within the band."""
+    if tolerance is None:
+        return 0
+    if tolerance.current_price is None:
+        raise InvalidRequest("slippageTolerance.currentPrice is required", rule="M13")
+    if tolerance.ticks < 0 or tolerance.bips < 0:
+        raise InvalidRequest("slippageTolerance: ticks and bips must not be negative", rule="M13")
+    current = read_amount(tolerance.current_price, instrument.price_scale, "slippageTolerance.currentPrice")
+    room = tolerance.ticks * instrument.tick if tolerance.ticks else current * tolerance.bips // _BIPS
+    low, high, tick = instrument.price_low, instrument.price_high, instrument.tick
+    if side is Side.BUY:
+        return min(max((current + room) // tick * tick, low), high)
+    return max(min(-((room - current) // tick) * tick, high), low)

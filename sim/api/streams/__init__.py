@@ -1,0 +1,1 @@
+"""Streams: WebSocket and gRPC subscriptions, resume, heartbeats."""

@@ -1,0 +1,122 @@
+"""Drop copy and trade capture: executions and trades of a firm, resumable (§6.2)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from heapq import merge
+from typing import Any, NamedTuple
+
+from sim.api.pipeline.retention import EXECUTIONS_KEPT, purged_before
+from sim.api.rendering.exchange import execution_message, trade_message
+from sim.api.streams.resumable import ReplayFeed
+from sim.api.streams.resume_tokens import Place
+from sim.api.streams.shared_frames import encoded
+from sim.core.market_data.execution_log import Record, Tape
+from sim.core.model.enums import TradeState
+from sim.core.model.events import Event, Executed, Traded
+from sim.core.model.orders import Execution, Trade
+from sim.kernel.instants import Instant
+from sim.messages import exchange_v1 as wire
+
+
+class DropCopyFeed(ReplayFeed[Execution]):
+    """Execution reports."""
+
+    response = wire.CreateDropCopySubscriptionResponse
+    rows_field = "executions"
+
+    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        return {Executed: self._executed}
+
+    def _executed(self, event: Executed) -> None:
+        firm = self.firm_of(event.execution.order.account)
+        if firm is not None:
+            self.tell(firm, event.execution)
+
+    def place(self) -> Place:
+        return Place(len(self._record), self.desk.now)
+
+    def place_at(self, at: Instant) -> Place:
+        return Place(_first_at(self._record, at), at)
+
+    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Execution]]:
+        boundary = purged_before(self.desk.exchange, EXECUTIONS_KEPT)
+        for seq in _seqs(self._record, self.accounts_of(firm), max(place.seq, _first_at(self._record, boundary))):
+            execution = self._record[seq]
+            yield Place(seq + 1, execution.at), execution
+
+    def symbol_of(self, row: Execution) -> str:
+        return row.order.symbol
+
+    def encode(self, firm: str, row: Execution) -> bytes:
+        return encoded(execution_message(self.desk.exchange, row))
+
+    @property
+    def _record(self) -> Record[Execution]:
+        return self.desk.exchange.trading.executions
+
+
+class TradeReport(NamedTuple):
+    """A trade in one of its clearing states."""
+
+    trade: Trade
+    state: TradeState
+
+
+class TradeCaptureFeed(ReplayFeed[TradeReport]):
+    """Trades, again under the same id at each change of state (rule M42)."""
+
+    response = wire.CreateTradeCaptureReportSubscriptionResponse
+    rows_field = "trade_capture_reports"
+
+    def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
+        return {Traded: self._traded}
+
+    def _traded(self, event: Traded) -> None:
+        report = TradeReport(event.trade, event.state)
+        first = self.firm_of(event.trade.aggressor.order.account)
+        second = self.firm_of(event.trade.passive.order.account)
+        if first is not None:
+            self.tell(first, report)
+        if second is not None and second != first:
+            self.tell(second, report)
+
+    def place(self) -> Place:
+        return Place(len(self._tape.told), self.desk.now)
+
+    def place_at(self, at: Instant) -> Place:
+        tape = self._tape
+        return Place(bisect_left(range(len(tape.told)), at, key=lambda number: tape.telling(number)[2]), at)
+
+    def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, TradeReport]]:
+        tape, accounts = self._tape, frozenset(self.accounts_of(firm))
+        for number in range(place.seq, len(tape.told)):
+            trade, state, at = tape.telling(number)
+            if trade.aggressor.order.account in accounts or trade.passive.order.account in accounts:
+                yield Place(number + 1, at), TradeReport(trade, state)
+
+    def symbol_of(self, row: TradeReport) -> str:
+        return row.trade.symbol
+
+    def encode(self, firm: str, row: TradeReport) -> bytes:
+        return encoded(trade_message(self.desk.exchange, row.trade, self.accounts_of(firm), row.state))
+
+    @property
+    def _tape(self) -> Tape:
+        return self.desk.exchange.trading.tape
+
+
+def _first_at(record: Record[Execution], at: Instant) -> int:
+    """Seq of the first row at or after an instant."""
+    return bisect_left(record.rows, at, key=lambda row: row.at)
+
+
+def _seqs(record: Record[Execution], accounts: Iterable[str], start: int) -> Iterator[int]:
+    """Seqs of the rows of accounts from a seq on, ascending, each once."""
+    groups = [record.of_account(account) for account in accounts]
+    last = -1
+    for seq in merge(*[group[bisect_left(group, start) :] for group in groups]):
+        if seq != last:
+            last = seq
+            yield seq

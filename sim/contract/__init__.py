@@ -1,0 +1,1 @@
+"""The table of operations, compiled from `proto/`, and what derives from it."""

@@ -1,0 +1,250 @@
+"""Writes `sim/messages/<package>.py`: one Struct per message, one IntEnum per enumeration, each with its wire table."""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Iterator
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
+
+from sim.contract.compiler.schema import PLAIN_FOREIGN, WELL_KNOWN, EnumEntry, MessageEntry, Schema, module_of
+from sim.kernel.instants import parse_instant
+
+HEADER = "# generated from proto/, do not edit\n"
+WIDTH = 140
+
+_SCALARS = {
+    "string": ("str", '""'),
+    "bool": ("bool", "False"),
+    "bytes": ("bytes", 'b""'),
+    "double": ("float", "0.0"),
+    "enum": ("int", "0"),
+    **dict.fromkeys(("int32", "int64", "uint32", "uint64"), ("int", "0")),
+}
+_WELL_KNOWN_TYPES = {
+    "timestamp": "int",
+    "duration": "int",
+    "struct": "dict[str, Any]",
+    "value": "Any",
+    "list_value": "list[Any]",
+}
+_ANNOTATION_NAMES = frozenset(("int", "str", "bool", "float", "bytes", "list", "dict"))
+
+
+def module_source(schema: Schema, package: str) -> str:
+    """Source of one package's module."""
+    enums = [entry for entry in schema.enums if entry.package == package]
+    messages = [entry for entry in schema.messages if entry.package == package]
+    bodies = [_enum(entry) for entry in enums] + [_message(schema, entry) for entry in messages]
+    imports = sorted(_imported(schema, messages))
+    text = "\n\n".join(bodies)
+    lines = [HEADER, "from __future__ import annotations\n\n"]
+    lines += ["from enum import IntEnum\n"] if enums else []
+    lines += ["from typing import Any\n"] if "Any" in text else []
+    lines += ["\n"] if len(lines) > 2 else []
+    lines += [f"from sim.messages import {', '.join([*(['Message'] if messages else []), *imports])}\n"] if messages or imports else []
+    return "".join(lines) + "\n\n" + text
+
+
+def index_source(schema: Schema) -> str:
+    """Source of `sim/messages/__init__.py`: the base class, the packages, and the dates on which fields come and go."""
+    rows = "".join(f'    "{package}": "sim.messages.{module_of(package)}",\n' for package in schema.packages)
+    dates = "".join(f"    {instant},  # {text}\n" for instant, text in sorted(_dates(schema).items()))
+    return _INDEX.format(header=HEADER, rows=rows, dates=f"(\n{dates})" if dates else "()")
+
+
+_INDEX = '''{header}"""What handlers take and return: one Struct per message of the contract, a module per package, imported when first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import ClassVar, TypeAlias
+
+import msgspec
+
+# One field on the wire: number, proto name, JSON name, kind, label ("", "optional", "repeated", "map:<key kind>" or "oneof:<name>"),
+# full name of the message or enumeration ("" for others), and what the contract's field rule says, as pairs.
+WireField: TypeAlias = tuple[int, str, str, str, str, str, tuple[tuple[str, int | str], ...]]
+
+
+class Message(msgspec.Struct, kw_only=True):
+    """Base of every Struct of the contract. `__wire__` has one row per field, in the order of `__struct_fields__`."""
+
+    __full_name__: ClassVar[str] = ""
+    __wire__: ClassVar[tuple[WireField, ...]] = ()
+    __omit_unset__: ClassVar[bool] = False  # leaves unset fields out even where others write them
+
+
+PACKAGES: dict[str, str] = {{
+{rows}}}
+
+# Instants at which some field appears or disappears, ascending.
+FIELD_DATES: tuple[int, ...] = {dates}
+
+_found: dict[str, type] = {{}}
+
+
+def find(full_name: str) -> type:
+    """The Struct or IntEnum of a full proto name ("exchange.v1.Order", "exchange.v1.Outer.Inner"). KeyError for a name not in the contract."""
+    known = _found.get(full_name)
+    if known is not None:
+        return known
+    package = full_name
+    while package not in PACKAGES:
+        package = package.rpartition(".")[0]
+        if not package:
+            raise KeyError(full_name)
+    found = getattr(import_module(PACKAGES[package]), full_name[len(package) + 1 :].replace(".", "_"), None)
+    if not isinstance(found, type):
+        raise KeyError(full_name)
+    _found[full_name] = found
+    return found
+
+
+def find_message(full_name: str) -> type[Message]:
+    """The Struct of a full proto name. KeyError when there is no such message."""
+    found = find(full_name)
+    if not issubclass(found, Message):
+        raise KeyError(full_name)
+    return found
+'''
+
+
+def _enum(entry: EnumEntry) -> str:
+    lines = [f"class {entry.name}(IntEnum):\n", *_docstring(entry.comment)]
+    lines += ["\n"] if len(lines) > 1 else []
+    for value in entry.proto.value:
+        if keyword.iskeyword(value.name):
+            raise ValueError(f"{entry.full_name}: a member cannot be called {value.name}")
+        lines += _assignment(value.name, str(value.number), entry.value_comments[value.name])
+    return "".join(lines)
+
+
+def _message(schema: Schema, entry: MessageEntry) -> str:
+    lines = [f"class {entry.name}(Message, kw_only=True):\n", *_docstring(entry.comment)]
+    lines += ["\n"] if len(lines) > 1 else []
+    for field in entry.proto.field:
+        annotation, default = _annotation(schema, entry, field)
+        lines += _assignment(f"{attribute(field.name)}: {annotation}", default, entry.field_comments[field.name])
+    lines += ["\n"] if entry.proto.field else []
+    lines.append(f"    __full_name__ = {_quoted(entry.full_name)}\n")
+    if entry.proto.field:
+        rows = "".join(f"        {_row(schema, entry.proto, field)},\n" for field in entry.proto.field)
+        lines.append(f"    __wire__ = (\n{rows}    )\n")
+    if schema.option(entry.proto, "sim.message").omit_unset:
+        lines.append("    __omit_unset__ = True\n")
+    return "".join(lines)
+
+
+def attribute(name: str) -> str:
+    """Attribute of a field; one that is a Python keyword ("from") gets an underscore behind it."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _annotation(schema: Schema, entry: MessageEntry, field: FieldDescriptorProto) -> tuple[str, str]:
+    """Python annotation and default of a field."""
+    shadowed = _ANNOTATION_NAMES.intersection(other.name for other in entry.proto.field)
+    if shadowed:
+        raise ValueError(f"{entry.full_name}: a field called {min(shadowed)} hides the Python type of its neighbours")
+    mapped = schema.map_entry(field)
+    if mapped is not None:
+        key, _ = _SCALARS[_kind(mapped.field[0])]
+        return f"dict[{key}, {_element(schema, entry, mapped.field[1])}]", "{}"
+    element = _element(schema, entry, field)
+    if field.label == FieldDescriptorProto.LABEL_REPEATED:
+        return f"list[{element}]", "[]"
+    if element == "Any":
+        return element, "None"
+    if field.HasField("oneof_index") or _kind(field) not in _SCALARS:
+        return f"{element} | None", "None"
+    return element, _SCALARS[_kind(field)][1]
+
+
+def _element(schema: Schema, entry: MessageEntry, field: FieldDescriptorProto) -> str:
+    kind = _kind(field)
+    if kind in _SCALARS:
+        return _SCALARS[kind][0]
+    if kind in _WELL_KNOWN_TYPES:
+        return _WELL_KNOWN_TYPES[kind]
+    found = schema.by_name.get(field.type_name[1:])
+    if found is None:
+        known = ", ".join((*_SCALARS, *WELL_KNOWN, *PLAIN_FOREIGN))
+        raise ValueError(f"{entry.full_name}.{field.name}: {field.type_name[1:] or kind} has no form here (known: {known})")
+    return found.name if found.module == entry.module else f"{found.module}.{found.name}"
+
+
+def _row(schema: Schema, message: DescriptorProto, field: FieldDescriptorProto) -> str:
+    mapped = schema.map_entry(field)
+    value = field if mapped is None else mapped.field[1]
+    kind = _kind(value)
+    label = _label(message, field) if mapped is None else f"map:{_kind(mapped.field[0])}"
+    type_name = value.type_name[1:] if kind in ("message", "enum") else ""
+    texts = ", ".join(_quoted(text) for text in (field.name, field.json_name, kind, label, type_name))
+    rules = "".join(f"({_quoted(key)}, {_quoted(value) if isinstance(value, str) else value}), " for key, value in _rules(schema, field))
+    return f"({field.number}, {texts}, ({rules.strip()}))"
+
+
+def _label(message: DescriptorProto, field: FieldDescriptorProto) -> str:
+    if field.label == FieldDescriptorProto.LABEL_REPEATED:
+        return "repeated"
+    if field.proto3_optional:
+        return "optional"
+    return f"oneof:{message.oneof_decl[field.oneof_index].name}" if field.HasField("oneof_index") else ""
+
+
+def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, Any]]:
+    if not field.HasField("options"):
+        return
+    rule = schema.option(field, "sim.field")
+    for described, value in rule.ListFields():
+        yield described.name, parse_instant(value) if described.name in ("since", "until") else value
+
+
+def _dates(schema: Schema) -> dict[int, str]:
+    found = {}
+    for entry in schema.messages:
+        for field in entry.proto.field:
+            if field.HasField("options"):
+                rule = schema.option(field, "sim.field")
+                found.update({parse_instant(text): text for text in (rule.since, rule.until) if text})
+    return found
+
+
+def _kind(field: FieldDescriptorProto) -> str:
+    return WELL_KNOWN.get(field.type_name[1:]) or FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
+
+
+def _imported(schema: Schema, messages: list[MessageEntry]) -> set[str]:
+    found = set()
+    for entry in messages:
+        for field in entry.proto.field:
+            mapped = schema.map_entry(field)
+            value = field if mapped is None else mapped.field[1]
+            other = schema.by_name.get(value.type_name[1:])
+            if _kind(value) == "message" and other is not None and other.module != entry.module:
+                found.add(other.module)
+    return found
+
+
+def _docstring(comment: str) -> list[str]:
+    if not comment:
+        return []
+    text = comment.replace("\\", "\\\\").replace('"""', "'''")
+    text += " " if text.endswith('"') else ""
+    return ['    """' + text.replace("\n", "\n    ").replace("\n    \n", "\n\n") + ('\n    """\n' if "\n" in text else '"""\n')]
+
+
+def _assignment(target: str, value: str, comment: str) -> list[str]:
+    line = f"    {target} = {value}"
+    note = " ".join(comment.split())
+    if not note:
+        return [line + "\n"]
+    if len(line) + len(note) + 5 <= WIDTH:
+        return [f"{line}  # {note}\n"]
+    return [f"    # {note}\n", line + "\n"]
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,135 @@
+"""Writes `sim/messages/operations.py`: the table of operations as plain data, one dict per rpc, defaults left out."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, MethodDescriptorProto
+
+from sim.contract.compiler.messages import HEADER
+from sim.contract.compiler.schema import MessageEntry, Schema
+from sim.kernel.instants import parse_instant
+
+_VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
+_VERBS = ("get", "put", "post", "delete", "patch")
+
+
+def operations_source(schema: Schema) -> str:
+    """Source of the table: services in the order of sorted file names, rpcs as written; then what the services' comments say."""
+    rows = []
+    services = []
+    for file in schema.files:
+        for s, service in enumerate(file.service):
+            services.append((service.name, schema.service_comment(file, s)))
+            for m, method in enumerate(service.method):
+                row = _row(schema, file, service.name, method, schema.method_comment(file, s, m))
+                rows.append("    {\n" + "".join(f"        {_text(key)}: {_literal(value)},\n" for key, value in row.items()) + "    },\n")
+    notes = "".join(f"    {_text(name)}: {_text(comment)},\n" for name, comment in services)
+    return (
+        f'{HEADER}"""The table of operations: rows of sim.contract.contract.Operation, which names the columns and their defaults."""\n\n'
+        "from __future__ import annotations\n\nfrom typing import Any\n\n"
+        f"OPERATIONS: tuple[dict[str, Any], ...] = (\n{''.join(rows)})\n\n"
+        f"SERVICES: dict[str, str] = {{\n{notes}}}\n"
+    )
+
+
+def _row(schema: Schema, file: FileDescriptorProto, service: str, method: MethodDescriptorProto, comment: str) -> dict[str, Any]:
+    option = schema.option(method, "sim.operation")
+    where = f"{file.package}.{service}.{method.name}"
+    row: dict[str, Any] = {
+        "service": service,
+        "rpc": method.name,
+        "package": file.package,
+        "request_name": method.input_type[1:],
+        "response_name": method.output_type[1:],
+    }
+    optional: dict[str, Any] = {
+        "aliases": tuple(schema.option(file, "sim.file").aliases) if option.grpc else (),
+        "planes": tuple(_member(option, "planes", plane) for plane in option.planes),
+        "bindings": _bindings(schema, method, where),
+        "grpc": option.grpc,
+        "kind": _kind(method),
+        "scope": option.scope,
+        "participant": _member(option, "participant", option.participant),
+        "credential": _member(option, "credential", option.credential),
+        "limits": tuple(option.limits),
+        "quirks": tuple(option.quirks),
+        "statements": tuple(option.statements),
+        "since": _instant(option.since, where),
+        "until": _instant(option.until, where),
+        "content": _member(option, "content", option.content),
+        "beyond": option.beyond,
+        "cache": option.cache,
+        "summary": comment.split("\n\n")[0].replace("\n", " "),
+        "description": "\n\n".join(" ".join(part.split()) for part in comment.split("\n\n")[1:]),
+    }
+    if optional["planes"] and not optional["bindings"]:
+        raise ValueError(f"{where}: served on {', '.join(optional['planes'])} but has no google.api.http binding")
+    if not option.planes and not option.grpc:
+        raise ValueError(f"{where}: served neither on a plane nor over gRPC")
+    if not comment:
+        raise ValueError(f"{where}: every rpc has a comment that says what it does")
+    defaults = {"kind": "unary", "participant": "not_needed", "credential": "default", "content": "json"}
+    return row | {key: value for key, value in optional.items() if value and value != defaults.get(key)}
+
+
+def _bindings(schema: Schema, method: MethodDescriptorProto, where: str) -> tuple[tuple[str, str, str], ...]:
+    if not method.HasField("options"):
+        return ()
+    rule = schema.option(method, "google.api.http")
+    found = []
+    for binding in (rule, *rule.additional_bindings):
+        verb = binding.WhichOneof("pattern")
+        if verb is None:
+            continue
+        if verb not in _VERBS:
+            raise ValueError(f"{where}: bindings use {', '.join(_VERBS)}, not {verb}")
+        template = getattr(binding, verb)
+        if binding.body not in ("", "*"):
+            raise ValueError(f'{where}: a body fills the whole request ("*") or nothing, not {binding.body}')
+        for path in _VARIABLE.findall(template):
+            _require_field(schema, method.input_type[1:], path, f"{where}: {template}")
+        found.append((verb.upper(), template, binding.body))
+    return tuple(found)
+
+
+def _require_field(schema: Schema, message: str, path: str, where: str) -> None:
+    """Refuse a variable ("account.id") that leads to no field of the request."""
+    head, _, rest = path.partition(".")
+    holder = schema.by_name.get(message)
+    field = next((field for field in holder.proto.field if field.name == head), None) if isinstance(holder, MessageEntry) else None
+    if field is None:
+        raise ValueError(f"{where}: {message} has no field {head}")
+    if rest:
+        _require_field(schema, field.type_name[1:], rest, where)
+
+
+def _member(option: Any, field: str, number: int) -> str:
+    return str(option.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number[number].name).lower()
+
+
+def _instant(text: str, where: str) -> int | None:
+    try:
+        return parse_instant(text) if text else None
+    except ValueError as refused:
+        raise ValueError(f"{where}: {refused}") from None
+
+
+def _kind(method: MethodDescriptorProto) -> str:
+    if method.client_streaming:
+        return "bidi" if method.server_streaming else "client"
+    return "server" if method.server_streaming else "unary"
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(_literal(part) for part in value)}{',' if len(value) == 1 else ''})"
+    return repr(value)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

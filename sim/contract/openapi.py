@@ -1,0 +1,213 @@
+"""The contract as an OpenAPI 3.1 document, one per plane, for the operations and fields that exist at an instant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sim.contract.contract import Contract, Operation, Plane, Route
+from sim.contract.openapi_schemas import Components, Schema, described
+from sim.contract.wire_fields import SCALARS, Field, fields_of
+from sim.kernel.instants import Instant, format_instant
+from sim.messages import Message, find_message
+
+_TITLES: dict[Plane, str] = {
+    "gateway": "Gateway: public reference data and prices",
+    "retail": "Retail API",
+    "exchange": "Exchange API",
+    "auth": "Token issuer",
+}
+_VARIABLE = re.compile(r"\{([a-z0-9_.]+)[^}]*\}")
+_PARTICIPANT = "x-participant-id"
+
+_CODE_ERROR: Schema = {
+    "type": "object",
+    "properties": {
+        "code": {"type": "integer", "description": "gRPC status code"},
+        "message": {"type": "string"},
+        "details": {"type": "array", "items": {}},
+    },
+    "required": ["code", "message", "details"],
+}
+_STATUS_ERROR: Schema = {
+    "type": "object",
+    "properties": {"status": {"type": "integer", "description": "HTTP status"}, "message": {"type": "string"}},
+    "required": ["status", "message"],
+}
+_OAUTH_ERROR: Schema = {
+    "type": "object",
+    "properties": {"error": {"type": "string"}, "error_description": {"type": "string"}},
+    "required": ["error"],
+}
+_ERRORS: dict[Plane, Schema] = {
+    "gateway": {"anyOf": [_CODE_ERROR, _STATUS_ERROR]},
+    "retail": {"anyOf": [_STATUS_ERROR, _CODE_ERROR]},
+    "exchange": _CODE_ERROR,
+    "auth": _OAUTH_ERROR,
+}
+
+# Security schemes and the requirement that asks for them, by credential. The retail key travels in three headers (§5.2).
+_RETAIL_HEADERS = {"retailKey": "X-PM-Access-Key", "retailTimestamp": "X-PM-Timestamp", "retailSignature": "X-PM-Signature"}
+_SCHEMES: dict[str, dict[str, Schema]] = {
+    "none": {},
+    "bearer": {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
+    "api_key": {scheme: {"type": "apiKey", "in": "header", "name": header} for scheme, header in _RETAIL_HEADERS.items()},
+}
+
+
+def openapi_document(contract: Contract, plane: Plane, now: Instant, *, vendor_prefix: bool = False) -> dict[str, Any]:
+    """The document of a plane at an instant, ready for JSON."""
+    components = Components(now, vendor_prefix=vendor_prefix)
+    paths: dict[str, dict[str, Any]] = {}
+    services: dict[str, None] = {}
+    schemes: dict[str, Schema] = {}
+    seen: dict[str, int] = {}
+    for template, variables, route in _distinct(route for route in contract.routes(plane) if route.operation.exists_at(now)):
+        operation = route.operation
+        services.setdefault(operation.service)
+        schemes |= _SCHEMES[operation.credential_on(plane)]
+        seen[operation.name] = seen.get(operation.name, 0) + 1
+        item = _operation(components, plane, route, variables)
+        item["operationId"] = f"{operation.service}_{operation.rpc}" + (f"_{seen[operation.name]}" if seen[operation.name] > 1 else "")
+        paths.setdefault(template, {})[route.verb.lower()] = item
+    components.schemas["Error"] = _ERRORS[plane]
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": _TITLES[plane], "version": format_instant(now), "description": "As it stands at the instant in `version`."},
+        "tags": [_tag(service) for service in services],
+        "paths": paths,
+        "components": {
+            "schemas": dict(sorted(components.schemas.items())),
+            "responses": {
+                "Error": {"description": "A refusal.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
+            },
+            "securitySchemes": schemes,
+        },
+    }
+
+
+def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Route]]:
+    """(path, variable's name in it → field path, route). Paths that differ only in their variables' names are one path to OpenAPI.
+
+    A field path is written without its dot ("account.id" as account_id): tools read a dot as an attribute, or make a name of it that no language has.
+    """
+    first: dict[str, str] = {}
+    for route in routes:
+        template = _VARIABLE.sub(r"{\1}", route.template)
+        shown = first.setdefault(_VARIABLE.sub("{}", template), _VARIABLE.sub(lambda found: f"{{{found[1].replace('.', '_')}}}", template))
+        yield shown, dict(zip(_VARIABLE.findall(shown), _VARIABLE.findall(template), strict=True)), route
+
+
+def _operation(components: Components, plane: Plane, route: Route, variables: dict[str, str]) -> dict[str, Any]:
+    operation = route.operation
+    credential = operation.credential_on(plane)
+    item: dict[str, Any] = {
+        "tags": [operation.service],
+        "summary": operation.summary,
+        "parameters": [*_path_parameters(components, operation, variables), *_query_parameters(components, plane, route, variables)],
+        "responses": {**_answers(components, operation), "default": {"$ref": "#/components/responses/Error"}},
+        "x-sim": _about(operation),
+    }
+    if operation.description:
+        item["description"] = operation.description
+    if plane == "exchange" and operation.participant != "not_needed":
+        item["parameters"].append(
+            {"name": _PARTICIPANT, "in": "header", "required": operation.participant == "required", "schema": {"type": "string"}}
+        )
+    if route.body:
+        item["requestBody"] = _request_body(components, route)
+    if credential != "none":
+        item["security"] = [{scheme: [] for scheme in _SCHEMES[credential]}]
+    return item
+
+
+def _path_parameters(components: Components, operation: Operation, variables: dict[str, str]) -> Iterator[Schema]:
+    for shown, path in variables.items():
+        cls, field = _field_at(operation.request, path)
+        schema = components.parameter(field)
+        if field.kind == "string":
+            schema["minLength"] = 1
+        yield described({"name": shown, "in": "path", "required": True, "schema": schema}, f"{cls.__full_name__}.{field.name}")
+
+
+def _query_parameters(components: Components, plane: Plane, route: Route, variables: dict[str, str]) -> Iterator[Schema]:
+    """One parameter per readable field that neither path nor body fills; spelled as the plane has it."""
+    if route.body:
+        return
+    taken = frozenset(variables.values())
+    for names, way, cls, field in _leaves(route.operation.request, (), (), ()):
+        if ".".join(names) in taken:
+            continue
+        name = ".".join(names if plane == "retail" else way)
+        parameter = {"name": name, "in": "query", "required": False, "schema": components.parameter(field)}
+        yield described(parameter, f"{cls.__full_name__}.{field.name}")
+
+
+def _leaves(
+    cls: type[Message], names: tuple[str, ...], way: tuple[str, ...], above: tuple[type[Message], ...]
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], type[Message], Field]]:
+    """(proto names, JSON names, holder, field) of everything a query string can set in a message; a message inside itself is not followed."""
+    for field in fields_of(cls):
+        if field.key_kind:
+            continue
+        here, spelled = (*names, field.name), (*way, field.json_name)
+        if field.kind in SCALARS or field.kind in ("timestamp", "duration"):
+            yield here, spelled, cls, field
+        elif field.kind == "message" and not field.repeated:
+            inner = find_message(field.type_name)
+            if inner not in (*above, cls):
+                yield from _leaves(inner, here, spelled, (*above, cls))
+
+
+def _field_at(cls: type[Message], path: str) -> tuple[type[Message], Field]:
+    head, _, rest = path.partition(".")
+    field = next(field for field in fields_of(cls) if field.name == head)
+    return _field_at(find_message(field.type_name), rest) if rest else (cls, field)
+
+
+def _request_body(components: Components, route: Route) -> Schema:
+    media = {"schema": components.request(route.operation.request)}
+    content = {"application/json": media}
+    if route.operation.content == "form":
+        content = {"application/x-www-form-urlencoded": media, **content}
+    return {"content": content}  # none at all is an empty message
+
+
+def _answers(components: Components, operation: Operation) -> dict[str, Schema]:
+    if operation.content == "web_socket":
+        # The frames have no place in OpenAPI; their schemas are named in x-sim.
+        components.request(operation.request)
+        components.answer(operation.response)
+        return {"101": {"description": "The connection becomes a WebSocket."}}
+    if operation.content == "csv":
+        return {"200": {"description": "Comma-separated rows.", "content": {"text/csv": {"schema": {"type": "string"}}}}}
+    schema = components.answer(operation.response)
+    if operation.content == "json_stream":
+        schema = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
+        return {"200": {"description": "One such object a line.", "content": {"application/json": {"schema": schema}}}}
+    return {"200": {"description": "Done.", "content": {"application/json": {"schema": schema}}}}
+
+
+def _about(operation: Operation) -> dict[str, Any]:
+    """What OpenAPI has no words for."""
+    about: dict[str, Any] = {
+        "scope": operation.scope,
+        "participant": operation.participant,
+        "limits": list(operation.limits),
+        "quirks": list(operation.quirks),
+        "statements": list(operation.statements),
+        "since": format_instant(operation.since) if operation.since is not None else None,
+        "until": format_instant(operation.until) if operation.until is not None else None,
+        "grpc": list(operation.full_methods),
+    }
+    if operation.content == "web_socket":
+        about["frames"] = {"client": f"{operation.request_name}.input", "server": operation.response_name}
+    return {key: value for key, value in about.items() if value not in ("", [], None)}
+
+
+def _tag(service: str) -> Schema:
+    from sim.messages.operations import SERVICES
+
+    note = SERVICES.get(service)
+    return {"name": service, "description": " ".join(note.split())} if note else {"name": service}

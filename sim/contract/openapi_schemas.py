@@ -1,0 +1,130 @@
+"""Message schemas of the OpenAPI documents: what a Struct looks like as JSON, going out and coming in.
+
+The two differ. What goes out is written whole: unset fields are there, as null or zero, and 64-bit integers are text. What comes in may leave
+out anything; the schema shows the spelling to prefer, and the codec accepts more (snake_case, numbers for text, enumeration numbers).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from sim.contract.wire_fields import INTEGER_RANGES, LONG_INTEGERS, Field, fields_of
+from sim.kernel.instants import Instant
+from sim.messages import Message, find, find_message
+
+Schema: TypeAlias = dict[str, Any]
+
+_NOTES = Path(__file__).resolve().parents[1] / "pb" / "notes.json"
+
+# 18 digits always fit into 64 bits; most 19-digit numbers do not.
+_LONG_PATTERN = {True: "^-?[0-9]{1,18}$", False: "^[0-9]{1,18}$"}
+
+
+class Components:
+    """Collects the schemas a document refers to, under the messages' full names; request forms get ".input" behind theirs."""
+
+    def __init__(self, now: Instant, *, vendor_prefix: bool = False) -> None:
+        self.schemas: dict[str, Schema] = {}
+        self._now = now
+        self._vendor_prefix = vendor_prefix
+
+    def answer(self, cls: type[Message]) -> Schema:
+        """Reference to a message as the service writes it."""
+        return self._reference(cls, cls.__full_name__, answer=True)
+
+    def request(self, cls: type[Message]) -> Schema:
+        """Reference to a message as a client sends it."""
+        return self._reference(cls, f"{cls.__full_name__}.input", answer=False)
+
+    def parameter(self, field: Field) -> Schema:
+        """Schema of a field in a query string or path, one value or a list."""
+        one = self._element(field, answer=False)
+        return {"type": "array", "items": one} if field.repeated else one
+
+    def _reference(self, cls: type[Message], name: str, *, answer: bool) -> Schema:
+        if name not in self.schemas:
+            schema = self.schemas[name] = {}  # taken before it is filled, so that a message may hold itself
+            schema |= self._message(cls, answer=answer)
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    def _message(self, cls: type[Message], *, answer: bool) -> Schema:
+        properties: Schema = {}
+        required = []
+        for field in fields_of(cls):
+            if answer and not field.active(self._now):
+                continue
+            name = field.vendor_json if answer and self._vendor_prefix and field.vendor_json else field.json_name
+            properties[name] = described(self._field(cls, field, answer=answer), f"{cls.__full_name__}.{field.name}")
+            if answer and not (field.presence or field.omit_empty or cls.__omit_unset__):
+                required.append(name)
+        schema: Schema = {"type": "object", "properties": properties}
+        if required:
+            schema["required"] = required
+        return described(schema, cls.__full_name__)
+
+    def _field(self, cls: type[Message], field: Field, *, answer: bool) -> Schema:
+        one = self._element(field, answer=answer)
+        if field.key_kind:
+            return {"type": "object", "additionalProperties": one}
+        if field.repeated:
+            return {"type": "array", "items": one}
+        null = answer and field.kind in _NULLABLE and not (field.presence or field.omit_empty or cls.__omit_unset__)
+        return nullable(one) if null else one
+
+    def _element(self, field: Field, *, answer: bool) -> Schema:
+        if field.kind == "message":
+            cls = find_message(field.type_name)
+            return self.answer(cls) if answer else self.request(cls)
+        if field.kind == "enum" and field.bare_enum:
+            members: Any = find(field.type_name)
+            return {"type": "string", "enum": [member.name.removeprefix(field.bare_enum) for member in members]}
+        if field.kind == "enum":
+            return self._enum(field.type_name)
+        if field.kind in LONG_INTEGERS and not (answer and field.as_number):
+            return {"type": "string", "format": field.kind, "pattern": _LONG_PATTERN[field.kind == "int64"]}
+        if field.kind in INTEGER_RANGES:
+            lowest, highest = INTEGER_RANGES[field.kind]
+            return {"type": "integer", "format": field.kind, "minimum": lowest, "maximum": highest}
+        return dict(_SIMPLE[field.kind])
+
+    def _enum(self, full_name: str) -> Schema:
+        if full_name not in self.schemas:
+            members: Any = find(full_name)
+            self.schemas[full_name] = described({"type": "string", "enum": [member.name for member in members]}, full_name)
+        return {"$ref": f"#/components/schemas/{full_name}"}
+
+
+_NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))
+_SIMPLE: dict[str, Schema] = {
+    "string": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "double": {"type": "number", "format": "double"},
+    "bytes": {"type": "string", "contentEncoding": "base64"},
+    "timestamp": {"type": "string", "format": "date-time"},
+    "duration": {"type": "string", "pattern": r"^-?[0-9]{1,12}(\.[0-9]{1,9})?s$"},
+    "struct": {"type": "object"},
+    "value": {},
+    "list_value": {"type": "array"},
+}
+
+
+def nullable(schema: Schema) -> Schema:
+    """The same schema, or null."""
+    if "$ref" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    return schema | {"type": [schema["type"], "null"]} if "type" in schema else schema
+
+
+def described(schema: Schema, full_name: str) -> Schema:
+    """The schema with the comment its proto file has, if any."""
+    note = _notes().get(full_name)
+    return schema | {"description": note} if note else schema
+
+
+@cache
+def _notes() -> dict[str, str]:
+    return msgspec.json.decode(_NOTES.read_bytes(), type=dict[str, str])

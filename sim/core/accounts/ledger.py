@@ -1,0 +1,152 @@
+"""Cash of every account, double entry: each move has an equal contra on a house account, so all balances always sum to zero (rules P17-P22).
+
+House accounts stand for what lies outside the participants. They keep a balance and no rows, because their history is the mirror of everybody else's.
+The clearing house's balance returns to zero with every trade and every settlement; that is the check that pay-outs are zero-sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from sim.core.catalogue.assumptions import LEDGER_COMMISSION
+from sim.core.model.context import Context
+from sim.core.model.enums import LedgerEntryType
+from sim.core.model.events import CashMoved
+from sim.core.model.quantities import Cash
+from sim.core.model.refusals import AlreadyExists, NotFound
+from sim.indexes.restore_rows import put_back
+from sim.kernel.instants import Instant
+
+HOUSE_FUNDING = "house/funding"
+HOUSE_CLEARING = "house/clearing"
+HOUSE_FEES = "house/fees"
+_EXECUTION = LedgerEntryType.ORDER_EXECUTION
+TRADING, CLEARING, HOUSE = "trading", "clearing", "house"
+
+
+class Account(Struct):
+    """One account. `kind`: trading accounts trade, clearing accounts only hold cash (rule P26), house accounts are the contra side.
+
+    `collateral_return`: related shorts post less margin (rule P8).
+    """
+
+    name: str
+    kind: str = TRADING
+    balance: Cash = 0
+    collateral_return: bool = False
+    opened: Instant = 0
+
+
+class LedgerState(Struct):
+    """What the ledger saves."""
+
+    accounts: list[Account]
+    rows: list[CashMoved]
+
+
+class Ledger:
+    """Accounts, balances and rows."""
+
+    __slots__ = ("_accounts", "_clearing", "_ctx", "_fees", "_ids", "_rows", "_rows_of")
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._ids = ctx.ids.sequence("cash")
+        self._rows: list[CashMoved] = []
+        self._rows_of: dict[str, list[CashMoved]] = {}
+        self._accounts: dict[str, Account] = {}
+        for house in (HOUSE_FUNDING, HOUSE_CLEARING, HOUSE_FEES):
+            self.open(house, HOUSE)
+        self._clearing = self._accounts[HOUSE_CLEARING]
+        self._fees = self._accounts[HOUSE_FEES]
+
+    def __contains__(self, account: str) -> bool:
+        return account in self._accounts
+
+    def __iter__(self) -> Iterator[Account]:
+        return iter(self._accounts.values())
+
+    def open(self, name: str, kind: str = TRADING, *, collateral_return: bool = False) -> Account:
+        """Open an account with nothing in it."""
+        if name in self._accounts:
+            raise AlreadyExists(f"account {name[:80]} exists")
+        account = self._accounts[name] = Account(name, kind, collateral_return=collateral_return, opened=self._ctx.now)
+        return account
+
+    def get(self, account: str) -> Account | None:
+        """The account, or None."""
+        return self._accounts.get(account)
+
+    def require(self, account: str) -> Account:
+        """The account; NotFound when there is none."""
+        found = self._accounts.get(account)
+        if found is None:
+            raise NotFound(f"unknown account: {account[:80]}")
+        return found
+
+    def balance(self, account: str) -> Cash:
+        """Cash of an account."""
+        return self.require(account).balance
+
+    def entries(self, account: str) -> Sequence[CashMoved]:
+        """Cash rows of an account, oldest first."""
+        return self._rows_of.get(account, ())
+
+    def total(self) -> Cash:
+        """Sum over all accounts: zero, always."""
+        return sum(account.balance for account in self._accounts.values())
+
+    def move(
+        self, account: str, amount: Cash, type: LedgerEntryType, description: str, *, contra: str = HOUSE_FUNDING, symbol: str = "", reference: str = ""
+    ) -> CashMoved:
+        """Move an amount to an account (from it when negative) against a house account. One row."""
+        self.require(contra).balance -= amount
+        return self._write(self.require(account), amount, type, description, symbol, reference)
+
+    def fill(self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str) -> None:
+        """Cash of one side of a trade: principal (signed) less commission (negative for a rebate), as one row or two (rule P21)."""
+        self._clearing.balance -= principal
+        self._fees.balance += commission
+        mine = self._accounts[account]
+        if commission and self._ctx.assumptions.text(LEDGER_COMMISSION) == "separate":
+            self._write(mine, principal, _EXECUTION, "Fill", symbol, trade_id)
+            self._write(mine, -commission, LedgerEntryType.COMMISSION, "Commission", symbol, trade_id)
+        else:
+            self._write(mine, principal - commission, _EXECUTION, "Fill", symbol, trade_id)
+
+    def reverse(self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str) -> None:
+        """Give back what a busted trade moved, fee included (rule M42)."""
+        self._clearing.balance += principal
+        self._fees.balance -= commission
+        self._write(self._accounts[account], commission - principal, LedgerEntryType.CORRECTION, "Correction", symbol, trade_id)
+
+    def pay_out(self, account: str, amount: Cash, type: LedgerEntryType, symbol: str) -> None:
+        """Pay a settlement or a correction of one (rules P22, L27); nothing is written for nothing."""
+        if amount:
+            self.move(account, amount, type, "Settlement" if type is LedgerEntryType.RESOLUTION else "Correction", contra=HOUSE_CLEARING, symbol=symbol)
+
+    def save(self) -> LedgerState:
+        """Accounts and rows."""
+        return LedgerState(list(self._accounts.values()), self._rows)
+
+    def load(self, state: LedgerState) -> None:
+        """Take saved accounts and rows."""
+        self._accounts = {account.name: account for account in state.accounts}
+        self._clearing = self._accounts[HOUSE_CLEARING]
+        self._fees = self._accounts[HOUSE_FEES]
+        put_back(self._rows, self._rows_of, state.rows)
+
+    def _write(self, account: Account, amount: Cash, type: LedgerEntryType, description: str, symbol: str, reference: str) -> CashMoved:
+        ctx = self._ctx
+        name, before = account.name, account.balance
+        account.balance = after = before + amount
+        row = CashMoved(self._ids.next(), name, type, before, after, description, ctx.now, symbol, reference)
+        self._rows.append(row)
+        try:
+            self._rows_of[name].append(row)
+        except KeyError:
+            self._rows_of[name] = [row]
+        ctx.events.append(row)
+        return row

@@ -1,0 +1,219 @@
+"""Net positions by account and symbol, and the position ledger: deltas whose replay rebuilds them (rules P9, P10, P23).
+
+`cost` is signed (buys add, sells take away) in notional units and holds no fees. Opening adds to it; closing removes the average and books the
+difference in `realized`; a fill that crosses zero does both in one row. Over all accounts of an instrument the nets sum to zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from sim.core.model.context import Context
+from sim.core.model.events import PositionChanged
+from sim.core.model.quantities import Notional, Price, Qty, divide_half_even
+from sim.indexes.restore_rows import put_back
+from sim.kernel.instants import Instant, same_trade_date
+
+# What a row of a trade says; only these grow what was bought and sold.
+FILL = "Fill"
+
+
+class Position(Struct, gc=False):
+    """Standing of one account in one instrument. `bod_net` is the net at the roll before the last change; read it through `bod`.
+
+    `fees` are commissions paid less rebates; `settled` is when a settlement closed it, 0 for never.
+    """
+
+    account: str
+    symbol: str
+    net: Qty = 0
+    cost: Notional = 0
+    realized: Notional = 0
+    qty_bought: Qty = 0
+    qty_sold: Qty = 0
+    bod_net: Qty = 0
+    changed: Instant = 0
+    fees: Notional = 0
+    settled: Instant = 0
+
+    def bod(self, now: Instant) -> Qty:
+        """Net at the last 17:00 Eastern roll."""
+        return self.bod_net if same_trade_date(self.changed, now) else self.net
+
+
+def standing(row: PositionChanged) -> Position:
+    """The position as a row of its ledger left it."""
+    return Position(
+        account=row.account,
+        symbol=row.symbol,
+        net=row.net,
+        cost=row.cost,
+        realized=row.realized,
+        qty_bought=row.bought,
+        qty_sold=row.sold,
+        bod_net=row.bod,
+        changed=row.at,
+        fees=row.fees,
+        settled=row.at if row.settlement is not None and row.qty_change else 0,
+    )
+
+
+class PositionsState(Struct):
+    """What positions save."""
+
+    positions: list[Position]
+    rows: list[PositionChanged]
+
+
+class Positions:
+    """All positions that ever were, and their ledger."""
+
+    __slots__ = ("_all", "_by_account", "_by_symbol", "_ctx", "_ids", "_rows", "_rows_of", "open_interest")
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._ids = ctx.ids.sequence("position")
+        self._by_account: dict[str, dict[str, Position]] = {}
+        self._by_symbol: dict[str, dict[str, Position]] = {}
+        self._all: list[Position] = []
+        self._rows: list[PositionChanged] = []
+        self._rows_of: dict[str, list[PositionChanged]] = {}
+        self.open_interest: dict[str, Qty] = {}
+
+    def get(self, account: str, symbol: str) -> Position | None:
+        """The position, or None when the account never had one."""
+        mine = self._by_account.get(account)
+        return mine.get(symbol) if mine is not None else None
+
+    def net(self, account: str, symbol: str) -> Qty:
+        """Signed net contracts."""
+        found = self.get(account, symbol)
+        return found.net if found is not None else 0
+
+    def of(self, account: str) -> list[Position]:
+        """Positions of an account, flat ones too, in order of first touch."""
+        return list(self._by_account.get(account, {}).values())
+
+    def in_symbol(self, symbol: str) -> list[Position]:
+        """Positions in an instrument, in order of first touch."""
+        return list(self._by_symbol.get(symbol, {}).values())
+
+    def rows(self, account: str) -> Sequence[PositionChanged]:
+        """The position ledger of an account, oldest first."""
+        return self._rows_of.get(account, ())
+
+    def fill(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0) -> tuple[Qty, Qty]:
+        """Buy `qty` (sell when negative) at a price and for a fee. Returns the net before and after."""
+        position = self._touch(account, symbol)
+        if qty > 0:
+            position.qty_bought += qty
+        else:
+            position.qty_sold -= qty
+        return self._move(position, qty, price, FILL, trade_id, fee)
+
+    def reverse(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0) -> tuple[Qty, Qty]:
+        """Undo a fill of `qty` at a price and for a fee (rule M42). What was bought and sold only grows, so those stay."""
+        return self._move(self._touch(account, symbol), -qty, price, "Correction", trade_id, -fee)
+
+    def resolve(self, position: Position, price: Price) -> tuple[Qty, Qty]:
+        """Close a position at its settlement price (rule P22)."""
+        self._touch(position.account, position.symbol)
+        position.settled = self._ctx.now
+        return self._move(position, -position.net, price, "Expiry", "", 0, price)
+
+    def correct(self, account: str, symbol: str, realized: Notional, price: Price) -> None:
+        """Book the difference that a corrected settlement price makes (rule L27)."""
+        position = self._touch(account, symbol)
+        position.realized += realized
+        self._write(position, 0, 0, realized, "Correction", "", 0, price)
+
+    def all(self) -> Iterator[Position]:
+        """Every position, in order of first touch."""
+        return iter(self._all)
+
+    def save(self) -> PositionsState:
+        """Positions and ledger rows."""
+        return PositionsState(self._all, self._rows)
+
+    def load(self, state: PositionsState) -> None:
+        """Take saved positions and rebuild the indexes."""
+        for index in (self._by_account, self._by_symbol, self.open_interest):
+            index.clear()
+        self._all = []
+        for position in state.positions:
+            self._index(position)
+            self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + max(position.net, 0)
+        put_back(self._rows, self._rows_of, state.rows)
+
+    def _index(self, position: Position) -> None:
+        self._all.append(position)
+        self._by_account.setdefault(position.account, {})[position.symbol] = position
+        self._by_symbol.setdefault(position.symbol, {})[position.account] = position
+
+    def _touch(self, account: str, symbol: str) -> Position:
+        now = self._ctx.now
+        position = self.get(account, symbol)
+        if position is None:
+            position = Position(account, symbol, changed=now)
+            self._index(position)
+            return position
+        if position.changed != now and not same_trade_date(position.changed, now):
+            position.bod_net = position.net
+        position.changed = now
+        return position
+
+    def _move(
+        self, position: Position, qty: Qty, price: Price, description: str, trade_id: str, fee: Notional, settlement: Price | None = None
+    ) -> tuple[Qty, Qty]:
+        net = position.net
+        after = net + qty
+        if net == 0 or (net > 0) == (qty > 0):
+            cost_change, realized_change = qty * price, 0
+        else:
+            closed = -qty if abs(qty) <= abs(net) else net
+            removed = position.cost if closed == net else divide_half_even(position.cost * abs(closed), abs(net))
+            realized_change = closed * price - removed
+            cost_change = (qty + closed) * price - removed
+        position.net = after
+        position.cost += cost_change
+        position.realized += realized_change
+        longs = (after if after > 0 else 0) - (net if net > 0 else 0)
+        if longs:
+            self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + longs
+        position.fees += fee
+        self._write(position, qty, cost_change, realized_change, description, trade_id, fee, settlement)
+        return net, after
+
+    def _write(
+        self, position: Position, qty: Qty, cost: Notional, realized: Notional, description: str, trade_id: str, fee: Notional, settlement: Price | None
+    ) -> None:
+        ctx = self._ctx
+        account = position.account
+        row = PositionChanged(  # by position: a Struct searches for each keyword
+            self._ids.next(),
+            account,
+            position.symbol,
+            qty,
+            cost,
+            realized,
+            position.net,
+            position.cost,
+            position.realized,
+            ctx.now,
+            description,
+            trade_id,
+            settlement,
+            position.qty_bought,
+            position.qty_sold,
+            position.bod_net,
+            fee,
+            position.fees,
+        )
+        self._rows.append(row)
+        try:
+            self._rows_of[account].append(row)
+        except KeyError:
+            self._rows_of[account] = [row]
+        ctx.events.append(row)

@@ -1,0 +1,318 @@
+"""Collateral: what an account may still spend, and what its open orders could cost (rules P1-P8).
+
+An order reserves what its opening part would cost: price per contract for a bid, one dollar less price for an offer. Reservations count per
+instrument, the dearer side of it, and never add up over instruments. All of it follows from balances, positions and open orders, so nothing is saved.
+
+An account with collateral return posts less for related shorts. What one group of them gives back counts as buying power everywhere but in that group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sim.core.accounts.ledger import Account, Ledger
+from sim.core.accounts.positions import Positions
+from sim.core.model.collateral import Holding, Related, returned
+from sim.core.model.enums import BUY, STOP, Side
+from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.orders import Order
+from sim.core.model.quantities import CENT, DOLLAR, Cash, Notional, Price, Qty, cash_text
+from sim.core.model.refusals import InsufficientFunds
+
+
+class Reserve:
+    """Open orders of one account on one side of one instrument: quantities by what one unit costs, and their sums in notional units."""
+
+    __slots__ = ("_by_unit", "cost", "qty")
+
+    def __init__(self) -> None:
+        self._by_unit: dict[Price, Qty] = {}
+        self.qty: Qty = 0
+        self.cost: Notional = 0
+
+    def change(self, unit: Price, qty: Qty) -> None:
+        """Add a quantity at a cost per unit, or take it away when negative."""
+        by_unit = self._by_unit
+        held = by_unit.get(unit, 0) + qty
+        if held:
+            by_unit[unit] = held
+        else:
+            del by_unit[unit]
+        self.qty += qty
+        self.cost += unit * qty
+
+    def opening(self, closable: Qty) -> Notional:
+        """Cost of what does not close an opposite position of `closable`; the best-priced orders, which are the dearest, close first (rule P3)."""
+        if closable <= 0:
+            return self.cost
+        if closable >= self.qty:
+            return 0
+        cost = self.cost
+        for unit in sorted(self._by_unit, reverse=True):
+            closing = min(closable, self._by_unit[unit])
+            cost -= unit * closing
+            closable -= closing
+            if not closable:
+                break
+        return cost
+
+    def ahead(self, unit: Price) -> Qty:
+        """Quantity that closes a position before an order of this cost per unit may."""
+        return sum(qty for other, qty in self._by_unit.items() if other >= unit)
+
+
+class Exposure:
+    """Open orders of one account in one instrument. `factor` makes cash of notional units."""
+
+    __slots__ = ("bids", "factor", "instrument", "offers")
+
+    def __init__(self, instrument: Instrument) -> None:
+        self.instrument = instrument
+        self.factor = instrument.cash_per_notional
+        self.bids = Reserve()
+        self.offers = Reserve()
+
+    def side(self, side: Side) -> Reserve:
+        """The reserve of a side."""
+        return self.bids if side is BUY else self.offers
+
+    def gross(self) -> Cash:
+        """Upper bound of the reservation, as if nothing closed."""
+        bids, offers = self.bids.cost, self.offers.cost
+        return (bids if bids > offers else offers) * self.factor
+
+    def worst(self, net: Qty) -> Cash:
+        """The larger of "all bids fill" and "all offers fill" from a net position."""
+        return max(self.bids.opening(-net), self.offers.opening(net)) * self.factor
+
+
+class _Book:
+    """Risk book of one account. `bound` is never below the gross reservation of any of its instruments, so a richer account needs no look.
+
+    `margin` is what its shorts call for, `returns` what each group of related instruments gives back of it, `groups` the instruments it ever held there.
+    """
+
+    __slots__ = ("account", "bound", "exposures", "groups", "margin", "returns")
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.margin: Cash = 0
+        self.bound: Cash = 0
+        self.exposures: dict[str, Exposure] = {}
+        self.returns: dict[str, Cash] = {}
+        self.groups: dict[str, dict[str, Instrument]] = {}
+
+    def power(self) -> Cash:
+        """Balance less margin; open orders are not taken off (rules P2, P3)."""
+        power = self.account.balance - self.margin
+        return power + sum(self.returns.values()) if self.returns else power
+
+    def power_for(self, instrument: Instrument) -> Cash:
+        """What may be spent on opening in an instrument: freed cash must not grow the event that freed it (rule P8)."""
+        if self.returns and instrument.related is not None:
+            return self.power() - self.returns.get(instrument.related.group, 0)
+        return self.power()
+
+
+class Risk:
+    """Checks before an order, upkeep after, and the sums that balances report."""
+
+    __slots__ = ("_books", "_instruments", "_ledger", "_positions", "_working")
+
+    def __init__(self, ledger: Ledger, positions: Positions, instruments: Instruments) -> None:
+        self._ledger = ledger
+        self._positions = positions
+        self._instruments = instruments
+        self._books: dict[str, _Book] = {}
+        self._working: dict[str, list[Order]] = {}
+
+    def margin_requirement(self, account: str) -> Cash:
+        """One dollar for every short contract, less collateral returns (rules P2, P8)."""
+        book = self._books.get(account)
+        return book.margin - sum(book.returns.values()) if book is not None else 0
+
+    def buying_power(self, account: str) -> Cash:
+        """Balance less margin; open orders are not taken off (rules P2, P3)."""
+        return self._book(account).power()
+
+    def open_orders(self, account: str) -> Cash:
+        """Largest reservation of a single instrument: what a withdrawal must leave (rule P6)."""
+        book = self._known(account)
+        if book is None:
+            return 0
+        return max((exposure.worst(self._positions.net(account, symbol)) for symbol, exposure in book.exposures.items()), default=0)
+
+    def working(self, account: str, symbol: str, side: Side) -> Qty:
+        """Quantity an account has working on one side of an instrument."""
+        book = self._known(account)
+        exposure = book.exposures.get(symbol) if book is not None else None
+        return exposure.side(side).qty if exposure is not None else 0
+
+    def check(self, order: Order, instrument: Instrument, fee: Callable[[Order, Instrument], Cash]) -> None:
+        """Refuse an order that the account could not pay for if the dearer side of the instrument filled, fee included (rules P3, P4).
+
+        The fee counts for the opening part only: a closing fill always brings in more than its fee. It is asked for only where it can matter, because no fee is
+        above what its order costs, rounded up to a cent.
+        """
+        book = self._book(order.account)
+        exposure = self._exposure(book, instrument)
+        power = book.power_for(instrument)
+        unit = unit_cost(order, instrument)
+        most = 2 * unit * order.leaves_qty + exposure.bids.cost + exposure.offers.cost
+        if most * exposure.factor + CENT <= power and not book.returns:
+            return
+        needed, opening = self._needed(order, instrument, unit)
+        needed += fee(order, instrument) * opening // order.leaves_qty
+        if book.returns:
+            if not opening:
+                power = book.power()
+            needed += self._unhedging(book, order, instrument, order.leaves_qty - opening)
+        if needed > power:
+            raise InsufficientFunds(
+                f"{cash_text(power)} USD available, requested {cash_text(needed)}",
+                rule="P4",
+                remedy="deposit, cancel orders in this instrument, or ask for less",
+            )
+
+    def _unhedging(self, book: _Book, order: Order, instrument: Instrument, closing: Qty) -> Cash:
+        """What closing a hedge costs: buying power falls by the return that is lost, less what the closing fill brings in (rule P8)."""
+        related = instrument.related
+        if related is None or not closing or related.group not in book.returns:
+            return 0
+        signed = closing if order.side is BUY else -closing
+        released = closing * (DOLLAR // instrument.qty_scale) if order.side is BUY else 0
+        lost = book.returns[related.group] - self._returned(book, related, {instrument.symbol: signed})
+        return max(0, lost - released + signed * order.price * instrument.cash_per_notional)
+
+    def _returned(self, book: _Book, related: Related, moves: dict[str, Qty]) -> Cash:
+        """What a group gives back, once positions have moved so far."""
+        holdings = []
+        for symbol, instrument in book.groups.get(related.group, {}).items():
+            net = self._positions.net(book.account.name, symbol) + moves.get(symbol, 0)
+            if net and instrument.related is not None:
+                holdings.append(Holding(instrument.related.rank, net * (DOLLAR // instrument.qty_scale)))
+        return returned(related.kind, holdings)
+
+    def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
+        """Exact worst case with the order in it, and how much of the order would open."""
+        net = self._positions.net(order.account, order.symbol)
+        closable = -net if order.side is BUY else net
+        exposure = self._exposure(self._book(order.account), instrument)
+        reserve = exposure.side(order.side)
+        closing = min(order.leaves_qty, max(0, closable - reserve.ahead(unit)))
+        reserve.change(unit, order.leaves_qty)
+        needed = exposure.worst(net)
+        reserve.change(unit, -order.leaves_qty)
+        return needed, order.leaves_qty - closing
+
+    def reserve(self, order: Order, instrument: Instrument) -> None:
+        """An order works from now on."""
+        self.hold(order.account, instrument, order.side, unit_cost(order, instrument), order.leaves_qty)
+
+    def hold(self, account: str, instrument: Instrument, side: Side, unit: Price, qty: Qty) -> None:
+        """This much works from now on, at a cost per unit."""
+        book = self._book(account)
+        exposure = self._exposure(book, instrument)
+        (exposure.bids if side is BUY else exposure.offers).change(unit, qty)
+        gross = exposure.gross()
+        if gross > book.bound:
+            book.bound = gross
+
+    def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
+        """This much of a working order no longer works at its price."""
+        exposure = self._book(order.account).exposures[order.symbol]
+        (exposure.bids if order.side is BUY else exposure.offers).change(unit_cost(order, instrument), -qty)
+
+    def moved(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
+        """A position went from one net to another: margin follows the shorts."""
+        before, after = net
+        if before < 0 or after < 0:
+            short = (-after if after < 0 else 0) - (-before if before < 0 else 0)
+            self._book(account).margin += short * (DOLLAR // instrument.qty_scale)
+        if instrument.related is not None:
+            self._follow(self._book(account), instrument, instrument.related)
+
+    def _follow(self, book: _Book, instrument: Instrument, related: Related) -> None:
+        """A position in a group has moved: so does what the group gives back."""
+        if not book.account.collateral_return:
+            return
+        book.groups.setdefault(related.group, {})[instrument.symbol] = instrument
+        given = self._returned(book, related, {})
+        if given:
+            book.returns[related.group] = given
+        else:
+            book.returns.pop(related.group, None)
+
+    def unfunded(self, account: str, but: str) -> list[Exposure]:
+        """Instruments, other than one, whose open orders the account can no longer pay for (rule P5), by symbol."""
+        book = self._book(account)
+        power = book.power()
+        if power >= book.bound and not book.returns:
+            return []
+        book.exposures = {symbol: exposure for symbol, exposure in book.exposures.items() if exposure.bids.qty or exposure.offers.qty}
+        book.bound = max((exposure.gross() for exposure in book.exposures.values()), default=0)
+        return [
+            exposure
+            for symbol, exposure in sorted(book.exposures.items())
+            if symbol != but
+            and exposure.gross() > (power := book.power_for(exposure.instrument))
+            and exposure.worst(self._positions.net(account, symbol)) > power
+        ]
+
+    def overspent(self, account: str, exposure: Exposure, side: Side) -> bool:
+        """Whether a side of an instrument is dearer than the account can pay."""
+        net = self._positions.net(account, exposure.instrument.symbol)
+        cost = exposure.side(side).opening(-net if side is BUY else net)
+        return cost * exposure.factor > self._book(account).power_for(exposure.instrument)
+
+    def reservations(self) -> Iterator[tuple[str, str, Cash]]:
+        """(account, symbol, cash) of everything reserved, sorted."""
+        for account in list(self._working):
+            self._book(account)
+        for account, book in sorted(self._books.items()):
+            for symbol, exposure in sorted(book.exposures.items()):
+                yield account, symbol, exposure.worst(self._positions.net(account, symbol))
+
+    def load(self, working: dict[str, list[Order]]) -> None:
+        """Forget everything, before positions are told again. What an account's working orders reserve is counted when somebody asks for the account."""
+        self._books.clear()
+        self._working = working
+
+    def _exposure(self, book: _Book, instrument: Instrument) -> Exposure:
+        exposure = book.exposures.get(instrument.symbol)
+        if exposure is None:
+            exposure = book.exposures[instrument.symbol] = Exposure(instrument)
+        return exposure
+
+    def _book(self, account: str) -> _Book:
+        book = self._books.get(account)
+        if book is None:
+            book = self._books[account] = _Book(self._ledger.require(account))
+            if account in self._working:
+                self._count(account, self._working.pop(account))
+        return book
+
+    def _count(self, account: str, working: list[Order]) -> None:
+        alike: dict[tuple[str, Side, Price, bool], Order] = {}
+        qty: dict[tuple[str, Side, Price, bool], Qty] = {}
+        for order in working:
+            key = order.symbol, order.side, order.price, order.type is STOP
+            try:
+                qty[key] += order.leaves_qty
+            except KeyError:
+                qty[key] = order.leaves_qty
+                alike[key] = order
+        for key, order in alike.items():
+            instrument = self._instruments.require(order.symbol)
+            self.hold(account, instrument, order.side, unit_cost(order, instrument), qty[key])
+
+    def _known(self, account: str) -> _Book | None:
+        return self._book(account) if account in self._working else self._books.get(account)
+
+
+def unit_cost(order: Order, instrument: Instrument) -> Price:
+    """What one quantity unit of an order costs in price units; an order that has no price yet may trade anywhere within the band."""
+    price = order.price
+    if order.side is BUY:
+        return instrument.price_high if order.type is STOP else price
+    return instrument.price_scale - (instrument.price_low if order.type is STOP else price)

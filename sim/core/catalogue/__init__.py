@@ -1,0 +1,1 @@
+"""Assumptions and quirks: every named choice with its reason."""

@@ -1,0 +1,1 @@
+"""Firms, users, credentials, identity verification."""

@@ -1,0 +1,224 @@
+"""Partner firms, their users, and who may act for whom (§5.1 items 7 and 8).
+
+A firm is a participant firm: it authenticates once and names, per call, the user it acts for. A user's account lies with a clearing firm, and neither
+part of the two names can be derived from the other. Retail API keys stand beside firms: one key, one account.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from enum import IntEnum
+
+from msgspec import Struct, convert, field
+
+from sim.core.model.context import Context
+from sim.core.model.funding_records import FundingSource
+from sim.core.model.refusals import PermissionDenied
+
+SANDBOX = "sandbox"
+
+_USER_NAME = re.compile(r"(firms/[^/\s]+)/users/[^/\s]+")
+
+
+class FirmType(IntEnum):
+    """What a firm is to the exchange (wire numbers)."""
+
+    UNDEFINED = 0
+    PARTICIPANT = 1
+    SUPERVISOR = 2
+    CLEARING_MEMBER = 3
+    CLEARING_HOUSE = 4
+    AGENT = 5
+
+
+class User(Struct, kw_only=True):
+    """A participant: `name` is firms/<firm>/users/<user>, `account` firms/<clearing firm>/accounts/<id>."""
+
+    name: str
+    account: str
+    display_name: str = ""
+    tradable: bool = True
+
+
+class Firm(Struct, kw_only=True):
+    """A partner. `name` is firms/<firm>; `limits` raises rate limits for this firm: name of the limit → calls in its period (S8-9)."""
+
+    name: str
+    display_name: str = ""
+    type: FirmType = FirmType.PARTICIPANT
+    client_id: str = ""
+    public_key_pem: str = ""
+    scopes: tuple[str, ...] = ()
+    users: list[User] = field(default_factory=list)
+    clearing_firm: str = ""
+    clearing_account: str = ""
+    environment: str = SANDBOX
+    limits: dict[str, int] = field(default_factory=dict)
+    funding_sources: tuple[FundingSource, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Bare name: what the `firm_id` claim and webhook payloads carry."""
+        return self.name.removeprefix("firms/")
+
+
+class ApiKey(Struct, frozen=True, kw_only=True):
+    """A retail key: the public half of an Ed25519 pair (32 bytes) and the account it trades."""
+
+    key_id: str
+    public_key: bytes
+    account: str
+    participant: str = ""
+    environment: str = SANDBOX
+    limits: dict[str, int] = field(default_factory=dict)
+
+
+class FirmsState(Struct):
+    """Firms with their users, and retail keys, in order of registration."""
+
+    firms: list[Firm]
+    api_keys: list[ApiKey]
+
+
+class Firms:
+    """All firms, users and retail keys. Users join at run time, when they are verified; nobody leaves."""
+
+    def __init__(self, ctx: Context, firms: Iterable[Firm] = (), api_keys: Iterable[ApiKey] = ()) -> None:
+        self._ctx = ctx
+        self._index(FirmsState(list(firms), list(api_keys)))
+
+    # ---- who is who
+
+    def require(self, name: str) -> Firm:
+        """The firm called firms/<firm>; KeyError when there is none."""
+        return self._by_name[name]
+
+    def by_client(self, client_id: str) -> Firm | None:
+        """The firm a client id belongs to."""
+        return self._by_client.get(client_id)
+
+    def user(self, name: str) -> User | None:
+        """The user of a full name."""
+        found = self._users.get(name)
+        return found[1] if found else None
+
+    def holder(self, account: str) -> User | None:
+        """The user an account belongs to; None for clearing accounts, retail accounts and unknown ones."""
+        found = self._holders.get(account)
+        return found[1] if found else None
+
+    def firm_of(self, account: str) -> Firm | None:
+        """The firm that acts for an account's holder."""
+        found = self._holders.get(account)
+        return found[0] if found else None
+
+    def owner_of(self, account: str) -> Firm | None:
+        """The firm whose participant's account, or whose own, this is."""
+        return self.firm_of(account) or next((firm for firm in self._state.firms if account and firm.clearing_account == account), None)
+
+    def api_key(self, key_id: str) -> ApiKey | None:
+        """The retail key of an id."""
+        return self._keys.get(key_id)
+
+    def all(self) -> tuple[Firm, ...]:
+        """Firms in order of registration."""
+        return tuple(self._state.firms)
+
+    def api_keys(self) -> tuple[ApiKey, ...]:
+        """Retail keys in order of registration."""
+        return tuple(self._state.api_keys)
+
+    # ---- who may act for whom
+
+    def participant_of(self, firm: Firm, header: str | None) -> User:
+        """The user a call acts for, from its x-participant-id. PermissionDenied unless it names a tradable user of the calling firm itself."""
+        found = self._users.get(header) if header else None
+        if found is not None and found[0] is firm and found[1].tradable:
+            return found[1]
+        raise PermissionDenied(rule="S5.1-5", remedy=self._why_not(firm, header))
+
+    def accounts_of(self, firm: Firm) -> tuple[str, ...]:
+        """Accounts of the firm's users, in order of onboarding: what it may see and trade."""
+        found = self._accounts.get(firm.name)
+        if found is None:
+            found = self._accounts[firm.name] = tuple(user.account for user in firm.users)
+        return found
+
+    def may_act_for(self, firm: Firm, account: str) -> bool:
+        """Whether an account belongs to one of the firm's users."""
+        found = self._holders.get(account)
+        return found is not None and found[0] is firm
+
+    def _why_not(self, firm: Firm, header: str | None) -> str:
+        if not header:
+            return f"send x-participant-id: {firm.name}/users/<user>"
+        shape = _USER_NAME.fullmatch(header)
+        if shape is None:
+            return "x-participant-id has the form firms/<firm>/users/<user>"
+        if shape[1] != firm.name:
+            return f"the token belongs to {firm.name}; act for one of its own users"
+        if header not in self._users:
+            return "no such user; GET /v1/users lists those the firm may act for"
+        return "this user may not trade yet; wait for kyc.approved"
+
+    # ---- joining
+
+    def add_firm(self, firm: Firm) -> None:
+        """Register a firm. ValueError when its name or client id is taken."""
+        if firm.name in self._by_name or (firm.client_id and firm.client_id in self._by_client):
+            raise ValueError(f"{firm.name} or its client id {firm.client_id!r} is registered already")
+        self._state.firms.append(firm)
+        self._enter(firm)
+
+    def add_api_key(self, key: ApiKey) -> None:
+        """Register a retail key. ValueError when its id is taken."""
+        if key.key_id in self._keys:
+            raise ValueError(f"API key {key.key_id!r} is registered already")
+        self._state.api_keys.append(key)
+        self._keys[key.key_id] = key
+
+    def onboard(self, firm_name: str, display_name: str = "") -> User:
+        """Give a verified person a user of the firm and a fresh account with its clearing firm."""
+        firm = self.require(firm_name)
+        clearing = firm.clearing_firm or firm.name
+        user = User(
+            name=f"{firm.name}/users/{self._ctx.ids.uuid('user')}",
+            account=f"{clearing}/accounts/{self._ctx.ids.uuid('account')}",
+            display_name=display_name,
+        )
+        firm.users.append(user)
+        self._enter_user(firm, user)
+        self._accounts.pop(firm.name, None)
+        return user
+
+    # ---- state
+
+    def save(self) -> FirmsState:
+        """Firms and keys."""
+        return self._state
+
+    def load(self, state: object) -> None:
+        """Take saved firms and keys and rebuild the indexes."""
+        self._index(convert(state, FirmsState))
+
+    def _index(self, state: FirmsState) -> None:
+        self._state = state
+        self._by_name: dict[str, Firm] = {}
+        self._by_client: dict[str, Firm] = {}
+        self._users: dict[str, tuple[Firm, User]] = {}
+        self._holders: dict[str, tuple[Firm, User]] = {}
+        self._accounts: dict[str, tuple[str, ...]] = {}
+        self._keys = {key.key_id: key for key in state.api_keys}
+        for firm in state.firms:
+            self._enter(firm)
+
+    def _enter(self, firm: Firm) -> None:
+        self._by_name[firm.name] = firm
+        if firm.client_id:
+            self._by_client[firm.client_id] = firm
+        for user in firm.users:
+            self._enter_user(firm, user)
+
+    def _enter_user(self, firm: Firm, user: User) -> None:
+        self._users[user.name] = self._holders[user.account] = (firm, user)

@@ -1,0 +1,86 @@
+"""People as partner firms registered them before verification made participants of them: the deprecated user calls of January."""
+
+from __future__ import annotations
+
+from msgspec import Struct, convert, field
+from msgspec.structs import replace
+
+from sim.core.model.context import Context
+from sim.core.model.refusals import NotFound
+from sim.kernel.instants import Instant
+
+
+class Person(Struct, frozen=True, kw_only=True):
+    """What a firm says of somebody; empty where it says nothing."""
+
+    email: str = ""
+    phone_number: str = ""
+    first_name: str = ""
+    last_name: str = ""
+    display_name: str = ""
+    date_of_birth: str = ""
+    profile_image_url: str = ""
+
+
+class IsvUser(Struct, frozen=True, kw_only=True):
+    """A registered person. `participant` and `account` only where registering made them (assumption `users.create_onboards`)."""
+
+    id: str
+    firm: str
+    user_id: str
+    person: Person
+    created: Instant
+    updated: Instant
+    participant: str = ""
+    account: str = ""
+
+
+class IsvUsersState(Struct):
+    """Users by "firm|user id"."""
+
+    users: dict[str, IsvUser] = field(default_factory=dict)
+
+
+class IsvUsers:
+    """All registered people. An id is its firm's own; another firm may use the same for somebody else."""
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._state = IsvUsersState()
+
+    def get(self, firm: str, user_id: str) -> IsvUser | None:
+        """A user of the firm."""
+        return self._state.users.get(f"{firm}|{user_id}")
+
+    def create(self, firm: str, user_id: str, person: Person, participant: str = "", account: str = "") -> IsvUser:
+        """Register somebody new."""
+        now = self._ctx.now
+        made = IsvUser(
+            id=self._ctx.ids.uuid("isv.user"),
+            firm=firm,
+            user_id=user_id,
+            person=person,
+            created=now,
+            updated=now,
+            participant=participant,
+            account=account,
+        )
+        self._state.users[f"{firm}|{user_id}"] = made
+        return made
+
+    def update(self, firm: str, user_id: str, person: Person) -> IsvUser:
+        """Take what is new of somebody; empty fields stay as they were. NotFound for an id the firm never registered."""
+        found = self.get(firm, user_id)
+        if found is None:
+            raise NotFound(f"unknown user: {user_id[:80]}", remedy="POST /v1/users registers one")
+        given = {name: value for name in person.__struct_fields__ if (value := getattr(person, name))}
+        changed = self._state.users[f"{firm}|{user_id}"] = replace(found, person=replace(found.person, **given), updated=self._ctx.now)
+        return changed
+
+    def save(self) -> IsvUsersState:
+        """Every user."""
+        return self._state
+
+    def load(self, state: object) -> None:
+        """Take saved users."""
+        self._state = convert(state, IsvUsersState)

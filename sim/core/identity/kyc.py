@@ -1,0 +1,301 @@
+"""Identity verification (§3.5): from a start to a tradable participant or a rejection, and the wait in between.
+
+Only terminal results become events (`KycDecided`), everything else is polled. People decide by the public sandbox triggers or by the control plane; time
+decides the rest: provisioning after an approval, and a manual review's business days.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+
+from msgspec import Struct, convert, field
+
+from sim.core.catalogue.assumptions import (
+    KYC_DOCUMENT_DELAY,
+    KYC_DOCV_SUB_STATUS,
+    KYC_OUTCOME_RULES,
+    KYC_PROVISION_DELAY,
+    KYC_PROVISIONING_STATUS,
+    KYC_REVIEW_OUTCOME,
+    KYC_SSN_CONFLICT,
+)
+from sim.core.catalogue.quirks import EMPTY_PARTICIPANT_WINDOW
+from sim.core.identity.kyc_application import KycApplication, problems
+from sim.core.identity.kyc_outcomes import DECISIONS, NOT_STARTED, STAGES, WAITING, Stage, outcome
+from sim.core.model.context import Context
+from sim.core.model.events import KycDecided
+from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, SsnTaken
+from sim.kernel.instants import EASTERN, NS_PER_MS, NS_PER_S, Instant, Span, eastern, minutes, to_datetime
+from sim.kernel.timers import Timer
+
+PROVISION_SHORTEST: Span = 500 * NS_PER_MS
+PROVISION_LONGEST: Span = minutes(26)
+
+
+# Where document links point, as far as the exchange knows; a listener puts its own address in its place, because ports are not reproducible.
+DOCV_BASE = "https://docv.sandbox.test"
+
+
+class Docv(Struct, frozen=True):
+    """Where a person uploads a document."""
+
+    url: str
+    qr_code: str
+    transaction_token: str
+    event_id: str
+
+
+class KycCase(Struct, kw_only=True):
+    """One verification. `decision`, `status`, `sub_status` are as shown; `changed` is when they became so, `after_document` what an upload leads to.
+
+    `participant` and `provisioned_account` stay empty until provisioned; `docv` is set only while a document is owed, `docv_tokens` are all there ever were.
+    `timer` is 0 when nothing is due.
+    """
+
+    firm: str
+    external_id: str
+    application: KycApplication
+    stage: Stage
+    after_document: Stage = Stage.PROVISIONING
+    decision: str = ""
+    status: str = ""
+    sub_status: str = ""
+    participant: str = ""
+    provisioned_account: str = ""
+    docv: Docv | None = None
+    docv_tokens: list[str] = field(default_factory=list)
+    started: Instant = 0
+    changed: Instant = 0
+    timer: int = 0
+
+
+class KycStatus(Struct, frozen=True, kw_only=True):
+    """A case as its firm may see it; of an id never started: NOT_STARTED and empty texts."""
+
+    external_id: str
+    decision: str
+    status: str
+    sub_status: str
+    participant: str = ""
+    provisioned_account: str = ""
+    docv: Docv | None = None
+
+
+class KycState(Struct):
+    """Cases by "firm|external id"; which case holds an SSN, by the SSN as sealed at the door."""
+
+    cases: dict[str, KycCase] = field(default_factory=dict)
+    holders: dict[str, str] = field(default_factory=dict)
+
+
+class Kyc:
+    """All verifications.
+
+    `enroll(firm, display name) -> (participant, account)` gives an approved person a user and an account; `docv_base` is where document links point.
+    """
+
+    def __init__(self, ctx: Context, enroll: Callable[[str, str], tuple[str, str]], *, docv_base: str = DOCV_BASE) -> None:
+        self._ctx = ctx
+        self._enroll = enroll
+        self.docv_base = docv_base
+        self._state = KycState()
+
+    # ---- what a firm asks
+
+    def start(self, firm: str, application: KycApplication) -> KycCase:
+        """Begin a verification, or show the present state of one that is under way (rule K1).
+
+        Refuses bad fields (InvalidRequest naming each), a person approved before (AlreadyExists), and an SSN that is somebody else's (SsnTaken).
+        """
+        wrong = problems(application, self._ctx.now)
+        if wrong:
+            raise InvalidRequest("; ".join(wrong), rule="K2", remedy="correct the named fields")
+        key = _key(firm, application.external_id)
+        known = self._state.cases.get(key)
+        if known is not None and known.stage is not Stage.RESUBMIT:
+            return self._again(known, application)
+        self._claim(key, application)
+        first, after = outcome(application, self._ctx.assumptions.text(KYC_OUTCOME_RULES))
+        case = KycCase(
+            firm=firm, external_id=application.external_id, application=application, stage=first, after_document=after, started=self._ctx.now
+        )
+        self._state.cases[key] = case
+        self._enter(case, first)
+        return case
+
+    def status(self, firm: str, external_id: str) -> KycStatus:
+        """Where a verification stands."""
+        case = self._state.cases.get(_key(firm, external_id))
+        if case is None:
+            decision, status, sub_status = NOT_STARTED
+            return KycStatus(external_id=external_id, decision=decision, status=status, sub_status=sub_status)
+        return KycStatus(
+            external_id=external_id,
+            decision=case.decision,
+            status=case.status,
+            sub_status=case.sub_status,
+            participant=case.participant,
+            provisioned_account=case.provisioned_account,
+            docv=case.docv,
+        )
+
+    def referred(self, firm: str) -> Counter[str]:
+        """How many of a firm's verifications named each referral code."""
+        return Counter(case.application.referral_code for case in self._state.cases.values() if case.firm == firm)
+
+    # ---- what compliance does, by hand
+
+    def decide(self, external_id: str, decision: str, firm: str = "") -> KycCase:
+        """Decide a waiting case: a word of `DECISIONS`. Conflict when it waits for nobody."""
+        stage = DECISIONS.get(decision)
+        if stage is None:
+            raise InvalidRequest(f"decision is one of {', '.join(DECISIONS)}, not {decision!r}", rule="K4")
+        case = self.find(external_id, firm)
+        if case.stage not in WAITING:
+            raise Conflict(f"{external_id} is {case.stage.value} and waits for no decision", rule="K4", remedy="decide a case in document, uploaded or review")
+        self._enter(case, stage)
+        return case
+
+    def document(self, external_id: str, result: str = "uploaded", firm: str = "") -> KycCase:
+        """The person dealt with the document request: "uploaded", or "failed" (they must resubmit). Conflict unless a document is owed."""
+        if result not in ("uploaded", "failed"):
+            raise InvalidRequest(f"result is uploaded or failed, not {result!r}", rule="K4")
+        case = self.find(external_id, firm)
+        if case.stage is not Stage.DOCUMENT:
+            raise Conflict(f"{external_id} is {case.stage.value} and owes no document", rule="K4", remedy="start it with docv_eligible true")
+        self._enter(case, Stage.UPLOADED if result == "uploaded" else Stage.RESUBMIT)
+        return case
+
+    def find(self, external_id: str, firm: str = "") -> KycCase:
+        """The case of an external id or document token. NotFound, or Conflict when several firms use the id and none is named."""
+        found = [
+            case
+            for case in self._state.cases.values()
+            if (case.external_id == external_id or (case.docv is not None and case.docv.transaction_token == external_id)) and firm in ("", case.firm)
+        ]
+        if not found:
+            raise NotFound(f"no verification of {external_id!r}", rule="K4")
+        if len(found) > 1:
+            raise Conflict(f"{external_id!r} is used by {', '.join(case.firm for case in found)}", rule="K2", remedy="name the firm")
+        return found[0]
+
+    def cases(self) -> tuple[KycCase, ...]:
+        """All cases in order of their first start."""
+        return tuple(self._state.cases.values())
+
+    # ---- how a case moves
+
+    def _again(self, case: KycCase, application: KycApplication) -> KycCase:
+        if case.stage in (Stage.PROVISIONING, Stage.TRADABLE):
+            if case.application.ssn != application.ssn:
+                raise self._ssn_conflict()
+            raise AlreadyExists(rule="K1", remedy="GET /v1/kyc/status shows the approved case")
+        return case
+
+    def _claim(self, key: str, application: KycApplication) -> None:
+        """One SSN, one account, platform-wide (rule K6). A rejection frees it."""
+        holder = self._state.holders.get(application.ssn)
+        if holder is not None and holder != key:
+            raise self._ssn_conflict()
+        previous = self._state.cases.get(key)
+        if previous is not None:
+            self._state.holders.pop(previous.application.ssn, None)
+        self._state.holders[application.ssn] = key
+
+    def _ssn_conflict(self) -> SsnTaken | Conflict:
+        remedy = "stop: one SSN maps to one account on the whole platform; use another SSN per test user"
+        if self._ctx.assumptions.text(KYC_SSN_CONFLICT) == "409":
+            return Conflict(SsnTaken.default, rule="K6", remedy=remedy)
+        return SsnTaken(rule="K6", remedy=remedy)
+
+    def _enter(self, case: KycCase, stage: Stage) -> None:
+        """Put a case into a stage: how it is shown, what is owed, and what happens next by itself."""
+        ctx = self._ctx
+        if case.timer:
+            ctx.timers.cancel(case.timer)
+            case.timer = 0
+        case.stage = stage
+        case.changed = ctx.now
+        case.docv = self._docv() if stage is Stage.DOCUMENT else None
+        if case.docv is not None:
+            case.docv_tokens.append(case.docv.transaction_token)
+        case.decision, case.status, case.sub_status = self._shown(stage)
+        if stage is Stage.UPLOADED:
+            self._wait(case, "kyc.document", ctx.now + ctx.assumptions.number(KYC_DOCUMENT_DELAY))
+        elif stage is Stage.REVIEW and ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "hold":
+            self._wait(case, "kyc.review", _business_days_later(ctx.now, ctx.entropy.stream("kyc.review_days").between(1, 2)))
+        elif stage is Stage.PROVISIONING:
+            if ctx.quirks.strikes(EMPTY_PARTICIPANT_WINDOW):
+                self._wait(case, "kyc.provision", ctx.now + self._provision_delay())
+            else:
+                self._provision(case)
+        elif stage is Stage.REJECTED:
+            self._state.holders.pop(case.application.ssn, None)
+            ctx.emit(KycDecided(case.firm, case.external_id, False, "", "", ctx.now))
+
+    def _shown(self, stage: Stage) -> tuple[str, str, str]:
+        decision, status, sub_status = STAGES[stage]
+        if stage is Stage.PROVISIONING:
+            status = self._ctx.assumptions.text(KYC_PROVISIONING_STATUS)
+        elif stage is Stage.DOCUMENT:
+            sub_status = self._ctx.assumptions.text(KYC_DOCV_SUB_STATUS)
+        return decision, status, sub_status
+
+    def _docv(self) -> Docv:
+        token = self._ctx.ids.uuid("docv")
+        url = f"{self.docv_base}/{token}"
+        return Docv(url, url, token, self._ctx.ids.uuid("docv.event"))
+
+    def _provision_delay(self) -> Span:
+        fixed = self._ctx.assumptions.number(KYC_PROVISION_DELAY)
+        return fixed or self._ctx.entropy.stream("kyc.provision_delay").log_between(PROVISION_SHORTEST, PROVISION_LONGEST)
+
+    def _provision(self, case: KycCase) -> None:
+        person = case.application
+        case.participant, case.provisioned_account = self._enroll(case.firm, f"{person.first_name} {person.last_name}")
+        case.stage = Stage.TRADABLE
+        case.changed = self._ctx.now
+        case.decision, case.status, case.sub_status = STAGES[Stage.TRADABLE]
+        self._ctx.emit(KycDecided(case.firm, case.external_id, True, case.participant, case.provisioned_account, self._ctx.now))
+
+    def _wait(self, case: KycCase, kind: str, due: Instant) -> None:
+        case.timer = self._ctx.timers.schedule(due, kind, _key(case.firm, case.external_id))
+
+    def fire(self, timer: Timer) -> bool:
+        """Let time decide; False for timers of others."""
+        if not timer.kind.startswith("kyc."):
+            return False
+        case = self._state.cases[timer.subject]
+        case.timer = 0
+        if timer.kind == "kyc.provision":
+            self._provision(case)
+        elif timer.kind == "kyc.document":
+            self._enter(case, case.after_document)
+        else:
+            approved = self._ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "reject"
+            self._enter(case, Stage.PROVISIONING if approved else Stage.REJECTED)
+        return True
+
+    def save(self) -> KycState:
+        """Cases and SSN holders."""
+        return self._state
+
+    def load(self, state: object) -> None:
+        """Take saved cases; their timers are saved with the queue."""
+        self._state = convert(state, KycState)
+
+
+def _key(firm: str, external_id: str) -> str:
+    return f"{firm}|{external_id}"
+
+
+def _business_days_later(at: Instant, count: int) -> Instant:
+    """The same Eastern time of day, that many days Monday to Friday later."""
+    local = to_datetime(at, EASTERN)
+    day = local.date()
+    while count:
+        day += timedelta(days=1)
+        count -= day.weekday() < 5
+    return eastern(day, local.hour, local.minute, local.second) + at % NS_PER_S

@@ -1,0 +1,1 @@
+"""Incentive programs: scores, rewards, rebates."""

@@ -1,0 +1,153 @@
+"""Incentive programs of markets and what they paid (§2.3, §3.2, §3.3, rule P16). Program statuses follow the clock and are never stored.
+
+A reward is pending until it is paid into the account's cash: one that a scenario tells at the Eastern midnight after its date, one that was scored
+(`scoring.py`) some time after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date as Date
+from datetime import timedelta
+
+from msgspec import Struct
+
+from sim.core.model.context import Context
+from sim.core.model.quantities import Cash
+from sim.kernel.instants import Instant, eastern
+from sim.kernel.timers import Timer
+
+LIQUIDITY = "liquidityProgram"
+VOLUME = "volumeProgram"
+REBATE = "takerFeeRebate"
+PAID, PENDING, SKIPPED = "PAID", "PENDING", "SKIPPED"
+PAYOUT_TIMER = "incentive.payout"
+
+# What the `reference` of a cash row begins with when it pays a program or a rebate (rule P16).
+LIQUIDITY_REFERENCE = "liquidity_program"
+REBATE_REFERENCE = "taker_fee_rebate"
+REFERRAL_REFERENCE = "referral_bonus"
+_REFERENCES = {REBATE: REBATE_REFERENCE}
+
+Pay = Callable[[str, Cash, str, str, str], object]
+"""(account, amount, description, symbol, reference): moves cash to an account."""
+
+
+class Period(Struct, frozen=True, kw_only=True):
+    """One period of a market's program. `discount_factor` and `max_spread` are decimal text, the latter in dollars; `end` of None goes on."""
+
+    program_id: str
+    symbol: str
+    start: Instant
+    created: Instant
+    reward_pool: Cash
+    program_type: str = LIQUIDITY
+    end: Instant | None = None
+    period: str = "early"
+    discount_factor: str | None = None
+    target_size: int | None = None
+    max_spread: str | None = None
+    min_taker_notional: int | None = None
+
+    def status(self, now: Instant) -> str:
+        """pending until it starts, active until it ends, closed from then on (U28)."""
+        if now < self.start:
+            return "pending"
+        return "active" if self.end is None or now < self.end else "closed"
+
+
+class Reward(Struct, kw_only=True):
+    """What one program paid an account for one market on one Eastern date, YYYY-MM-DD. A rebate on taker fees is one too, of no market.
+
+    `pay_at` is when it is paid, 0 for the Eastern midnight that ends its date.
+    """
+
+    account: str
+    symbol: str
+    date: str
+    amount: Cash
+    program_type: str = LIQUIDITY
+    status: str = PENDING
+    pay_at: Instant = 0
+
+    @property
+    def due(self) -> Instant:
+        """When it is paid."""
+        return self.pay_at or eastern(Date.fromisoformat(self.date) + timedelta(days=1))
+
+
+class IncentivesState(Struct):
+    """What incentives save."""
+
+    periods: list[Period]
+    rewards: list[Reward]
+
+
+class Incentives:
+    """Periods by market, and rewards by account."""
+
+    __slots__ = ("_ctx", "_of_account", "_pay", "_periods", "_rewards", "periods")
+
+    def __init__(self, ctx: Context, pay: Pay) -> None:
+        self._ctx = ctx
+        self._pay = pay
+        self.periods: list[Period] = []
+        self._periods: dict[str, list[Period]] = {}
+        self._rewards: list[Reward] = []
+        self._of_account: dict[str, list[Reward]] = {}
+
+    def add(self, period: Period) -> None:
+        """Announce a period. `periods` has all of them in order of announcement."""
+        self.periods.append(period)
+        self._periods.setdefault(period.symbol, []).append(period)
+
+    def grant(self, reward: Reward) -> None:
+        """Note a reward. A pending one is paid when it is due; one that is PAID already was paid before, and is in the account's opening balance."""
+        self._index(reward)
+        if reward.status == PENDING:
+            self._ctx.timers.schedule(max(reward.due, self._ctx.now), PAYOUT_TIMER, str(len(self._rewards) - 1))
+
+    def void(self, symbol: str) -> None:
+        """A market is cancelled: its rewards that are not paid yet never are."""
+        for reward in self._rewards:
+            if reward.symbol == symbol and reward.status == PENDING:
+                reward.status = SKIPPED
+
+    def programs(self) -> dict[str, list[Period]]:
+        """Periods by market, in order of announcement."""
+        return self._periods
+
+    def rewards(self, account: str) -> list[Reward]:
+        """Program rewards of an account, in order of noting."""
+        return [reward for reward in self._of_account.get(account, []) if reward.program_type != REBATE]
+
+    def fire(self, timer: Timer) -> bool:
+        """Pay what is due; False when the timer is another's."""
+        if timer.kind != PAYOUT_TIMER:
+            return False
+        reward = self._rewards[int(timer.subject)]
+        if reward.status == SKIPPED:
+            return True
+        reward.status = PAID
+        kind = _REFERENCES.get(reward.program_type, LIQUIDITY_REFERENCE)
+        self._pay(reward.account, reward.amount, f"{reward.program_type} {reward.date}", reward.symbol, f"{kind}:{reward.date}")
+        return True
+
+    def save(self) -> IncentivesState:
+        """Periods and rewards."""
+        return IncentivesState(self.periods, self._rewards)
+
+    def load(self, state: IncentivesState) -> None:
+        """Take saved periods and rewards; their timers are saved with the others."""
+        self.periods = []
+        self._periods.clear()
+        self._of_account.clear()
+        self._rewards = []
+        for period in state.periods:
+            self.add(period)
+        for reward in state.rewards:
+            self._index(reward)
+
+    def _index(self, reward: Reward) -> None:
+        self._rewards.append(reward)
+        self._of_account.setdefault(reward.account, []).append(reward)

@@ -1,0 +1,259 @@
+"""What incentive programs earn their participants, from resting quotes and from trades (retail facts §6.3, rule P16).
+
+A liquidity program looks at the book once a second while its market is open. On each side an order scores discount^(ticks from the best) x size, as far as
+the levels go that hold the target size, and the scores of a side are shares of one; where the spread is too wide nobody scores. Between two changes of a book
+the shares stay what they are, so a book that changed is looked at when a second is about to pass over it, once however often it changed within that second,
+and its shares count for all seconds until it changes again: nothing looks every second. A volume program counts what takers traded. At the Eastern midnight,
+or when a period ends, the day's part of the pool is divided by points; the one timer of a period exists only while there is something to divide.
+
+Points are integers: a whole side over one second is `ONE`. Weights and shares are cut to that grid, far below a cent of any pool.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import lru_cache
+
+from msgspec import Struct, field
+
+from sim.core.catalogue.assumptions import INCENTIVES_MINIMUM, INCENTIVES_PAY_AFTER, INCENTIVES_SCORED, INCENTIVES_SPLIT, INCENTIVES_TARGET
+from sim.core.incentives.incentives import LIQUIDITY, PENDING, SKIPPED, Incentives, Period, Reward
+from sim.core.matching.book import Book, Ladder
+from sim.core.model.context import Context
+from sim.core.model.enums import OPEN, TradeState
+from sim.core.model.events import BookChanged
+from sim.core.model.quantities import CENT, DOLLAR, Cash, scaled_down
+from sim.core.trading.trading import Trading
+from sim.kernel.instants import NS_PER_S, Instant, eastern, eastern_date, next_midnight
+from sim.kernel.timers import Timer
+
+SCORE_TIMER = "incentive.score"
+ONE = 10**18
+TAKER_MINIMUM = 500  # dollars, where a volume program names no other
+_PRICED = (3, 97)  # cents between which a trade counts for volume, both included
+
+
+class Score(Struct, kw_only=True):
+    """How a period stands: points of the running Eastern date by account, and the shares of one second that add to them since an instant.
+
+    `stale` when the book has changed and no second has passed over it yet: it has no shares then.
+    """
+
+    since: Instant = 0
+    shares: dict[str, int] = field(default_factory=dict)
+    points: dict[str, int] = field(default_factory=dict)
+    timer: int = 0
+    stale: bool = False
+    void: bool = False
+
+
+class Scoring:
+    """Scores every period of `incentives`; the nth score is of the nth period. `stale` are the numbers of those that are."""
+
+    __slots__ = ("_ctx", "_incentives", "_of_symbol", "_scores", "_trading", "stale")
+
+    def __init__(self, ctx: Context, trading: Trading, incentives: Incentives) -> None:
+        self._ctx = ctx
+        self._trading = trading
+        self._incentives = incentives
+        self._scores: list[Score] = []
+        self._of_symbol: dict[str, list[int]] = {}
+        self.stale: dict[int, None] = {}
+
+    # ---- what happens
+
+    def book_changed(self, event: BookChanged) -> None:
+        """A book is another from now on, or its market's state."""
+        if len(self._scores) < len(self._incentives.periods):
+            self._follow()
+        numbers = self._of_symbol.get(event.symbol)
+        if numbers and self._ctx.assumptions.flag(INCENTIVES_SCORED):
+            for number in numbers:
+                self._changed(number)
+
+    def time_moves(self, to: Instant) -> None:
+        """Virtual time is about to move to an instant: the books that have changed are what every second on the way sees."""
+        if _seconds(self._ctx.now, to) > 0:
+            for number in self.stale:
+                self._look(number)
+            self.stale.clear()
+
+    def void(self, symbol: str) -> None:
+        """A market is cancelled: what its programs have not paid is not paid, and nobody earns anything there any more."""
+        for number in self._of_symbol.get(symbol, ()):
+            score = self._scores[number]
+            self._ctx.timers.cancel(score.timer)
+            self._scores[number] = Score(void=True)
+            self.stale.pop(number, None)
+        self._incentives.void(symbol)
+
+    def fire(self, timer: Timer) -> bool:
+        """A day or a period is over; False when the timer is another's."""
+        if timer.kind != SCORE_TIMER:
+            return False
+        number = int(timer.subject)
+        score, period = self._scores[number], self._incentives.periods[number]
+        score.timer = 0
+        self._add_up(score, period)
+        self._divide(score, period)
+        self._wait(number)
+        return True
+
+    def _follow(self) -> None:
+        """Periods may have been announced since last asked."""
+        for number in range(len(self._scores), len(self._incentives.periods)):
+            self._scores.append(Score())
+            self._of_symbol.setdefault(self._incentives.periods[number].symbol, []).append(number)
+
+    def _changed(self, number: int) -> None:
+        score, period, now = self._scores[number], self._incentives.periods[number], self._ctx.now
+        if score.stale or score.void or (period.end is not None and period.end <= now):
+            return
+        if period.program_type == LIQUIDITY:
+            self._add_up(score, period)
+            score.shares, score.stale = {}, True
+            self.stale[number] = None
+        elif (trades := self._trading.trades.of_symbol(period.symbol)) and self._trading.trades[trades[-1]].at == now:
+            self._wait(number, always=True)
+
+    def _look(self, number: int) -> None:
+        score, period = self._scores[number], self._incentives.periods[number]
+        book = self._trading.books.touched(period.symbol)
+        if book is not None and self._trading.state(period.symbol) is OPEN:
+            score.shares = shares(book, period, reached=self._ctx.assumptions.flag(INCENTIVES_TARGET))
+        score.stale, score.since = False, self._ctx.now
+        self._wait(number)
+
+    # ---- points
+
+    def _add_up(self, score: Score, period: Period) -> None:
+        """Points of the seconds from the last look until now, as far as they lie in the period."""
+        now = self._ctx.now
+        seconds = _seconds(max(score.since, period.start), now if period.end is None else min(now, period.end))
+        if seconds > 0:
+            for account, share in score.shares.items():
+                score.points[account] = score.points.get(account, 0) + share * seconds
+        score.since = now
+
+    def _wait(self, number: int, *, always: bool = False) -> None:
+        """Divide when the running Eastern date is over, or the period if that comes first."""
+        score, period = self._scores[number], self._incentives.periods[number]
+        if score.timer or not (always or score.shares or score.points):
+            return
+        due = next_midnight(max(self._ctx.now, period.start))
+        if period.end is not None:
+            due = min(due, period.end)
+        if due > self._ctx.now:
+            score.timer = self._ctx.timers.schedule(due, SCORE_TIMER, str(number))
+
+    # ---- money
+
+    def _divide(self, score: Score, period: Period) -> None:
+        """Reward everybody for the date, or the last part of it, that ends now."""
+        now = self._ctx.now
+        date = eastern_date(now - 1)
+        midnight, after = eastern(date), eastern(date + timedelta(days=1))
+        start = max(midnight, period.start)
+        part = _part(period, start, now, after - midnight)
+        points, whole = score.points, 2 * ONE * _seconds(start, now)
+        if period.program_type == LIQUIDITY:
+            if self._ctx.assumptions.text(INCENTIVES_SPLIT) == "by_score":
+                whole = sum(points.values())
+        else:
+            points = self._taken(period, start, now)
+            whole = sum(points.values())
+        for account in sorted(points):
+            amount = part * points[account] // whole // CENT * CENT
+            if amount:
+                self._grant(account, period, date.isoformat(), amount, after)
+        score.points = {}
+
+    def _grant(self, account: str, period: Period, date: str, amount: Cash, after: Instant) -> None:
+        assumptions = self._ctx.assumptions
+        status = PENDING if amount >= assumptions.number(INCENTIVES_MINIMUM) * CENT else SKIPPED
+        self._incentives.grant(
+            Reward(
+                account=account,
+                symbol=period.symbol,
+                date=date,
+                amount=amount,
+                program_type=period.program_type,
+                status=status,
+                pay_at=after + assumptions.number(INCENTIVES_PAY_AFTER),
+            )
+        )
+
+    def _taken(self, period: Period, start: Instant, end: Instant) -> dict[str, Cash]:
+        """Dollars that takers traded, of those who traded enough."""
+        instrument = self._trading.instruments.require(period.symbol)
+        low, high = (cents * instrument.price_scale for cents in _PRICED)
+        found: dict[str, Cash] = {}
+        for trade in self._trading.tape.between(period.symbol, start, end):
+            if low <= trade.price * 100 <= high and trade.state is not TradeState.BUSTED:
+                account = trade.aggressor.order.account
+                found[account] = found.get(account, 0) + trade.price * trade.qty * instrument.cash_per_notional
+        least = (TAKER_MINIMUM if period.min_taker_notional is None else period.min_taker_notional) * DOLLAR
+        return {account: taken for account, taken in found.items() if taken >= least}
+
+    # ---- state
+
+    def save(self) -> list[Score]:
+        """Every score."""
+        return self._scores
+
+    def load(self, state: list[Score]) -> None:
+        """Take saved scores, once the periods they are of are there; their timers are saved with the queue."""
+        self._scores, self._of_symbol = [], {}
+        self._follow()
+        self._scores[: len(state)] = state
+        self.stale = {number: None for number, score in enumerate(state) if score.stale}
+
+
+def shares(book: Book, period: Period, *, reached: bool) -> dict[str, int]:
+    """What every account earns in a second: up to `ONE` for each side. With `reached` a side that does not hold the target size earns nobody anything."""
+    bid, offer = book.bids.best, book.offers.best
+    scale = book.instrument.price_scale
+    if period.max_spread is not None and (not bid or not offer or (offer - bid) * ONE > 2 * scaled_down(period.max_spread, ONE) * scale):
+        return {}
+    found: dict[str, int] = {}
+    for ladder in (book.bids, book.offers):
+        scores = _side(ladder, book, period, reached=reached)
+        total = sum(scores.values())
+        for account, score in scores.items():
+            found[account] = found.get(account, 0) + score * ONE // total
+    return found
+
+
+def _side(ladder: Ladder, book: Book, period: Period, *, reached: bool) -> dict[str, int]:
+    """Scores of one side: whole levels from the best price on, until they hold the target size."""
+    target = None if period.target_size is None else period.target_size * book.instrument.qty_scale
+    tick, best, seen = book.instrument.tick, ladder.best, 0
+    scores: dict[str, int] = {}
+    for level in ladder.walk():
+        weight = _weight(period.discount_factor or "1", abs(level.price - best) // tick)
+        for order in level.orders():
+            scores[order.account] = scores.get(order.account, 0) + weight * order.leaves_qty
+        seen += level.qty
+        if target is not None and seen >= target:
+            return {account: score for account, score in scores.items() if score}
+    return {} if reached and target is not None else {account: score for account, score in scores.items() if score}
+
+
+@lru_cache(maxsize=4096)
+def _weight(factor: str, ticks: int) -> int:
+    """A power of a decimal factor, cut to the grid."""
+    weight = ONE
+    for _ in range(ticks):
+        weight = weight * scaled_down(factor, ONE) // ONE
+    return weight
+
+
+def _seconds(start: Instant, end: Instant) -> int:
+    """How many whole seconds of the clock lie at or after one instant and before another."""
+    return -(-end // NS_PER_S) - -(-start // NS_PER_S)
+
+
+def _part(period: Period, start: Instant, end: Instant, day: int) -> Cash:
+    """The pool's part for a stretch of a date: by time, of the whole period; of a day where a program goes on without end."""
+    length = day if period.end is None else period.end - period.start
+    return period.reward_pool * (end - start) // length

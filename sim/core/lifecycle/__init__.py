@@ -1,0 +1,1 @@
+"""Instrument states: schedule, transitions, listings, settlement, outcomes."""

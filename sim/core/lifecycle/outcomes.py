@@ -1,0 +1,250 @@
+"""What a market's outcome is, computed from the recorded facts of its game (§2.10): one rule per kind of market, nothing guessed.
+
+A rule says yes, no, a tie (no result: 0.50) or nothing yet, when the facts do not tell. Periods are named Q1 to Q4, 1H and 2H, S1 to S5, M1 to M5; anything
+else (OT1, ET1, …) is extra time, which counts for whole games and for no part of one. Extra-time goals of soccer never count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+
+from msgspec import Struct
+
+from sim.core.model.games import Game, Goal
+
+
+class Outcome(Enum):
+    """How a market resolved, for its long side."""
+
+    YES = Fraction(1)
+    NO = Fraction(0)
+    TIE = Fraction(1, 2)
+
+    @property
+    def worth(self) -> tuple[Fraction, str]:
+        """What it pays, in dollars and in words."""
+        return self.value, self.name.title()
+
+
+class Settles(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a market asks of its game. `long` is the side its long participant is, home or away; `pick` what exactly it asks: a side, "none", "draw", "2-0"."""
+
+    kind: str
+    long: str = "home"
+    line: str = ""
+    player: str = ""
+    pick: str = ""
+
+
+Rule = Callable[[Settles, Game], Outcome | None]
+Score = tuple[int, int]  # home, away
+
+_HALVES = {"first": ("Q1", "Q2"), "second": ("Q3", "Q4")}
+_DOUBLE_STATS = ("points", "rebounds", "assists", "steals", "blocks")
+_COUNTED = ("points", "assists", "rebounds", "threes", "steals", "blocks")
+
+
+def outcome_of(settles: Settles, game: Game) -> Outcome | None:
+    """Outcome of a market, None while the facts do not tell or no rule knows the kind. A game without result ties everything."""
+    if game.result == "no_result":
+        return Outcome.TIE
+    rule = _rule(settles.kind)
+    return None if rule is None else rule(settles, game)
+
+
+@lru_cache(maxsize=256)
+def _rule(kind: str) -> Rule | None:
+    """The rule of a kind of market."""
+    return next((rule for pattern, rule in _RULES if pattern.fullmatch(kind)), None)
+
+
+# ---- what the facts say
+
+
+def _whole(game: Game) -> Score | None:
+    """The final score, extra time included."""
+    if game.periods:
+        return sum(home for home, _ in game.periods.values()), sum(away for _, away in game.periods.values())
+    if game.goals:
+        return _count(game.goals, "home"), _count(game.goals, "away")
+    if game.home_score is None or game.away_score is None:
+        return None
+    return game.home_score, game.away_score
+
+
+def _part(game: Game, names: Iterable[str]) -> Score | None:
+    """The score of some periods, all of which must be known."""
+    found = [game.periods.get(name) for name in names]
+    if None in found:
+        return None
+    return sum(score[0] for score in found if score), sum(score[1] for score in found if score)
+
+
+def _regulation(game: Game) -> Score | None:
+    """Goals of the ninety minutes, stoppage included."""
+    if game.goals is not None:
+        goals = [goal for goal in game.goals if goal.minute <= 90]
+        return _count(goals, "home"), _count(goals, "away")
+    return _part(game, ("1H", "2H")) if game.periods else _whole(game)
+
+
+def _half_goals(game: Game, half: str) -> list[Goal] | None:
+    """Goals of a half, in order: up to minute 45 or from 46 to 90, each with its stoppage."""
+    if game.goals is None:
+        return None
+    first = half == "first"
+    found = [goal for goal in game.goals if (goal.minute <= 45 if first else 46 <= goal.minute <= 90)]
+    return sorted(found, key=lambda goal: (goal.minute, goal.stoppage))
+
+
+def _count(goals: Iterable[Goal], team: str) -> int:
+    return sum(1 for goal in goals if goal.team == team)
+
+
+# ---- what markets ask
+
+
+def _for_long(settles: Settles, score: Score) -> tuple[int, int]:
+    return score if settles.long == "home" else (score[1], score[0])
+
+
+def _winner(settles: Settles, score: Score | None) -> Outcome | None:
+    if score is None:
+        return None
+    mine, theirs = _for_long(settles, score)
+    return Outcome.TIE if mine == theirs else Outcome.YES if mine > theirs else Outcome.NO
+
+
+def _spread(settles: Settles, score: Score | None) -> Outcome | None:
+    """The long side gets the line on top of its score."""
+    if score is None:
+        return None
+    mine, theirs = _for_long(settles, score)
+    return _sign(mine + Fraction(settles.line or "0") - theirs)
+
+
+def _total(settles: Settles, score: Score | None) -> Outcome | None:
+    return None if score is None else _sign(sum(score) - Fraction(settles.line or "0"))
+
+
+def _sign(margin: Fraction) -> Outcome:
+    return Outcome.TIE if margin == 0 else Outcome.YES if margin > 0 else Outcome.NO
+
+
+def _yes(found: bool | None) -> Outcome | None:
+    return None if found is None else Outcome.YES if found else Outcome.NO
+
+
+def _player(settles: Settles, game: Game) -> Outcome | None:
+    stats = game.players.get(settles.player)
+    stat = settles.kind.removeprefix("basketball_player_")
+    if stats is None or stat not in stats:
+        return None
+    return _sign(stats[stat] - Fraction(settles.line or "0"))
+
+
+def _doubles(settles: Settles, game: Game) -> Outcome | None:
+    """Ten or more in at least two or three of the five."""
+    stats = game.players.get(settles.player)
+    if stats is None:
+        return None
+    tens = sum(1 for name in _DOUBLE_STATS if stats.get(name, 0) >= 10)
+    return _yes(tens >= (2 if "double_double" in settles.kind else 3))
+
+
+def _half(ask: Callable[[Settles, Score | None], Outcome | None]) -> Rule:
+    return lambda settles, game: ask(settles, _part(game, _HALVES["first" if "first_half" in settles.kind else "second"]))
+
+
+def _both_score(settles: Settles, game: Game) -> Outcome | None:
+    goals = _half_goals(game, "first" if "first_half" in settles.kind else "second")
+    return None if goals is None else _yes({goal.team for goal in goals} == {"home", "away"})
+
+
+def _first_to_score(settles: Settles, game: Game) -> Outcome | None:
+    """A goalless half resolves to None."""
+    goals = _half_goals(game, "first" if "first_half" in settles.kind else "second")
+    return None if goals is None else _yes((goals[0].team if goals else "none") == (settles.pick or settles.long))
+
+
+def _three_way(settles: Settles, game: Game) -> Outcome | None:
+    score = _regulation(game)
+    if score is None:
+        return None
+    found = "draw" if score[0] == score[1] else "home" if score[0] > score[1] else "away"
+    return _yes(found == (settles.pick or settles.long))
+
+
+def _advance(settles: Settles, game: Game) -> Outcome | None:
+    return _yes(game.advances == settles.long) if game.advances else None
+
+
+def _numbered(prefix: str) -> Rule:
+    """Who won the n-th map, game or set; one that was not played in a finished match ties."""
+
+    def rule(settles: Settles, game: Game) -> Outcome | None:
+        number = re.search(r"_(\d)(_|$)", settles.kind)
+        if number is None or not game.periods:
+            return None
+        score = game.periods.get(f"{prefix}{number[1]}")
+        return (Outcome.TIE if game.ended else None) if score is None else _winner(settles, score)
+
+    return rule
+
+
+def _sets(game: Game) -> list[Score]:
+    return [score for name, score in game.periods.items() if re.fullmatch(r"[SM]\d", name)]
+
+
+def _sets_won(game: Game) -> Score | None:
+    sets = _sets(game)
+    return (sum(1 for home, away in sets if home > away), sum(1 for home, away in sets if away > home)) if sets else None
+
+
+def _games_won(game: Game) -> Score | None:
+    sets = _sets(game)
+    return (sum(home for home, _ in sets), sum(away for _, away in sets)) if sets else None
+
+
+def _match_winner(settles: Settles, game: Game) -> Outcome | None:
+    return _winner(settles, _sets_won(game) or _whole(game))
+
+
+def _total_sets(settles: Settles, game: Game) -> Outcome | None:
+    return _total(settles, (len(_sets(game)), 0)) if _sets(game) else None
+
+
+def _exact_score(settles: Settles, game: Game) -> Outcome | None:
+    score = _sets_won(game)
+    return None if score is None else _yes("{}-{}".format(*_for_long(settles, score)) == settles.pick)
+
+
+_RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
+    (re.compile(pattern), rule)
+    for pattern, rule in (
+        (r"basketball_player_(double_double|triple_double)", _doubles),
+        (rf"basketball_player_({'|'.join(_COUNTED)})", _player),
+        (r"basketball_team_(first|second)_half_winner", _half(_winner)),
+        (r"basketball_team_(first|second)_half_spread", _half(_spread)),
+        (r"basketball_team_(first|second)_half_total", _half(_total)),
+        (r"soccer_game_(first|second)_half_btts", _both_score),
+        (r"soccer_game_(first|second)_half_first_team_to_score", _first_to_score),
+        (r"soccer_game_to_advance", _advance),
+        (r"drawable_outcome", _three_way),
+        (r"esports_(map|game)_winner_\d", _numbered("M")),
+        (r"tennis_set_\d_winner", _numbered("S")),
+        (r"tennis_match_games_spread", lambda settles, game: _spread(settles, _games_won(game))),
+        (r"tennis_match_sets_spread", lambda settles, game: _spread(settles, _sets_won(game))),
+        (r"tennis_match_total_games", lambda settles, game: _total(settles, _games_won(game))),
+        (r"tennis_match_total_sets", _total_sets),
+        (r"tennis_match_exact_score", _exact_score),
+        (r"(tennis|esports|table_tennis)_match_winner|ufc_fight_winner", _match_winner),
+        (r"moneyline|.*_full_game_winner", lambda settles, game: _winner(settles, _whole(game))),
+        (r"spreads|.*_full_game_spread", lambda settles, game: _spread(settles, _whole(game))),
+        (r"totals|.*_full_game_total", lambda settles, game: _total(settles, _whole(game))),
+    )
+)

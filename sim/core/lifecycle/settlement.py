@@ -1,0 +1,197 @@
+"""Settlement: an outcome becomes a price, the price becomes final, and final prices pay (rules P22, L25-L27).
+
+An outcome may be recorded at any time. It waits for the close, then for `settlement.delay_after_close`, is preliminary for
+`settlement.preliminary_for`, and pays the instant it is final. What settles by itself and pays nobody (`resolution.py`) is in no record: it is read when asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from sim.core.accounts.ledger import Ledger
+from sim.core.accounts.positions import Positions
+from sim.core.accounts.risk import Risk
+from sim.core.catalogue.assumptions import SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
+from sim.core.model.context import Context
+from sim.core.model.enums import LedgerEntryType
+from sim.core.model.events import Settled
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import Price, Qty, decimal_text
+from sim.core.model.refusals import Conflict, InvalidRequest
+from sim.kernel.instants import Instant
+
+SETTLEMENT_TIMER = "settlement.due"
+METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
+
+
+class Settlement(Struct):
+    """The newest settlement record of an instrument (rule L27). `resolved`: net that each account was paid for, once final."""
+
+    price: Price
+    preliminary: bool
+    text: str
+    set_at: Instant
+    resolved: dict[str, Qty] = field(default_factory=dict)
+
+
+class Outcome(Struct):
+    """What is known to have happened and waits to become the settlement."""
+
+    price: Price
+    text: str
+
+
+class SettlementState(Struct):
+    """What settlement saves. `timers`: seq of the next step by symbol."""
+
+    settlements: dict[str, Settlement] = field(default_factory=dict)
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    timers: dict[str, int] = field(default_factory=dict)
+
+
+class Settlements:
+    """Outcomes and settlement records by symbol."""
+
+    __slots__ = ("_by_itself", "_ctx", "_ledger", "_now", "_positions", "_risk")
+
+    def __init__(self, ctx: Context, positions: Positions, ledger: Ledger, risk: Risk, by_itself: Callable[[str], Settlement | None]) -> None:
+        """`by_itself` gives the settlement of a symbol that has no record."""
+        self._ctx = ctx
+        self._by_itself = by_itself
+        self._positions = positions
+        self._ledger = ledger
+        self._risk = risk
+        self._now = SettlementState()
+
+    def get(self, symbol: str) -> Settlement | None:
+        """The newest settlement record, or None."""
+        return self._now.settlements.get(symbol) or self._by_itself(symbol)
+
+    def written(self, symbol: str) -> Settlement | None:
+        """The newest record that was written down: what has settled by itself has none."""
+        return self._now.settlements.get(symbol)
+
+    def final(self, symbol: str) -> bool:
+        """Whether the instrument has paid."""
+        found = self.get(symbol)
+        return found is not None and not found.preliminary
+
+    def record(self, instrument: Instrument, price: Price, text: str, closed_at: Instant | None) -> None:
+        """Know an outcome from now on. `closed_at`: when the instrument closed; None while it trades, then the close starts the delay. Refused once paid."""
+        check_price(instrument, price)
+        if self.final(instrument.symbol):
+            raise Conflict(f"{instrument.symbol} is settled", rule="L25", remedy="settle again to correct")
+        self._now.outcomes[instrument.symbol] = Outcome(price, text)
+        if closed_at is not None:
+            self.closed(instrument.symbol, closed_at)
+
+    def check(self, instrument: Instrument, price: Price, preliminary: bool) -> None:
+        """Refuse an impossible price, and a preliminary one once the instrument has paid."""
+        check_price(instrument, price)
+        if preliminary and self.final(instrument.symbol):
+            raise Conflict(f"{instrument.symbol} is settled", rule="L27", remedy="settle again with a final price to correct")
+
+    def keep(self, symbol: str, found: Settlement) -> None:
+        """Write down a settlement that came about by itself; a preliminary one becomes final in its time."""
+        self._now.settlements[symbol] = found
+        if found.preliminary:
+            self._wait(symbol, found.set_at + self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY))
+
+    def outcome(self, symbol: str) -> Outcome | None:
+        """What waits to become the settlement, or None."""
+        return self._now.outcomes.get(symbol)
+
+    def closed(self, symbol: str, at: Instant) -> None:
+        """The instrument closed at an instant: a known outcome becomes its price some time after."""
+        if symbol in self._now.outcomes:
+            self._wait(symbol, max(self._ctx.now, at + self._ctx.assumptions.number(SETTLEMENT_DELAY)))
+
+    def reopened(self, symbol: str) -> None:
+        """The instrument trades again: what was due waits for the next close, and a preliminary price no longer holds."""
+        self._cancel(symbol)
+        found = self._now.settlements.get(symbol)
+        if found is not None and found.preliminary:
+            self._now.outcomes.setdefault(symbol, Outcome(found.price, found.text))
+            del self._now.settlements[symbol]
+
+    def step(self, instrument: Instrument) -> bool:
+        """The timer fired: an outcome becomes a price, or a preliminary price final. True when it paid."""
+        symbol = instrument.symbol
+        self._now.timers.pop(symbol, None)
+        outcome = self._now.outcomes.get(symbol)
+        if outcome is None:
+            found = self._now.settlements[symbol]
+            self.finalise(instrument, found.price, found.text)
+            return True
+        wait = self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
+        if wait > 0:
+            self.announce(instrument, outcome.price, outcome.text)
+            self._wait(symbol, self._ctx.now + wait)
+            return False
+        self.finalise(instrument, outcome.price, outcome.text)
+        return True
+
+    def announce(self, instrument: Instrument, price: Price, text: str) -> None:
+        """Set a preliminary price, which pays nothing yet."""
+        symbol = instrument.symbol
+        self._cancel(symbol)
+        self._now.outcomes.pop(symbol, None)
+        self._now.settlements[symbol] = Settlement(price, True, text, self._ctx.now)
+        self._ctx.emit(Settled(symbol, price, True, text, self._ctx.now))
+
+    def finalise(self, instrument: Instrument, price: Price, text: str) -> int:
+        """Make a price final and pay; where one was final already, pay the difference (rule L27). Returns how many accounts were resolved."""
+        symbol = instrument.symbol
+        self._cancel(symbol)
+        self._now.outcomes.pop(symbol, None)
+        former = self.get(symbol)
+        self._now.settlements[symbol] = settlement = Settlement(price, False, text, self._ctx.now)
+        self._ctx.emit(Settled(symbol, price, False, text, self._ctx.now))
+        if former is not None and not former.preliminary:
+            settlement.resolved = former.resolved
+            self._correct(instrument, former, price)
+        self._resolve(instrument, settlement)
+        return len(settlement.resolved)
+
+    def save(self) -> SettlementState:
+        """Outcomes, records and timer seqs."""
+        return self._now
+
+    def load(self, state: SettlementState) -> None:
+        """Take a saved state."""
+        self._now = state
+
+    def _resolve(self, instrument: Instrument, settlement: Settlement) -> None:
+        """Close every position at the price: longs are paid, shorts pay, margin is released (rule P22)."""
+        symbol, price = instrument.symbol, settlement.price
+        for position in self._positions.in_symbol(symbol):
+            net = position.net
+            if net:
+                settlement.resolved[position.account] = settlement.resolved.get(position.account, 0) + net
+                self._risk.moved(position.account, instrument, self._positions.resolve(position, price))
+                self._ledger.pay_out(position.account, net * price * instrument.cash_per_notional, LedgerEntryType.RESOLUTION, symbol)
+
+    def _correct(self, instrument: Instrument, former: Settlement, price: Price) -> None:
+        """Pay everyone who was resolved the difference between two prices."""
+        difference = price - former.price
+        if difference:
+            for account, net in former.resolved.items():
+                self._positions.correct(account, instrument.symbol, net * difference, price)
+                self._ledger.pay_out(account, net * difference * instrument.cash_per_notional, LedgerEntryType.CORRECTION, instrument.symbol)
+
+    def _wait(self, symbol: str, due: Instant) -> None:
+        self._cancel(symbol)
+        self._now.timers[symbol] = self._ctx.timers.schedule(due, SETTLEMENT_TIMER, symbol)
+
+    def _cancel(self, symbol: str) -> None:
+        pending = self._now.timers.pop(symbol, 0)
+        if pending:
+            self._ctx.timers.cancel(pending)
+
+
+def check_price(instrument: Instrument, price: Price) -> None:
+    """Refuse a settlement price outside [0, 1] dollar; zero is a price (rule L26)."""
+    if not 0 <= price <= instrument.price_scale:
+        raise InvalidRequest(f"settlement price must lie between 0 and 1, given {decimal_text(price, instrument.price_scale)}", rule="L26")

@@ -1,0 +1,1 @@
+"""Executions, statistics, asset prices, candles."""

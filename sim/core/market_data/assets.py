@@ -1,0 +1,250 @@
+"""Priced assets and their index ticks: a seeded process, silent during outages, until somebody sets a price by hand.
+
+From the first price set by hand on, an asset ticks only by hand: whoever scripts prices wants to know them. An asset nobody configured is made by its first
+price.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, insort_right
+from typing import TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from sim.core.market_data.index_process import DAY, MINUTE, PART, IndexProcess, Ohlc
+from sim.core.model.context import Context
+from sim.core.model.quantities import NotADecimal, decimal_text, scaled
+from sim.core.model.refusals import InvalidRequest
+from sim.kernel.instants import NS_PER_S, Instant
+
+Price: TypeAlias = int
+PRICE_SCALE = 100_000_000
+CRYPTO = "crypto"
+
+_ID = re.compile(r"crypto:[a-z0-9-]{1,64}", re.ASCII)
+
+
+class Asset(Struct, kw_only=True):
+    """One asset, `crypto:<symbol>`. Prices are divided by PRICE_SCALE; `since`, `every` and outages are unix seconds.
+
+    `price` is the price at `price_at`, or at the first tick where that is 0; None for an asset that ticks by hand only. `volatility` is the typical relative
+    move in an hour, in millionths.
+    """
+
+    id: str
+    currency: str = "USD"
+    price: Price | None = None
+    price_at: int = 0
+    since: int = 0
+    every: int = 1
+    volatility: int = 4_000
+    places: int = 2
+    outages: tuple[tuple[int, int], ...] = ()
+    by_hand: list[tuple[Instant, Price]] = field(default_factory=list)
+
+    @property
+    def symbol(self) -> str:
+        """What is behind the class."""
+        return self.id.partition(":")[2]
+
+    def problems(self) -> list[str]:
+        """What is wrong with these terms, in words; empty when they are sound."""
+        found = []
+        if not _ID.fullmatch(self.id):
+            found.append("id must be crypto:<symbol>, at most 64 of a-z, 0-9 and -")
+        if self.every < 1 or MINUTE % self.every or self.every > 15:
+            found.append("every must be whole seconds that divide a minute, at most 15s")
+        if not 0 <= self.places <= 8:
+            found.append("places must lie between 0 and 8")
+        if not 0 <= self.volatility <= 200_000:
+            found.append("volatility must lie between 0 and 0.2")
+        return found
+
+    def show(self, price: Price) -> str:
+        """Decimal text with at least two places."""
+        return decimal_text(price, PRICE_SCALE, 2)
+
+
+class Ticker:
+    """Reads the ticks of one asset."""
+
+    __slots__ = ("_asset", "_base", "_process")
+
+    def __init__(self, asset: Asset, key: bytes) -> None:
+        self._asset = asset
+        self._process = IndexProcess(key, first_day=asset.since // DAY * DAY, every=asset.every, volatility=asset.volatility)
+        self._base = 0  # relative value of the tick at which the price is given, once it was asked for
+
+    @property
+    def asset(self) -> Asset:
+        """Whose ticks."""
+        return self._asset
+
+    def summary(self, start: int, width: int, now: int) -> Ohlc | None:
+        """Ticks of the bucket of `width` seconds that begins at `start`, none after second `now`; None when there were none."""
+        found = self._seeded(start, width, now)
+        for price in self._by_hand(start, min(start + width, now + 1)):
+            found = _joined(found, Ohlc(price, price, price, price, 1))
+        return found
+
+    def last(self, end: int) -> Price | None:
+        """Price of the last tick before a second; None before the first."""
+        return self.at(end * NS_PER_S - 1)
+
+    def at(self, instant: Instant) -> Price | None:
+        """Price of the last tick up to an instant, that included; None before the first."""
+        by_hand = self._asset.by_hand
+        end = instant // NS_PER_S + 1
+        index = bisect_left(by_hand, (instant + 1,))
+        if index:
+            return by_hand[index - 1][1]
+        second = self._last_seeded(end)
+        if second is None:
+            return None
+        return self._shown(dict(self._process.ticks(second // MINUTE * MINUTE))[second])
+
+    def _by_hand(self, start: int, end: int) -> list[Price]:
+        ticks = self._asset.by_hand
+        return [price for _, price in ticks[bisect_left(ticks, (start * NS_PER_S,)) : bisect_left(ticks, (end * NS_PER_S,))]]
+
+    def _seeded(self, start: int, width: int, now: int) -> Ohlc | None:
+        if self._asset.price is None:
+            return None
+        silent = self._silences(now + 1)
+        if width >= MINUTE:
+            raw = self._node(width, start, silent)
+        else:
+            raw = _of_ticks(self._minute(start, silent), start, start + width)
+        if raw is None:
+            return None
+        return Ohlc(self._shown(raw.open), self._shown(raw.high), self._shown(raw.low), self._shown(raw.close), raw.ticks)
+
+    def _node(self, width: int, start: int, silent: list[tuple[int, int]]) -> Ohlc | None:
+        """A span of the tree without its silent parts: whole, or put together from its parts."""
+        end = start + width
+        if any(low <= start and end <= high for low, high in silent):
+            return None
+        if not any(low < end and start < high for low, high in silent):
+            return self._process.node(width, start)
+        if width == MINUTE:
+            return _of_ticks(self._minute(start, silent), start, end)
+        found: Ohlc | None = None
+        part = PART[width]
+        for begin in range(start, end, part):
+            found = _joined(found, self._node(part, begin, silent))
+        return found
+
+    def _minute(self, second: int, silent: list[tuple[int, int]]) -> list[tuple[int, Price]]:
+        minute = second // MINUTE * MINUTE
+        ticks = self._process.ticks(minute) if minute >= self._asset.since // DAY * DAY else []
+        if not any(low < minute + MINUTE and minute < high for low, high in silent):
+            return ticks
+        return [tick for tick in ticks if not any(low <= tick[0] < high for low, high in silent)]
+
+    def _silences(self, stop: int) -> list[tuple[int, int]]:
+        """Spans [from, to) without seeded ticks, before second `stop` and after it."""
+        asset = self._asset
+        if asset.by_hand:
+            stop = min(stop, -(-asset.by_hand[0][0] // NS_PER_S))
+        return [(_DAWN, asset.since), *asset.outages, (stop, _DUSK)]
+
+    def _last_seeded(self, end: int) -> int | None:
+        """Second of the last seeded tick before `end`."""
+        asset = self._asset
+        if asset.price is None:
+            return None
+        silent = sorted(self._silences(end), reverse=True)
+        second = (min(end, silent[0][0]) - 1) // asset.every * asset.every
+        for low, high in silent:
+            if low <= second < high:
+                second = (low - 1) // asset.every * asset.every
+        return second if second >= asset.since else None
+
+    def _shown(self, raw: int) -> Price:
+        """A price from its relative value, at the asset's number of places. Rising values give rising prices."""
+        asset = self._asset
+        if not self._base:
+            first = -(-max(asset.since, asset.price_at) // asset.every) * asset.every
+            self._base = dict(self._process.ticks(first // MINUTE * MINUTE))[first]
+        unit: int = 10 ** (8 - asset.places)
+        return max(raw * (asset.price or 0) // self._base // unit * unit, unit)
+
+
+_DAWN, _DUSK = -(2**62), 2**62
+
+
+class Assets:
+    """Every priced asset by id."""
+
+    __slots__ = ("_assets", "_ctx", "_tickers")
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._assets: dict[str, Asset] = {}
+        self._tickers: dict[str, Ticker] = {}
+
+    def add(self, asset: Asset) -> None:
+        """Let an asset be known; its terms are copied. ValueError says what is wrong with them."""
+        wrong = asset.problems()
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        asset = replace(asset, by_hand=list(asset.by_hand))
+        self._assets[asset.id] = asset
+        self._tickers[asset.id] = Ticker(asset, self._ctx.entropy.key(f"asset.{asset.id}"))
+
+    def get(self, asset_id: str) -> Ticker | None:
+        """Ticks of an asset, or None for one nobody knows."""
+        return self._tickers.get(asset_id)
+
+    def all(self) -> list[Asset]:
+        """Assets in order of addition."""
+        return list(self._assets.values())
+
+    def price(self, asset_id: str) -> Price | None:
+        """Price of the last tick up to now; None when there was none."""
+        ticker = self._tickers.get(asset_id)
+        return ticker.last(self._ctx.now // NS_PER_S + 1) if ticker is not None else None
+
+    def tick(self, asset_id: str, price: str, at: Instant | None = None) -> Asset:
+        """An index tick by hand, now or at an earlier instant; makes the asset when it is new."""
+        try:
+            units = scaled(price, PRICE_SCALE)
+        except NotADecimal as wrong:
+            raise InvalidRequest(f"price: {wrong}", remedy='send decimal text such as "63000.5"') from None
+        when = self._ctx.now if at is None else at
+        if units <= 0 or when > self._ctx.now:
+            raise InvalidRequest("a tick has a price above zero and lies not in the future", remedy="advance the clock first")
+        asset = self._assets.get(asset_id)
+        if asset is None:
+            try:
+                self.add(Asset(id=asset_id))
+            except ValueError as wrong:
+                raise InvalidRequest(str(wrong), remedy="crypto:btc, for example") from None
+            asset = self._assets[asset_id]
+        insort_right(asset.by_hand, (when, units), key=lambda tick: tick[0])
+        return asset
+
+    def save(self) -> list[Asset]:
+        """The assets themselves."""
+        return list(self._assets.values())
+
+    def load(self, state: list[Asset]) -> None:
+        """Take saved assets."""
+        self._assets.clear()
+        self._tickers.clear()
+        for asset in state:
+            self.add(asset)
+
+
+def _of_ticks(ticks: list[tuple[int, Price]], start: int, end: int) -> Ohlc | None:
+    prices = [price for second, price in ticks if start <= second < end]
+    return Ohlc(prices[0], max(prices), min(prices), prices[-1], len(prices)) if prices else None
+
+
+def _joined(first: Ohlc | None, second: Ohlc | None) -> Ohlc | None:
+    """Two spans as one, `first` being the earlier."""
+    if first is None or second is None:
+        return second if first is None else first
+    return Ohlc(first.open, max(first.high, second.high), min(first.low, second.low), second.close, first.ticks + second.ticks)

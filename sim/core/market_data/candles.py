@@ -1,0 +1,98 @@
+"""Dense candles of an asset's index ticks (§2.2, §4.1): which window a request gets, and what stands in it.
+
+Window rules work on whole unix seconds; ticks come from `assets.py`. Nothing here depends on how long the history is, only on the window.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from sim.core.market_data.assets import Price, Ticker
+
+CANDLES_MAX = 3600
+
+
+class Bucket(IntEnum):
+    """Width of a candle; members carry the wire numbers."""
+
+    S1 = 1
+    S5 = 2
+    S15 = 3
+    M1 = 4
+    M5 = 5
+    M15 = 6
+    H1 = 7
+    D1 = 8
+
+    @property
+    def width(self) -> int:
+        """Seconds."""
+        return _WIDTHS[self]
+
+
+_WIDTHS = {
+    Bucket.S1: 1,
+    Bucket.S5: 5,
+    Bucket.S15: 15,
+    Bucket.M1: 60,
+    Bucket.M5: 300,
+    Bucket.M15: 900,
+    Bucket.H1: 3600,
+    Bucket.D1: 86_400,
+}
+_SUB_MINUTE_ALIGNMENT = 10
+
+
+class Window(NamedTuple):
+    """Effective window in unix seconds: buckets that begin at `start` or later and at `last` or earlier. `end` is what the answer says."""
+
+    start: int
+    end: int
+    last: int
+
+
+class Candle(NamedTuple):
+    """One bucket. `ticks` of 0 marks a gap: every price is the last one known before."""
+
+    start: int
+    open: Price
+    high: Price
+    low: Price
+    close: Price
+    ticks: int
+
+
+def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
+    """Effective candle window of a request (§4.1, rules of `from` and `to`). All values are unix seconds.
+
+    `end` of 0 or from now on means now, with the running bucket included; a past one is aligned up, to 10 s for buckets below a minute, else to the bucket.
+    The window is clamped, never refused: the start is aligned down to the bucket, raised until at most `CANDLES_MAX` buckets are left, and lowered to the
+    last bucket where it lies behind it.
+    """
+    width = bucket.width
+    running = end <= 0 or end >= now
+    if not running:
+        step = _SUB_MINUTE_ALIGNMENT if width < _WIDTHS[Bucket.M1] else width
+        end = -(-end // step) * step
+        running = end > now
+    if running:
+        end = now
+    last = (end if running else end - 1) // width * width
+    start = max(start // width * width, last - (CANDLES_MAX - 1) * width, 0)
+    return Window(min(start, last), end, last)
+
+
+def candles(ticker: Ticker, window: Window, bucket: Bucket, now: int) -> list[Candle]:
+    """Candles of a window, ascending and without holes from the first tick on; `now` in unix seconds. Empty when nothing ticked up to the window's end."""
+    width = bucket.width
+    found: list[Candle] = []
+    close = ticker.last(window.start)
+    for start in range(window.start, window.last + 1, width):
+        ohlc = ticker.summary(start, width, now)
+        if ohlc is not None:
+            found.append(Candle(start, *ohlc))
+            close = ohlc.close
+        elif close is not None:
+            found.append(Candle(start, close, close, close, close, 0))
+    return found

@@ -1,0 +1,190 @@
+"""Statistics of instruments as they trade, and trade statistics over a window (§2.4, §2.5).
+
+Open, high, low and traded sums are those of the session: they begin afresh when an instrument enters OPEN from PENDING, PREOPEN or CLOSED, so an
+instrument that is always open has one session for life. The last trade survives sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sim.core.model.enums import TradeState
+from sim.core.model.orders import Trade
+from sim.core.model.quantities import Notional, Price, Qty
+from sim.kernel.instants import Instant
+
+
+class SymbolStats(Struct):
+    """All InstrumentStats fields, prices and quantities scaled; None where there is nothing to say (0 is a real settlement price, rule L26).
+
+    `..._at` is when a price came about, `busts` how many trades were undone.
+    """
+
+    open_px: Price | None = None
+    close_px: Price | None = None
+    low_px: Price | None = None
+    high_px: Price | None = None
+    last_trade_px: Price | None = None
+    last_trade_qty: Qty | None = None
+    last_trade_at: Instant | None = None
+    indicative_open_px: Price | None = None
+    settlement_px: Price | None = None
+    settlement_preliminary: bool | None = None
+    settlement_method: str | None = None
+    settlement_text: str | None = None
+    settlement_set_time: Instant | None = None
+    shares_traded: Qty = 0
+    notional_traded: Notional = 0
+    open_interest: Qty = 0
+    open_at: Instant | None = None
+    close_at: Instant | None = None
+    low_at: Instant | None = None
+    high_at: Instant | None = None
+    busts: int = 0
+
+
+class TradeStats(Struct):
+    """Statistics of the trades of one window (§2.4). All zero means no trades, never a price of zero."""
+
+    first: Price = 0
+    last: Price = 0
+    high: Price = 0
+    low: Price = 0
+    total_trade_count: int = 0
+    cleared_trade_count: int = 0
+    volume: Qty = 0
+    cleared_volume: Qty = 0
+    notional: Notional = 0
+    cleared_notional: Notional = 0
+
+    def take(self, trade: Trade, cleared: bool) -> None:
+        """Count one more trade, the latest so far."""
+        price = trade.price
+        if not self.total_trade_count:
+            self.first = self.high = self.low = price
+        self.last = price
+        self.high = max(self.high, price)
+        self.low = min(self.low, price)
+        self.total_trade_count += 1
+        self.volume += trade.qty
+        self.notional += price * trade.qty
+        if cleared:
+            self.cleared_trade_count += 1
+            self.cleared_volume += trade.qty
+            self.cleared_notional += price * trade.qty
+
+
+class Statistics:
+    """Statistics by symbol; a symbol that never opened or traded has none."""
+
+    __slots__ = ("_by_symbol",)
+
+    def __init__(self) -> None:
+        self._by_symbol: dict[str, SymbolStats] = {}
+
+    def view(self, symbol: str) -> SymbolStats:
+        """A copy of what was counted, for others to add what they know (settlement, open interest, indicative price)."""
+        found = self._by_symbol.get(symbol)
+        return replace(found) if found is not None else SymbolStats()
+
+    def last_price(self, symbol: str) -> Price | None:
+        """Price of the latest trade."""
+        found = self._by_symbol.get(symbol)
+        return found.last_trade_px if found is not None else None
+
+    def last_trade_at(self, symbol: str) -> Instant | None:
+        """Instant of the latest trade."""
+        found = self._by_symbol.get(symbol)
+        return found.last_trade_at if found is not None else None
+
+    def traded(self, symbol: str, price: Price, qty: Qty, at: Instant) -> None:
+        """One more trade."""
+        stats = self._by_symbol.get(symbol)
+        if stats is None:
+            stats = self._by_symbol[symbol] = SymbolStats()
+        if stats.open_px is None or stats.high_px is None or stats.low_px is None:
+            stats.open_px = stats.high_px = stats.low_px = price
+            stats.open_at = stats.high_at = stats.low_at = at
+        elif price > stats.high_px:
+            stats.high_px, stats.high_at = price, at
+        elif price < stats.low_px:
+            stats.low_px, stats.low_at = price, at
+        stats.last_trade_px = price
+        stats.last_trade_qty = qty
+        stats.last_trade_at = at
+        stats.shares_traded += qty
+        stats.notional_traded += price * qty
+
+    def opened(self, symbol: str) -> None:
+        """A session begins."""
+        stats = self._by_symbol.get(symbol)
+        if stats is not None:
+            stats.open_px = stats.high_px = stats.low_px = stats.close_px = None
+            stats.open_at = stats.high_at = stats.low_at = stats.close_at = None
+            stats.shares_traded = stats.notional_traded = 0
+
+    def busted(self, symbol: str, trades: Iterable[Trade]) -> None:
+        """A trade was undone: count anew what stands of all the symbol's trades, which come oldest first (rule M42)."""
+        before = self._by_symbol[symbol]
+        stats = self._by_symbol[symbol] = SymbolStats(busts=before.busts + 1)
+        begun = False
+        for trade in trades:
+            if not begun and before.open_at is not None and trade.at >= before.open_at:
+                begun = True
+                self.opened(symbol)
+            if trade.state is not TradeState.BUSTED:
+                self.traded(symbol, trade.price, trade.qty, trade.at)
+        if not begun:
+            self.opened(symbol)
+        if before.close_at is not None and stats.last_trade_px is not None:
+            stats.close_px, stats.close_at = stats.last_trade_px, before.close_at
+
+    def busts(self, symbol: str) -> int:
+        """How many trades were undone."""
+        found = self._by_symbol.get(symbol)
+        return found.busts if found is not None else 0
+
+    def closed(self, symbol: str, at: Instant) -> None:
+        """A session ends at the last trade's price."""
+        stats = self._by_symbol.get(symbol)
+        if stats is not None and stats.last_trade_px is not None:
+            stats.close_px, stats.close_at = stats.last_trade_px, at
+
+    def save(self) -> dict[str, SymbolStats]:
+        """Statistics by symbol."""
+        return self._by_symbol
+
+    def load(self, state: dict[str, SymbolStats]) -> None:
+        """Take saved statistics."""
+        self._by_symbol = state
+
+
+def slices(start: Instant, end: Instant, bars: int) -> list[Instant]:
+    """Edges of `bars` equal slices of a window: bars + 1 instants from start to end."""
+    return [start + (end - start) * index // bars for index in range(bars + 1)]
+
+
+def trade_stats(
+    trades: Iterable[Trade], start: Instant, end: Instant, bars: int, lag: bool
+) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
+    """Statistics of ascending trades in [start, end): of the window, of each slice, and the slices' starts and ends (rule R11).
+
+    A trade on an edge belongs to the later slice; busted trades do not count. With `lag` the cleared sums hold cleared trades only, else all.
+    """
+    whole = TradeStats()
+    edges = slices(start, end, bars) if bars > 0 else []
+    parts = [TradeStats() for _ in range(bars)]
+    index = 0
+    for trade in trades:
+        if trade.state is TradeState.BUSTED:
+            continue
+        cleared = trade.state is TradeState.CLEARED or not lag
+        whole.take(trade, cleared)
+        if parts:
+            while trade.at >= edges[index + 1]:
+                index += 1
+            parts[index].take(trade, cleared)
+    return whole, parts, edges[:-1], edges[1:]

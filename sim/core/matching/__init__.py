@@ -1,0 +1,1 @@
+"""Books and matching: price-time priority, auctions, stops, self-match prevention."""

@@ -1,0 +1,231 @@
+"""One order book: price levels by tick, each a first-in first-out queue. It remembers and orders; `matching.py` decides.
+
+A side keeps its levels in a dict by price and the occupied ticks as the bits of one integer, best tick highest, so the best price is one `bit_length` and the
+next one a bit lower: on the bounded ladders of event contracts (design D8) that beats a sorted container (`python -m benchmarks.matching`).
+
+A queue is a list in which a done order stays until it is swept up. Whoever takes an order out must leave its `leaves_qty` at 0: that is how the queue knows.
+An order that loses its place therefore goes on as another `Order` object; the one in the queue dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sim.core.matching.stops import Stops
+from sim.core.model.enums import BUY, SELL, Side
+from sim.core.model.instruments import Instrument
+from sim.core.model.orders import Order
+from sim.core.model.quantities import Price, Qty
+
+_DONE_TOLERATED = 32
+
+
+class Level:
+    """Orders resting at one price, oldest first. `qty` and `count` are of live orders; `bit` is the level's place in its ladder.
+
+    The queue holds done orders too: all before `head` are, others may be. A list, because a deque of one order takes seven times the memory.
+    """
+
+    __slots__ = ("bit", "count", "head", "price", "qty", "queue")
+
+    def __init__(self, price: Price, bit: int) -> None:
+        self.price = price
+        self.bit = bit
+        self.qty: Qty = 0
+        self.count = 0
+        self.head = 0
+        self.queue: list[Order] = []
+
+    def oldest(self) -> Order:
+        """The live order with time priority. The level must not be empty."""
+        queue, head = self.queue, self.head
+        while not queue[head].leaves_qty:
+            head += 1
+        self.head = head
+        return queue[head]
+
+    def orders(self) -> Iterator[Order]:
+        """Live orders, oldest first."""
+        return (order for order in self.queue if order.leaves_qty)
+
+    def tidy(self, leaving: Order | None = None) -> None:
+        """Sweep done orders up once they are the greater part, and one that is about to be."""
+        if len(self.queue) > 2 * self.count + _DONE_TOLERATED:
+            self.queue = [order for order in self.queue if order.leaves_qty and order is not leaving]
+            self.head = 0
+
+
+class Ladder:
+    """One side of a book. `best` is its best price, 0 when empty (0 is no price, rule M33).
+
+    A level once made stays, empty or not: there are no more than ticks.
+    """
+
+    __slots__ = ("_bits", "_first", "_step", "best", "levels")
+
+    def __init__(self, instrument: Instrument, side: Side) -> None:
+        buying = side is BUY
+        self._step = instrument.tick if buying else -instrument.tick
+        self._first = (0 if buying else instrument.price_scale) - self._step  # one tick below the lowest: bit lengths count from 1
+        self._bits = 0
+        self.best: Price = 0
+        self.levels: dict[Price, Level] = {}
+
+    def __bool__(self) -> bool:
+        return self.best > 0
+
+    def add(self, order: Order) -> None:
+        """Put an order at the end of its level."""
+        price = order.price
+        try:
+            level = self.levels[price]
+        except KeyError:
+            level = self.levels[price] = Level(price, 1 << (price - self._first) // self._step - 1)
+        level.queue.append(order)
+        count = level.count
+        level.count = count + 1
+        if count:
+            level.qty += order.leaves_qty
+        else:
+            level.qty = order.leaves_qty
+            if level.bit > self._bits:
+                self.best = price
+            self._bits |= level.bit
+
+    def remove(self, order: Order) -> None:
+        """Take an order out; its `leaves_qty` is still what the level counted, and must be 0 right after."""
+        level = self.levels[order.price]
+        level.count = count = level.count - 1
+        if not count:
+            self.drop(level)
+            return
+        level.qty -= order.leaves_qty
+        level.tidy(order)
+
+    def take(self, level: Level, order: Order, qty: Qty) -> None:
+        """Count a fill of an order of a level; the caller lowers the order's `leaves_qty` right after."""
+        if order.leaves_qty > qty:
+            level.qty -= qty
+        else:
+            self.remove(order)
+
+    def drop(self, level: Level) -> None:
+        """The last live order of a level is gone."""
+        level.queue.clear()
+        level.qty = level.head = 0
+        bits = self._bits = self._bits ^ level.bit
+        if bits < level.bit:
+            self.best = self._first + self._step * bits.bit_length() if bits else 0
+
+    def walk(self) -> Iterator[Level]:
+        """Levels, best first."""
+        bits = self._bits
+        while bits:
+            level = self.levels[self._first + self._step * bits.bit_length()]
+            yield level
+            bits ^= level.bit
+
+    def reached(self, limit: Price) -> Iterator[Level]:
+        """Levels an opposite order with this limit would trade at, best first. A limit of 0 reaches all."""
+        if not limit:
+            return self.walk()
+        if self._step < 0:
+            return (level for level in self.walk() if level.price <= limit)
+        return (level for level in self.walk() if level.price >= limit)
+
+    def available(self, limit: Price, wanted: Qty) -> Qty:
+        """Quantity that trades within a limit, counted up to `wanted`."""
+        found = 0
+        for level in self.reached(limit):
+            found += level.qty
+            if found >= wanted:
+                return wanted
+        return found
+
+
+class Book:
+    """Both sides of one instrument, and its stops, which rest beside the book. `version` changes whenever anything published of the symbol does;
+    a `hidden` book publishes no levels. `factor` makes cash of notional units."""
+
+    __slots__ = ("bids", "factor", "hidden", "instrument", "offers", "stops", "symbol", "version")
+
+    def __init__(self, instrument: Instrument) -> None:
+        self.instrument = instrument
+        self.symbol = instrument.symbol
+        self.factor = instrument.cash_per_notional
+        self.bids = Ladder(instrument, BUY)
+        self.offers = Ladder(instrument, SELL)
+        self.stops = Stops()
+        self.version = 0
+        self.hidden = False
+
+    def own(self, side: Side) -> Ladder:
+        """The ladder an order of this side rests on."""
+        return self.bids if side is BUY else self.offers
+
+    def opposite(self, side: Side) -> Ladder:
+        """The ladder an order of this side trades against."""
+        return self.offers if side is BUY else self.bids
+
+    def crosses(self, side: Side, price: Price) -> bool:
+        """Whether an order of this side and limit would trade now."""
+        best = self.opposite(side).best
+        return bool(best) and (price >= best if side is BUY else price <= best)
+
+    @property
+    def crossed(self) -> bool:
+        """Whether the best bid meets the best offer; legal only in auction states and for strict limits (rule M22)."""
+        return bool(self.offers.best) and self.bids.best >= self.offers.best
+
+    def sweep(self, taker: Order, match: Callable[[Book, Order, Order, Qty, Price], None]) -> None:
+        """Fill a taker from the opposite side within its limit: best price first, then oldest, at the resting price (rule M1).
+
+        `match(book, taker, maker, qty, price)` must lower `leaves_qty` of both by the quantity.
+        """
+        buying = taker.side is BUY
+        ladder = self.offers if buying else self.bids
+        limit = taker.price
+        leaves = taker.leaves_qty
+        while leaves and (best := ladder.best) and (best <= limit if buying else best >= limit):
+            level = ladder.levels[best]
+            queue, head = level.queue, level.head
+            while leaves and level.count:
+                maker = queue[head]
+                held = maker.leaves_qty
+                if held > leaves:
+                    level.head = head
+                    level.qty -= leaves
+                    match(self, taker, maker, leaves, best)
+                    return
+                head += 1
+                if not held:
+                    continue
+                level.count = count = level.count - 1
+                if count:
+                    level.head = head
+                    level.qty -= held
+                else:
+                    ladder.drop(level)
+                match(self, taker, maker, held, best)
+                leaves -= held
+            level.tidy()
+
+    def levels(self, side: Side, depth: int | None = None) -> list[tuple[Price, Qty, int]]:
+        """(price, quantity, orders) of the best levels of a side, best first; all when no depth is given."""
+        found: list[tuple[Price, Qty, int]] = []
+        for level in self.own(side).walk():
+            if depth is not None and len(found) >= depth:
+                break
+            found.append((level.price, level.qty, level.count))
+        return found
+
+    def orders(self, side: Side) -> Iterator[Order]:
+        """Orders resting on a side in order of priority."""
+        for level in self.own(side).walk():
+            yield from level.orders()
+
+    def working(self) -> list[Order]:
+        """Every live order of the instrument, stops included, oldest first."""
+        found = [*self.orders(BUY), *self.orders(SELL), *self.stops.orders()]
+        found.sort(key=lambda order: order.priority)
+        return found

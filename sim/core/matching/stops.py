@@ -1,0 +1,56 @@
+"""Stop orders waiting beside a book (rule M12): no depth, no market data, until a trade reaches their stop price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+
+from sim.core.model.enums import BUY
+from sim.core.model.orders import Order
+from sim.core.model.quantities import Price
+
+
+class Stops:
+    """Waiting stops of one instrument. Heaps hold (stop price towards its trigger, priority, id); ids no longer known are skipped as they surface."""
+
+    __slots__ = ("_buys", "_orders", "_sells")
+
+    def __init__(self) -> None:
+        self._orders: dict[str, Order] = {}
+        self._buys: list[tuple[int, int, str]] = []
+        self._sells: list[tuple[int, int, str]] = []
+
+    def __len__(self) -> int:
+        return len(self._orders)
+
+    def add(self, order: Order) -> None:
+        """Wait for the stop price. Adding a known order again takes its new stop price."""
+        self._orders[order.id] = order
+        if order.side is BUY:
+            heappush(self._buys, (order.stop_price, order.priority, order.id))
+        else:
+            heappush(self._sells, (-order.stop_price, order.priority, order.id))
+
+    def remove(self, order: Order) -> bool:
+        """Forget an order; False when it does not wait here."""
+        return self._orders.pop(order.id, None) is not None
+
+    def orders(self) -> Iterator[Order]:
+        """Waiting orders."""
+        return iter(self._orders.values())
+
+    def triggered(self, low: Price, high: Price) -> list[Order]:
+        """Take out the orders that trades between these prices release, oldest first: buys stopped at or below the high, sells at or above the low."""
+        released = self._release(self._buys, high) + self._release(self._sells, -low)
+        released.sort(key=lambda order: order.priority)
+        return released
+
+    def _release(self, heap: list[tuple[int, int, str]], reached: int) -> list[Order]:
+        released = []
+        while heap and heap[0][0] <= reached:
+            key, _, order_id = heappop(heap)
+            order = self._orders.get(order_id)
+            if order is not None and abs(key) == order.stop_price:
+                del self._orders[order_id]
+                released.append(order)
+        return released

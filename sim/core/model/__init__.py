@@ -1,0 +1,1 @@
+"""The vocabulary of the core: enums, quantities, refusals, instruments, orders, events, commands."""

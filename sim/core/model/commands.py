@@ -1,0 +1,85 @@
+"""What can be asked of the core: imperatives, frozen, already in integers. `exchange.py` has one method for each."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.quantities import Price, Qty
+from sim.kernel.instants import Instant
+
+
+class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
+    """A new order. `account` trades, `participant` owns the client order id, `submitter` sent it.
+
+    With `deferred` a business reject is an order in state REJECTED with its execution, not an error (rule M7).
+    """
+
+    symbol: str
+    account: str
+    participant: str
+    side: Side
+    qty: Qty = 0
+    price: Price = 0
+    type: OrderType = OrderType.LIMIT
+    tif: TimeInForce = TimeInForce.UNDEFINED
+    clord_id: str = ""
+    channel: Channel = Channel.EXCHANGE
+    deferred: bool = False
+    stop_price: Price = 0
+    min_qty: Qty = 0
+    cash_qty: int = 0
+    all_or_none: bool = False
+    post_only: bool = False
+    strict_limit: bool = False
+    best_limit: bool = False
+    immediately_executable_limit: bool = False
+    ignore_price_checks: bool = False
+    good_till: Instant | None = None
+    parent_id: str = ""
+    smp_id: str = ""
+    smp: SelfMatchPrevention = SelfMatchPrevention.UNDEFINED
+    intent: int = 0
+    order_capacity: int = 0
+    manual_indicator: int = 0
+    client_account_id: str = ""
+    client_participant_id: str = ""
+    submitter: str = ""
+    session_id: str = ""
+
+
+class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
+    """Take an order out, found by exchange id, or by client order id among the participant's open orders. `accounts`: whose orders the caller may touch.
+
+    With `unknown_told` an order that cannot be found is told to the first of them as a cancel reject, too (rule M34).
+    """
+
+    accounts: tuple[str, ...]
+    participant: str = ""
+    order_id: str = ""
+    clord_id: str = ""
+    symbol: str = ""
+    unknown_told: bool = False
+
+
+class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
+    """Change an order in place (rules M31-M33). Zero or None keeps the old value; `qty` is the new total. `unknown_told` as for a cancel."""
+
+    accounts: tuple[str, ...]
+    participant: str = ""
+    order_id: str = ""
+    clord_id: str = ""
+    symbol: str = ""
+    price: Price = 0
+    qty: Qty = 0
+    tif: TimeInForce = TimeInForce.UNDEFINED
+    stop_price: Price = 0
+    min_qty: Qty = 0
+    good_till: Instant | None = None
+    post_only: bool | None = None
+    all_or_none: bool | None = None
+    strict_limit: bool = False
+    best_limit: bool = False
+    immediately_executable_limit: bool = False
+    unknown_told: bool = False
+    deferred: bool = False

@@ -1,0 +1,36 @@
+"""What every component of the core shares: the instant, the timers, luck, identifiers, the assumptions in force, and where events go."""
+
+from __future__ import annotations
+
+from sim.core.catalogue.assumptions import Assumptions
+from sim.core.catalogue.quirks import Quirks
+from sim.core.model.events import Event
+from sim.core.model.timer_priority import BY_SUBJECT, FIRST
+from sim.kernel.entropy import Entropy
+from sim.kernel.identifiers import Identifiers
+from sim.kernel.instants import Instant, Span
+from sim.kernel.timers import TimerQueue
+
+
+class Context:
+    """Passed to each component at construction. `now` always means virtual now; `trace_id` names the input being handled.
+
+    `elapsed` is the virtual time the answer being made takes; whoever makes it slow adds to it.
+    """
+
+    __slots__ = ("assumptions", "elapsed", "entropy", "events", "ids", "now", "quirks", "timers", "trace_id")
+
+    def __init__(self, *, seed: int, now: Instant) -> None:
+        self.now = now
+        self.entropy = Entropy(seed)
+        self.ids = Identifiers(self.entropy)
+        self.timers = TimerQueue(FIRST, BY_SUBJECT)
+        self.assumptions = Assumptions()
+        self.quirks = Quirks(self.entropy)
+        self.events: list[Event] = []
+        self.trace_id = ""
+        self.elapsed: Span = 0
+
+    def emit(self, event: Event) -> None:
+        """Tell that something happened; order of telling is order of happening."""
+        self.events.append(event)

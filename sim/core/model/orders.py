@@ -1,0 +1,233 @@
+"""Order and execution records, and the index of orders. What may happen to an order is decided in `matching.py`; this file only remembers.
+
+Quantities and prices are the instrument's scaled integers; the scales are copied onto the order at creation (§2.7).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from operator import attrgetter
+
+from msgspec import Struct, field
+
+from sim.core.model.enums import (
+    Channel,
+    ExecutionType,
+    OrderState,
+    OrderType,
+    RejectReason,
+    SelfMatchPrevention,
+    Side,
+    TimeInForce,
+    TradeState,
+    TradeType,
+    UnsolicitedReason,
+)
+from sim.core.model.quantities import Cash, Notional, Price, Qty
+from sim.core.model.refusals import NotFound
+from sim.indexes.indexed_log import Rows
+from sim.kernel.instants import Instant
+
+
+class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
+    """One order over its life. `leaves_qty` is what still works: 0 once done. `seq` counts orders; `priority` is the place in time and may change."""
+
+    id: str
+    symbol: str
+    account: str
+    participant: str
+    side: Side
+    type: OrderType
+    tif: TimeInForce
+    price: Price
+    qty: Qty
+    leaves_qty: Qty
+    price_scale: int
+    qty_scale: int
+    state: OrderState = OrderState.NEW
+    clord_id: str = ""
+    cum_qty: Qty = 0
+    filled_notional: Notional = 0
+    avg_px: Price = 0
+    commission: Notional = 0
+    filled_at: dict[Price, Qty] = field(default_factory=dict)
+    created: Instant = 0
+    inserted: Instant | None = None
+    changed: Instant = 0
+    good_till: Instant | None = None
+    stop_price: Price = 0
+    min_qty: Qty = 0
+    cash_qty: int = 0
+    all_or_none: bool = False
+    post_only: bool = False
+    strict_limit: bool = False
+    best_limit: bool = False
+    immediately_executable_limit: bool = False
+    ignore_price_checks: bool = False
+    smp_id: str = ""
+    smp: SelfMatchPrevention = SelfMatchPrevention.UNDEFINED
+    last_trade_id: str = ""
+    channel: Channel = Channel.EXCHANGE
+    intent: int = 0
+    order_capacity: int = 0
+    manual_indicator: int = 0
+    client_account_id: str = ""
+    client_participant_id: str = ""
+    submitter: str = ""
+    cross_id: str = ""
+    host_cross_id: str = ""
+    parent_id: str = ""
+    session_id: str = ""
+    taker_fee_exact: int = 0
+    taker_fee_charged: Cash = 0
+    seq: int = 0
+    priority: int = 0
+    expiry_timer: int = 0
+
+    @property
+    def live(self) -> bool:
+        """Whether the order can still trade, be replaced or be canceled. What dollars buy is not known before the engine takes them."""
+        return self.leaves_qty > 0 or self.state is OrderState.PENDING_NEW
+
+    @property
+    def received(self) -> bool:
+        """Whether the engine has yet to take it: it is in no book and holds no money."""
+        return self.state is OrderState.PENDING_NEW
+
+
+class Execution(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One execution report. `order` is a copy of the order right after the event (rule M41). `commission` in notional units, negative = rebate."""
+
+    id: str
+    seq: int
+    type: ExecutionType
+    order: Order
+    at: Instant
+    last_qty: Qty = 0
+    last_px: Price = 0
+    trade_id: str = ""
+    aggressor: bool = False
+    commission: Notional = 0
+    text: str = ""
+    reject_reason: RejectReason = RejectReason.EXCHANGE_OPTION
+    unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED
+    trace_id: str = ""
+
+
+class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One match of two orders (rule M1). `aggressor` and `passive` are the two executions; `state` moves on with clearing (rule M42)."""
+
+    id: str
+    seq: int
+    symbol: str
+    price: Price
+    qty: Qty
+    at: Instant
+    aggressor: Execution
+    passive: Execution
+    type: TradeType = TradeType.REGULAR
+    state: TradeState = TradeState.NEW
+    state_at: Instant = 0
+    cleared_at: Instant = 0
+
+
+def grouped(orders: list[Order], name: Callable[[Order], str]) -> dict[str, list[Order]]:
+    """Orders by account or symbol, each in the order given."""
+    found: defaultdict[str, list[Order]] = defaultdict(list)
+    for key, order in zip(map(name, orders), orders, strict=True):
+        found[key].append(order)
+    return found
+
+
+class Orders:
+    """Every order by id in order of creation, the open ones by account, and the newest order of each client order id. `seq` less one is its place in `rows`."""
+
+    __slots__ = ("_by_id", "_clord_ids", "_open", "rows")
+
+    def __init__(self) -> None:
+        self.rows: Rows[Order] = Rows(attrgetter("created"), attrgetter("symbol"), lambda order: (order.account,))
+        self._by_id: dict[str, Order] = {}
+        self._open: dict[str, dict[str, Order]] = {}
+        self._clord_ids: dict[tuple[str, str], str] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, order: Order) -> None:
+        """Remember a new order, or another record of one that lost its place in the queue (see `book.py`). A rejected order leaves its client order id free."""
+        rows, seq = self.rows, order.seq
+        if seq and seq <= len(rows.rows):
+            rows.rows[seq - 1] = order
+        else:
+            order.seq = len(rows.rows) + 1
+            rows.rows.append(order)
+        self._by_id[order.id] = order
+        if order.clord_id and order.state is not OrderState.REJECTED:
+            self._clord_ids[order.participant, order.clord_id] = order.id
+
+    def opened(self, order: Order) -> None:
+        """The order works from now on."""
+        mine = self._open.get(order.account)
+        if mine is None:
+            mine = self._open[order.account] = {}
+        mine[order.id] = order
+
+    def closed(self, order: Order) -> None:
+        """The order is done."""
+        self._open[order.account].pop(order.id, None)
+
+    def get(self, order_id: str) -> Order | None:
+        """The order, or None."""
+        return self._by_id.get(order_id)
+
+    def require(self, order_id: str) -> Order:
+        """The order; NotFound when there is none."""
+        found = self._by_id.get(order_id)
+        if found is None:
+            raise NotFound(f"unknown order: {order_id[:80]}")
+        return found
+
+    def by_clord_id(self, participant: str, clord_id: str) -> Order | None:
+        """The participant's newest order with this client order id, open or done (rule M6)."""
+        return self._by_id.get(self._clord_ids.get((participant, clord_id), ""))
+
+    def of_account(self, account: str) -> list[Order]:
+        """Open orders of one account in order of acceptance."""
+        return self.open_of((account,))
+
+    def open_of(self, accounts: Iterable[str], symbols: Iterable[str] = ()) -> list[Order]:
+        """Open orders of accounts in order of acceptance; of these symbols only, when any is given."""
+        wanted = frozenset(symbols)
+        found = [order for account in accounts for order in self._open.get(account, {}).values() if not wanted or order.symbol in wanted]
+        found.sort(key=lambda order: order.seq)
+        return found
+
+    def open(self) -> list[Order]:
+        """Every open order, by priority."""
+        return sorted(chain.from_iterable(mine.values() for mine in self._open.values()), key=attrgetter("priority"))
+
+    def working(self) -> dict[str, list[Order]]:
+        """Open orders that the engine has taken, by account."""
+        pending = OrderState.PENDING_NEW
+        return {account: [order for order in mine.values() if order.state is not pending] for account, mine in self._open.items()}
+
+    def all(self) -> Iterator[Order]:
+        """Every order ever, in order of creation."""
+        return iter(self.rows)
+
+    def save(self) -> list[Order]:
+        """All orders in order of creation."""
+        return list(self.rows)
+
+    def load(self, state: list[Order]) -> None:
+        """Take saved orders; what is open follows from their states."""
+        self.rows.cut(0)
+        self.rows.rows += state
+        self._by_id = {order.id: order for order in state}
+        self._clord_ids = {
+            (order.participant, order.clord_id): order.id for order in state if order.clord_id and order.state is not OrderState.REJECTED
+        }
+        live = [order for order in state if order.live]
+        self._open = {account: {order.id: order for order in mine} for account, mine in grouped(live, attrgetter("account")).items()}

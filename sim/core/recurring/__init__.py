@@ -1,0 +1,1 @@
+"""Recurring markets: automated crypto products."""

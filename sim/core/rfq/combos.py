@@ -1,0 +1,183 @@
+"""Combos: instruments over 2 to 10 legs, listed when somebody first asks for them. One pays when every leg wins, so it settles with its legs.
+
+The same legs, in whatever order, are the same combo, for everybody. Its terms follow from its legs: it lasts as long as the last of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from hashlib import blake2b
+
+from msgspec import Struct, convert, field
+
+from sim.core.catalogue.assumptions import COMBO_PAYOUT, COMBOS_PER_WEEK
+from sim.core.model.context import Context
+from sim.core.model.enums import BUY, InstrumentState, Side
+from sim.core.model.events import Settled
+from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.quantities import divide_half_even
+from sim.core.model.refusals import InvalidRequest, OrderRefused, RateLimited
+from sim.core.trading.trading import Trading
+from sim.kernel.instants import DAY, Instant
+
+LEGS_LEAST, LEGS_MOST = 2, 10
+PRICE_SCALE, QTY_SCALE = 1000, 100
+PREFIX = "caoc-"
+_OVER = frozenset((InstrumentState.CLOSED, InstrumentState.EXPIRED, InstrumentState.TERMINATED))
+
+
+class Leg(Struct, frozen=True, order=True):
+    """One market and the side taken in it: BUY wins at a settlement of one dollar, SELL at zero."""
+
+    symbol: str
+    side: Side
+
+
+class Combo(Struct, frozen=True, kw_only=True):
+    """A combo by its symbol, with its legs in order of their symbols. `creator` is the account that first asked for it."""
+
+    symbol: str
+    legs: tuple[Leg, ...]
+    created: Instant
+    creator: str
+
+
+class CombosState(Struct):
+    """Combos by symbol, in order of creation."""
+
+    combos: dict[str, Combo] = field(default_factory=dict)
+
+
+class Combos:
+    """All combos."""
+
+    def __init__(self, ctx: Context, instruments: Instruments, trading: Trading) -> None:
+        self._ctx = ctx
+        self._instruments = instruments
+        self._trading = trading
+        self._index(CombosState())
+
+    def get(self, symbol: str) -> Combo | None:
+        """The combo of a symbol."""
+        return self._state.combos.get(symbol)
+
+    def all(self) -> list[Combo]:
+        """Every combo, oldest first."""
+        return list(self._state.combos.values())
+
+    def create(self, creator: str, legs: list[Leg]) -> Combo:
+        """The combo of these legs, listed now if it was not before. Refuses legs that are no combo, are over, or are one too many this week."""
+        ordered = tuple(sorted(legs))
+        self._check(ordered)
+        symbol = symbol_of(ordered)
+        found = self._state.combos.get(symbol)
+        if found is not None:
+            return found
+        for leg in ordered:
+            if self._trading.state(leg.symbol) in _OVER:
+                raise OrderRefused(f"{leg.symbol} no longer trades", rule="combo", remedy="leave the leg out")
+        self._count(creator)
+        made = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
+        for leg in ordered:
+            self._trading.lifecycle.own(leg.symbol)  # the combo waits for its settlement
+        self._trading.list_instrument(self._terms(made))
+        self._enter(made)
+        return made
+
+    def _check(self, legs: tuple[Leg, ...]) -> None:
+        if not LEGS_LEAST <= len(legs) <= LEGS_MOST:
+            raise InvalidRequest(f"legs: {LEGS_LEAST} to {LEGS_MOST}, not {len(legs)}", rule="combo")
+        if len({leg.symbol for leg in legs}) < len(legs):
+            raise InvalidRequest("legs: every market at most once", rule="combo")
+        for leg in legs:
+            if leg.symbol in self._state.combos:
+                raise InvalidRequest(f"legs: {leg.symbol} is a combo itself", rule="combo")
+            self._instruments.require(leg.symbol)
+
+    def _count(self, creator: str) -> None:
+        allowed = self._ctx.assumptions.number(COMBOS_PER_WEEK)
+        mine = [combo.created for combo in self._state.combos.values() if combo.creator == creator and combo.created > self._ctx.now - 7 * DAY]
+        if len(mine) >= allowed:
+            retry_after = mine[0] + 7 * DAY - self._ctx.now
+            raise RateLimited(f"at most {allowed} new combos per week", retry_after=retry_after, rung="endpoint", rule="combos.per_week")
+
+    def _terms(self, combo: Combo) -> Instrument:
+        legs = [self._instruments.require(leg.symbol) for leg in combo.legs]
+        return Instrument(
+            symbol=combo.symbol,
+            description=" and ".join(f"{leg.symbol} {'yes' if leg.side is BUY else 'no'}" for leg in combo.legs),
+            product_id="combo",
+            price_scale=PRICE_SCALE,
+            qty_scale=QTY_SCALE,
+            price_high=PRICE_SCALE - 1,
+            created=combo.created,
+            start=combo.created,
+            fee_class="combo",
+            market_type="combo",
+            category=legs[0].category,
+            expiration=_last([leg.expiration for leg in legs]),
+            termination=_last([leg.termination for leg in legs]),
+        )
+
+    def waits_for(self, symbol: str) -> bool:
+        """Whether an instrument is a leg."""
+        return symbol in self._by_leg
+
+    def settled(self, event: Settled) -> bool:
+        """A leg has a price: its combos settle once that, with what is known of the others, decides them. A corrected leg corrects them. True if any did."""
+        if event.preliminary:
+            return False
+        any_settled = False
+        for symbol in self._by_leg.get(event.symbol, ()):
+            price = self._decided(self._state.combos[symbol])
+            known = self._trading.settlements.get(symbol)
+            if price is not None and (known is None or known.price != price):
+                self._trading.settle(symbol, price, text="Combo")
+                any_settled = True
+        return any_settled
+
+    def _decided(self, combo: Combo) -> int | None:
+        """The settlement price in price units; None while a leg that matters has none. One lost leg decides all."""
+        value, open_legs = Fraction(1), False
+        for leg in combo.legs:
+            found = self._trading.settlements.get(leg.symbol)
+            if found is None or found.preliminary:
+                open_legs = True
+                continue
+            paid = Fraction(found.price, self._instruments.require(leg.symbol).price_scale)
+            value *= paid if leg.side is BUY else 1 - paid
+        if value and open_legs:
+            return None
+        if value != 1 and self._ctx.assumptions.text(COMBO_PAYOUT) == "all_or_nothing":
+            return 0
+        return divide_half_even(value.numerator * PRICE_SCALE, value.denominator)
+
+    def save(self) -> CombosState:
+        """Every combo."""
+        return self._state
+
+    def load(self, state: object) -> None:
+        """Take saved combos; their instruments are saved with the others."""
+        self._index(convert(state, CombosState))
+
+    def _index(self, state: CombosState) -> None:
+        self._state = state
+        self._by_leg: dict[str, list[str]] = {}
+        for combo in state.combos.values():
+            self._enter(combo)
+
+    def _enter(self, combo: Combo) -> None:
+        self._state.combos[combo.symbol] = combo
+        for leg in combo.legs:
+            self._by_leg.setdefault(leg.symbol, []).append(combo.symbol)
+
+
+def symbol_of(legs: Iterable[Leg]) -> str:
+    """The symbol of the combo of some legs, in whatever order."""
+    return PREFIX + blake2b("|".join(f"{leg.symbol}:{leg.side}" for leg in sorted(legs)).encode(), digest_size=8, person=b"sim-combo").hexdigest()
+
+
+def _last(dates: list[Instant]) -> Instant:
+    """The latest of some dates, of which 0 never comes."""
+    return max(dates) if all(dates) else 0

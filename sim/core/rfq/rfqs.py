@@ -1,0 +1,279 @@
+"""Trading by request for quotes: somebody asks, others quote, one side of a quote is accepted, its maker confirms, and the two trade with each other.
+
+The trade goes past the book, for the whole quantity, so nothing is ever left to rest. Who does not confirm in time has no quote any more; a trade that the
+exchange refuses when it is due, for want of money for example, ends the quote too. The request stays open in both cases. A slow engine holds the trade like
+any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+from msgspec import Struct, convert, field
+from msgspec.structs import replace
+
+from sim.core.catalogue.assumptions import RFQ_CONFIRM_WITHIN, RFQ_EXECUTE_AFTER
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.context import Context
+from sim.core.model.enums import BUY, SELL, Channel, InstrumentState, Side, TimeInForce
+from sim.core.model.events import RfqChanged
+from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.orders import Order
+from sim.core.model.quantities import Cash, Price, Qty
+from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, OrderRefused, PermissionDenied
+from sim.core.model.rfq_records import Quote, QuoteStatus, Rfq, RfqStatus
+from sim.core.trading.trading import Trading
+from sim.kernel.timers import Timer
+
+CONFIRM_TIMER, EXECUTE_TIMER = "rfq.confirm", "rfq.execute"
+_PENDING = frozenset((QuoteStatus.ACTIVE, QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED))
+
+
+class RfqsState(Struct):
+    """Requests and quotes by id, in order of creation."""
+
+    rfqs: dict[str, Rfq] = field(default_factory=dict)
+    quotes: dict[str, Quote] = field(default_factory=dict)
+
+
+class Rfqs:
+    """All requests and quotes."""
+
+    def __init__(self, ctx: Context, instruments: Instruments, trading: Trading) -> None:
+        self._ctx = ctx
+        self._instruments = instruments
+        self._trading = trading
+        trading.desk.quote_taken = self._taken
+        self._index(RfqsState())
+
+    # ---- reading
+
+    def user_id(self, account: str) -> str:
+        """The name under which an account appears to others: it tells nothing of the account and never changes."""
+        return blake2b(account.encode(), digest_size=12, key=self._ctx.entropy.key("rfq.user")).hexdigest()
+
+    def rfqs(self, account: str) -> Iterator[Rfq]:
+        """Open requests of everybody, and every one of the account, oldest first."""
+        return (rfq for rfq in self._state.rfqs.values() if rfq.status is RfqStatus.OPEN or rfq.account == account)
+
+    def quotes(self, account: str) -> Iterator[Quote]:
+        """Quotes of the account and those on its requests, oldest first."""
+        return (quote for quote in self._state.quotes.values() if account in (quote.account, self._state.rfqs[quote.rfq_id].account))
+
+    def rfq(self, rfq_id: str) -> Rfq:
+        """A request. NotFound when there is none of this id."""
+        found = self._state.rfqs.get(rfq_id)
+        if found is None:
+            raise NotFound(f"unknown rfq: {rfq_id[:80]}")
+        return found
+
+    # ---- requests
+
+    def ask(self, account: str, participant: str, instrument: Instrument, *, qty: Qty, cash: Cash, rest_remainder: bool) -> Rfq:
+        """Ask for quotes. Refused unless the instrument trades."""
+        self._check_open(instrument.symbol)
+        if qty and qty < instrument.min_qty:
+            raise InvalidRequest("qtyDecimal is below the minimum", rule="rfq")
+        now = self._ctx.now
+        made = Rfq(
+            id=self._ctx.ids.uuid("rfq"),
+            symbol=instrument.symbol,
+            account=account,
+            participant=participant,
+            qty=qty,
+            cash=cash,
+            rest_remainder=rest_remainder,
+            created=now,
+            updated=now,
+        )
+        self._state.rfqs[made.id] = made
+        self._tell("rfq_created", made)
+        return made
+
+    def withdraw(self, account: str, rfq_id: str) -> None:
+        """Close one's own request; its quotes go. Conflict when it is closed or one of its quotes is about to trade."""
+        found = self._own_rfq(account, rfq_id)
+        if found.status is RfqStatus.CLOSED:
+            raise Conflict("the rfq is closed", rule="rfq")
+        if any(quote.status is QuoteStatus.CONFIRMED for quote in self._of(found)):
+            raise Conflict("a confirmed quote is about to trade", rule="rfq")
+        self._close(found)
+
+    # ---- quotes
+
+    def quote(
+        self, account: str, participant: str, rfq_id: str, *, buy_price: Price, sell_price: Price, rest_remainder: bool, post_only: bool
+    ) -> Quote:
+        """Answer somebody else's request. Prices are in the instrument's units, 0 for a side that is not quoted."""
+        rfq = self.rfq(rfq_id)
+        if rfq.account == account:
+            raise PermissionDenied(rule="rfq", remedy="a request is answered by others")
+        if rfq.status is RfqStatus.CLOSED:
+            raise Conflict("the rfq is closed", rule="rfq")
+        if not buy_price and not sell_price:
+            raise InvalidRequest("buyPrice or sellPrice is required", rule="rfq")
+        if buy_price and sell_price and buy_price >= sell_price:
+            raise InvalidRequest("buyPrice must be below sellPrice", rule="rfq")
+        self._check_open(rfq.symbol)
+        instrument = self._instruments.require(rfq.symbol)
+        for price in (buy_price, sell_price):
+            if price and (price % instrument.tick or not instrument.price_low <= price <= instrument.price_high):
+                raise OrderRefused("Price is off the tick or outside the limits", rule="M4")
+        now = self._ctx.now
+        made = Quote(
+            id=self._ctx.ids.uuid("quote"),
+            rfq_id=rfq_id,
+            symbol=rfq.symbol,
+            account=account,
+            participant=participant,
+            buy_price=buy_price,
+            sell_price=sell_price,
+            buy_qty=_size(rfq, instrument, buy_price),
+            sell_qty=_size(rfq, instrument, sell_price),
+            rest_remainder=rest_remainder,
+            post_only=post_only,
+            created=now,
+            updated=now,
+        )
+        self._state.quotes[made.id] = made
+        self._quotes_of.setdefault(rfq_id, []).append(made.id)
+        self._tell("quote_created", rfq, made)
+        return made
+
+    def delete_quote(self, account: str, quote_id: str) -> None:
+        """Take one's own quote back, as long as it is not confirmed."""
+        found = self._quote(account, quote_id)
+        if found.account != account:
+            raise PermissionDenied(rule="rfq", remedy="only who made a quote takes it back")
+        if found.status not in (QuoteStatus.ACTIVE, QuoteStatus.ACCEPTED):
+            raise Conflict(f"the quote is {found.status.name.lower()}", rule="rfq")
+        self._change("quote_deleted", found, status=QuoteStatus.DELETED)
+
+    def accept(self, account: str, quote_id: str, side: Side) -> None:
+        """Accept a side of a quote on one's own request: SELL is its selling price, at which the one who asked buys. One quote at a time."""
+        found = self._quote(account, quote_id)
+        rfq = self._state.rfqs[found.rfq_id]
+        if rfq.account != account:
+            raise PermissionDenied(rule="rfq", remedy="only who asked accepts a quote")
+        if found.status is not QuoteStatus.ACTIVE or any(other.status in (QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED) for other in self._of(rfq)):
+            raise Conflict("the quote is not active, or another one is accepted", rule="rfq")
+        if not (found.buy_price if side is BUY else found.sell_price):
+            raise InvalidRequest("acceptedSide is not quoted", rule="rfq")
+        if not (found.buy_qty if side is BUY else found.sell_qty):
+            raise OrderRefused("cashOrderQty buys less than one unit", rule="M24")
+        ctx = self._ctx
+        confirm_by = ctx.now + ctx.assumptions.number(RFQ_CONFIRM_WITHIN)
+        ctx.timers.schedule(confirm_by, CONFIRM_TIMER, quote_id)
+        self._change("quote_accepted", found, status=QuoteStatus.ACCEPTED, accepted=side, accepted_at=ctx.now, confirm_by=confirm_by)
+
+    def confirm(self, account: str, quote_id: str) -> None:
+        """Confirm one's own accepted quote: it trades a moment later."""
+        found = self._quote(account, quote_id)
+        if found.account != account:
+            raise PermissionDenied(rule="rfq", remedy="only who made a quote confirms it")
+        if found.status is not QuoteStatus.ACCEPTED:
+            raise Conflict(f"the quote is {found.status.name.lower()}", rule="rfq")
+        ctx = self._ctx
+        execute_by = ctx.now + ctx.assumptions.number(RFQ_EXECUTE_AFTER)
+        ctx.timers.schedule(execute_by, EXECUTE_TIMER, quote_id)
+        self._change("quote_confirmed", found, status=QuoteStatus.CONFIRMED, confirmed_at=ctx.now, execute_by=execute_by)
+
+    def fire(self, timer: Timer) -> bool:
+        """A deadline has come; False for timers of others."""
+        if timer.kind not in (CONFIRM_TIMER, EXECUTE_TIMER):
+            return False
+        found = self._state.quotes[timer.subject]
+        if timer.kind == EXECUTE_TIMER:
+            self._execute(found)
+        elif found.status is QuoteStatus.ACCEPTED:
+            self._change("quote_deleted", found, status=QuoteStatus.DELETED)
+        return True
+
+    def _execute(self, found: Quote) -> None:
+        rfq = self._state.rfqs[found.rfq_id]
+        asked = _order(rfq.account, rfq.participant, found, SELL if found.accepted is BUY else BUY)
+        self._trading.desk.trade_quote(found.id, _order(found.account, found.participant, found, found.accepted), asked)
+
+    def _taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
+        """The exchange has traded a quote, or refused to."""
+        found = self._state.quotes[quote_id]
+        if orders is None:
+            self._change("quote_deleted", found, status=QuoteStatus.DELETED)
+            return
+        maker, taker = orders
+        self._change("quote_executed", found, status=QuoteStatus.EXECUTED, executed_at=self._ctx.now, quote_order_id=maker.id, rfq_order_id=taker.id)
+        rfq = self._state.rfqs[found.rfq_id]
+        self._tell("rfq_trade", rfq, self._state.quotes[found.id])
+        self._close(rfq)
+
+    # ---- the record
+
+    def _close(self, rfq: Rfq) -> None:
+        for quote in self._of(rfq):
+            if quote.status in _PENDING:
+                self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
+        closed = self._state.rfqs[rfq.id] = replace(rfq, status=RfqStatus.CLOSED, updated=self._ctx.now)
+        self._tell("rfq_closed", closed)
+
+    def _change(self, kind: str, found: Quote, **changes: object) -> None:
+        changed = self._state.quotes[found.id] = replace(found, updated=self._ctx.now, **changes)
+        self._tell(kind, self._state.rfqs[found.rfq_id], changed)
+
+    def _tell(self, kind: str, rfq: Rfq, quote: Quote | None = None) -> None:
+        self._ctx.emit(RfqChanged(kind, rfq, quote, self._ctx.now))
+
+    def _of(self, rfq: Rfq) -> list[Quote]:
+        return [self._state.quotes[quote_id] for quote_id in self._quotes_of.get(rfq.id, ())]
+
+    def _own_rfq(self, account: str, rfq_id: str) -> Rfq:
+        found = self.rfq(rfq_id)
+        if found.account != account:
+            raise PermissionDenied(rule="rfq", remedy="only who asked withdraws a request")
+        return found
+
+    def _quote(self, account: str, quote_id: str) -> Quote:
+        """A quote that the account may see."""
+        found = self._state.quotes.get(quote_id)
+        if found is None or account not in (found.account, self._state.rfqs[found.rfq_id].account):
+            raise NotFound(f"unknown quote: {quote_id[:80]}")
+        return found
+
+    def _check_open(self, symbol: str) -> None:
+        if self._trading.state(symbol) is not InstrumentState.OPEN:
+            raise OrderRefused(f"{symbol} is not open", rule="rfq", remedy="ask while it trades")
+
+    def save(self) -> RfqsState:
+        """Every request and quote."""
+        return self._state
+
+    def load(self, state: object) -> None:
+        """Take saved requests and quotes; their timers are saved with the queue."""
+        self._index(convert(state, RfqsState))
+
+    def _index(self, state: RfqsState) -> None:
+        self._state = state
+        self._quotes_of: dict[str, list[str]] = {}
+        for quote in state.quotes.values():
+            self._quotes_of.setdefault(quote.rfq_id, []).append(quote.id)
+
+
+def _size(rfq: Rfq, instrument: Instrument, price: Price) -> Qty:
+    """What is quoted for at a price: the quantity asked for, or as much as the dollars buy."""
+    if not price:
+        return 0
+    return rfq.qty or rfq.cash // (price * instrument.cash_per_notional)
+
+
+def _order(account: str, participant: str, quote: Quote, side: Side) -> PlaceOrder:
+    bought = quote.accepted is BUY
+    return PlaceOrder(
+        symbol=quote.symbol,
+        account=account,
+        participant=participant,
+        side=side,
+        qty=quote.buy_qty if bought else quote.sell_qty,
+        price=quote.buy_price if bought else quote.sell_price,
+        tif=TimeInForce.FILL_OR_KILL,
+        channel=Channel.RETAIL,
+    )

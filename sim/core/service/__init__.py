@@ -1,0 +1,1 @@
+"""The service around trading: maintenance, rate limits, faults, presets."""

@@ -1,0 +1,253 @@
+"""Faults as they are written (design D6): which calls, frames or deliveries one strikes, and what happens to those.
+
+A fault is a document of a scenario or of the control plane. What it can do depends on what it strikes: a call, a frame of a stream, a webhook delivery. A
+document that asks for what cannot happen there is refused, never ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct, ValidationError, convert, field
+
+from sim.core.catalogue.quirks import parse_chance
+from sim.core.model.refusals import Code
+from sim.kernel.instants import NS_PER_S, Instant, Span, parse_instant, parse_span
+
+HTTP = ("gateway", "retail", "exchange", "auth")
+CALLS = (*HTTP, "grpc")
+PLANES = (*CALLS, "stream", "webhook", "engine")
+ENGINE = ("place", "cross", "replace", "cancel")  # what can be late in the engine, as operations of that plane
+
+
+class Kind(Struct, frozen=True):
+    """Something a fault can do: its key in `act`, the planes on which it can happen, and what it does there."""
+
+    name: str
+    planes: tuple[str, ...]
+    does: str
+
+
+KINDS = (
+    Kind("status", PLANES[:-1], "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it; fails a delivery"),
+    Kind("code", PLANES[:-1], "the same by gRPC code"),
+    Kind("delay", PLANES, "takes so much virtual time: the answer (504 after 30 s), the frame and those behind it, a delivery's first attempt, the engine"),
+    Kind("reset", PLANES[:-1], "resets the connection instead of answering; ends a stream, or an attempt, that way"),
+    Kind("refuse", CALLS, "closes the connection before a byte is answered"),
+    Kind("hang", CALLS, "never answers: the client's own time-out ends the call"),
+    Kind("half_close", CALLS, "handles the call, then closes the connection in the middle of the answer"),
+    Kind("slow_body", HTTP, "handles the call and sends the answer in slow pieces"),
+    Kind("drop", ("stream", "webhook"), "loses the frame or the delivery"),
+    Kind("duplicate", ("stream", "webhook"), "sends the frame or the delivery twice"),
+    Kind("reorder", ("stream",), "swaps the frame with the next"),
+    Kind("revoke", ("stream",), "ends the stream as a revoked session"),
+)
+EFFECTS = tuple(kind.name for kind in KINDS if kind.name not in ("status", "code", "delay"))
+# Effects that need an answer to happen to: the call is handled first.
+_OF_ANSWERS = ("half_close", "slow_body")
+
+_CODE_OF_HTTP = {
+    400: Code.INVALID_ARGUMENT,
+    401: Code.UNAUTHENTICATED,
+    403: Code.PERMISSION_DENIED,
+    404: Code.NOT_FOUND,
+    405: Code.UNIMPLEMENTED,
+    408: Code.DEADLINE_EXCEEDED,
+    409: Code.ABORTED,
+    413: Code.RESOURCE_EXHAUSTED,
+    422: Code.FAILED_PRECONDITION,
+    429: Code.RESOURCE_EXHAUSTED,
+    499: Code.CANCELLED,
+    500: Code.INTERNAL,
+    501: Code.UNIMPLEMENTED,
+    502: Code.UNAVAILABLE,
+    503: Code.UNAVAILABLE,
+    504: Code.DEADLINE_EXCEEDED,
+}
+_HTTP_OF_CODE = {
+    Code.CANCELLED: 499,
+    Code.INVALID_ARGUMENT: 400,
+    Code.OUT_OF_RANGE: 400,
+    Code.FAILED_PRECONDITION: 400,
+    Code.UNAUTHENTICATED: 401,
+    Code.PERMISSION_DENIED: 403,
+    Code.NOT_FOUND: 404,
+    Code.ALREADY_EXISTS: 409,
+    Code.ABORTED: 409,
+    Code.RESOURCE_EXHAUSTED: 429,
+    Code.UNIMPLEMENTED: 501,
+    Code.UNAVAILABLE: 503,
+    Code.DEADLINE_EXCEEDED: 504,
+}
+_MESSAGES = {500: "internal error", 502: "bad gateway", 503: "service unavailable", 504: "upstream timeout", 429: "rate limit exceeded"}
+
+
+class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which calls, frames or deliveries. Empty matches everything its act can happen to; names may hold `*`.
+
+    `operation` is "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` any name of the caller; `symbol` an instrument that the call names in its
+    path, query or body; `nth` only the n-th match, `every` each n-th; `probability` as for quirks; `from` and `until` instants, or "+30s" counted from when
+    the fault was added.
+    """
+
+    plane: str = ""
+    operation: str = ""
+    caller: str = ""
+    symbol: str = ""
+    nth: Annotated[int, Meta(ge=1)] = 0
+    every: Annotated[int, Meta(ge=1)] = 0
+    probability: str = "always"
+    from_: str = field(default="", name="from")
+    until: str = ""
+
+
+class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What happens: an error (`status` and/or `code`), a `delay`, and at most one effect on the connection or the message.
+
+    `handled`: the exchange does what was asked, and only its answer is lost to the error or the effect, so the client cannot know. It goes without saying for
+    half_close and slow_body.
+    """
+
+    status: int = 0
+    code: int | str = 0
+    message: str = ""
+    retry_after: str = ""
+    delay: str = ""
+    reset: bool = False
+    refuse: bool = False
+    hang: bool = False
+    half_close: bool = False
+    slow_body: bool = False
+    drop: bool = False
+    duplicate: bool = False
+    reorder: bool = False
+    revoke: bool = False
+    handled: bool = False
+
+
+class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A fault as it is written. It strikes at most `times` (0: without end) and is gone `ttl` after it was added ("": never)."""
+
+    match: FaultMatch = field(default_factory=FaultMatch)
+    act: FaultAct
+    times: int = 0
+    ttl: str = ""
+
+
+class FaultAction(Struct, frozen=True, kw_only=True):
+    """What befalls one call, frame or delivery. `status` 0 means no error of its own; `effect` is one of EFFECTS or empty.
+
+    `handled`: it befalls the answer of a call, not the call.
+    """
+
+    fault: str
+    status: int = 0
+    code: Code = Code.OK
+    message: str = ""
+    retry_after: Span | None = None
+    delay: Span = 0
+    effect: str = ""
+    handled: bool = False
+
+    @property
+    def answers(self) -> bool:
+        """Whether it stands in for the answer of a call, rather than only delaying it."""
+        return bool(self.status or self.effect)
+
+
+def fault_from(document: object) -> FaultSpec:
+    """A fault from plain data, whose scalars may be text as in YAML. ValueError says what is wrong and where."""
+    try:
+        spec = convert(document, FaultSpec, strict=False)
+    except ValidationError as wrong:
+        raise ValueError(str(wrong)) from None
+    check(spec)
+    return spec
+
+
+def check(spec: FaultSpec) -> None:
+    """Refuse (ValueError) a fault that means nothing or contradicts itself."""
+    compile_act("", spec.act)
+    parse_chance(spec.match.probability)
+    for text in (spec.match.from_, spec.match.until):
+        moment(text, 0)
+    if spec.ttl and parse_span(spec.ttl) <= 0:
+        raise ValueError("ttl must be positive")
+    if spec.times < 0:
+        raise ValueError("times counts from 1")
+    if spec.match.plane and spec.match.plane not in PLANES:
+        raise ValueError(f"plane is one of {', '.join(PLANES)}, not {spec.match.plane!r}")
+    if not planes_of(spec):
+        raise ValueError(f"{_possible(spec.act)}; this one matches {_matched(spec.match)}")
+
+
+def planes_of(spec: FaultSpec) -> tuple[str, ...]:
+    """Planes on which a fault can strike: those it matches, as far as its act can happen there.
+
+    Only calls and the engine know an instrument, only calls are handled, and the engine is late only where it is named.
+    """
+    found: tuple[str, ...] = (spec.match.plane,) if spec.match.plane else PLANES[:-1]
+    if spec.match.symbol:
+        found = tuple(plane for plane in found if plane in (*CALLS, "engine"))
+    if spec.act.handled:
+        found = tuple(plane for plane in found if plane in CALLS)
+    return tuple(plane for plane in found if all(plane in kind.planes for kind in KINDS if getattr(spec.act, kind.name)))
+
+
+def _possible(act: FaultAct) -> str:
+    told = [f"{kind.name} can happen on {', '.join(kind.planes)}" for kind in KINDS if getattr(act, kind.name)]
+    if act.handled:
+        told.append("handled is said of calls")
+    return "; ".join(told)
+
+
+def _matched(match: FaultMatch) -> str:
+    plane = match.plane or "any plane"
+    return f"{plane} by symbol, which only calls and the engine have" if match.symbol else plane
+
+
+def compile_act(name: str, act: FaultAct) -> FaultAction:
+    """What an act comes to. ValueError where it says nothing or two things."""
+    effects = [effect for effect in EFFECTS if getattr(act, effect)]
+    if len(effects) > 1:
+        raise ValueError(f"a fault does one of {' and '.join(effects)}, not both")
+    code = _code(act.code)
+    if act.status and not 400 <= act.status <= 599:
+        raise ValueError(f"status is an HTTP error, 400 to 599, not {act.status}")
+    status = act.status or (_HTTP_OF_CODE.get(code, 500) if code else 0)
+    delay = parse_span(act.delay) if act.delay else 0
+    # Every 429 says when to come back (§7.1), one that was injected too.
+    retry_after = parse_span(act.retry_after) if act.retry_after else NS_PER_S if status == 429 else None
+    if delay < 0 or (retry_after is not None and retry_after < 0):
+        raise ValueError("delay and retry_after must not be negative")
+    if not (status or effects or delay):
+        raise ValueError(f"act needs one of status, code, delay, {', '.join(EFFECTS)}")
+    if status and effects:
+        raise ValueError(f"a fault answers with a status or does {effects[0]}, not both")
+    if act.handled and not (status or effects):
+        raise ValueError("handled says that the answer is lost: add a status, reset or hang")
+    return FaultAction(
+        fault=name,
+        status=status,
+        code=code or _CODE_OF_HTTP.get(status, Code.UNKNOWN if status else Code.OK),
+        message=act.message or _MESSAGES.get(status, "injected fault"),
+        retry_after=retry_after,
+        delay=delay,
+        effect=effects[0] if effects else "",
+        handled=act.handled or bool(effects and effects[0] in _OF_ANSWERS),
+    )
+
+
+def _code(given: int | str) -> Code:
+    text = str(given)
+    try:
+        return Code(int(text)) if text.isascii() and text.isdigit() else Code[text.upper()]
+    except (KeyError, ValueError):
+        raise ValueError(f"code is a gRPC status such as UNAVAILABLE or 14, not {given!r}") from None
+
+
+def moment(text: str, added: Instant) -> Instant | None:
+    """An instant as it is written, or "+30s" from when the fault was added; None for "". ValueError otherwise."""
+    if not text:
+        return None
+    return added + parse_span(text) if text.startswith("+") else parse_instant(text)

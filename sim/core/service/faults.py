@@ -1,0 +1,202 @@
+"""Faults in force (design D6): which of them strikes a call, a frame or a delivery, and how often each has.
+
+Each fault counts what it matches and draws from its own entropy stream, so adding one never changes the luck of another. The first fault that strikes acts; all
+that match count. A fault that is over stays listed, with its counts, until it is removed or many newer ones are over.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import ClassVar
+
+from msgspec import Struct, convert, field
+
+from sim.core.catalogue.quirks import Chance, parse_chance
+from sim.core.model.context import Context
+from sim.core.model.refusals import Code, Injected
+from sim.core.service.fault_spec import FaultAction, FaultMatch, FaultSpec, check, compile_act, moment, planes_of
+from sim.kernel.instants import Instant, parse_span
+
+# Faults that are over and still shown.
+KEPT_OVER = 100
+
+
+class InjectedFault(Injected):
+    """An injected error. `disturb` names what befalls the connection instead of, or besides, the answer."""
+
+    section: ClassVar[str] = "7.1"
+
+    def __init__(self, action: FaultAction) -> None:
+        super().__init__(
+            action.status or 503,
+            action.code if action.status else Code.UNAVAILABLE,
+            action.message or "service unavailable",
+            rule=f"fault {action.fault}",
+            retry_after=action.retry_after,
+        )
+        self.fault = action.fault
+        self.disturb = action.effect
+        self.remedy = f"a tester injected this: DELETE /_sim/v1/faults/{action.fault} ends it"
+
+
+class Fault(Struct, kw_only=True):
+    """A fault in force: what was written, what it came to, and how often it matched and struck."""
+
+    id: str
+    spec: FaultSpec
+    action: FaultAction
+    planes: tuple[str, ...]
+    begins: Instant | None
+    ends: Instant | None
+    added: Instant
+    seen: int = 0
+    struck: int = 0
+
+
+class FaultsState(Struct):
+    """Faults in force and faults that are over, each in order, by id."""
+
+    faults: dict[str, Fault] = field(default_factory=dict)
+    over: dict[str, Fault] = field(default_factory=dict)
+
+
+class Faults:
+    """Faults of an exchange. `by_symbol` says that some fault asks for the instrument of a call, which is known once the call is parsed.
+
+    `survey`, when somebody gives it a dict, counts the points at which a fault could strike, by plane and operation, in order of first passing.
+    """
+
+    def __init__(self, ctx: Context) -> None:
+        self._ctx = ctx
+        self._state = FaultsState()
+        self._faults = self._state.faults
+        self.by_symbol = False
+        self.survey: dict[tuple[str, str], int] | None = None
+
+    @property
+    def armed(self) -> bool:
+        """Whether there is any fault in force, or somebody counts where one could strike."""
+        return bool(self._faults) or self.survey is not None
+
+    def add(self, spec: FaultSpec, name: str = "") -> str:
+        """Put a fault in force and return its id, f1, f2, … unless given. ValueError as for `check`."""
+        check(spec)
+        now = self._ctx.now
+        name = name or f"f{self._ctx.ids.count('fault')}"
+        ends = [at for at in (moment(spec.match.until, now), now + parse_span(spec.ttl) if spec.ttl else None) if at is not None]
+        self._faults[name] = Fault(
+            id=name,
+            spec=spec,
+            action=compile_act(name, spec.act),
+            planes=planes_of(spec),
+            begins=moment(spec.match.from_, now),
+            ends=min(ends, default=None),
+            added=now,
+        )
+        self._state.over.pop(name, None)
+        self._index()
+        return name
+
+    def remove(self, name: str) -> bool:
+        """End a fault and forget it; False when there is none of this id."""
+        found = self._faults.pop(name, None) or self._state.over.pop(name, None)
+        self._index()
+        return found is not None
+
+    def all(self) -> tuple[Fault, ...]:
+        """Faults in force, oldest first."""
+        return tuple(fault for fault in self._faults.values() if not self._ended(fault))
+
+    def over(self) -> tuple[Fault, ...]:
+        """Faults that struck as often as they should, or whose time is over; the latest of them."""
+        return (*self._state.over.values(), *(fault for fault in self._faults.values() if self._ended(fault)))
+
+    def pick(self, plane: str, operation: str = "", caller: tuple[str, ...] = (), symbols: tuple[str, ...] | None = None) -> FaultAction | None:
+        """What befalls a call, a frame or a delivery, or None. `operation` is "Service.Rpc", `caller` every name the caller goes by.
+
+        A call is asked about twice: before anything is known of its instruments (`symbols` None), and with them; a fault takes part in one of the two.
+        """
+        if self.survey is not None and symbols is None:
+            self.survey[plane, operation] = self.survey.get((plane, operation), 0) + 1
+        if not self._faults:
+            return None
+        chosen = None
+        now = self._ctx.now
+        for fault in tuple(self._faults.values()):
+            if self._ended(fault):
+                self._finish(fault)
+            elif plane in fault.planes and (fault.begins is None or now >= fault.begins) and _matches(
+                fault.spec.match, operation, caller, symbols
+            ):
+                fault.seen += 1
+                # Each draws every time: whether another struck first must not shift its luck.
+                if self._strikes(fault) and chosen is None:
+                    fault.struck += 1
+                    chosen = fault.action
+                    if fault.struck == fault.spec.times:
+                        self._finish(fault)
+        return chosen
+
+    def strike(self, plane: str, operation: str = "", caller: tuple[str, ...] = (), symbols: tuple[str, ...] | None = None) -> FaultAction | None:
+        """`pick`, and let it happen to a call: the delay is added to the answer's time, and what comes instead of handling it is raised as `InjectedFault`."""
+        action = self.pick(plane, operation, caller, symbols)
+        if action is not None:
+            self._ctx.elapsed += action.delay
+            if action.answers and not action.handled:
+                raise InjectedFault(action)
+        return action
+
+    def _ended(self, fault: Fault) -> bool:
+        return fault.ends is not None and self._ctx.now >= fault.ends
+
+    def _finish(self, fault: Fault) -> None:
+        del self._faults[fault.id]
+        over = self._state.over
+        over[fault.id] = fault
+        if len(over) > KEPT_OVER:
+            del over[next(iter(over))]
+        self._index()
+
+    def _index(self) -> None:
+        self.by_symbol = any(fault.spec.match.symbol for fault in self._faults.values())
+
+    def _strikes(self, fault: Fault) -> bool:
+        match = fault.spec.match
+        if match.nth and fault.seen != match.nth:
+            return False
+        if match.every and fault.seen % match.every:
+            return False
+        odds = _chance(match.probability)
+        if odds.numerator in (0, odds.denominator):
+            return odds.numerator > 0
+        return self._ctx.entropy.stream(f"fault.{fault.id}").chance(odds.numerator, odds.denominator)
+
+    def save(self) -> FaultsState:
+        """Faults with their counts."""
+        return self._state
+
+    def load(self, state: object) -> None:
+        """Take saved faults."""
+        self._state = convert(state, FaultsState)
+        self._faults = self._state.faults
+        self._index()
+
+
+def _matches(match: FaultMatch, operation: str, caller: tuple[str, ...], symbols: tuple[str, ...] | None) -> bool:
+    if bool(match.symbol) is (symbols is None):
+        return False
+    if match.operation and not _named(match.operation, operation) and not _named(match.operation, operation.rpartition(".")[2]):
+        return False
+    if match.caller and not any(_named(match.caller, name) for name in caller):
+        return False
+    return symbols is None or any(_named(match.symbol, symbol) for symbol in symbols)
+
+
+def _named(pattern: str, name: str) -> bool:
+    return pattern == name or ("*" in pattern and fnmatchcase(name, pattern))
+
+
+@lru_cache(maxsize=256)
+def _chance(text: str) -> Chance:
+    return parse_chance(text)

@@ -1,0 +1,1 @@
+"""Order entry: admission, the engine queue, cancel/replace, crosses."""

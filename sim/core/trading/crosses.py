@@ -1,0 +1,117 @@
+"""Two orders that were agreed on beforehand and trade with each other, wholly or not at all: all-or-none crosses.
+
+A cross goes past the book: it neither trades with what rests there nor rests itself. So that nobody is passed over, its price must not be worse for either
+side than what the book offers (assumption `orders.cross_price`). The side with priority counts as the order that was there first.
+"""
+
+from __future__ import annotations
+
+from sim.core.accounts.risk import Risk
+from sim.core.catalogue.assumptions import CROSS_PRICE
+from sim.core.lifecycle.states import Lifecycle
+from sim.core.matching.book import Book
+from sim.core.matching.books import Books
+from sim.core.matching.fills import Fills
+from sim.core.matching.matching import Matching
+from sim.core.matching.self_match import SELF_MATCH_TEXT, clash
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.context import Context
+from sim.core.model.enums import BUY, LIMIT, OPEN, RejectReason, Side, TradeType
+from sim.core.model.orders import Order, Orders
+from sim.core.model.quantities import Price
+from sim.core.model.refusals import DuplicateOrder, InstrumentNotTradable, InvalidRequest, OrderRefused
+from sim.core.trading.admission import Entry
+from sim.core.trading.engine_queue import Pair
+
+# What would have no effect in a cross, or contradict it.
+_FOREIGN = {
+    "stop_price": "stop_price",
+    "min_qty": "min_qty",
+    "cash_qty": "cash_order_qty",
+    "post_only": "participate_dont_initiate",
+    "strict_limit": "strict_limit",
+    "best_limit": "best_limit",
+    "immediately_executable_limit": "immediately_executable_limit",
+    "ignore_price_checks": "ignore_price_validity_checks",
+}
+
+
+def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
+    """Refuse two orders that could not be a cross on any instrument in any state."""
+    for index, command in enumerate(commands):
+        if command.type is not LIMIT:
+            raise InvalidRequest(f"requests[{index}].type: a cross is made of limit orders", rule="cross")
+        for name, wire_name in _FOREIGN.items():
+            if getattr(command, name):
+                raise InvalidRequest(f"requests[{index}].{wire_name} does not belong in a cross", rule="cross")
+    one, other = commands
+    if one.symbol != other.symbol:
+        raise InvalidRequest("requests: both sides of a cross have the same symbol", rule="cross")
+    if one.side is other.side:
+        raise InvalidRequest("requests: one side of a cross buys, the other sells", rule="cross")
+    if one.qty != other.qty:
+        raise InvalidRequest("requests: both sides of a cross have the same order_qty", rule="cross")
+    if one.clord_id and (one.participant, one.clord_id) == (other.participant, other.clord_id):
+        raise DuplicateOrder(rule="M6", remedy="give the two sides different client order ids")
+    buyer, seller = commands if one.side is BUY else (other, one)
+    if buyer.price < seller.price:
+        raise InvalidRequest("requests: the buying price is below the selling price", rule="cross")
+
+
+class Crossing:
+    """Makes crosses."""
+
+    __slots__ = ("_books", "_ctx", "_entry", "_fills", "_lifecycle", "_matching", "_orders", "_risk")
+
+    def __init__(
+        self, ctx: Context, entry: Entry, books: Books, lifecycle: Lifecycle, matching: Matching, fills: Fills, orders: Orders, risk: Risk
+    ) -> None:
+        self._ctx = ctx
+        self._entry = entry
+        self._books = books
+        self._lifecycle = lifecycle
+        self._matching = matching
+        self._fills = fills
+        self._orders = orders
+        self._risk = risk
+
+    def admit(self, pair: Pair, orders: tuple[Order, Order]) -> None:
+        """Check both sides as orders of their own, then as a cross; a quote trades at any price. Changes nothing but what `Entry.admit` fills in."""
+        for command, order in zip(pair.commands, orders, strict=True):
+            self._entry.admit(command, order)
+        symbol = orders[0].symbol
+        if self._lifecycle.state(symbol) is not OPEN:
+            raise InstrumentNotTradable("Crosses need an open instrument", rule="cross", remedy="wait for OPEN", reason=RejectReason.EXCHANGE_CLOSED)
+        if clash(orders[0], orders[1]) or clash(orders[1], orders[0]):
+            raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy="give the two sides different self-match prevention ids")
+        if not pair.quote_id:
+            self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)
+
+    def _check_price(self, book: Book, price: Price) -> None:
+        rule = self._ctx.assumptions.text(CROSS_PRICE)
+        if rule == "any":
+            return
+        bid, offer = book.bids.best, book.offers.best
+        least = 1 if rule == "inside" else 0
+        if (bid and price < bid + least) or (offer and price > offer - least):
+            raise OrderRefused("Cross price is outside the best bid and offer", rule="cross", remedy="assumption orders.cross_price loosens or tightens this")
+
+    def run(self, pair: Pair, orders: tuple[Order, Order]) -> None:
+        """Enter both sides and let them trade, at the price of the side with priority."""
+        book = self._books.get(orders[0].symbol)
+        passive = _passive(orders, pair.priority)
+        aggressor = orders[1] if passive is orders[0] else orders[0]
+        type = TradeType.REQUEST_FOR_QUOTE if pair.quote_id else TradeType.CROSS
+        host_cross_id = "" if pair.quote_id else self._ctx.ids.next("cross")
+        for order in (passive, aggressor):
+            order.cross_id, order.host_cross_id = pair.cross_id, host_cross_id
+            self._matching.enter(order)
+        self._orders.opened(passive)
+        self._risk.reserve(passive, book.instrument)
+        self._fills.prearranged(book, aggressor, passive, passive.qty, passive.price, type)
+        self._matching.follow_up(book, release_stops=True)
+
+
+def _passive(orders: tuple[Order, Order], priority: Side) -> Order:
+    """The side with priority; the first one when neither was given it."""
+    return orders[1] if orders[1].side is priority else orders[0]

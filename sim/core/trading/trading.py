@@ -1,0 +1,243 @@
+"""The trading half of the exchange: everything between an order and its money, composed.
+
+What is asked about orders goes to the desk, what moves instruments to the listings, timers come in here; reads go to the components, which are public. Each
+operation emits its events in order of happening; `flush` then tells which symbols changed, once each.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from sim.core.accounts.fees import Fees
+from sim.core.accounts.ledger import HOUSE_FUNDING, TRADING, Account, Ledger, LedgerState
+from sim.core.accounts.positions import Positions, PositionsState
+from sim.core.accounts.risk import Risk
+from sim.core.catalogue.assumptions import COLLATERAL_RETURN, DAY_ROLL_EXPIRES
+from sim.core.lifecycle.listings import Listings
+from sim.core.lifecycle.resolution import Resolution
+from sim.core.lifecycle.settlement import METHOD, Settlements, SettlementState
+from sim.core.lifecycle.states import AUCTION_STATES, SETTLED_STATES, Lifecycle, LifecycleState
+from sim.core.lifecycle.transitions import Transitions
+from sim.core.market_data.assets import Assets
+from sim.core.market_data.execution_log import Record, Tape, TapeState
+from sim.core.market_data.statistics import Statistics, SymbolStats
+from sim.core.matching.auction import Auction
+from sim.core.matching.book import Book
+from sim.core.matching.books import Books
+from sim.core.matching.clearing import CLEARING_TIMER, Clearing
+from sim.core.matching.fills import Fills
+from sim.core.matching.matching import Matching
+from sim.core.model.context import Context
+from sim.core.model.enums import InstrumentState, LedgerEntryType
+from sim.core.model.events import CashMoved
+from sim.core.model.instruments import Instruments
+from sim.core.model.orders import Execution, Order, Orders, Trade
+from sim.core.model.quantities import Cash
+from sim.core.model.timer_priority import EXPIRY_TIMER, ROLL_TIMER
+from sim.core.trading.admission import Entry
+from sim.core.trading.cancel_replace import Replacing
+from sim.core.trading.crosses import Crossing
+from sim.core.trading.engine_queue import GATE_TIMER, Delay, Gate, GateState
+from sim.core.trading.order_service import Desk
+from sim.kernel.dated import Dated
+from sim.kernel.timers import Timer
+
+DAY_ROLL = Dated(True, ("2026-09-13", False))
+
+
+class TradingState(Struct):
+    """What trading saves: the live objects themselves, so encode it before anything goes on."""
+
+    orders: list[Order]
+    tape: TapeState
+    positions: PositionsState
+    ledger: LedgerState
+    statistics: dict[str, SymbolStats]
+    lifecycle: LifecycleState
+    settlement: SettlementState
+    priority: int
+    roll_timer: int
+    clearing_seq: int
+    clearing_timer: int
+    gate: GateState
+
+
+class Trading:
+    """Orders in, executions, trades, positions and cash out."""
+
+    def __init__(self, ctx: Context, instruments: Instruments, delay: Delay = lambda kind, names, symbol: 0, assets: Assets | None = None) -> None:
+        self.ctx = ctx
+        self.instruments = instruments
+        self.orders = Orders()
+        self.tape = Tape(ctx)
+        self.positions = Positions(ctx)
+        self.ledger = Ledger(ctx)
+        self.statistics = Statistics()
+        self.fees = Fees(ctx)
+        self.lifecycle = Lifecycle(ctx, instruments)
+        self.books = Books(ctx, instruments, self.lifecycle.hidden, self.lifecycle.own)
+        self.risk = Risk(self.ledger, self.positions, instruments)
+        self.resolution = Resolution(ctx, instruments, self.lifecycle, self.statistics, Assets(ctx) if assets is None else assets)
+        self.settlements = Settlements(ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself)
+        self._gate = Gate(ctx, delay)
+        self._compose()
+
+    def _compose(self) -> None:
+        """The desk and the listings with what they are made of. What they offer is trading's too, under the same names."""
+        ctx, instruments, orders, books, lifecycle, risk = self.ctx, self.instruments, self.orders, self.books, self.lifecycle, self.risk
+        fills = Fills(ctx, orders, self.tape, self.positions, self.ledger, risk, self.fees, self.statistics)
+        matching = self._matching = Matching(ctx, books, orders, self.tape, risk, fills)
+        entry = Entry(ctx, instruments, lifecycle, self.ledger, orders, books, risk, self.fees, self.statistics)
+        crossing = Crossing(ctx, entry, books, lifecycle, matching, fills, orders, risk)
+        replacing = Replacing(ctx, orders, books, lifecycle, risk, self.tape, entry, matching)
+        clearing = self._clearing = Clearing(ctx, instruments, self.tape, self.positions, self.ledger, risk)
+        auction = Auction(orders, matching, fills)
+        transitions = self._transitions = Transitions(
+            ctx, lifecycle, books, matching, auction, self.positions, self.settlements, self.statistics, self.resolution
+        )
+        desk = self.desk = Desk(ctx, self._gate, orders, self.tape, books, lifecycle, entry, matching, crossing, replacing, clearing)
+        self.place, self.preview, self.cross, self.cancel, self.replace = desk.place, desk.preview, desk.cross, desk.cancel, desk.replace
+        listings = self._listings = Listings(
+            ctx, instruments, lifecycle, transitions, self.settlements, clearing, self.statistics, books, self.tape, self.resolution
+        )
+        lifecycle.leaving = listings.leaves_shelf
+        self.list_instrument, self.stock, self.change_state = listings.list_instrument, listings.stock, listings.change_state
+        self.settle, self.fair_price, self.record_outcome = listings.settle, listings.fair_price, listings.record_outcome
+        self.cancel_all, self.bust, self.write_down = listings.cancel_all, listings.bust, listings.write_down
+        self.follow = listings.follow
+
+    # ---- accounts and cash
+
+    def open_account(self, account: str, *, kind: str = TRADING, collateral_return: bool | None = None) -> Account:
+        """Open an account: "trading", "clearing" or "house"; with collateral return as asked, or as `collateral_return.enabled` says (rule P8)."""
+        if collateral_return is None:
+            collateral_return = kind == TRADING and self.ctx.assumptions.flag(COLLATERAL_RETURN)
+        return self.ledger.open(account, kind, collateral_return=collateral_return)
+
+    def move_cash(
+        self,
+        account: str,
+        amount: Cash,
+        type: LedgerEntryType,
+        description: str,
+        *,
+        symbol: str = "",
+        reference: str = "",
+        contra: str = HOUSE_FUNDING,
+    ) -> CashMoved:
+        """Credit an account (debit when negative) against a house account. Whether it can afford it is the caller's question (`withdrawable`)."""
+        return self.ledger.move(account, amount, type, description, contra=contra, symbol=symbol, reference=reference)
+
+    def buying_power(self, account: str) -> Cash:
+        """Balance less margin, gross of open orders (rule P2)."""
+        return self.risk.buying_power(account)
+
+    def margin_requirement(self, account: str) -> Cash:
+        """One dollar for every short contract, less collateral returns (rules P2, P8)."""
+        return self.risk.margin_requirement(account)
+
+    def open_orders_reserve(self, account: str) -> Cash:
+        """Largest reservation of a single instrument (rule P6)."""
+        return self.risk.open_orders(account)
+
+    def withdrawable(self, account: str) -> Cash:
+        """What may be withdrawn: buying power less the largest reservation (rule P6)."""
+        return self.risk.buying_power(account) - self.risk.open_orders(account)
+
+    # ---- time
+
+    def fire(self, timer: Timer) -> bool:
+        """Do what a timer says; False when its kind is not trading's."""
+        kind, subject = timer.kind, timer.subject
+        if kind == EXPIRY_TIMER:
+            self._matching.expire(subject)
+        elif kind == GATE_TIMER:
+            self.desk.take(subject)
+        elif kind == CLEARING_TIMER:
+            self._clearing.clear()
+        elif kind == ROLL_TIMER:
+            choice = self.ctx.assumptions.text(DAY_ROLL_EXPIRES)
+            self._matching.roll(expire=DAY_ROLL.at(self.ctx.now) if choice == "auto" else choice == "always")
+        else:
+            return self._listings.fire(timer)
+        return True
+
+    def flush(self) -> None:
+        """Tell which symbols changed during this input; called when it is handled to the end."""
+        self.books.flush()
+
+    # ---- reads
+
+    @property
+    def executions(self) -> Record[Execution]:
+        """Every execution."""
+        return self.tape.executions
+
+    @property
+    def trades(self) -> Record[Trade]:
+        """Every trade."""
+        return self.tape.trades
+
+    def state(self, symbol: str) -> InstrumentState:
+        """Lifecycle state; NotFound for an unknown symbol."""
+        return self.lifecycle.state(symbol)
+
+    def book(self, symbol: str) -> Book:
+        """The book of a symbol; NotFound for an unknown one."""
+        return self.books.get(symbol)
+
+    def stats(self, symbol: str) -> SymbolStats:
+        """All statistics of a symbol now. Settlement shows only while CLOSED, EXPIRED or TERMINATED (rule L25), the indicative price only before an auction."""
+        found = self.statistics.view(symbol)
+        found.open_interest = self.positions.open_interest.get(symbol, 0)
+        state = self.lifecycle.state(symbol)
+        settled = self.settlements.get(symbol)
+        if settled is not None and state in SETTLED_STATES:
+            found.settlement_px = settled.price
+            found.settlement_preliminary = settled.preliminary
+            found.settlement_method = METHOD
+            found.settlement_text = settled.text
+            found.settlement_set_time = settled.set_at
+        book = self.books.touched(symbol)
+        if book is not None and state in AUCTION_STATES:
+            found.indicative_open_px = self._transitions.indicative(symbol, book)
+        return found
+
+    # ---- state
+
+    def save(self) -> TradingState:
+        """The whole state, without copying."""
+        return TradingState(
+            self.orders.save(),
+            self.tape.save(),
+            self.positions.save(),
+            self.ledger.save(),
+            self.statistics.save(),
+            self.lifecycle.save(),
+            self.settlements.save(),
+            self._matching.priority,
+            self._matching.roll_timer,
+            self._clearing.next_seq,
+            self._clearing.timer,
+            self._gate.save(),
+        )
+
+    def load(self, state: TradingState) -> None:
+        """Take a saved state, whose objects become this one's. Books and reservations follow from orders, margins from positions."""
+        self.orders.load(state.orders)
+        self.tape.load(state.tape)
+        self.positions.load(state.positions)
+        self.ledger.load(state.ledger)
+        self.statistics.load(state.statistics)
+        self.lifecycle.load(state.lifecycle)
+        self.settlements.load(state.settlement)
+        self._matching.priority = state.priority
+        self._matching.roll_timer = state.roll_timer
+        self._clearing.next_seq = state.clearing_seq
+        self._clearing.timer = state.clearing_timer
+        self._gate.load(state.gate, self.orders.require)
+        working = self.orders.working()
+        self.books.load(working)
+        self.risk.load(working)
+        for position in self.positions.all():
+            self.risk.moved(position.account, self.instruments.require(position.symbol), (0, position.net))

@@ -1,0 +1,1 @@
+"""Webhook registrations, deliveries, payloads."""

@@ -1,0 +1,140 @@
+"""The outside form of webhooks (§6.1): which URLs and secrets are acceptable, how a payload looks, how a delivery is signed.
+
+Pure functions of text and bytes. The clear signing key is only ever an argument: it lives in the shell's vault, not in any state.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import re
+from ipaddress import ip_address
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+from msgspec import json
+
+from sim.core.model.events import KycDecided
+from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant, seconds
+
+Payload: TypeAlias = "dict[str, str | dict[str, str]]"
+
+SECRET_MIN = 24  # bytes, decoded
+BELIEVABLE: Span = seconds(300)  # how far from its own clock the reference receiver accepts a timestamp
+
+APPROVED = "kyc.approved"
+REJECTED = "kyc.rejected"
+TEST = "webhook.test"
+
+_SEALED_SECRET = re.compile(r"sealed:w(\d+):[0-9a-f]{32}", re.ASCII)
+
+
+# ---- registration
+
+
+def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str:
+    """What keeps a URL from being a webhook's, in words; empty when nothing does.
+
+    Loopback is welcome when `allow_private`, with or without TLS; any other host must be listed in `hosts` and use TLS (design D9, rule K8).
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "webhook_url is no URL"
+    if parts.scheme not in ("http", "https") or not host or any(mark <= " " for mark in url):
+        return "webhook_url must be an https URL"
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        return "webhook_url must hold no credentials and no fragment"
+    if _is_loopback(host):
+        return "" if allow_private else "webhook_url must not point to a private address"
+    if parts.scheme != "https":
+        return "webhook_url must use https"
+    if host.lower() not in hosts:
+        return f"webhook_url: this sandbox delivers to loopback and to listed hosts only, {host} is not listed"
+    return ""
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def secret_key(secret: str) -> bytes | None:
+    """HMAC key of a clear signing secret: what stands base64-encoded after `whsec_`. None when malformed or under 24 bytes."""
+    encoded = secret.removeprefix("whsec_")
+    if encoded == secret:
+        return None
+    try:
+        key = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return key if len(key) >= SECRET_MIN else None
+
+
+def is_secret(text: str) -> bool:
+    """Whether text is an acceptable signing secret, sealed or clear."""
+    sealed = _SEALED_SECRET.fullmatch(text)
+    return int(sealed[1]) >= SECRET_MIN if sealed else secret_key(text) is not None
+
+
+# ---- payloads
+
+
+def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
+    """Payload of a terminal verification. `shape` is the assumption `webhook.shape`; empty fields are left out, and a rejection says no reason (§6.1)."""
+    kind = APPROVED if decided.approved else REJECTED
+    spec: Payload = {"event_id": event_id, "type": kind, "external_id": decided.external_id, "participant_id": decided.participant}
+    at = format_instant(decided.at)
+    details = {
+        "external_id": decided.external_id,
+        "user_id": decided.external_id,
+        "firm_id": decided.firm.removeprefix("firms/"),
+        "status": "KYC_STATUS_APPROVED" if decided.approved else "KYC_STATUS_REJECTED",
+        "status_set_at": at,
+        "provisioned_participant": decided.participant,
+        "provisioned_account": decided.account,
+    }
+    docs: Payload = {"event_type": kind, "event_id": event_id, "event_time": at, "data": {name: text for name, text in details.items() if text}}
+    chosen = {"spec": spec, "docs": docs}.get(shape) or spec | docs
+    return {name: value for name, value in chosen.items() if value}
+
+
+def test_payload(event_id: str, firm: str, at: Instant, shape: str) -> Payload:
+    """Payload of the test delivery; nothing in it is actionable."""
+    spec: Payload = {"event_id": event_id, "type": TEST}
+    docs: Payload = {"event_type": TEST, "event_id": event_id, "event_time": format_instant(at), "data": {"firm_id": firm.removeprefix("firms/")}}
+    return {"spec": spec, "docs": docs}.get(shape) or spec | docs
+
+
+def body_of(payload: Payload) -> bytes:
+    """Body bytes of a payload, the same at every attempt."""
+    return json.encode(payload)
+
+
+# ---- signing
+
+
+def stamp(now: Instant, wall: Instant | None, clock: str) -> int:
+    """Unix seconds to stamp an attempt with, by `webhook.clock`: "auto" is virtual now while a real receiver would believe it, else the wall clock."""
+    if wall is None or clock == "virtual" or (clock == "auto" and abs(now - wall) <= BELIEVABLE):
+        return now // NS_PER_S
+    return wall // NS_PER_S
+
+
+def sign(key: bytes, event_id: str, timestamp: int, body: bytes) -> str:
+    """Value of the `webhook-signature` header (Standard Webhooks v1)."""
+    digest = hmac.digest(key, f"{event_id}.{timestamp}.".encode() + body, "sha256")
+    return "v1," + base64.b64encode(digest).decode()
+
+
+def signed_headers(key: bytes | None, event_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """The three signature headers, or none of them without a key."""
+    if key is None:
+        return {}
+    return {"webhook-id": event_id, "webhook-timestamp": str(timestamp), "webhook-signature": sign(key, event_id, timestamp, body)}

@@ -1,0 +1,335 @@
+"""Webhooks of firms (§6.1): registration, attempts, retries, the circuit breaker. Decides and never sends: attempts are taken away and answered later.
+
+One URL per firm. A registration counts only once its signed test delivery was acknowledged, so it stays pending until the receiver answers or fails to.
+Deliveries are at least once and in no promised order; a delivery keeps its event id at every attempt and goes to whatever URL is registered at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import TypeAlias
+
+from msgspec import convert
+
+from sim.core.catalogue.assumptions import (
+    WEBHOOK_ALLOW_PRIVATE,
+    WEBHOOK_ATTEMPTS,
+    WEBHOOK_BREAKER_BUFFERS,
+    WEBHOOK_BREAKER_COOLDOWN,
+    WEBHOOK_BREAKER_LONGEST,
+    WEBHOOK_BREAKER_THRESHOLD,
+    WEBHOOK_RETRY_FIRST,
+    WEBHOOK_RETRY_LONGEST,
+    WEBHOOK_SHAPE,
+    WEBHOOK_TIMEOUT,
+)
+from sim.core.catalogue.quirks import WEBHOOK_DUPLICATES
+from sim.core.model.context import Context
+from sim.core.model.events import KycDecided
+from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
+from sim.core.service.fault_spec import FaultAction
+from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST, body_of, decided_payload, is_secret, test_payload, url_problem
+from sim.core.webhooks.records import (
+    Attempt,
+    Breaker,
+    Delivery,
+    DeliveryRecord,
+    InFlight,
+    Notice,
+    PendingRegistration,
+    Registration,
+    WebhooksState,
+)
+from sim.kernel.instants import Span, format_span
+from sim.kernel.timers import Timer
+
+__all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "Webhooks", "WebhooksState"]
+
+KEPT_EVENTS = 1_000
+KEPT_RECORDS = 2_000
+
+Tamper: TypeAlias = Callable[[str, str], FaultAction | None]
+
+
+class Webhooks:
+    """Registrations and deliveries of all firms. `hosts` may be delivered to besides loopback; `tamper(type, firm)` is the injected fault of a delivery."""
+
+    def __init__(self, ctx: Context, *, hosts: tuple[str, ...] = (), tamper: Tamper | None = None) -> None:
+        self._ctx = ctx
+        self.hosts = hosts
+        self._tamper = tamper
+        self._state = WebhooksState()
+        self.outbox: list[Attempt] = []
+        self.settled: list[PendingRegistration] = []
+
+    # ---- registration
+
+    def register(self, firm: str, url: str, secret: str = "") -> PendingRegistration:
+        """Ask for a URL to become the firm's: sends the test delivery. InvalidRequest for a URL or secret that cannot be one (rule K8)."""
+        ctx = self._ctx
+        problem = url_problem(url, allow_private=ctx.assumptions.flag(WEBHOOK_ALLOW_PRIVATE), hosts=self.hosts)
+        if problem:
+            raise InvalidRequest(problem, rule="K8", remedy="use https and a listed host, or a receiver on 127.0.0.1")
+        if secret and not is_secret(secret):
+            raise InvalidRequest("signing_secret must be whsec_ and base64 of at least 24 bytes", rule="S6.1-5", remedy="decoded, 24 bytes or more")
+        order = ctx.ids.count("webhook.registration")
+        pending = PendingRegistration(id=f"r{order}", firm=firm, url=url, secret=secret, order=order, request_id=ctx.trace_id)
+        self._state.pending[pending.id] = pending
+        event_id = ctx.ids.uuid("webhook.event")
+        body = body_of(test_payload(event_id, firm, ctx.now, ctx.assumptions.text(WEBHOOK_SHAPE)))
+        pending.attempt = self._post(pending.id, event_id, TEST, firm, url, secret, 1, body)
+        return pending
+
+    def take_settled(self) -> list[PendingRegistration]:
+        """Registrations settled since last asked, in order: whoever holds a reply for them completes it now."""
+        settled, self.settled = self.settled, []
+        return settled
+
+    def registration(self, firm: str) -> Registration | None:
+        """Where the firm's events go; not shown to the firm (§6.1: no read-back)."""
+        return self._state.registrations.get(firm)
+
+    def _settle(self, pending: PendingRegistration, validated: bool, message: str) -> None:
+        del self._state.pending[pending.id]
+        pending.validated, pending.message = validated, message
+        self.settled.append(pending)
+        current = self._state.registrations.get(pending.firm)
+        if validated and (current is None or current.order < pending.order):
+            self._state.registrations[pending.firm] = Registration(pending.url, pending.secret, pending.order, self._ctx.now)
+            self._close(pending.firm)
+
+    # ---- events
+
+    def decided(self, decided: KycDecided) -> str:
+        """A verification became terminal: tell its firm, if it has a webhook. Returns the event id, "" without a webhook."""
+        registration = self._state.registrations.get(decided.firm)
+        if registration is None:
+            return ""
+        ctx = self._ctx
+        event_id = ctx.ids.uuid("webhook.event")
+        notice = Notice(
+            event_id=event_id,
+            type=APPROVED if decided.approved else REJECTED,
+            firm=decided.firm,
+            body=body_of(decided_payload(event_id, decided, ctx.assumptions.text(WEBHOOK_SHAPE))),
+            raised=ctx.now,
+        )
+        self._state.notices[event_id] = notice
+        _keep_last(self._state.notices, KEPT_EVENTS)
+        action = self._tamper(notice.type, notice.firm) if self._tamper else None
+        if self._breaker(decided.firm).state == "open" and not ctx.assumptions.flag(WEBHOOK_BREAKER_BUFFERS):
+            self._lose(notice, "circuit breaker open")
+        elif action is not None and action.effect == "drop":
+            self._lose(notice, f"fault {action.fault}")
+        else:
+            self._deliver(notice, action)
+            if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or (action is not None and action.effect == "duplicate"):
+                self._deliver(notice, None)
+        return event_id
+
+    def redeliver(self, firm: str, event_id: str = "") -> list[str]:
+        """Send again, by hand: one event, or all that were never acknowledged and are not under way. Closes the breaker. Returns the event ids."""
+        if firm not in self._state.registrations:
+            raise Conflict(f"{firm} has no webhook", rule="S6.1-5", remedy="register one first: POST /v1/kyc/webhook")
+        under_way = {delivery.event_id for delivery in self._state.deliveries.values()}
+        chosen = [
+            notice
+            for notice in self._state.notices.values()
+            if notice.firm == firm and (notice.event_id == event_id or (not event_id and not notice.delivered and notice.event_id not in under_way))
+        ]
+        if event_id and not chosen:
+            raise NotFound(f"no event {event_id!r} of {firm}")
+        self._close(firm)
+        for notice in chosen:
+            self._deliver(notice, None)
+        return [notice.event_id for notice in chosen]
+
+    # ---- attempts
+
+    def _deliver(self, notice: Notice, action: FaultAction | None) -> None:
+        """Begin a delivery. An injected delay comes before its first attempt; an injected status or reset is the first attempt's, which is then not made."""
+        ctx = self._ctx
+        delivery = Delivery(id=f"d{ctx.ids.count('webhook.delivery')}", event_id=notice.event_id, firm=notice.firm)
+        self._state.deliveries[delivery.id] = delivery
+        if action is not None and (action.status or action.effect == "reset"):
+            delivery.attempts = 1
+            record = self._record(f"{delivery.id}-{action.fault}", notice, 1)
+            record.status, record.outcome, record.error = action.status, "failed", f"fault {action.fault}"
+            self._failed(delivery, "", action.retry_after)
+        elif action is not None and action.delay:
+            ctx.timers.schedule(ctx.now + action.delay, "webhook.due", delivery.id)
+        else:
+            self._attempt(delivery)
+
+    def _lose(self, notice: Notice, why: str) -> None:
+        record = self._record(f"lost-{notice.event_id}", notice, 0)
+        record.outcome, record.error = "lost", why
+
+    def _record(self, name: str, notice: Notice, number: int) -> DeliveryRecord:
+        url = self._state.registrations[notice.firm].url
+        record = DeliveryRecord(event_id=notice.event_id, type=notice.type, firm=notice.firm, url=url, attempt=number, at=self._ctx.now)
+        self._state.log[name] = record
+        _keep_last(self._state.log, KEPT_RECORDS)
+        return record
+
+    def _attempt(self, delivery: Delivery) -> None:
+        """Make the next attempt, unless the breaker holds it back."""
+        breaker = self._breaker(delivery.firm)
+        if breaker.state == "open" or (breaker.state == "half_open" and breaker.probe):
+            breaker.parked.append(delivery.id)
+            return
+        notice = self._state.notices.get(delivery.event_id)
+        registration = self._state.registrations[delivery.firm]
+        if notice is None:
+            del self._state.deliveries[delivery.id]
+            return
+        delivery.attempts += 1
+        attempt = self._post(
+            delivery.id, notice.event_id, notice.type, notice.firm, registration.url, registration.secret, delivery.attempts, notice.body
+        )
+        if breaker.state == "half_open":
+            breaker.probe = attempt
+
+    def _post(self, subject: str, event_id: str, kind: str, firm: str, url: str, secret: str, number: int, body: bytes) -> str:
+        ctx = self._ctx
+        name = f"a{ctx.ids.count('webhook.attempt')}"
+        timeout = ctx.assumptions.number(WEBHOOK_TIMEOUT)
+        self.outbox.append(
+            Attempt(
+                id=name, event_id=event_id, type=kind, firm=firm, url=url, attempt=number, body=body, secret=secret, due=ctx.now, timeout=timeout
+            )
+        )
+        self._state.in_flight[name] = InFlight(subject, ctx.timers.schedule(ctx.now + timeout, "webhook.timeout", name))
+        self._state.log[name] = DeliveryRecord(event_id=event_id, type=kind, firm=firm, url=url, attempt=number, at=ctx.now)
+        _keep_last(self._state.log, KEPT_RECORDS)
+        return name
+
+    def take_attempts(self) -> list[Attempt]:
+        """Attempts to make now, in order."""
+        attempts, self.outbox = self.outbox, []
+        return attempts
+
+    def answer(self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None) -> bool:
+        """What the receiver said; `status` 0 means no HTTP answer. False when nobody waits for it any more (it came too late)."""
+        found = self._state.in_flight.pop(attempt, None)
+        if found is None:
+            return False
+        self._ctx.timers.cancel(found.timer)
+        acknowledged = 200 <= status < 300
+        record = self._state.log.get(attempt)
+        if record is not None:
+            record.status, record.error = status, error
+            record.outcome = "delivered" if acknowledged else "failed"
+        pending = self._state.pending.get(found.subject)
+        if pending is not None:
+            what = f"HTTP {status}" if status else error or "no answer"
+            self._settle(pending, acknowledged, "webhook validated" if acknowledged else f"test delivery failed: {what}")
+            return True
+        delivery = self._state.deliveries[found.subject]
+        if acknowledged:
+            self._acknowledged(delivery)
+        else:
+            self._failed(delivery, attempt, retry_after if status in (408, 429) else None)
+        return True
+
+    def _acknowledged(self, delivery: Delivery) -> None:
+        notice = self._state.notices.get(delivery.event_id)
+        if notice is not None:
+            notice.delivered = True
+        del self._state.deliveries[delivery.id]
+        self._close(delivery.firm)
+
+    def _failed(self, delivery: Delivery, attempt: str, retry_after: Span | None) -> None:
+        ctx = self._ctx
+        self._count_failure(delivery.firm, attempt)
+        if delivery.attempts >= ctx.assumptions.number(WEBHOOK_ATTEMPTS):
+            del self._state.deliveries[delivery.id]
+            return
+        ctx.timers.schedule(ctx.now + (self._backoff(delivery.attempts) if retry_after is None else retry_after), "webhook.due", delivery.id)
+
+    def _backoff(self, attempts: int) -> Span:
+        """Wait after that many attempts: doubling, capped, give or take 20 % (rule K11)."""
+        first = self._ctx.assumptions.number(WEBHOOK_RETRY_FIRST)
+        wait = min(first << (attempts - 1), self._ctx.assumptions.number(WEBHOOK_RETRY_LONGEST))
+        return self._ctx.entropy.stream("webhook.jitter").between(wait * 4 // 5, wait * 6 // 5)
+
+    # ---- circuit breaker (rule K12)
+
+    def _breaker(self, firm: str) -> Breaker:
+        return self._state.breakers.setdefault(firm, Breaker())
+
+    def _count_failure(self, firm: str, attempt: str) -> None:
+        breaker = self._breaker(firm)
+        breaker.failures += 1
+        if breaker.state == "half_open":
+            if attempt == breaker.probe:
+                self._open(firm, breaker)
+        elif breaker.state == "closed" and breaker.failures >= self._ctx.assumptions.number(WEBHOOK_BREAKER_THRESHOLD):
+            self._open(firm, breaker)
+
+    def _open(self, firm: str, breaker: Breaker) -> None:
+        ctx = self._ctx
+        cooldown = min(ctx.assumptions.number(WEBHOOK_BREAKER_COOLDOWN) << breaker.openings, ctx.assumptions.number(WEBHOOK_BREAKER_LONGEST))
+        breaker.state, breaker.probe = "open", ""
+        breaker.openings += 1
+        breaker.until = ctx.now + cooldown
+        breaker.timer = ctx.timers.schedule(breaker.until, "webhook.breaker", firm)
+
+    def _close(self, firm: str) -> None:
+        """The receiver is well: forget failures and let everything parked go."""
+        breaker = self._breaker(firm)
+        if breaker.timer:
+            self._ctx.timers.cancel(breaker.timer)
+        parked = breaker.parked
+        self._state.breakers[firm] = Breaker()
+        for name in parked:
+            self._attempt(self._state.deliveries[name])
+
+    # ---- time
+
+    def fire(self, timer: Timer) -> bool:
+        """A retry is due, an attempt stays unanswered, a breaker has cooled down; False for timers of others."""
+        if timer.kind == "webhook.due":
+            delivery = self._state.deliveries.get(timer.subject)
+            if delivery is not None:
+                self._attempt(delivery)
+        elif timer.kind == "webhook.timeout":
+            self.answer(timer.subject, error=f"no answer within {format_span(self._ctx.assumptions.number(WEBHOOK_TIMEOUT))}")
+        elif timer.kind == "webhook.breaker":
+            breaker = self._breaker(timer.subject)
+            breaker.state, breaker.timer = "half_open", 0
+            while breaker.parked and not breaker.probe:
+                self._attempt(self._state.deliveries[breaker.parked.pop(0)])
+        else:
+            return False
+        return True
+
+    # ---- reading and state
+
+    def deliveries(self) -> tuple[DeliveryRecord, ...]:
+        """The delivery log, oldest first."""
+        return tuple(self._state.log.values())
+
+    def body_of(self, event_id: str) -> bytes:
+        """What an event says; empty for one that is no longer remembered, and for test deliveries."""
+        notice = self._state.notices.get(event_id)
+        return notice.body if notice is not None else b""
+
+    def breakers(self) -> dict[str, Breaker]:
+        """Breakers by firm, sorted."""
+        return dict(sorted(self._state.breakers.items()))
+
+    def save(self) -> WebhooksState:
+        """Everything but attempts not yet taken, of which there are none between inputs."""
+        return self._state
+
+    def load(self, state: object) -> None:
+        """Take a saved state."""
+        self._state = convert(state, WebhooksState)
+        self.outbox, self.settled = [], []
+
+
+def _keep_last(records: dict[str, Notice] | dict[str, DeliveryRecord], bound: int) -> None:
+    for name in list(islice(records, max(0, len(records) - bound))):
+        del records[name]

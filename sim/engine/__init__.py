@@ -1,0 +1,1 @@
+"""One input in, one outcome out: journal records, snapshots, time travel."""

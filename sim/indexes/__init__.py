@@ -1,0 +1,1 @@
+"""Collections that know nothing of markets: ordered indexes, indexed logs, change indexes."""

@@ -1,0 +1,1 @@
+"""Reads, checks and builds a scenario."""

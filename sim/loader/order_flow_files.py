@@ -1,0 +1,72 @@
+"""The CSV files a scenario names: read beside the file that names them, packed into it, and checked against its world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from sim.scenario import yaml_tree
+from sim.scenario.file_access import Reach
+from sim.scenario.order_flow import FlowError, Packed, Reader, pack_file, sound
+from sim.scenario.participant_entries import PARTS, FlowEntry
+from sim.scenario.yaml_tree import Node, Problem, Scalar, ScenarioError, Sequence, problem
+
+if TYPE_CHECKING:
+    from sim.scenario.scenario import Scenario
+    from sim.world.world import World
+
+
+def with_order_flow(node: Node, places: dict[str, str], reach: Reach) -> Node:
+    """The document with the content of every file of order flow in it. `places` learns where each flow's file is."""
+    if not isinstance(node, yaml_tree.Mapping):
+        return node
+    section = node.items.get("participants")
+    flows = section.items.get("flows") if isinstance(section, yaml_tree.Mapping) else None
+    if not isinstance(section, yaml_tree.Mapping) or not isinstance(flows, Sequence):
+        return node
+    read = Sequence(flows.at, [_with_content(item, places, reach) for item in flows.items])
+    within = yaml_tree.Mapping(section.at, {**section.items, "flows": read}, section.keys)
+    return yaml_tree.Mapping(node.at, {**node.items, "participants": within}, node.keys)
+
+
+def _with_content(item: Node, places: dict[str, str], reach: Reach) -> Node:
+    named = item.items.get("file") if isinstance(item, yaml_tree.Mapping) else None
+    if not isinstance(item, yaml_tree.Mapping) or not isinstance(named, Scalar) or "content" in item.items:
+        return item  # what is amiss is told when it is read
+    path = reach.neighbour(named.at, named.text)
+    try:
+        packed = pack_file(path)
+    except OSError as failed:
+        raise ScenarioError([problem(named.at, f"cannot read {path}: {failed.strerror or failed}")]) from None
+    except FlowError as error:
+        raise ScenarioError([Problem(str(path), error.line, error.column, str(error))]) from None
+    pinned = item.items.get("sha256")
+    if isinstance(pinned, Scalar) and pinned.text != packed.sha256:
+        raise ScenarioError([problem(pinned.at, f"{path} is another file: its SHA-256 is {packed.sha256}")])
+    name = item.items.get("name")
+    if isinstance(name, Scalar):
+        places[name.text] = str(path)
+    added = {"sha256": packed.sha256, "content": PARTS.write(packed.parts)}
+    items = {**item.items, **{key: Scalar(named.at, text, plain=False) for key, text in added.items()}}
+    return yaml_tree.Mapping(item.at, items, {**item.keys, **dict.fromkeys(added, named.at)})
+
+
+def packed_of(entry: FlowEntry) -> Packed:
+    """The file of an entry."""
+    return Packed(entry.sha256, entry.content)
+
+
+def flow_problems(scenario: Scenario, world: World, places: Mapping[str, str]) -> Iterator[Problem]:
+    """What is wrong with the rows of every flow."""
+    scales = {terms.symbol: (terms.price_scale, terms.qty_scale) for terms in world.instruments}
+    for entry in scenario.participants.flows:
+        place, packed = places.get(entry.name, entry.file), packed_of(entry)
+        if not sound(packed):
+            yield Problem(place, 1, 1, "the content is not what its SHA-256 says")
+            continue
+        try:
+            reader = Reader(packed, scenario.clock.start, entry.as_)
+            for error in reader.check(scales, lambda name: world.parties.user(name) is not None):
+                yield Problem(place, error.line, error.column, str(error))
+        except FlowError as error:
+            yield Problem(place, error.line, error.column, str(error))

@@ -1,0 +1,1 @@
+"""What the gateway shows of the world: sports, leagues, series, events, generated games."""

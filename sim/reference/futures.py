@@ -1,0 +1,139 @@
+"""The default world's futures and event contracts: events with several outcomes, each a market of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from sim.core.market_data.assets import PRICE_SCALE
+from sim.core.model.collateral import EventOutcome, Related
+from sim.core.model.index_measures import Measure
+from sim.core.model.instruments import Instrument
+from sim.core.model.quantities import scaled
+from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
+from sim.messages.gateway_v1 import AssetClass, AssetId, AssetPriceMarketType, AssetPriceRangeKind, AssetPriceTerms, Event
+from sim.reference.default_games import mid_of, on_terms
+from sim.reference.market_pair import Facts, Side, eastern_day, market_of, metadata_time, price_text, with_metadata
+from sim.reference.reference import Reference
+
+
+class Outcome(NamedTuple):
+    """One outcome: how the symbol ends, its side, its price in dollars."""
+
+    tail: str
+    long: Side
+    mid: str
+
+
+def add_future(row: dict[str, Any], reference: Reference, now: Instant, shift: Span) -> list[Instrument]:
+    """Who wins a competition: one market for each contender. Futures have no home and away (§2.6)."""
+    league = reference.league_by_slug[row["league"]]
+    sport = reference.sport_of(league)
+    event = _event(row, reference, shift, "sports", ("sports", "futures", sport.slug, league.slug))
+    event.subcategory = league.slug
+
+    def outcomes() -> Iterator[Outcome]:
+        for abbreviation in row["teams"]:
+            team = reference.team(row["league"], abbreviation)
+            tail = abbreviation.lower()
+            yield Outcome(tail, Side(team.name, team), f"0.{4 + len(tail) * 3 + len(team.name) % 9:02d}")
+
+    return _add(row, event, reference, now, shift, outcomes(), "futures", "futures", league.name)
+
+
+def add_topic(row: dict[str, Any], reference: Reference, now: Instant, shift: Span) -> list[Instrument]:
+    """An event contract: economics, politics, crypto, weather."""
+    event = _event(row, reference, shift, row["category"], tuple(row["tags"]))
+    event.series_slug = row["series"]
+    outcomes = (Outcome(tail, Side(name), mid) for tail, name, mid in row["outcomes"])
+    return _add(row, event, reference, now, shift, outcomes, row["market_type"], "", "")
+
+
+def _event(row: dict[str, Any], reference: Reference, shift: Span, category: str, tags: tuple[str, ...]) -> Event:
+    created, end = parse_instant(row["created"]) + 12 * HOUR + shift, parse_instant(row["end"]) + shift
+    found = reference.tags_of(*tags)
+    event = Event(
+        id=reference.next_event_id(),
+        slug=row["slug"],
+        title=row["title"],
+        description=f"{row['title']}. Resolves from official sources.",
+        category=category,
+        active=True,
+        start_date=created,
+        end_date=end,
+        creation_date=created,
+        created_at=created,
+        updated_at=created,
+        event_date=eastern_day(end),
+        featured=row.get("quoted", False),
+        tags=found,
+        primary_tag=found[0] if found else None,
+    )
+    reference.add_event(event)
+    return event
+
+
+def _add(
+    row: dict[str, Any],
+    event: Event,
+    reference: Reference,
+    now: Instant,
+    shift: Span,
+    outcomes: Iterator[Outcome],
+    market_type: str,
+    sports_type: str,
+    tournament: str,
+) -> list[Instrument]:
+    created, end = parse_instant(row["created"]) + 12 * HOUR + shift, parse_instant(row["end"]) + shift
+    kind = EventOutcome.DIRECTIONAL if row.get("ladder") else EventOutcome.MUTUALLY_EXCLUSIVE
+    found = []
+    for rank, outcome in enumerate(outcomes):
+        symbol = f"{row['product']}-{row['slug']}-{outcome.tail}"
+        question = f"{row['title']}: {outcome.long.name}?"
+        facts = Facts(
+            question=question,
+            long=outcome.long,
+            short=Side("No"),
+            sports_market_type=sports_type,
+            mid=outcome.mid if outcome.mid else mid_of(symbol),
+            tournament=tournament,
+            tags=tuple(event.tags),
+        )
+        instrument = Instrument(
+            symbol=symbol,
+            description=question,
+            product_id=row["product"],
+            created=created,
+            start=created,
+            expiration=end,
+            termination=end + 7 * DAY,
+            event=event.slug,
+            market_type=market_type,
+            category=event.category,
+            subcategory=event.subcategory,
+            series=event.series_slug,
+            related=Related(f"{event.slug}/{market_type}", kind, rank),
+        )
+        if "asset" in row:
+            instrument, facts = _on_index(instrument, facts, row["asset"], row["above"][rank])
+        instrument = with_metadata(on_terms(instrument), facts, event)
+        reference.add_market(market_of(reference.next_market_id(), instrument, facts, now), event)
+        found.append(instrument)
+    return found
+
+
+def _on_index(instrument: Instrument, facts: Facts, asset: str, above: str) -> tuple[Instrument, Facts]:
+    """A market on an asset's price: it pays by the index at its expiration, and says so in its metadata and terms."""
+    price = scaled(above, PRICE_SCALE)
+    terms = AssetPriceTerms(
+        asset=AssetId(asset_class=AssetClass.ASSET_CLASS_CRYPTO, symbol=asset.partition(":")[2]),
+        market_type=AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW,
+        range_kind=AssetPriceRangeKind.ASSET_PRICE_RANGE_KIND_ABOVE,
+        lower_price=price_text(price),
+    )
+    ends = metadata_time(instrument.expiration)
+    metadata = {"crypto_market_type": "strike", "interval_end": ends, "price_to_beat": price_text(price), "outcome_strike": above}
+    measure = Measure(asset=asset, ends=instrument.expiration, above=price)
+    return replace(instrument, measures=measure, metadata=metadata), replace(facts, asset=terms)

@@ -1,0 +1,244 @@
+"""How the default world's games and questions end if nobody says: a result for each, the same in every run, drawn from its slug alone.
+
+A game that is under way at the start goes on from its score. What is shown as the final score is what its markets settle by, so that no market contradicts
+another. Games that a scenario or a tester tells of end as told. How a game gets to its result is in `course.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from sim.core.lifecycle.outcomes import Outcome, outcome_of
+from sim.core.model.collateral import EventOutcome, Related
+from sim.core.model.games import Game, Goal
+from sim.core.model.instruments import Instrument
+from sim.kernel.instants import Instant
+from sim.messages.gateway_v1 import Event
+from sim.reference.game_clock import UNITS, Course, Joined, draw, lasts, spread
+from sim.reference.reference import Reference
+
+Periods = dict[str, tuple[int, int]]
+_KEPT = 1024  # courses that are remembered
+
+_POINTS = {"nba": (22, 13), "wnba": (15, 12)}  # of a quarter: the fewest, and how many more there may be
+_SCORES: dict[str, Sequence[int]] = {
+    "nfl": (0, 3, 6, 7, 10, 13, 14, 16, 17, 20, 21, 23, 24, 27, 28, 30, 31, 34, 38),
+    "mlb": range(10),
+    "nhl": range(7),
+}
+# Where these score: the name of a part, how many of them, what breaks a tie, and when.
+_PARTS = {"nfl": ("Q", 4, 3, "OT1"), "mlb": ("I", 8, 1, "X10"), "nhl": ("P", 3, 1, "OT1")}
+_SETS = ((6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (7, 5), (7, 6))
+_BEST_OF = {"atp": ("S", 2), "wta": ("S", 2), "wtt": ("S", 3), "lol": ("M", 2), "cs2": ("M", 2)}
+_STATS = {"points": (8, 30), "rebounds": (1, 14), "assists": (1, 12), "threes": (0, 7), "steals": (0, 4), "blocks": (0, 4)}
+_SOLO = frozenset(("ufc",))
+
+
+class Results:
+    """Results of the events that a world begins with."""
+
+    def __init__(self, reference: Reference, instruments: tuple[Instrument, ...], now: Instant) -> None:
+        self._reference = reference
+        self._instruments = instruments
+        self._now = now
+        self._games: dict[str, Game | None] = {}
+        self._courses: dict[str, Course | None] = {}
+        self._ends: dict[str, Instant] = {}
+        self._finals: dict[str, Game] = {}
+
+    def game(self, slug: str) -> Game | None:
+        """The final facts of a game; None for what is no game of the world."""
+        if slug not in self._games:
+            event = self._event(slug)
+            self._games[slug] = None if event is None else final(event, list(self._players(event)))
+        return self._games[slug]
+
+    def ends(self, slug: str) -> Instant:
+        """When a game is over; 0 for what is no game of the world."""
+        found = self._ends.get(slug)
+        if found is None:
+            event = self._event(slug)
+            start = None if event is None else event.start_time
+            if event is None or start is None:
+                found = 0
+            elif event.live and (course := self._course(slug)) is not None:
+                found = course.ends
+            else:
+                found = start + lasts(event.subcategory, slug)
+            self._ends[slug] = found
+        return found
+
+    def standing(self, slug: str, now: Instant) -> Game | None:
+        """How a game stands at an instant; None before its start and for what is no game of the world."""
+        if 0 < self.ends(slug) <= now:  # nobody need know how it came to that
+            return self._over(slug)
+        course = self._course(slug)
+        return None if course is None else course.at(now)
+
+    def _over(self, slug: str) -> Game | None:
+        found = self._finals.get(slug)
+        if found is None:
+            ends, game = self.ends(slug), self.game(slug)
+            if game is None:
+                return None
+            found = self._finals[slug] = replace(game, at=ends)
+        return found
+
+    def _course(self, slug: str) -> Course | None:
+        if slug not in self._courses:
+            event, ends = self._event(slug), self.game(slug)
+            found = None
+            if event is not None and ends is not None and event.start_time is not None:
+                joined = Joined(event.period, self._now - event.start_time) if event.live else None
+                found = Course(event.subcategory, slug, event.start_time, ends, joined)
+            if len(self._courses) >= _KEPT:
+                self._courses.clear()
+            self._courses[slug] = found
+        return self._courses[slug]
+
+    def _event(self, slug: str) -> Event | None:
+        """The event of a game, without its markets."""
+        season, event = self._reference.season, self._reference.event_by_slug.get(slug)
+        number = season.number(slug) if season is not None else None
+        if number is not None and season is not None:
+            event = season.bare(number)
+        return event if event is not None and event.game_id else None
+
+    def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
+        """What a market pays, in dollars and in words; None for one that the world does not know."""
+        if instrument.settles is not None:
+            game = self.game(instrument.event)
+            found = outcome_of(instrument.settles, game) if game is not None else None
+            return None if found is None else found.worth
+        if instrument.related is None:
+            return None
+        group = self._groups.get(instrument.related.group, [])
+        if all(one.symbol != instrument.symbol for one in group):
+            return None
+        return (Outcome.YES if _came_true(instrument, instrument.related, group) else Outcome.NO).worth
+
+    @cached_property
+    def _groups(self) -> dict[str, list[Instrument]]:
+        """Instruments whose outcomes hang together, by the name of what they are about."""
+        found: dict[str, list[Instrument]] = {}
+        for one in self._instruments:
+            if one.related is not None:
+                found.setdefault(one.related.group, []).append(one)
+        return found
+
+    def _players(self, event: Event) -> Iterator[str]:
+        teams = {f"{team.league}:{team.abbreviation}" for team in event.teams}
+        return (subject.display_name for subject in self._reference.subjects if subject.description in teams)
+
+
+def _came_true(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
+    """One of several outcomes has come true, or a ladder was climbed up to some rank."""
+    if related.kind is EventOutcome.DIRECTIONAL:
+        ranks = sorted(one.related.rank for one in group if one.related is not None)
+        return ranks.index(related.rank) < draw(related.group, "rank", len(ranks) + 1)
+    return group[draw(related.group, "winner", max(2, len(group))) % len(group)].symbol == instrument.symbol
+
+
+def final(event: Event, players: list[str]) -> Game:
+    """How the game of an event ends."""
+    score = event.score or {}
+    before = int(score.get("home", 0)), int(score.get("away", 0))
+    if event.ended and event.score:
+        return Game(home_score=before[0], away_score=before[1], period="FT", live=False, ended=True)
+    first = int("".join(filter(str.isdecimal, event.period)) or 1) if event.live else 1
+    game = _final(event.subcategory, event.slug, before, first)
+    shown = _shown(game)
+    facts = {name: _stats(event.slug, name) for name in players}
+    return Game(
+        home_score=shown[0],
+        away_score=shown[1],
+        period="FT",
+        live=False,
+        ended=True,
+        periods=game.periods,
+        goals=game.goals,
+        players=facts,
+        advances=game.advances,
+    )
+
+
+def _final(league: str, slug: str, before: tuple[int, int], first: int) -> Game:
+    """The result of a game whose score was `before` when its part `first` began."""
+    if league in _POINTS:
+        return Game(periods=_quarters(slug, *_POINTS[league]))
+    if league in _BEST_OF:
+        return Game(periods=_best_of(slug, league, *_BEST_OF[league]))
+    if league in _SOLO:
+        home = draw(slug, "winner", 2)
+        return Game(home_score=home, away_score=1 - home)
+    if league in _PARTS:
+        return Game(periods=_parts(league, slug, before, first))
+    goals = tuple(_goals(slug))
+    home, away = (sum(goal.team == side for goal in goals) for side in ("home", "away"))
+    winner = "home" if home > away or (home == away and draw(slug, "penalties", 2)) else "away"
+    return Game(goals=goals, advances=winner)
+
+
+def _shown(game: Game) -> tuple[int, int]:
+    """The score as it is shown: points, goals, or sets and maps won."""
+    if game.goals is not None:
+        return sum(goal.team == "home" for goal in game.goals), sum(goal.team == "away" for goal in game.goals)
+    if not game.periods:
+        return game.home_score or 0, game.away_score or 0
+    if not {"S1", "M1"}.intersection(game.periods):
+        return sum(home for home, _ in game.periods.values()), sum(away for _, away in game.periods.values())
+    return sum(home > away for home, away in game.periods.values()), sum(away > home for home, away in game.periods.values())
+
+
+def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Periods:
+    """Quarters, innings, thirds: what was scored before lies in those before `first`, what is drawn in the others; a tie is broken after them."""
+    mark, parts, more, extra = _PARTS[league]
+    sides = []
+    for place, side in enumerate(("home", "away")):
+        early = spread(before[place], f"{slug}:{side}early", max(1, first - 1))
+        late = spread(_SCORES[league][draw(slug, side, len(_SCORES[league]))], f"{slug}:{side}late", parts + 1 - first, UNITS.get(league, (1,)))
+        sides.append([*early[: first - 1], *late] if first > 1 else late)
+    found = {f"{mark}{number}": score for number, score in enumerate(zip(*sides, strict=True), 1)}
+    if league == "mlb":
+        found["I9"] = (0, 0)
+    if sum(sides[0]) == sum(sides[1]):
+        found[extra] = (more, 0)
+    return found
+
+
+def _quarters(slug: str, least: int, more: int) -> Periods:
+    found = {f"Q{number}": (least + draw(slug, f"home{number}", more), least + draw(slug, f"away{number}", more)) for number in (1, 2, 3, 4)}
+    if sum(home - away for home, away in found.values()) == 0:
+        found["OT1"] = (11, 8) if draw(slug, "overtime", 2) else (8, 11)
+    return found
+
+
+def _best_of(slug: str, league: str, mark: str, wins: int) -> Periods:
+    """Sets or maps until one side has won enough of them."""
+    unit: Callable[[str], tuple[int, int]] = {
+        "lol": lambda purpose: (1, 0),
+        "cs2": lambda purpose: (13, draw(slug, purpose, 12)),
+        "wtt": lambda purpose: (11, draw(slug, purpose, 10)),
+    }.get(league, lambda purpose: _SETS[draw(slug, purpose, len(_SETS))])
+    found: Periods = {}
+    won = [0, 0]
+    while max(won) < wins:
+        number = len(found) + 1
+        winner, score = draw(slug, f"winner{number}", 2), unit(f"score{number}")
+        won[winner] += 1
+        found[f"{mark}{number}"] = score if winner == 0 else (score[1], score[0])
+    return found
+
+
+def _goals(slug: str) -> Iterator[Goal]:
+    for half, first in (("1H", 1), ("2H", 46)):
+        minutes = sorted({first + draw(slug, f"{half}{number}", 45) for number in range(draw(slug, half, 4))})
+        yield from (Goal(team="home" if draw(slug, f"{half}scorer{minute}", 2) else "away", minute=minute) for minute in minutes)
+
+
+def _stats(slug: str, player: str) -> dict[str, int]:
+    return {name: least + draw(slug, f"{player}{name}", most - least + 1) for name, (least, most) in _STATS.items()}

@@ -1,0 +1,117 @@
+"""What a step of a scenario expects: of its own answer, of the state, of what came on streams and webhooks. `expectations.py` looks whether it holds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Struct, field
+
+from sim.core.model.enums import InstrumentState, OrderState
+from sim.scenario.struct_types import Either, record, several
+from sim.scenario.value_types import COUNT, DECIMAL, ORDINAL, Words, members
+from sim.scenario.world_entries import STATES
+
+ORDER_STATES = members(OrderState, "ORDER_STATE_")
+REFUSED = Words({word: word for word in ("false", "true", "maybe")})
+
+
+class StreamExpect(Struct, frozen=True, kw_only=True):
+    """What came on a stream since the step that last looked at it."""
+
+    name: Annotated[str, "as in `subscribe`"]
+    count: Annotated[int | None, COUNT, "frames in all, heartbeats not counted"] = None
+    has: Annotated[Any, "some frame holds this; of a list, what stands here must be among its items"] = UNSET
+    last: Annotated[Any, "the last frame holds this, likewise"] = UNSET
+    code: Annotated[int | None, COUNT, "the stream has ended with this gRPC status"] = None
+
+
+class InstrumentExpect(Struct, frozen=True, kw_only=True):
+    """Where an instrument stands."""
+
+    symbol: str
+    state: Annotated[InstrumentState | None, STATES] = None
+    settlement: Annotated[str | None, DECIMAL, "final settlement price in dollars"] = None
+
+
+class OpenOrdersExpect(Struct, frozen=True, kw_only=True):
+    """How many orders are open."""
+
+    count: Annotated[int, COUNT]
+    as_: Annotated[str, "participant or account; everybody when left out"] = ""
+    symbol: str = ""
+
+
+class BalanceExpect(Struct, frozen=True, kw_only=True):
+    """The cash of an account, in dollars."""
+
+    account: Annotated[str, "account, or maker, taker, noise"]
+    cash: Annotated[str | None, DECIMAL] = None
+    buying_power: Annotated[str | None, DECIMAL] = None
+
+
+class PositionExpect(Struct, frozen=True, kw_only=True):
+    """The position of an account in an instrument."""
+
+    account: str
+    symbol: str
+    net: Annotated[str | None, DECIMAL, "contracts; negative is short"] = None
+    cost: Annotated[str | None, DECIMAL, "dollars"] = None
+    realized: Annotated[str | None, DECIMAL, "dollars"] = None
+
+
+class OrderExpect(Struct, frozen=True, kw_only=True):
+    """An order: this step's own, or the one of the client order id."""
+
+    clord_id: Annotated[str, "client order id, or the name of the step that placed it"] = ""
+    state: Annotated[OrderState | None, ORDER_STATES] = None
+    filled: Annotated[str | None, DECIMAL, "contracts"] = None
+    leaves: Annotated[str | None, DECIMAL, "contracts"] = None
+    avg_price: Annotated[str | None, DECIMAL, "dollars"] = None
+    reason: Annotated[str | None, "text of the rejection or unsolicited cancel, or a part of it"] = None
+
+
+class BookExpect(Struct, frozen=True, kw_only=True):
+    """The top of a book: each level as "price x quantity", best first. An empty list means an empty side."""
+
+    symbol: str
+    bids: tuple[str, ...] | None = None
+    offers: tuple[str, ...] | None = None
+
+
+class TradesExpect(Struct, frozen=True, kw_only=True):
+    """What has traded since the scenario began."""
+
+    symbol: str
+    count: Annotated[int | None, COUNT] = None
+    last_price: Annotated[str | None, DECIMAL, "dollars"] = None
+    qty: Annotated[str | None, DECIMAL, "contracts in all"] = None
+
+
+class WebhookExpect(Struct, frozen=True, kw_only=True):
+    """Webhook deliveries since the scenario began."""
+
+    type: Annotated[str, "kyc.approved, kyc.rejected"] = ""
+    external_id: str = ""
+    count: Annotated[int, COUNT] = 1
+
+
+class Expect(Struct, frozen=True, kw_only=True):
+    """What must hold after the step: all that is given. Most checks may be one mapping or a list of them."""
+
+    status: Annotated[int | None, ORDINAL, "HTTP status of the call"] = None
+    code: Annotated[int | None, COUNT, "gRPC status code of the call"] = None
+    json: Annotated[Any, "part of the answer: mappings match by their keys, lists item by item, numbers by value"] = UNSET
+    header: Annotated[dict[str, str], "headers of the answer, by name"] = field(default_factory=dict)
+    instrument: Annotated[tuple[InstrumentExpect, ...], several(InstrumentExpect)] = ()
+    open_orders: Annotated[int | OpenOrdersExpect | None, Either(COUNT, record(OpenOrdersExpect)), "a count, or a mapping that says whose"] = None
+    balance: Annotated[tuple[BalanceExpect, ...], several(BalanceExpect)] = ()
+    position: Annotated[tuple[PositionExpect, ...], several(PositionExpect)] = ()
+    order: Annotated[tuple[OrderExpect, ...], several(OrderExpect)] = ()
+    book: Annotated[tuple[BookExpect, ...], several(BookExpect)] = ()
+    trades: Annotated[tuple[TradesExpect, ...], several(TradesExpect)] = ()
+    webhook: Annotated[tuple[WebhookExpect, ...], several(WebhookExpect)] = ()
+    stream: Annotated[tuple[StreamExpect, ...], several(StreamExpect)] = ()
+    digest: Annotated[str | None, "journal digest at this point"] = None
+    refused: Annotated[
+        str, REFUSED, "true: what the step does is refused, as an illegal change of state is; maybe: it may be, and keep nothing; a call has a status instead"
+    ] = "false"

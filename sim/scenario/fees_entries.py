@@ -1,0 +1,116 @@
+"""A fee schedule of a scenario's own: rows that change the published one, and steps of the weekly rebate on taker fees (rules P13, P16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Struct
+
+from sim.core.accounts.fee_schedule import THETA_SCALE, FeeRow
+from sim.core.model.quantities import CASH_SCALE, Cash, scaled
+from sim.kernel.instants import Instant
+from sim.scenario.struct_types import record
+from sim.scenario.value_types import BOOLEAN, INSTANT, Schema, Text
+from sim.scenario.yaml_tree import Mapping, Node, Problem, Sequence, problem
+
+_DECIMAL: Schema = {"type": ["string", "number"], "pattern": r"^[+-]?\d+(\.\d+)?$"}
+
+
+def _within(scale: int, low: int, high: int, text: str) -> str:
+    if not low * scale <= scaled(text, scale) <= high * scale:
+        raise ValueError(f"{text} is not between {low} and {high}")
+    return text
+
+
+def _percent(text: str) -> int:
+    return int(_within(1, 0, 100, text))
+
+
+def _dollars(text: str) -> str:
+    if scaled(text, 100) < 0:
+        raise ValueError(f"{text} is below zero")
+    return text
+
+
+SHARE = Text("a coefficient with at most four decimals", lambda text: _within(THETA_SCALE, 0, 1, text), schema=_DECIMAL)
+COEFFICIENT = Text("a coefficient with at most four decimals", lambda text: _within(THETA_SCALE, -1, 1, text), schema=_DECIMAL)
+DOLLARS = Text("dollars and cents", _dollars, schema=_DECIMAL)
+PERCENT = Text("a whole percentage", _percent, schema={"type": ["integer", "string"], "minimum": 0, "maximum": 100})
+
+
+class FeeEntry(Struct, frozen=True, kw_only=True):
+    """Coefficients for some instruments from some instant on: fee = coefficient x contracts x p x (1 - p). What is left out stays as it was."""
+
+    from_: Annotated[Instant | None, INSTANT, "from when on; always when left out"] = None
+    product: Annotated[str, "instruments of this product; of every one when left out"] = ""
+    market_type: Annotated[str, "instruments of this market type: moneyline, spreads, ..."] = ""
+    fee_class: Annotated[str, "instruments of this fee class: standard, combo, table_tennis, or one that an instrument names"] = ""
+    taker: Annotated[str | None, SHARE, "what takers pay, from 0 to 1, in ten-thousandths"] = None
+    maker: Annotated[str | None, COEFFICIENT, "what makers pay, from -1 to 1; below zero it is a rebate"] = None
+    tail: Annotated[str | None, SHARE, "what takers of combos pay on top: tail x contracts x p x (1 - p)^4"] = None
+    cap: Annotated[str | None, DOLLARS, "most dollars that one order pays as a taker, over all its fills"] = None
+    cumulative: Annotated[bool | None, BOOLEAN, "false: every fill of an order is rounded for itself, though their sum may then pass that of the whole"] = None
+
+
+class RebateEntry(Struct, frozen=True, kw_only=True):
+    """A step of the weekly rebate on taker fees."""
+
+    volume: Annotated[str, DOLLARS, "dollars traded in the calendar month before, at least"]
+    percent: Annotated[int, PERCENT, "of the week's taker fees"]
+
+
+class FeesSection(Struct, frozen=True, kw_only=True):
+    """What trading costs, where it differs from the published schedule."""
+
+    schedule: Annotated[tuple[FeeEntry, ...], "rows; the narrowest decides, among those the one that began last, among those the last one"] = ()
+    rebates: Annotated[tuple[RebateEntry, ...] | None, "steps of the weekly rebate instead of the published ones; an empty list pays none"] = None
+
+
+_CHANGES = ("taker", "maker", "tail", "cap", "cumulative")
+
+
+def fee_rows(section: FeesSection) -> Iterator[FeeRow]:
+    """The rows in the core's integers."""
+    for entry in section.schedule:
+        yield FeeRow(
+            start=entry.from_ or 0,
+            product=entry.product,
+            market_type=entry.market_type,
+            fee_class=entry.fee_class,
+            taker=_theta(entry.taker),
+            maker=None if entry.maker is None else -scaled(entry.maker, THETA_SCALE),
+            tail=_theta(entry.tail),
+            cap=None if entry.cap is None else scaled(entry.cap, CASH_SCALE),
+            cumulative=entry.cumulative,
+        )
+
+
+def rebate_steps(section: FeesSection) -> tuple[tuple[Cash, int], ...] | None:
+    """Steps of the weekly rebate, the highest first; None for the published ones."""
+    if section.rebates is None:
+        return None
+    return tuple(sorted(((scaled(step.volume, CASH_SCALE), step.percent) for step in section.rebates), reverse=True))
+
+
+def fee_problems(node: Node) -> Iterator[Problem]:
+    """Rows of a file that say nothing, or contradict another one of the file."""
+    section = node.items.get("fees") if isinstance(node, Mapping) else None
+    rows = section.items.get("schedule") if isinstance(section, Mapping) else None
+    seen: dict[tuple[object, ...], int] = {}
+    for item in rows.items if isinstance(rows, Sequence) else ():
+        if not isinstance(item, Mapping):
+            continue
+        if not any(name in item.items for name in _CHANGES):
+            yield problem(item.at, f"a row of fees gives at least one of {', '.join(_CHANGES)}")
+        entry: FeeEntry = record(FeeEntry).read(item, [])
+        where = (entry.from_, entry.product, entry.market_type, entry.fee_class)
+        for name in _CHANGES:
+            if name in item.items and (*where, name) in seen:
+                yield problem(item.keys[name], f"{name} is given for the same instruments from the same instant on in line {seen[(*where, name)]}")
+            elif name in item.items:
+                seen[(*where, name)] = item.keys[name].line
+
+
+def _theta(text: str | None) -> int | None:
+    return None if text is None else scaled(text, THETA_SCALE)

@@ -1,0 +1,169 @@
+"""From what a scenario or a tester says about an instrument to its terms: decimal text becomes scaled integers, and what was not said gets a sound value."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+from msgspec.structs import replace
+
+from sim.core.lifecycle.outcomes import Settles
+from sim.core.model.collateral import EventOutcome, Related
+from sim.core.model.enums import InstrumentState
+from sim.core.model.instruments import Instrument, Segment
+from sim.core.model.quantities import NotADecimal, decimal_text, scaled
+from sim.kernel.instants import DAY, Instant
+from sim.scenario.world_entries import InstrumentEntry
+
+TRADED_FOR = 30 * DAY
+KEPT_FOR = 7 * DAY
+RANK_SCALE = 1_000_000
+_PRICE_SCALES = (100, 1_000, 10_000, 100_000)
+
+_SYMBOL = re.compile(r"[A-Za-z0-9._~:@+=-]{1,128}", re.ASCII)
+
+Faults = list[tuple[str, str]]  # key of the entry, what is wrong with it
+
+
+class ListingError(ValueError):
+    """Terms that cannot be: pairs of the entry's key and what is wrong with it."""
+
+    def __init__(self, faults: Faults) -> None:
+        super().__init__("; ".join(message for _, message in faults))
+        self.faults = faults
+
+
+def list_instrument(entry: InstrumentEntry, now: Instant, known: Instrument | None = None) -> Instrument:
+    """Terms of an entry, at an instant. With `known`, the entry changes those terms and leaves what it does not name. ListingError when they are unsound."""
+    faults: Faults = []
+    if known is None and not _SYMBOL.fullmatch(entry.symbol):
+        faults.append(("symbol", f"a symbol is 1 to 128 letters, digits and . _ ~ : @ + = -, not {entry.symbol[:40]!r}: it stands in paths"))
+    terms: dict[str, Any] = {"symbol": entry.symbol} if known is None else {}
+    terms |= _scales(entry, known, faults)
+    if not faults:
+        terms |= _bounds(entry, known, terms, faults)
+    terms |= _dates(entry, known, now)
+    terms |= _texts(entry, known)
+    if entry.schedule is not None:
+        terms["schedule"] = tuple(
+            Segment(tuple(sorted(set(part.days))), part.start, part.length, part.state, part.hide_market_data, part.expire_all_orders)
+            for part in entry.schedule
+        )
+    if entry.state is not None:
+        terms["opening_state"] = entry.state
+    if faults:
+        raise ListingError(faults)
+    listed = Instrument(**terms) if known is None else replace(known, **terms)
+    if unsound := listed.problems():
+        raise ListingError([("symbol", message) for message in unsound])
+    return listed
+
+
+def _scales(entry: InstrumentEntry, known: Instrument | None, faults: Faults) -> dict[str, Any]:
+    tick = entry.tick_size
+    if known is not None and tick is None and entry.price_scale is None and entry.fractional_qty_scale is None:
+        return {"price_scale": known.price_scale, "tick": known.tick, "qty_scale": known.qty_scale}
+    tick = tick or ("0.01" if known is None else decimal_text(known.tick, known.price_scale))
+    scale = entry.price_scale or _price_scale(tick)
+    qty_scale = entry.fractional_qty_scale or (known.qty_scale if known else 1)
+    try:
+        return {"price_scale": scale, "tick": scaled(tick, scale), "qty_scale": qty_scale}
+    except NotADecimal as refused:
+        faults.append(("tick_size", f"tick_size: {refused}"))
+        return {}
+
+
+def scales_of(tick: str) -> tuple[int, int]:
+    """Price scale and tick of decimal text. ValueError where one dollar is no multiple of it."""
+    scale = _price_scale(tick)
+    units = scaled(tick, scale)
+    if not 0 < units < scale or scale % units:
+        raise ValueError(f"tick_size: one dollar is no multiple of {tick}")
+    return scale, units
+
+
+def _price_scale(tick: str) -> int:
+    """Smallest usual price scale at which the tick is an integer."""
+    for scale in _PRICE_SCALES:
+        try:
+            scaled(tick, scale)
+        except NotADecimal:
+            continue
+        return scale
+    return _PRICE_SCALES[-1]
+
+
+def _bounds(entry: InstrumentEntry, known: Instrument | None, scales: dict[str, Any], faults: Faults) -> dict[str, Any]:
+    """Price band, order sizes and minimum. Where an entry does not say, the band is one tick from each end: 0.01 to 0.99 on cents (retail facts §5.2)."""
+    scale, tick, qty_scale = scales["price_scale"], scales["tick"], scales["qty_scale"]
+    terms: dict[str, Any] = {}
+    rescaled = known is None or (known.price_scale, known.tick) != (scale, tick)
+    if rescaled:
+        terms["price_low"], terms["price_high"] = tick, scale - tick
+    if known is None or known.qty_scale != qty_scale:
+        terms["min_qty"] = 1
+    if entry.minimum_trade_qty is not None:
+        terms["min_qty"] = entry.minimum_trade_qty
+    for key, limits, unit, names in (
+        ("price_limit", entry.price_limit, scale, ("price_low", "price_high")),
+        ("order_size_limit", entry.order_size_limit, qty_scale, ("size_low", "size_high")),
+    ):
+        for name, text in zip(names, (limits.low, limits.high) if limits else (), strict=False):
+            if text is not None:
+                try:
+                    terms[name] = scaled(text, unit)
+                except NotADecimal as refused:
+                    faults.append((key, f"{key}: {refused}"))
+    return terms
+
+
+def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> dict[str, Any]:
+    """Dates, filled so that the asked state is one the dates allow: a pending instrument starts tomorrow, an expired one has expired by now."""
+    if known is not None:
+        given = {"created": entry.created, "start": entry.start, "expiration": entry.expiration, "termination": entry.termination}
+        return {name: at for name, at in given.items() if at is not None}
+    done = entry.state in (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
+    start = entry.start if entry.start is not None else now + DAY if entry.state is InstrumentState.PENDING else now - DAY if done else now
+    expiration = entry.expiration
+    if expiration is None:
+        expiration = max(start, now) if done else start + TRADED_FOR
+    termination = entry.termination
+    if termination is None:
+        termination = expiration if entry.state is InstrumentState.TERMINATED else expiration + KEPT_FOR
+    return {"created": entry.created if entry.created is not None else min(start, now), "start": start, "expiration": expiration, "termination": termination}
+
+
+def related_to(event: str, kind: str, outcome: EventOutcome, line: str | None = None) -> Related | None:
+    """Place among the outcomes of one event and kind of market; the line is the rank on a ladder."""
+    if outcome is EventOutcome.INDEPENDENT:
+        return None
+    return Related(f"{event}/{kind}", outcome, int(Fraction(line) * RANK_SCALE) if line else 0)
+
+
+def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
+    given = {
+        "description": entry.description,
+        "product_id": entry.product_id,
+        "event": entry.event,
+        "fee_class": entry.fee_class,
+        "market_type": entry.market_type,
+        "category": entry.category,
+        "subcategory": entry.subcategory,
+        "series": entry.series,
+    }
+    terms: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
+    if entry.metadata:
+        terms["metadata"] = (known.metadata if known else {}) | entry.metadata
+    asked = {"kind": entry.sports_market_type, "long": entry.long, "line": entry.line, "player": entry.player, "pick": entry.pick}
+    said = {name: text for name, text in asked.items() if text is not None}
+    settles = known.settles if known else None
+    if entry.sports_market_type is not None or (settles is not None and said):
+        terms["settles"] = replace(settles, **said) if settles is not None else Settles(**said)
+    if entry.event_outcome is not None:
+        event, market_type = terms.get("event", known.event if known else entry.symbol), terms.get("market_type", known.market_type if known else "")
+        terms["related"] = related_to(event, entry.sports_market_type or market_type, entry.event_outcome, entry.line)
+    if known is None:
+        terms.setdefault("product_id", entry.symbol.split("-")[0])
+        terms.setdefault("description", entry.question or entry.symbol)
+    return terms

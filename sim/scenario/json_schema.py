@@ -1,0 +1,86 @@
+"""`sim schema`: the JSON schema of scenario files, for editors. Generated from the Structs of the format."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from sim.core.service import fault_spec
+from sim.scenario import (
+    expectations_format,
+    fees_entries,
+    participant_entries,
+    scenario,
+    steps,
+    world_entries,
+)
+from sim.scenario.scenario import Scenario
+from sim.scenario.struct_types import record
+
+_PREFIX = "#/$defs/"
+_REFERENCE = r"\$\{[A-Za-z_]"
+_STEPS = {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/Step"}, {"$ref": "#/$defs/Loop"}]}}
+# A loop is written out before anything is read (`expansion.py`), so no Struct describes it.
+_LOOP = {
+    "type": "object",
+    "description": "Steps that are written out several times.",
+    "properties": {
+        "repeat": {"type": ["integer", "string"], "description": "rounds, counted from 1"},
+        "each": {"type": "array", "description": "a value for each round"},
+        "var": {"type": "string", "description": "name of the count or value: n or item when left out"},
+        "pause": {"type": "string", "description": "time between two rounds"},
+        "steps": _STEPS,
+    },
+    "oneOf": [{"required": ["repeat"]}, {"required": ["each"]}],
+    "required": ["steps"],
+    "additionalProperties": False,
+}
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Schema of a whole file, draft 2020-12, with a definition for every kind of entry it refers to."""
+    modules = (scenario, world_entries, fees_entries, participant_entries, steps, expectations_format, fault_spec)
+    named = {name: value for module in modules for name, value in vars(module).items()}
+    kinds = {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, Struct)}
+    root = record(Scenario).definition()
+    definitions: dict[str, Any] = {}
+    waiting = _references(root)
+    while waiting:
+        name = waiting.pop()
+        if name not in definitions:
+            definitions[name] = record(kinds[name]).definition()
+            waiting += _references(definitions[name])
+    root["properties"]["steps"] |= _STEPS
+    definitions["Loop"] = _LOOP
+    title = "Scenario of the sandbox exchange"
+    whole = {"title": title, **root, "$defs": dict(sorted(definitions.items()))}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_with_references(whole)}
+
+
+def _with_references(schema: Any) -> Any:
+    """The schema with `${name}` allowed wherever text of a form, a word of a list or a truth value is asked for: what stands there is filled in later."""
+    if isinstance(schema, list):
+        return [_with_references(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if isinstance(schema.get("pattern"), str):
+        return {**schema, "pattern": f"(?:{schema['pattern']})|{_REFERENCE}", "type": _and_text(schema["type"])}
+    if "enum" in schema or schema.get("type") == "boolean":
+        kept = {key: value for key, value in schema.items() if key != "description"}
+        said = {"description": schema["description"]} if "description" in schema else {}
+        return {**said, "anyOf": [kept, {"type": "string", "pattern": _REFERENCE}]}
+    return {key: _with_references(value) for key, value in schema.items()}
+
+
+def _and_text(types: str | list[str]) -> list[str]:
+    known = [types] if isinstance(types, str) else types
+    return known if "string" in known else ["string", *known]
+
+
+def _references(schema: Any) -> list[str]:
+    """Names of the definitions a schema refers to."""
+    if isinstance(schema, dict):
+        own = [schema["$ref"].removeprefix(_PREFIX)] if isinstance(schema.get("$ref"), str) else []
+        return own + [name for value in schema.values() for name in _references(value)]
+    return [name for value in schema for name in _references(value)] if isinstance(schema, list) else []

@@ -1,0 +1,218 @@
+"""The forms a scenario's values take: each shape reads a node into a typed value, writes it back as plain JSON, and describes itself as JSON schema.
+
+The format itself is the Structs of `model.py`, which `records.py` reads; here are the leaves. Reading collects every problem with its position and goes on; a
+value that could not be read is `BAD`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+from sim.core.catalogue.quirks import parse_chance
+from sim.core.model.quantities import NotADecimal, scaled
+from sim.kernel.instants import Instant, Span, format_instant, format_span, parse_instant, parse_span
+from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
+
+BAD: Any = object()
+Schema: TypeAlias = dict[str, Any]
+
+
+class Shape(ABC):
+    """What a value may look like. `words` says it in an error message."""
+
+    words = "a value"
+
+    @abstractmethod
+    def read(self, node: Node, found: list[Problem]) -> Any:
+        """Typed value of a node, or BAD after adding what is wrong to `found`."""
+
+    def write(self, value: Any) -> Any:
+        """Plain JSON that `read` takes back."""
+        return value
+
+    @abstractmethod
+    def schema(self) -> Schema:
+        """JSON schema of what a file may hold here."""
+
+
+def mistake(node: Node, message: str, found: list[Problem]) -> Any:
+    """Note a problem at a node; BAD."""
+    found.append(problem(node.at, message))
+    return BAD
+
+
+def shown(node: Node) -> str:
+    """A node in an error message: its text, or what kind of collection it is."""
+    if isinstance(node, Scalar):
+        return repr(node.text[:80])
+    return "a mapping" if isinstance(node, Mapping) else "a list"
+
+
+class Text(Shape):
+    """Text that `check` accepts; ValueError from it is the problem. The value is what `check` returns, `back` writes it as text again."""
+
+    def __init__(
+        self,
+        words: str = "text",
+        check: Callable[[str], Any] = str,
+        back: Callable[[Any], Any] = lambda value: value,
+        schema: Schema | None = None,
+    ) -> None:
+        self.words = words
+        self._check = check
+        self._back = back
+        self._schema: Schema = schema or {"type": "string"}
+
+    def read(self, node: Node, found: list[Problem]) -> Any:
+        if not isinstance(node, Scalar):
+            return mistake(node, f"expected {self.words}, not {shown(node)}", found)
+        try:
+            return self._check(node.text)
+        except ValueError as refused:
+            return mistake(node, f"expected {self.words}: {refused}", found)
+
+    def write(self, value: Any) -> Any:
+        return self._back(value)
+
+    def schema(self) -> Schema:
+        return self._schema
+
+
+def _decimal(text: str) -> str:
+    scaled(text, 10**18)  # refuses what is no plain decimal
+    return text
+
+
+def _positive_decimal(text: str) -> str:
+    if scaled(text, 10**18) <= 0:
+        raise NotADecimal(f"{text} is not above zero")
+    return text
+
+
+def _amount(text: str) -> str:
+    if scaled(text, 10**18) < 0:
+        raise NotADecimal(f"{text} is below zero")
+    return text
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
+        raise ValueError(f"not an integer: {text[:40]!r}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    number = _integer(text)
+    if number < 0:
+        raise ValueError(f"{number} is below zero")
+    return number
+
+
+def _at_least_one(text: str) -> int:
+    number = _integer(text)
+    if number < 1:
+        raise ValueError(f"{number} is below one")
+    return number
+
+
+def _boolean(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(f"write true or false, not {text[:40]!r}")
+    return text == "true"
+
+
+def _span(text: str) -> Span:
+    span = parse_span(text)
+    if span < 0:
+        raise ValueError("a negative duration")
+    return span
+
+
+def _chance(text: str) -> str:
+    return str(parse_chance(text))
+
+
+def _moment(text: str) -> Instant | str:
+    if text.startswith("+"):
+        return "+" + format_span(_span(text[1:]))
+    return parse_instant(text)
+
+
+_DECIMAL_SCHEMA: Schema = {"type": ["string", "number"], "pattern": r"^[+-]?\d+(\.\d+)?$"}
+_INTEGER_SCHEMA: Schema = {"type": ["integer", "string"], "pattern": r"^-?\d+$"}
+_SPAN_SCHEMA: Schema = {"type": "string", "examples": ["30s", "5m", "1h30m", "PT5M"]}
+_INSTANT_SCHEMA: Schema = {"type": "string", "examples": ["2026-09-08T14:00:00-04:00", "2026-09-08"]}
+
+STRING = Text()
+DECIMAL = Text("decimal text", _decimal, schema=_DECIMAL_SCHEMA)
+POSITIVE = Text("a decimal above zero", _positive_decimal, schema=_DECIMAL_SCHEMA)
+AMOUNT = Text("a decimal from zero", _amount, schema=_DECIMAL_SCHEMA)
+INTEGER = Text("an integer", _integer, schema=_INTEGER_SCHEMA)
+COUNT = Text("a count", _count, schema=_INTEGER_SCHEMA | {"minimum": 0})
+ORDINAL = Text("a number from 1", _at_least_one, schema=_INTEGER_SCHEMA | {"minimum": 1})
+BOOLEAN = Text("true or false", _boolean, schema={"type": "boolean"})
+INSTANT = Text("an instant such as 2026-09-08T14:00:00-04:00", parse_instant, format_instant, _INSTANT_SCHEMA)
+SPAN = Text('a duration such as "60s"', _span, format_span, _SPAN_SCHEMA)
+CHANCE = Text("a chance", _chance, schema={"type": ["string", "boolean", "number"], "examples": ["always", "never", "2/3", "0.25"]})
+_MOMENT_SCHEMA: Schema = {"type": "string", "examples": ["+30s", "2026-09-08T14:00:30-04:00"]}
+
+
+def _written_moment(value: Instant | str) -> str:
+    return value if isinstance(value, str) else format_instant(value)
+
+
+MOMENT = Text('an instant, or "+30s" after the step before', _moment, _written_moment, _MOMENT_SCHEMA)
+SINCE_START = Text('an instant, or "+30s" after the start', _moment, _written_moment, _MOMENT_SCHEMA)
+
+
+class Words(Shape):
+    """One of a few words. A mapping gives each word its value; case does not matter, nor does the wire's `prefix` before it."""
+
+    def __init__(self, words: dict[str, Any], prefix: str = "") -> None:
+        self._prefix = prefix.lower()
+        self._values = {word.lower(): value for word, value in words.items()}
+        self._spellings = list(words)
+        self._names: dict[Any, str] = {}
+        for word, value in words.items():
+            self._names.setdefault(value, word)
+        self.words = "one of " + ", ".join(self._names.values())
+
+    def read(self, node: Node, found: list[Problem]) -> Any:
+        if not isinstance(node, Scalar):
+            return mistake(node, f"expected {self.words}, not {shown(node)}", found)
+        word = node.text.lower().removeprefix(self._prefix)
+        value = self._values.get(word, BAD)
+        if value is BAD:
+            return mistake(node, f"expected {self.words}, not {shown(node)}{suggestion(word, self._spellings)}", found)
+        return value
+
+    def write(self, value: Any) -> Any:
+        return self._names[value]
+
+    def schema(self) -> Schema:
+        names = list(self._names.values())
+        return {"enum": list(dict.fromkeys((*names, *(name.lower() for name in names))))}  # case does not matter, and these are how it is written
+
+
+def members(enumeration: type[IntEnum], prefix: str) -> Words:
+    """The member names of an enumeration as words."""
+    return Words({member.name: member for member in enumeration}, prefix)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The known name most like this one, or nothing. Case does not count; the only name that begins with this one, or that it begins with, comes first."""
+    spellings, low = {word.lower(): word for word in known}, name.lower()
+    related = [word for word in spellings if word and (word.startswith(low) or low.startswith(word))] if len(low) > 2 else []
+    near = related if len(related) == 1 else difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
+    return spellings[near[0]] if near else ""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`, did you mean 'x'?` for the nearest known name, or nothing."""
+    near = nearest(name, known)
+    return f", did you mean {near!r}?" if near else ""

@@ -1,0 +1,299 @@
+"""What a scenario says about its world: one Struct per entry of `world`. Prices and sizes are decimal text here; `listing.py` and
+`parties.py` make integers of them.
+
+A field of None was not written: an entry that names something of the default world changes what it gives and leaves the rest.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import Annotated
+
+from msgspec import Struct, field
+
+from sim.core.identity.firms import SANDBOX
+from sim.core.model.collateral import EventOutcome
+from sim.core.model.enums import InstrumentState, OrderType, Side, TimeInForce
+from sim.core.model.funding_records import SourceType
+from sim.kernel.instants import Instant, Span
+from sim.scenario.fees_entries import SHARE
+from sim.scenario.value_types import AMOUNT, BOOLEAN, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, Text, Words, members
+
+SOURCE_TYPES = Words(
+    {
+        "bank": SourceType.BANK_ACCOUNT,
+        "aeropay": SourceType.AEROPAY_BANK_ACCOUNT,
+        "card": SourceType.CHECKOUT_CARD,
+        "apple_pay": SourceType.APPLE_PAY,
+    }
+)
+STATES = members(InstrumentState, "INSTRUMENT_STATE_")
+ENVIRONMENT = Words({name: name for name in (SANDBOX, "development", "pre-production", "production")})
+OUTCOMES = Words({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")
+SIDES = Words({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
+ORDER_TYPES = Words(
+    {
+        "limit": OrderType.LIMIT,
+        "market": OrderType.MARKET_TO_LIMIT,
+        "market_to_limit": OrderType.MARKET_TO_LIMIT,
+        "stop": OrderType.STOP,
+        "stop_limit": OrderType.STOP_LIMIT,
+    },
+    "ORDER_TYPE_",
+)
+TIMES_IN_FORCE = Words(
+    {
+        "gtc": TimeInForce.GOOD_TILL_CANCEL,
+        "day": TimeInForce.DAY,
+        "ioc": TimeInForce.IMMEDIATE_OR_CANCEL,
+        "fok": TimeInForce.FILL_OR_KILL,
+        "gtt": TimeInForce.GOOD_TILL_TIME,
+        "good_till_cancel": TimeInForce.GOOD_TILL_CANCEL,
+        "immediate_or_cancel": TimeInForce.IMMEDIATE_OR_CANCEL,
+        "fill_or_kill": TimeInForce.FILL_OR_KILL,
+        "good_till_time": TimeInForce.GOOD_TILL_TIME,
+        "good_till_date": TimeInForce.GOOD_TILL_TIME,
+    },
+    "TIME_IN_FORCE_",
+)
+WEEKDAYS = Words({name: day for day, name in enumerate(("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"))})
+
+
+def _time_of_day(text: str) -> Span:
+    hour, colon, minute = text.partition(":")
+    if not (colon and hour.isdecimal() and minute.isdecimal() and int(hour) < 24 and int(minute) < 60 and text.isascii()):
+        raise ValueError(f"write hours and minutes, not {text[:40]!r}")
+    return (int(hour) * 60 + int(minute)) * 60_000_000_000
+
+
+TIME_OF_DAY = Text(
+    'an Eastern time of day such as "17:00"',
+    _time_of_day,
+    lambda span: f"{span // 3_600_000_000_000:02d}:{span // 60_000_000_000 % 60:02d}",
+    {"type": "string", "pattern": r"^\d{1,2}:\d{2}$"},
+)
+
+
+def _thirty_two_bytes(text: str) -> str:
+    if len(b64decode(text, validate=True)) != 32:
+        raise ValueError("that is not 32 bytes")
+    return text
+
+
+SEED = Text("base64 of 32 bytes", _thirty_two_bytes)
+
+
+class Limits(Struct, frozen=True):
+    """A lower and an upper bound, either of which may be left out."""
+
+    low: Annotated[str | None, DECIMAL] = None
+    high: Annotated[str | None, DECIMAL] = None
+
+
+class SegmentEntry(Struct, frozen=True, kw_only=True):
+    """A weekly stretch of an instrument's trading schedule, in Eastern Time."""
+
+    days: Annotated[tuple[Annotated[int, WEEKDAYS], ...], "weekdays; all when left out"] = (0, 1, 2, 3, 4, 5, 6)
+    start: Annotated[Span, TIME_OF_DAY, "time of day at which the stretch begins"] = 0
+    length: Annotated[Span, SPAN, "how long it lasts"]
+    state: Annotated[InstrumentState, STATES, "state during the stretch"] = InstrumentState.OPEN
+    hide_market_data: Annotated[bool, BOOLEAN, "publish empty books"] = False
+    expire_all_orders: Annotated[bool, BOOLEAN, "expire every resting order when it begins"] = False
+
+
+class InstrumentEntry(Struct, frozen=True, kw_only=True):
+    """An instrument, new or changed. Body of POST /_sim/v1/instruments too."""
+
+    symbol: Annotated[str, "exchange symbol, and slug of the market on the gateway"]
+    state: Annotated[InstrumentState | None, STATES, "state at the scenario's start; left out, dates and schedule decide"] = None
+    description: Annotated[str | None, "free text"] = None
+    question: Annotated[str | None, "question of the market on the gateway"] = None
+    product_id: Annotated[str | None, "product, the symbol's first part when left out"] = None
+    price_scale: Annotated[int | None, ORDINAL, "integer prices are divided by this; the smallest that fits the tick when left out"] = None
+    fractional_qty_scale: Annotated[int | None, ORDINAL, "integer quantities are divided by this; 1 when left out"] = None
+    tick_size: Annotated[str | None, POSITIVE, "tick in dollars, 0.01 when left out"] = None
+    minimum_trade_qty: Annotated[int | None, ORDINAL, "smallest order, as a scaled integer; 1 when left out"] = None
+    price_limit: Annotated[Limits | None, "lowest and highest price in dollars; one tick from 0 and from 1 when left out"] = None
+    order_size_limit: Annotated[Limits | None, "smallest and largest order in contracts"] = None
+    created: Annotated[Instant | None, INSTANT, "when it was listed"] = None
+    start: Annotated[Instant | None, INSTANT, "start of trading"] = None
+    expiration: Annotated[Instant | None, INSTANT, "30 days after the start when left out"] = None
+    termination: Annotated[Instant | None, INSTANT, "7 days after expiration when left out"] = None
+    schedule: Annotated[tuple[SegmentEntry, ...] | None, "weekly trading schedule; always open when left out"] = None
+    event: Annotated[str | None, "slug of its event; one is made when left out"] = None
+    fee_class: Annotated[str | None, "row of the fee schedule"] = None
+    market_type: Annotated[str | None, "moneyline, spreads, totals, props, futures, ..."] = None
+    sports_market_type: Annotated[str | None, "any text: new values are how enum handling is tested"] = None
+    category: Annotated[str | None, "category of its event"] = None
+    subcategory: Annotated[str | None, "league slug for sports"] = None
+    series: Annotated[str | None, "series slug"] = None
+    line: Annotated[str | None, DECIMAL, "line of a spread or total"] = None
+    long: Annotated[str | None, Words({"home": "home", "away": "away"}), "which team of the event its long side is; home when left out"] = None
+    player: Annotated[str | None, "player of a prop"] = None
+    event_outcome: Annotated[EventOutcome | None, OUTCOMES, "how outcomes of its event and type hang together; independent when left out"] = None
+    pick: Annotated[str | None, "what exactly it asks for, where the type alone does not say: home, away, none, draw, 2-0"] = None
+    metadata: Annotated[dict[str, str], "instrument metadata, added to what the dates call for"] = field(default_factory=dict)
+
+
+class UserEntry(Struct, frozen=True, kw_only=True):
+    """A participant of a firm."""
+
+    name: Annotated[str, "last part or whole of firms/<firm>/users/<user>"]
+    display_name: str = ""
+    account: Annotated[str, "account it trades on; one named after the user when left out"] = ""
+    balance: Annotated[str, DECIMAL, "opening dollars of that account, when it is new"] = "10000"
+
+
+class FundingSourceEntry(Struct, frozen=True, kw_only=True):
+    """Where a firm's money comes from or goes to."""
+
+    id: str
+    type: Annotated[SourceType, SOURCE_TYPES] = SourceType.BANK_ACCOUNT
+    disabled: Annotated[bool, BOOLEAN] = False
+    max_deposit: Annotated[str | None, POSITIVE, "most dollars of one deposit; unbounded when left out"] = None
+
+
+class FirmEntry(Struct, frozen=True, kw_only=True):
+    """A partner firm with its credentials and participants."""
+
+    name: Annotated[str, "firms/<firm>"]
+    display_name: str | None = None
+    client_id: Annotated[str | None, "OAuth client id; derived from the name when left out"] = None
+    key: Annotated[str | None, "key pair of fixtures/keys, by file name"] = None
+    public_key: Annotated[str | None, "the public half of another key pair, as PEM"] = None
+    scopes: Annotated[tuple[str, ...] | None, "granted scopes; all when left out"] = None
+    clearing_firm: Annotated[str | None, "firms/<firm> under which its accounts stand"] = None
+    users: Annotated[tuple[UserEntry, ...], "participants, by name"] = ()
+    limits: Annotated[dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"] = field(default_factory=dict)
+    environment: Annotated[str, ENVIRONMENT, "environment its credentials are of; the scenario's when left out"] = ""
+    funding_sources: Annotated[tuple[FundingSourceEntry, ...], "one bank account when left out"] = ()
+
+
+class AccountEntry(Struct, frozen=True, kw_only=True):
+    """An account, new or with another opening balance."""
+
+    name: Annotated[str, "firms/<clearing firm>/accounts/<account>"]
+    balance: Annotated[str | None, DECIMAL, "opening dollars"] = None
+    prior_volume: Annotated[str | None, DECIMAL, "dollars traded in the calendar month before the scenario begins; decides rebates of taker fees"] = None
+    collateral_return: Annotated[bool | None, BOOLEAN, "less margin for related shorts; as collateral_return.enabled says when left out"] = None
+
+
+class ApiKeyEntry(Struct, frozen=True, kw_only=True):
+    """A retail API key. Without a secret it gets one that follows from its id."""
+
+    key_id: str
+    account: Annotated[str, "account it trades on"]
+    participant: Annotated[str, "user that owns its client order ids; one named after the account when left out"] = ""
+    secret_key: Annotated[str | None, SEED, "base64 of the 32-byte Ed25519 seed; never written to a journal"] = None
+    public_key: Annotated[str | None, SEED, "base64 of the 32-byte public key; follows from the secret when left out"] = None
+    limits: Annotated[dict[str, int], "rate limits raised for this key: name of the limit, calls in its period"] = field(default_factory=dict)
+    environment: Annotated[str, ENVIRONMENT, "environment it is of; the scenario's when left out"] = ""
+
+
+class OutageEntry(Struct, frozen=True, kw_only=True):
+    """A time without index ticks."""
+
+    from_: Annotated[Instant, INSTANT]
+    to: Annotated[Instant, INSTANT]
+
+
+class AssetEntry(Struct, frozen=True, kw_only=True):
+    """A priced asset and the seeded process of its index ticks."""
+
+    id: Annotated[str, "crypto:<symbol>"]
+    price: Annotated[str | None, POSITIVE, "dollars at `price_at`"] = None
+    price_at: Annotated[Instant | None, INSTANT, "when the index is at `price`, whatever the seed; at the first tick when left out"] = None
+    since: Annotated[Instant | None, INSTANT, "instant of the first tick"] = None
+    every: Annotated[Span | None, SPAN, "time between ticks"] = None
+    volatility: Annotated[str | None, DECIMAL, "typical relative move per hour"] = None
+    places: Annotated[int | None, COUNT, "decimals of a price"] = None
+    outages: Annotated[tuple[OutageEntry, ...] | None, "times without ticks"] = None
+
+
+class MaintenanceEntry(Struct, frozen=True, kw_only=True):
+    """A one-off maintenance window. Without `begins` it begins at once, unannounced: an emergency pause (rule W9)."""
+
+    begins: Annotated[Instant | str | None, MOMENT, 'an instant, or "+30m" from now'] = None
+    length: Annotated[Span, SPAN, "how long it lasts"]
+    lead: Annotated[Span | None, SPAN, "how long before it orders are canceled and instruments suspended; `maintenance.cancel_lead` when left out"] = None
+
+
+class EventEntry(Struct, frozen=True, kw_only=True):
+    """An event of the gateway, new or changed."""
+
+    slug: str
+    title: str | None = None
+    description: str | None = None
+    category: str | None = None
+    league: Annotated[str | None, "league slug; makes it a sports event"] = None
+    start: Annotated[Instant | None, INSTANT, "when it takes place"] = None
+    end: Annotated[Instant | None, INSTANT] = None
+    live: Annotated[bool | None, BOOLEAN] = None
+    ended: Annotated[bool | None, BOOLEAN] = None
+    period: str | None = None
+    home_score: Annotated[int | None, COUNT] = None
+    away_score: Annotated[int | None, COUNT] = None
+    partners: Annotated[dict[str, str], "what partners call it: partner key, id"] = field(default_factory=dict)
+
+
+class PeriodEntry(Struct, frozen=True, kw_only=True):
+    """A period of an incentive program. Its status follows the clock."""
+
+    program_id: str
+    program_type: Annotated[str, Words({"liquidityProgram": "liquidityProgram", "volumeProgram": "volumeProgram"})] = "liquidityProgram"
+    start: Annotated[Instant, INSTANT]
+    end: Annotated[Instant | None, INSTANT, "left out: ongoing"] = None
+    reward_pool: Annotated[str, DECIMAL, "dollars"]
+    discount_factor: Annotated[str | None, SHARE, "what an order's score is multiplied by for each tick from the best price"] = None
+    target_size: Annotated[int | None, COUNT, "contracts a side must hold, and from the best price on scores"] = None
+    max_spread: Annotated[str | None, AMOUNT, "dollars, half width around the midpoint"] = None
+    period: Annotated[str, "early, day_of, live, ..."] = "early"
+    created: Annotated[Instant | None, INSTANT] = None
+    min_taker_notional: Annotated[int | None, COUNT, "dollars"] = None
+
+
+class RewardEntry(Struct, frozen=True, kw_only=True):
+    """A reward earned before the scenario begins."""
+
+    account: str
+    program_type: str = "liquidityProgram"
+    date: Annotated[str, "Eastern date, YYYY-MM-DD"]
+    reward: Annotated[str, DECIMAL, "dollars"]
+    status: Annotated[str, Words({"PAID": "PAID", "PENDING": "PENDING", "SKIPPED": "SKIPPED"})] = "PAID"
+
+
+class IncentiveEntry(Struct, frozen=True, kw_only=True):
+    """The incentive program of one market."""
+
+    symbol: str
+    periods: tuple[PeriodEntry, ...] = ()
+    rewards: tuple[RewardEntry, ...] = ()
+
+
+class OrderEntry(Struct, frozen=True, kw_only=True):
+    """An order of a scripted participant. Body of POST /_sim/v1/orders too."""
+
+    as_: Annotated[str, "maker, taker, noise, or firms/<firm>/users/<user>"] = "maker"
+    symbol: str
+    side: Annotated[Side, SIDES]
+    price: Annotated[str | None, DECIMAL, "dollars"] = None
+    qty: Annotated[str | None, POSITIVE, "contracts"] = None
+    cash: Annotated[str | None, POSITIVE, "dollars to spend, instead of a quantity"] = None
+    type: Annotated[OrderType, ORDER_TYPES] = OrderType.LIMIT
+    tif: Annotated[TimeInForce, TIMES_IN_FORCE] = TimeInForce.GOOD_TILL_CANCEL
+    stop_price: Annotated[str | None, DECIMAL, "dollars"] = None
+    min_qty: Annotated[str | None, POSITIVE, "contracts"] = None
+    good_till: Annotated[Instant | None, INSTANT] = None
+    post_only: Annotated[bool, BOOLEAN] = False
+    all_or_none: Annotated[bool, BOOLEAN] = False
+    clord_id: Annotated[str, "client order id; the step's name when left out"] = ""
+
+
+class BookEntry(Struct, frozen=True, kw_only=True):
+    """Standing orders around a price: one per size and side, each a tick further out."""
+
+    symbol: str
+    as_: Annotated[str, "whose orders"] = "maker"
+    mid: Annotated[str, POSITIVE, "dollars"]
+    spread: Annotated[str, DECIMAL, "dollars between best bid and best offer"] = "0.02"
+    sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = ("100", "250", "500")

@@ -1,0 +1,159 @@
+"""Who moves the clock (design D3). Three modes, each of which ends in `Host.step`, that is in a journalled `advance_to`:
+
+| Mode | Moves when |
+|---|---|
+| manual | told to, through the control plane or the test |
+| autojump | a reply is being held: from due instant to due instant until none is |
+| paced:n | real time passes, n virtual seconds per real one; sleeps until something is due, catches up when a call arrives |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
+
+if TYPE_CHECKING:
+    from sim.server.host import Host
+
+Mode: TypeAlias = Literal["manual", "autojump", "paced"]
+
+_PACED = re.compile(r"paced(?::(\d{1,7}(?:\.\d{1,6})?))?", re.ASCII)
+
+# A paced clock is brought up to date by arriving calls at most this often in real time, so that a busy second does not journal ten thousand advances.
+_GRAIN_NS = NS_PER_MS
+# Longest real sleep; loops accept no timer of years.
+_NAP_S = 600.0
+
+
+class ClockMode(NamedTuple):
+    """A mode, and for a paced clock its virtual seconds per real second."""
+
+    mode: Mode
+    rate: Fraction = Fraction(1)
+
+    def __str__(self) -> str:
+        if self.mode != "paced" or self.rate == 1:
+            return self.mode
+        whole = self.rate.denominator == 1
+        return f"paced:{self.rate.numerator if whole else float(self.rate)}"
+
+
+MANUAL = ClockMode("manual")
+AUTOJUMP = ClockMode("autojump")
+PACED = ClockMode("paced")
+
+
+def parse_clock_mode(text: str) -> ClockMode:
+    """Mode from "manual", "autojump", "paced" or "paced:60"; ValueError says what is accepted."""
+    if text == "manual":
+        return MANUAL
+    if text == "autojump":
+        return AUTOJUMP
+    found = _PACED.fullmatch(text)
+    if found and (rate := Fraction(found[1] or 1)):
+        return ClockMode("paced", rate)
+    raise ValueError(f"the clock is manual, autojump, paced or paced:N with N virtual seconds per real second, not {text!r}")
+
+
+class ClockDriver:
+    """Moves a host's clock in one of the modes. Used from the host's loop only."""
+
+    def __init__(self, host: Host, mode: ClockMode) -> None:
+        self._host = host
+        self._mode = mode
+        self._timer: asyncio.TimerHandle | None = None
+        self._armed_for: Instant | None = None
+        self._jump: asyncio.Task[None] | None = None
+        self._real_origin = self._real_last = time.monotonic_ns()
+        self._virtual_origin: Instant = host.simulation.now
+        self.paced = mode.mode == "paced"
+
+    @property
+    def mode(self) -> ClockMode:
+        """The mode in force."""
+        return self._mode
+
+    def change(self, mode: ClockMode) -> None:
+        """Go on in another mode from virtual now."""
+        if self.paced:
+            self.catch_up()
+        self.stop()
+        self._mode = mode
+        self.paced = mode.mode == "paced"
+        self.rebase()
+        if self._host.replies:
+            self.reply_held()
+
+    def rebase(self) -> None:
+        """Virtual now was moved by somebody else: pace on from there."""
+        self._real_origin = self._real_last = time.monotonic_ns()
+        self._virtual_origin = self._host.simulation.now
+        self.rearm()
+
+    def catch_up(self) -> None:
+        """Bring a paced clock to where it should be, unless that was done within the last grain."""
+        real = time.monotonic_ns()
+        if real - self._real_last >= _GRAIN_NS:
+            self._step(real)
+
+    def _step(self, real: int, at_least: Instant = 0) -> None:
+        self._real_last = real
+        paced_to = self._virtual_origin + (real - self._real_origin) * self._mode.rate.numerator // self._mode.rate.denominator
+        target = max(paced_to, at_least)
+        if target > self._host.simulation.now:
+            self._host.step(target)
+
+    def rearm(self) -> None:
+        """Sleep until the next thing is due on a paced clock; cheap when nothing earlier came up."""
+        if not self.paced:
+            return
+        due = self._host.next_stop()
+        if due == self._armed_for and self._timer is not None:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._armed_for = due
+        if due is None:
+            return
+        self._timer = asyncio.get_running_loop().call_later(min(self._real_wait(due) / NS_PER_S, _NAP_S), self._wake)
+
+    def _real_wait(self, due: Instant) -> int:
+        real_due = self._real_origin + (due - self._virtual_origin) * self._mode.rate.denominator // self._mode.rate.numerator
+        return max(0, real_due - time.monotonic_ns())
+
+    def reply_held(self) -> None:
+        """A reply is being held: time to jump, if the mode does."""
+        if self._mode.mode == "autojump" and (self._jump is None or self._jump.done()):
+            self._jump = self._host.spawn(self._jump_while_held())
+        else:
+            self.rearm()
+
+    def stop(self) -> None:
+        """Move no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._armed_for = None
+        if self._jump is not None:
+            self._jump.cancel()
+        self._jump = None
+
+    def _wake(self) -> None:
+        due, self._timer, self._armed_for = self._armed_for, None, None
+        # A loop's timer may ring a moment early; what it rang for is due now.
+        if due is not None and self._real_wait(due) < _GRAIN_NS:
+            self._step(time.monotonic_ns(), at_least=due)
+        self.rearm()
+
+    async def _jump_while_held(self) -> None:
+        # One turn of the loop per jump, so that calls which have arrived are heard before the next.
+        await asyncio.sleep(0)
+        while self._host.replies and (target := self._host.next_stop()) is not None:
+            self._host.step(target)
+            await self._host.settled()
+            await asyncio.sleep(0)

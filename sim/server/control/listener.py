@@ -1,0 +1,143 @@
+"""The control plane's HTTP: routing, strict bodies, errors, access. What the calls do is in `control_calls.py`."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+from aiohttp import web
+
+from sim.api.pipeline.error_mapping import grpc_code, http_status
+from sim.core.catalogue.assumptions import unknown_name
+from sim.core.model.refusals import InvalidRequest, Refusal
+from sim.server.control.routes import ROUTES, Call, Lines, Route, only_keys
+from sim.server.http.response import SERVER, Answer, http_date
+from sim.server.http.server import HttpServer, error_answer, read_body
+
+if TYPE_CHECKING:
+    from sim.server.host import Host
+
+log = logging.getLogger("sim.server")
+
+PREFIX = "/_sim/v1"
+
+_VARIABLE = re.compile(r"\{(\w+)(\*?)\}")
+_PIECE = 256 * 1024
+# Worlds and scenarios sent to the control plane may be larger than what clients of the service may send.
+_BODY_LIMIT = 16 << 20
+
+
+def control_server(host: Host, token: str = "") -> HttpServer:
+    """Server of the control plane. With a token every call but /health has to carry it as a bearer token."""
+    return HttpServer(ControlPlane(host, token), lambda: host.simulation.now)
+
+
+class ControlPlane:
+    """Calls of the control plane."""
+
+    def __init__(self, host: Host, token: str) -> None:
+        self._host = host
+        self._token = token
+        self._routes = [(_pattern(route.template), route) for route in ROUTES]
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one call."""
+        path = request.raw_path.partition("?")[0]
+        now = self._host.simulation.now
+        if not self._admits(request, path):
+            return error_answer(401, 16, "the control plane needs its token: Authorization: Bearer <token>", now=now)
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            return error_answer(403, 7, "a web page elsewhere may not drive the simulator", now=now)
+        found = self._find(request.method, path)
+        if isinstance(found, Answer):
+            return found
+        route, values = found
+        self._host.arrive()
+        try:
+            call = Call(values, _query(request, route), await _body(request, route))
+            value = await route.answer(self._host, call)
+        except Refusal as refusal:
+            return self._refused(refusal)
+        except web.RequestPayloadError:
+            return error_answer(400, 3, "the body did not arrive whole", now=now, close=True)
+        if isinstance(value, Lines):
+            return await self._stream(request, value)
+        return Answer(200, msgspec.json.encode(value), content_type="application/json", now=self._host.simulation.now)
+
+    def _admits(self, request: web.BaseRequest, path: str) -> bool:
+        if not self._token or path == PREFIX + "/health":
+            return True
+        given = request.headers.get("Authorization", "")
+        return hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode())
+
+    def _find(self, verb: str, path: str) -> tuple[Route, dict[str, str]] | Answer:
+        now = self._host.simulation.now
+        if not path.startswith(PREFIX + "/"):
+            return error_answer(404, 5, f"the control plane lives under {PREFIX}", now=now)
+        rest = path[len(PREFIX) :]
+        matching = [(route, found) for pattern, route in self._routes if (found := pattern.fullmatch(rest))]
+        for route, found in matching:
+            if route.verb == verb:
+                return route, {name: unquote(text) for name, text in found.groupdict().items()}
+        if matching:
+            allowed = ", ".join(sorted({route.verb for route, _ in matching}))
+            return error_answer(405, 12, f"{rest} takes {allowed}", now=now)
+        return error_answer(404, 5, unknown_name("call", rest, [route.template for _, route in self._routes]), now=now)
+
+    def _refused(self, refusal: Refusal) -> Answer:
+        why = {name: value for name, value in (("rule", refusal.rule), ("remedy", refusal.remedy)) if value}
+        return error_answer(http_status(refusal), grpc_code(refusal), refusal.message, now=self._host.simulation.now, why=why)
+
+    async def _stream(self, request: web.BaseRequest, value: Lines) -> web.StreamResponse:
+        response = web.StreamResponse()
+        response.headers.update({"Content-Type": value.content_type, "Date": http_date(self._host.simulation.now), "Server": SERVER})
+        await response.prepare(request)
+        for piece in _pieces(value.lines):
+            await response.write(piece)
+        await response.write_eof()
+        return response
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """Regular expression of a template; `{name*}` takes slashes too."""
+    return re.compile(_VARIABLE.sub(lambda found: f"(?P<{found[1]}>{'.+' if found[2] else '[^/]+'})", template))
+
+
+def _query(request: web.BaseRequest, route: Route) -> dict[str, str]:
+    given = dict(parse_qsl(request.raw_path.partition("?")[2], keep_blank_values=True))
+    only_keys("parameter", given, route.query)
+    return given
+
+
+async def _body(request: web.BaseRequest, route: Route) -> dict[str, Any]:
+    raw, oversize = await read_body(request, _BODY_LIMIT)
+    if oversize:
+        raise InvalidRequest(f"a body of the control plane may have {_BODY_LIMIT} bytes")
+    if not raw.strip():
+        return {}
+    try:
+        body = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise InvalidRequest(f"the body is not JSON: {problem}") from None
+    if not isinstance(body, dict):
+        raise InvalidRequest("the body must be a JSON object")
+    if route.keys is not None:
+        only_keys("key", body, route.keys)
+    return body
+
+
+def _pieces(lines: Iterable[bytes]) -> Iterable[bytes]:
+    """Lines with their newlines, in pieces worth a write each."""
+    piece = bytearray()
+    for line in lines:
+        piece += line + b"\n"
+        if len(piece) >= _PIECE:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)

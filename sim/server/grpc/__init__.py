@@ -1,0 +1,1 @@
+"""gRPC: the exchange plane and the health service."""

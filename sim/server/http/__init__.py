@@ -1,0 +1,1 @@
+"""HTTP: the REST planes, WebSockets and the document page."""

@@ -1,0 +1,132 @@
+"""The docs listener: an index of this run's addresses and operations, the changelog and its feed, the OpenAPI documents, the protobuf bundle (§9), and the page
+behind the document links of identity verification (§3.5)."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+from msgspec import json
+
+from sim.api.pipeline.error_mapping import http_status
+from sim.contract import changelog
+from sim.contract.contract import PLANES, Operation, Plane, load_contract
+from sim.core.model.refusals import Refusal
+from sim.server.http.response import Answer
+from sim.server.http.server import HttpServer, error_answer
+
+if TYPE_CHECKING:
+    from sim.server.host import Host
+    from sim.server.service import Addresses
+
+BUNDLE = "/proto/bundle"
+DOCV = "/docv/"
+
+
+def docs_server(host: Host, addresses: Addresses) -> HttpServer:
+    """Server of the docs listener."""
+    return HttpServer(Docs(host, addresses), lambda: host.simulation.now)
+
+
+class Docs:
+    """Pages of one run."""
+
+    def __init__(self, host: Host, addresses: Addresses) -> None:
+        self._host = host
+        self._addresses = addresses
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        now = self._host.simulation.now
+        path = request.raw_path.partition("?")[0]
+        if path.startswith(DOCV):
+            return await self._document(request, path.removeprefix(DOCV))
+        if request.method not in ("GET", "HEAD"):
+            return error_answer(405, 12, "only GET", now=now)
+        if path in ("/", "/index.html"):
+            return self._page("Sandbox exchange", self._index())
+        if path == "/changelog":
+            return self._page("Changelog", changelog.page(now))
+        if path == "/changelog/rss.xml":
+            return Answer(200, changelog.rss(now, self._addresses.docs), content_type="application/rss+xml; charset=utf-8", now=now)
+        if path == BUNDLE:
+            bundle, checksum = _bundle()
+            headers = (("Content-Disposition", 'attachment; filename="bundle.zip"'), ("ETag", f'"{checksum}"'), ("x-checksum-sha256", checksum))
+            return Answer(200, bundle, content_type="application/zip", now=now, headers=headers)
+        plane = path.removeprefix("/openapi/").removesuffix(".json")
+        if path == f"/openapi/{plane}.json" and plane in PLANES:
+            return Answer(200, self._openapi(plane), content_type="application/json", now=now)
+        return error_answer(404, 5, "Not Found", now=now)
+
+    def _page(self, title: str, inside: str, status: int = 200) -> Answer:
+        page = _PAGE.format(title=escape(title), inside=inside).encode()
+        return Answer(status, page, content_type="text/html; charset=utf-8", now=self._host.simulation.now)
+
+    async def _document(self, request: web.BaseRequest, token: str) -> web.StreamResponse:
+        """What a person sees who follows a document link; here the tester says how it went."""
+        try:
+            case = self._host.simulation.exchange.kyc.find(token)
+            if request.method == "POST":
+                form = dict(parse_qsl((await request.read()).decode("utf-8", "replace")))
+                await self._host.control("kyc.document", token, {"result": form.get("result", "")})
+        except Refusal as refusal:
+            return self._page("Document", f"<h1>Document</h1><p>{escape(refusal.message)}", http_status(refusal))
+        buttons = _BUTTONS if case.docv is not None else ""
+        return self._page("Document", f"<h1>Document of {escape(case.external_id)}</h1><p>{escape(case.decision)}, {escape(case.sub_status)}.{buttons}")
+
+    def _openapi(self, plane: Plane) -> bytes:
+        from sim.contract.openapi import openapi_document
+
+        return json.encode(openapi_document(load_contract(), plane, self._host.simulation.now, vendor_prefix=self._host.settings.vendor_prefix))
+
+    def _index(self) -> str:
+        simulation = self._host.simulation
+        surfaces = "".join(f"<tr><th>{name}<td><code>{escape(address)}</code>" for name, address in self._addresses.surfaces())
+        operations = "".join(_row(operation) for operation in load_contract().operations)
+        links = " · ".join(f'<a href="/openapi/{plane}.json">OpenAPI: {plane}</a>' for plane in PLANES)
+        return _INDEX.format(
+            scenario=escape(simulation.scenario.name), seed=simulation.seed, surfaces=surfaces, operations=operations, links=links, bundle=BUNDLE
+        )
+
+
+def _row(operation: Operation) -> str:
+    addresses = [f"{verb} {template}" for verb, template, _ in operation.bindings] if operation.planes else []
+    addresses += operation.full_methods[:1]
+    cells = (operation.name, " ".join(operation.planes), operation.scope, operation.summary)
+    shown = "<br>".join(f"<code>{escape(address)}</code>" for address in addresses)
+    name, planes, scope, summary = (escape(cell) for cell in cells)
+    return f"<tr><td>{name}<td>{planes}<td>{shown}<td>{scope}<td>{summary}\n"
+
+
+@lru_cache(maxsize=1)
+def _bundle() -> tuple[bytes, str]:
+    from importlib.resources import files
+
+    content = files("sim.pb").joinpath("bundle.zip").read_bytes()
+    return content, hashlib.sha256(content).hexdigest()
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<link rel="alternate" type="application/rss+xml" href="/changelog/rss.xml" title="Changelog">
+<style>body{{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}}
+table{{border-collapse:collapse}}td,th{{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top;border-bottom:1px solid #ddd}}
+.tag{{background:#eee;border-radius:3px;padding:0 .4rem}}button{{font:inherit;padding:.3rem 1rem;margin-right:1rem}}</style>
+{inside}
+</html>
+"""
+_INDEX = """<h1>Sandbox exchange</h1>
+<p>Scenario <b>{scenario}</b>, seed {seed}.
+<h2>Addresses</h2>
+<table>{surfaces}</table>
+<p><a href="/changelog">Changelog</a> · {links} · <a href="{bundle}">Protobuf bundle</a> (its SHA-256 is the ETag)
+<h2>Operations</h2>
+<table><tr><th>Operation<th>Planes<th>Addresses<th>Scope<th>Summary
+{operations}</table>"""
+_BUTTONS = """
+<form method="post"><button name="result" value="uploaded">The document was uploaded</button>
+<button name="result" value="failed">It could not be read</button></form>"""

@@ -1,0 +1,147 @@
+"""Posts what the core decided to send; what the receiver said goes back in as an input.
+
+Attempts are made at once and concurrently, but their answers enter in the order in which the attempts were made, so that a receiver that always
+answers alike gives the same journal. Only loopback and hosts the settings name are called (design D9), which is checked again here; redirects are
+not followed. Stamps and signatures are made at the moment of sending, outside the digest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from sim.api.pipeline.inputs import Post
+from sim.api.pipeline.settings import Settings
+from sim.kernel.instants import NS_PER_S, Instant, Span, seconds
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+log = logging.getLogger("sim.server")
+
+# Real time; in virtual time an attempt takes none.
+_LONGEST_WAIT_S = 5.0
+
+
+class Answered(NamedTuple):
+    """What a receiver said. `status` 0: no HTTP answer, and `error` says why."""
+
+    status: int
+    error: str = ""
+    retry_after: Span | None = None
+
+
+class WebhookSender:
+    """Sends attempts and reports answers in order."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        now: Callable[[], Instant],
+        secret_for: Callable[[str], bytes | None],
+        answered: Callable[[Post, Answered], None],
+    ) -> None:
+        self._settings = settings
+        self._now = now
+        self._secret_for = secret_for
+        self._answered = answered
+        self._sent: deque[tuple[Post, asyncio.Task[Answered]]] = deque()
+        self._pump: asyncio.Task[None] | None = None
+        self._session: ClientSession | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is outstanding."""
+        return self._pump is not None and not self._pump.done()
+
+    def post(self, attempt: Post) -> None:
+        """Make an attempt now."""
+        loop = asyncio.get_running_loop()
+        self._sent.append((attempt, loop.create_task(self._attempt(attempt))))
+        if not self.busy:
+            self._pump = loop.create_task(self._report())
+
+    async def idle(self, within_s: float) -> bool:
+        """Wait until no answer is outstanding, at most so long in real time; whether it came to that."""
+        deadline = asyncio.get_running_loop().time() + within_s
+        while self.busy and self._pump is not None:
+            left = deadline - asyncio.get_running_loop().time()
+            if left <= 0:
+                return False
+            await asyncio.wait((self._pump,), timeout=left)
+        return True
+
+    def abandon(self) -> None:
+        """Forget outstanding attempts: what made them did not happen (a reset or rewind), or the process ends."""
+        if self._pump is not None:
+            self._pump.cancel()
+        for _, task in self._sent:
+            task.cancel()
+        self._sent.clear()
+        self._pump = None
+
+    async def close(self) -> None:
+        """Forget outstanding attempts and let go of the client."""
+        self.abandon()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _report(self) -> None:
+        while self._sent:
+            attempt, task = self._sent[0]
+            try:
+                answer = await task
+            except Exception:
+                # A fault of ours must not keep the answers behind it from arriving.
+                log.exception("a webhook attempt failed: %s", attempt.url)
+                answer = Answered(0, "not sent")
+            self._sent.popleft()
+            self._answered(attempt, answer)
+
+    async def _attempt(self, attempt: Post) -> Answered:
+        from aiohttp import ClientError, ClientTimeout, InvalidURL
+
+        from sim.core.webhooks.payloads import url_problem
+
+        if url_problem(attempt.url, allow_private=True, hosts=self._settings.webhook_hosts):
+            return Answered(0, "host not allowed")
+        wait_s = min(attempt.timeout / NS_PER_S, _LONGEST_WAIT_S)
+        limit = ClientTimeout(total=wait_s)
+        try:
+            async with self._client().post(
+                attempt.url, data=attempt.body, headers=self._headers(attempt), allow_redirects=False, timeout=limit
+            ) as response:
+                return Answered(response.status, retry_after=_retry_after(response.headers.get("Retry-After", "")))
+        except TimeoutError:
+            return Answered(0, "timeout")
+        except InvalidURL:
+            return Answered(0, "invalid url")
+        except (ClientError, OSError, ValueError) as problem:
+            # The text of a connection error holds addresses and errno texts of this machine, which would make journals differ between machines.
+            return Answered(0, type(problem).__name__)
+
+    def _client(self) -> ClientSession:
+        if self._session is None:
+            from aiohttp import ClientSession, DummyCookieJar, TCPConnector
+
+            # A new connection per attempt: a receiver that drops idle connections would otherwise look like a failed delivery.
+            self._session = ClientSession(connector=TCPConnector(limit=0, force_close=True), cookie_jar=DummyCookieJar(), trust_env=False)
+        return self._session
+
+    def _headers(self, attempt: Post) -> dict[str, str]:
+        from sim.core.webhooks.payloads import signed_headers, stamp
+
+        stamped = stamp(self._now(), time.time_ns(), self._settings.webhook_clock)
+        key = self._secret_for(attempt.secret) if attempt.secret else None
+        common = {"Content-Type": "application/json", "User-Agent": "sandbox-exchange"}
+        return common | signed_headers(key, attempt.event_id, stamped, attempt.body)
+
+
+def _retry_after(text: str) -> Span | None:
+    return seconds(int(text)) if text.isascii() and text.isdigit() and len(text) < 8 else None

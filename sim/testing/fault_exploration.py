@@ -1,0 +1,174 @@
+"""`pytest --explore`: each test that uses the `exchange` fixture is run once to learn which fault points it passes, and then once for every fault at each.
+
+A test survives a fault when it passes all the same. One that does not end by itself is stopped: its client waits without a limit of its own.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from sim.analysis.search.fault_points import Point, points
+
+SURVEY: pytest.StashKey[dict[tuple[str, str], int]] = pytest.StashKey()
+ARMED: pytest.StashKey[str] = pytest.StashKey()
+BROKEN: pytest.StashKey[list[str]] = pytest.StashKey()
+
+SURVIVED, FAILED, HUNG, INVARIANT = "survived", "failed", "hung", "invariant"
+LONGEST_S = 10.0
+SHOWN = 12
+
+
+class Hung(BaseException):
+    """Raised in a test that takes too long under a fault; no `except Exception` of a client swallows it."""
+
+
+class Trial(NamedTuple):
+    """One test under one fault, and what became of it: `why` is the last line of its failure."""
+
+    test: str
+    point: Point
+    verdict: str
+    why: str
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "test": self.test,
+            "point": self.point.where,
+            "attack": self.point.attack,
+            "verdict": self.verdict,
+            "why": self.why,
+            "fault": self.point.document(),
+        }
+
+
+class Explorer:
+    """The plugin of one run."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.trials: list[Trial] = []
+        self._unused = 0
+        self._failing: list[str] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Run a test as it is, then under every fault."""
+        hook = item.ihook
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        began = monotonic()
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        took = monotonic() - began
+        for report in reports:
+            hook.pytest_runtest_logreport(report=report)
+        survey = item.stash.get(SURVEY, None)
+        if survey is None:
+            self._unused += 1
+        elif any(report.failed for report in reports):
+            self._failing.append(item.nodeid)
+        elif not any(report.skipped for report in reports):
+            self._explore(item, nextitem, dict(survey), max(2.0, min(LONGEST_S, 10 * took)))
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+    def _explore(self, item: pytest.Item, nextitem: pytest.Item | None, survey: dict[tuple[str, str], int], limit_s: float) -> None:
+        option = self._config.getoption
+        wanted = points(survey, wire=True, operations=option("explore_operations"), attacks=option("explore_attacks"), each=option("explore_each"))
+        for point in wanted:
+            self.trials.append(self._try(item, nextitem, point, limit_s))
+
+    def _try(self, item: pytest.Item, nextitem: pytest.Item | None, point: Point, limit_s: float) -> Trial:
+        if hasattr(item, "_initrequest"):
+            item._initrequest()  # its fixtures are made anew
+        item.stash[ARMED] = point.as_json()
+        item.stash[BROKEN] = []
+        try:
+            with _limited(limit_s):
+                reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        except Hung:
+            return Trial(item.nodeid, point, HUNG, f"stopped after {limit_s:.0f} s")
+        finally:
+            del item.stash[ARMED]
+        if item.stash[BROKEN]:
+            return Trial(item.nodeid, point, INVARIANT, item.stash[BROKEN][0])
+        failed = [report for report in reports if report.failed]
+        if not failed:
+            return Trial(item.nodeid, point, SURVIVED, "")
+        why = _why(failed[0])
+        return Trial(item.nodeid, point, HUNG if why.startswith("Hung") or ".Hung" in why else FAILED, why)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """What was survived, and what was not."""
+        from msgspec import json
+
+        from sim.analysis.tables import as_text
+
+        write = terminalreporter.write_line
+        terminalreporter.section("explored faults")
+        rows = [row for row in self._rows() if row["not survived"]]
+        for line in as_text(rows).splitlines() if rows else ():
+            write(line)
+        lost = [trial for trial in self.trials if trial.verdict != SURVIVED]
+        write(f"{len(self.trials)} trials: {len(self.trials) - len(lost)} survived, {len(lost)} did not")
+        if self._failing:
+            write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
+        if not self.trials:
+            write(f"{self._unused} tests do not use the `exchange` fixture; nothing was explored")
+        for trial in lost[:SHOWN]:
+            write(f"{trial.verdict}: {trial.point.attack} at {trial.point.where} of {trial.test}")
+            write(f"  {trial.why}")
+        if len(lost) > SHOWN:
+            write(f"… and {len(lost) - SHOWN} more; --explore-json FILE has all of them")
+        if lost:
+            write(f"next: pytest '{lost[0].test}' --exchange-fault '{lost[0].point.as_json()}'")
+        path = self._config.getoption("explore_json")
+        if path:
+            Path(path).write_bytes(json.format(json.encode([trial.plain() for trial in self.trials])) + b"\n")
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        by_place: dict[tuple[str, str], list[Trial]] = {}
+        for trial in self.trials:
+            by_place.setdefault((trial.test, trial.point.where), []).append(trial)
+        for (test, where), trials in by_place.items():
+            lost = [trial for trial in trials if trial.verdict != SURVIVED]
+            names = ", ".join(trial.point.attack if trial.verdict == FAILED else f"{trial.point.attack} ({trial.verdict})" for trial in lost)
+            yield {"test": test.rpartition("::")[2], "point": where, "survived": f"{len(trials) - len(lost)} of {len(trials)}", "not survived": names}
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """A fault that was not survived fails the run."""
+        if session.exitstatus == pytest.ExitCode.OK and any(trial.verdict != SURVIVED for trial in self.trials):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _why(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = str(crash.message if crash is not None else report.longrepr)
+    return text.strip().splitlines()[0][:200] if text.strip() else "failed"
+
+
+@contextmanager
+def _limited(limit_s: float) -> Iterator[None]:
+    """Raise `Hung` in the test after so long. Where there is no alarm to set (Windows, another thread) a test that hangs, hangs."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise Hung(f"stopped after {limit_s:.0f} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,217 @@
+"""Who takes part: partner firms, their participants, accounts with opening balances, and retail API keys.
+
+Names follow the service: a participant is `firms/<firm>/users/<user>`, an account `firms/<clearing firm>/accounts/<id>`, and neither firm part can be
+derived from the other. The scripted participants `maker`, `taker` and `noise` are users of `firms/sandbox`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sim.core.identity.firms import SANDBOX, ApiKey, Firm, User
+from sim.core.model.funding_records import FundingSource
+from sim.core.model.quantities import CASH_SCALE, Cash, scaled
+from sim.core.model.refusals import NotFound
+from sim.kernel import resources
+from sim.scenario.participant_entries import Trader
+from sim.scenario.world_entries import AccountEntry, ApiKeyEntry, FirmEntry, UserEntry
+
+ALL_SCOPES = (
+    "read:accounts",
+    "read:dropcopy",
+    "read:funding",
+    "read:instruments",
+    "read:kyc",
+    "read:l2marketdata",
+    "read:marketdata",
+    "read:orders",
+    "read:positions",
+    "read:reports",
+    "write:cash-movements",
+    "write:funding",
+    "write:kyc",
+    "write:orders",
+)
+SANDBOX_FIRM = "firms/sandbox"
+CLEARING_BALANCE = "1000000"
+OPENING_BALANCE = "10000"
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """An account with its opening cash. `clearing`: a firm's own, which is no participant's. `collateral_return`: None for what the assumption says.
+
+    `prior_volume`: what it traded in the month before.
+    """
+
+    name: str
+    opening_balance: Cash
+    clearing: bool = False
+    collateral_return: bool | None = None
+    prior_volume: Cash = 0
+
+
+class Parties(Struct, frozen=True, kw_only=True):
+    """Everybody, each kind in order of first mention.
+
+    `key_files` has the private halves of firms' keys by client id, `secrets` the base64 seeds of API keys by key id, where they are known.
+    """
+
+    firms: tuple[Firm, ...]
+    accounts: tuple[Account, ...]
+    api_keys: tuple[ApiKey, ...]
+    key_files: dict[str, Path]
+    secrets: dict[str, str]
+
+    def user(self, name: str) -> User | None:
+        """A user by resource name, or a scripted participant by its last part."""
+        wanted = scripted_user(name)
+        return next((user for firm in self.firms for user in firm.users if user.name == wanted), None)
+
+    def require_user(self, name: str) -> User:
+        """The user; NotFound when there is none."""
+        found = self.user(name)
+        if found is None:
+            raise NotFound(f"nobody is called {name}", rule="scenario", remedy="maker, taker, noise, or firms/<firm>/users/<user>")
+        return found
+
+    def account(self, name: str) -> Account | None:
+        """An account by resource name, or that of a user."""
+        user = self.user(name)
+        wanted = user.account if user else name
+        return next((account for account in self.accounts if account.name == wanted), None)
+
+    def knows(self, caller: str) -> bool:
+        """Whether a name is somebody a call can be made as: a firm, a user, an account or an API key."""
+        if any(caller == firm.name for firm in self.firms) or any(caller == key.key_id for key in self.api_keys):
+            return True
+        return self.account(caller) is not None
+
+
+def scripted_user(name: str) -> str:
+    """Resource name of a user that may be called by its last part alone, as scripted participants are."""
+    return name if "/" in name else f"{SANDBOX_FIRM}/users/{name}"
+
+
+def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[FirmEntry]:
+    """The firms with a user for each scripted participant that trades as itself."""
+    found = []
+    for firm in firms:
+        if firm.name == SANDBOX_FIRM:
+            known = {user.name.rpartition("/")[2] for user in firm.users}
+            new = [UserEntry(name=one.name, display_name=one.name, balance=one.balance) for one in traders if not one.as_ and one.name not in known]
+            firm = replace(firm, users=(*firm.users, *new))
+        found.append(firm)
+    return found
+
+
+def credentials_of(environment: str, firms: Iterable[FirmEntry], api_keys: Iterable[ApiKeyEntry]) -> tuple[list[FirmEntry], list[ApiKeyEntry]]:
+    """The default world's credentials as another environment has them: other client ids, other API keys, for the same people (§0)."""
+
+    def other(text: str, size: int) -> bytes:
+        return blake2b(f"{environment} {text}".encode(), digest_size=size, person=b"sim-environment").digest()
+
+    return (
+        [replace(entry, client_id=f"{entry.client_id.rpartition('-')[0]}-{other(entry.client_id, 4).hex()}" if entry.client_id else None) for entry in firms],
+        [replace(entry, key_id=_uuid(other(entry.key_id, 16).hex()), secret_key=None, public_key=None) for entry in api_keys],
+    )
+
+
+def _uuid(digits: str) -> str:
+    """32 hexadecimal digits in the form of a random UUID."""
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_keys: Iterable[ApiKeyEntry], environment: str = SANDBOX) -> Parties:
+    """Everybody the entries name. An account that only a user or a key names comes into being too."""
+    entries = {entry.name: entry for entry in accounts}
+    opened: dict[str, Account] = {}
+
+    def open_account(name: str, balance: str, *, clearing: bool = False) -> None:
+        if name not in opened:
+            entry = entries.get(name) or AccountEntry(name=name)
+            opened[name] = Account(
+                name=name,
+                opening_balance=scaled(entry.balance or balance, CASH_SCALE),
+                clearing=clearing,
+                collateral_return=entry.collateral_return,
+                prior_volume=scaled(entry.prior_volume or "0", CASH_SCALE),
+            )
+
+    made, key_files = [], {}
+    for entry in firms:
+        firm = _firm(entry, environment)
+        made.append(firm)
+        if entry.key:
+            key_files[firm.client_id] = resources.path("fixtures", f"keys/{entry.key}.pem")
+        if firm.client_id:
+            open_account(firm.clearing_account, CLEARING_BALANCE, clearing=True)
+        for user, user_entry in zip(firm.users, entry.users, strict=True):
+            open_account(user.account, user_entry.balance)
+    keys, secrets = [], {}
+    for key_entry in api_keys:
+        secret, public = key_pair(key_entry)
+        participant = key_entry.participant or key_entry.account.replace("/accounts/", "/users/")
+        keys.append(
+            ApiKey(
+                key_id=key_entry.key_id,
+                public_key=b64decode(public),
+                account=key_entry.account,
+                participant=participant,
+                environment=key_entry.environment or environment,
+                limits=dict(key_entry.limits),
+            )
+        )
+        if secret:
+            secrets[key_entry.key_id] = secret
+    for name in (*entries, *(key.account for key in keys)):
+        open_account(name, OPENING_BALANCE)
+    return Parties(firms=tuple(made), accounts=tuple(opened.values()), api_keys=tuple(keys), key_files=key_files, secrets=secrets)
+
+
+def _firm(entry: FirmEntry, environment: str) -> Firm:
+    short = entry.name.removeprefix("firms/")
+    clearing_firm = entry.clearing_firm or f"firms/{short}-fcm"
+    public_key = entry.public_key or ""
+    if entry.key:
+        public_key = resources.path("fixtures", f"keys/{entry.key}.pub.pem").read_text("ascii")
+    users = []
+    for user in entry.users:
+        last = user.name.rpartition("/")[2]
+        users.append(User(name=f"{entry.name}/users/{last}", account=user.account or f"{clearing_firm}/accounts/{last}", display_name=user.display_name))
+    return Firm(
+        name=entry.name,
+        display_name=entry.display_name or short.replace("-", " ").title(),
+        client_id=entry.client_id or (f"client-{short}" if public_key else ""),
+        public_key_pem=public_key,
+        scopes=ALL_SCOPES if entry.scopes is None else tuple(sorted(set(entry.scopes))),
+        users=users,
+        clearing_firm=clearing_firm,
+        clearing_account=f"{clearing_firm}/accounts/clearing",
+        environment=entry.environment or environment,
+        limits=dict(entry.limits),
+        funding_sources=tuple(
+            FundingSource(id=source.id, type=source.type, disabled=source.disabled, max_deposit=scaled(source.max_deposit or "0", CASH_SCALE))
+            for source in entry.funding_sources
+        ),
+    )
+
+
+def key_pair(entry: ApiKeyEntry) -> tuple[str, str]:
+    """Base64 seed and public key of an entry. An entry with neither gets a pair that follows from its id; the seed is empty where only the other is given."""
+    secret = entry.secret_key or ""
+    if not secret and entry.public_key is None:
+        secret = b64encode(blake2b(entry.key_id.encode(), digest_size=32, person=b"sim-api-key").digest()).decode()
+    return secret, entry.public_key or public_half(secret)
+
+
+def public_half(secret_key: str) -> str:
+    """Base64 of the public key that belongs to a base64 Ed25519 seed."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return b64encode(Ed25519PrivateKey.from_private_bytes(b64decode(secret_key)).public_key().public_bytes_raw()).decode()

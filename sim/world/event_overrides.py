@@ -1,0 +1,68 @@
+"""Events that a scenario makes or changes: what the gateway shows of them (§2.11). How their games stand is told once the exchange is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sim.kernel.instants import Instant
+from sim.messages.gateway_v1 import Event
+from sim.reference.default_games import FIRST_GAME
+from sim.reference.market_pair import eastern_day
+from sim.reference.reference import Reference
+from sim.scenario.world_entries import EventEntry
+
+FACTS = ("home_score", "away_score", "period", "live", "ended")  # of a game; only a game can have them
+
+
+def tell_events(reference: Reference, entries: Iterable[EventEntry], now: Instant) -> None:
+    """Make and change events, before the instruments that belong to them are listed. ValueError for a league that does not exist."""
+    for entry in entries:
+        known = reference.event_named(entry.slug)
+        if known is None:
+            event = Event(
+                id=reference.next_event_id(),
+                slug=entry.slug,
+                title=entry.slug,
+                category="other",
+                active=True,
+                start_date=now,
+                creation_date=now,
+                created_at=now,
+                updated_at=now,
+            )
+            reference.add_event(event)
+        elif _changes(entry):
+            event = reference.owned(known)
+        else:
+            continue
+        _put(reference, event, entry)
+
+
+def _changes(entry: EventEntry) -> bool:
+    """Whether an entry says more than how a game stands and what partners call it."""
+    told = (entry.title, entry.description, entry.category, entry.league, entry.start, entry.end)
+    return any(value is not None for value in told)
+
+
+def _put(reference: Reference, event: Event, entry: EventEntry) -> None:
+    if entry.league is not None:
+        league = reference.league_by_slug.get(entry.league)
+        if league is None:
+            raise ValueError(f"no league is called {entry.league!r}")
+        series = reference.series_of(league)
+        event.category, event.subcategory, event.image = "sports", league.slug, league.image
+        event.series_slug = series.slug if series is not None else ""
+        event.tags = reference.tags_of("sports", reference.sport_of(league).slug, league.slug)
+        event.primary_tag = event.tags[-1] if event.tags else None
+    if not event.game_id and (entry.league is not None or any(getattr(entry, name) is not None for name in FACTS)):
+        event.game_id, event.period = str(FIRST_GAME + event.id), "NS"
+    if entry.title is not None:
+        event.title = entry.title
+    if entry.description is not None:
+        event.description = entry.description
+    if entry.category is not None:
+        event.category = entry.category
+    if entry.start is not None:
+        event.start_time, event.event_date = entry.start, eastern_day(entry.start)
+    if entry.end is not None:
+        event.end_date = entry.end

@@ -1,0 +1,124 @@
+"""The world as it is when a scenario begins: firms enrolled, accounts opened and funded, instruments listed, standing orders placed, switches set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from sim.actors.operator.chaos import add_maintenance
+from sim.actors.operator.markets import order_command
+from sim.core.accounts.fee_schedule import FeeSchedule
+from sim.core.exchange import Exchange
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import Channel, LedgerEntryType, Side, TimeInForce
+from sim.core.model.funding_records import FundingType
+from sim.core.model.games import Game
+from sim.core.model.quantities import scaled, scaled_down
+from sim.core.model.refusals import NotFound
+from sim.core.service import presets
+from sim.scenario.fees_entries import fee_rows, rebate_steps
+from sim.scenario.world_entries import BookEntry
+from sim.world.event_overrides import FACTS
+
+if TYPE_CHECKING:
+    from sim.scenario.scenario import Scenario
+    from sim.world.accounts import Parties
+    from sim.world.world import World
+
+
+def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
+    """Make a bare exchange the world of a scenario. Draws no randomness but identifiers."""
+    for name, value in scenario.assumptions.items():
+        exchange.ctx.assumptions.change(name, value)
+    exchange.trading.fees.schedule = FeeSchedule(fee_rows(scenario.fees))
+    exchange.rebates.change_steps(rebate_steps(scenario.fees))
+    if scenario.preset:
+        presets.apply(presets.PRESETS[scenario.preset], exchange.ctx.quirks, exchange.faults)
+    for name, odds in scenario.quirks.items():
+        exchange.ctx.quirks.change(name, odds)
+    for name, limit in scenario.limits.items():
+        exchange.rate_limits.replace(name, limit)
+    exchange.reference = world.reference
+    exchange.results = world.results
+    for asset in world.assets:
+        exchange.assets.add(asset)
+    for instrument in world.instruments:
+        exchange.trading.list_instrument(instrument)
+    exchange.trading.stock(world.shelf)
+    windows = world.reference.windows
+    if windows is not None:
+        exchange.windows.begin(windows.products, windows.instrument)
+    for event in world.reference.events[: world.reference.base]:
+        if event.score is not None:
+            score = event.score
+            exchange.games.begin(event.slug, Game(home_score=score["home"], away_score=score["away"], period=event.period, live=event.live, ended=event.ended))
+    enrol(exchange, world.parties)
+    for period in world.periods:
+        exchange.incentives.add(period)
+    for reward in world.rewards:
+        exchange.incentives.grant(structs.replace(reward))
+    for game in scenario.world.events:
+        facts = {name: value for name in FACTS if (value := getattr(game, name)) is not None}
+        if not facts and world.reference.is_told(game.slug):
+            facts = {"live": False}  # a game of the scenario's own stands as it is told, and is not played by itself
+        if facts:
+            exchange.tell(game.slug, **facts)
+        world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
+    for book in world.books:
+        quote(exchange, world, book)
+    for order in world.orders:
+        exchange.trading.place(order_command(exchange, world.parties, order))
+    for entry in scenario.faults:
+        exchange.faults.add(entry)
+    exchange.maintenance.start()
+    for window in scenario.maintenance:
+        add_maintenance(exchange, window)
+
+
+def enrol(exchange: Exchange, parties: Parties) -> None:
+    """Register firms with their users and retail keys, and open every account with its opening balance."""
+    for firm in parties.firms:
+        exchange.firms.add_firm(structs.replace(firm, users=[structs.replace(user) for user in firm.users]))
+        for name, count in firm.limits.items():
+            exchange.rate_limits.raise_limit(firm.name, name, count)
+    for key in parties.api_keys:
+        exchange.firms.add_api_key(key)
+        for name, count in key.limits.items():
+            exchange.rate_limits.raise_limit(key.key_id, name, count)
+    for account in parties.accounts:
+        kind = "clearing" if account.clearing else "trading"
+        exchange.trading.open_account(account.name, kind=kind, collateral_return=account.collateral_return)
+        if account.prior_volume:
+            exchange.rebates.note(account.name, account.prior_volume)
+        if account.opening_balance:
+            exchange.funding.move(account.name, account.opening_balance, FundingType.DEPOSIT, LedgerEntryType.DEPOSIT, "opening balance")
+
+
+def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
+    """Standing orders around a price: one per size and side, each a tick further out."""
+    instrument = exchange.instruments.require(book.symbol)
+    user = world.parties.user(book.as_)
+    if user is None:
+        raise NotFound(f"nobody is called {book.as_}", rule="scenario")
+    middle, spread = scaled_down(book.mid, instrument.price_scale), scaled_down(book.spread, instrument.price_scale)
+    bid = (middle - spread // 2) // instrument.tick * instrument.tick
+    offer = -(-(middle + spread // 2) // instrument.tick) * instrument.tick
+    for level, size in enumerate(book.sizes):
+        qty = scaled(size, instrument.qty_scale)
+        for side, price in ((Side.BUY, bid - level * instrument.tick), (Side.SELL, offer + level * instrument.tick)):
+            if instrument.price_low <= price <= instrument.price_high:
+                exchange.trading.place(
+                    PlaceOrder(
+                        symbol=book.symbol,
+                        account=user.account,
+                        participant=user.name,
+                        side=side,
+                        qty=qty,
+                        price=price,
+                        tif=TimeInForce.GOOD_TILL_CANCEL,
+                        channel=Channel.SCRIPT,
+                        deferred=True,
+                        submitter=user.name,
+                    )
+                )

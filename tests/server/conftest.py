@@ -1,0 +1,43 @@
+"""Listeners around the fake simulation, in the test's own loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, NamedTuple
+
+import pytest
+from fake_simulation import FakeSimulation
+
+from sim.api.pipeline.settings import Settings
+from sim.server.clock_driver import MANUAL, ClockMode
+from sim.server.host import Host
+from sim.server.listeners import bind
+from sim.server.service import Addresses, Service
+
+
+class Served(NamedTuple):
+    """A fake simulation behind real sockets."""
+
+    sim: FakeSimulation
+    host: Host
+    at: Addresses
+
+
+Serve = Callable[..., Awaitable[Served]]
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Serve]:
+    """Start a service; stopped after the test."""
+    started: list[Service] = []
+
+    async def start(*, clock: ClockMode = MANUAL, control_token: str = "", **settings: Any) -> Served:
+        sim = FakeSimulation(Settings(**settings))
+        host = Host(sim, clock)  # type: ignore[arg-type]
+        service = await Service.start(host, bind("127.0.0.1", 0), control_token=control_token)
+        started.append(service)
+        return Served(sim, host, service.addresses)
+
+    yield start
+    for service in started:
+        await service.stop()

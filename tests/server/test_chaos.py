@@ -1,0 +1,453 @@
+"""Every kind of fault (design D6), met by a real client over real sockets: it fails as documented, and the documented backoff recovers (§7.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import socket
+import urllib.error
+import urllib.request
+
+import grpc
+import pytest
+from polymarket_us import PolymarketUS
+from polymarket_us.auth import create_auth_headers
+from test_tester_tools import bearer
+from websockets.asyncio.client import connect as connect_web_socket
+from websockets.exceptions import ConnectionClosedError
+
+from sim import Simulation, load_scenario
+from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
+from sim.core.service.fault_spec import KINDS, PLANES
+from sim.messages.exchange_v1 import (
+    CreateMarketDataSubscriptionRequest,
+    CreateMarketDataSubscriptionResponse,
+    GetOrderBookRequest,
+    InsertOrderRequest,
+)
+from sim.testing.client import connect
+from sim.testing.exchange_fixture import ControlError
+
+# §7.1: at once, then waits of 1, 2, 4 and 8 seconds, at most 5 attempts. 429 waits for Retry-After instead.
+BACKOFF_S = (1, 2, 4, 8)
+
+
+def whole(exchange):
+    """Open instruments that trade in whole contracts and cents, so that 2 is a price and 1 a contract."""
+    rows = exchange.control("GET", "/state/instruments")["instruments"]
+    return [row["symbol"] for row in rows if (row["state"], row["price_scale"], row["fractional_qty_scale"]) == ("OPEN", 100, 1)]
+
+
+def book(exchange, timeout=10):
+    """(status, headers, body) of a public book, as a plain client gets it."""
+    symbol = whole(exchange)[0]
+    try:
+        with urllib.request.urlopen(f"{exchange.gateway}/v1/markets/{symbol}/book", timeout=timeout) as answer:
+            return answer.status, answer.headers, json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code, refused.headers, json.load(refused)
+
+
+def patient(exchange, call):
+    """The documented retry loop on the exchange's own clock: (answer of the last attempt, attempts made)."""
+    for attempt in range(len(BACKOFF_S) + 1):
+        if attempt:
+            exchange.clock.advance(f"{BACKOFF_S[attempt - 1]}s")
+        status, headers, body = call()
+        if status not in (429, 500, 502, 503, 504):
+            return (status, body), attempt + 1
+        if status == 429:
+            exchange.clock.advance(f"{headers['Retry-After']}s")
+    return (status, body), attempt + 1
+
+
+@pytest.mark.spec("S7.1-9")
+@pytest.mark.parametrize(("status", "code"), [(500, 13), (502, 14), (503, 14), (504, 4)])
+def test_an_injected_error_is_answered_until_the_documented_backoff_recovers(exchange, status, code):
+    exchange.fault("GetBook", status=status, times=3)
+    assert book(exchange)[0] == status
+    (last, body), attempts = patient(exchange, lambda: book(exchange))
+    assert (last, attempts) == (200, 3)
+    assert body["marketData"]["marketSlug"] == whole(exchange)[0]
+    assert [row["code"] for row in exchange.requests(operation="GetBook", status=status)] == [code] * 3
+
+
+@pytest.mark.spec("S7.1-9")
+def test_a_fault_with_a_time_to_live_ends_by_the_clock(exchange):
+    exchange.fault("GetBook", status=503, ttl="6s")
+    (last, _), attempts = patient(exchange, lambda: book(exchange))
+    assert (last, attempts) == (200, 4)  # at 0, 1, 3 and 7 s
+    (row,) = exchange.control("GET", "/faults")["faults"]
+    assert (row["over"], row["seen"], row["struck"]) == (True, 3, 3)
+
+
+@pytest.mark.spec("S7.1-8")
+def test_an_injected_429_carries_its_retry_after(exchange):
+    exchange.fault("GetBook", status=429, retry_after="7s", times=1)
+    exchange.fault("GetBook", status=429, times=1)
+    for wait in ("7", "1"):  # a second where the fault does not say: no 429 comes without (§7.1)
+        status, headers, body = book(exchange)
+        assert (status, headers["Retry-After"], body["status"]) == (429, wait, 429)
+
+
+def test_a_delay_is_told_in_virtual_time(exchange):
+    exchange.fault("GetBook", delay="1500ms", times=1)
+    status, headers, _ = book(exchange)
+    assert (status, headers["x-sim-elapsed"]) == (200, "1.5")
+    assert "x-sim-elapsed" not in book(exchange)[1]
+
+
+def test_a_call_that_hangs_is_ended_by_the_clients_own_time_out(exchange):
+    with exchange.fault("GetBook", hang=True), pytest.raises(TimeoutError):
+        book(exchange, timeout=0.3)
+    assert book(exchange)[0] == 200
+
+
+def test_a_slow_body_arrives_whole_in_several_pieces(exchange):
+    host, _, port = exchange.gateway.removeprefix("http://").partition(":")
+    want = book(exchange)[2]
+    exchange.fault("GetBook", slow_body=True, times=1)
+    with socket.create_connection((host, int(port))) as plain:
+        plain.sendall(f"GET /v1/markets/{whole(exchange)[0]}/book HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        pieces = list(iter(lambda: plain.recv(65536), b""))
+    assert len(pieces) > 3
+    got = json.loads(b"".join(pieces).partition(b"\r\n\r\n")[2])
+    got["marketData"]["transactTime"] = want["marketData"]["transactTime"]
+    assert got == want
+
+
+@pytest.fixture
+def retail(exchange):
+    key = exchange.api_keys[0]
+    with PolymarketUS(
+        key_id=key["key_id"], secret_key=key["secret_key"], api_base_url=exchange.retail, gateway_base_url=exchange.gateway, timeout=5.0
+    ) as client:
+        yield client
+
+
+def resting(exchange):
+    return {
+        "marketSlug": whole(exchange)[0],
+        "intent": "ORDER_INTENT_BUY_LONG",
+        "type": "ORDER_TYPE_LIMIT",
+        "price": {"value": "0.02", "currency": "USD"},
+        "quantity": 1,
+        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+    }
+
+
+@pytest.mark.spec("S7.2-8")
+@pytest.mark.parametrize("act", [{"status": 504}, {"status": 502}, {"reset": True}])
+@pytest.mark.parametrize("handled", [False, True])
+def test_a_lost_answer_leaves_the_order_a_refused_call_does_not(exchange, retail, act, handled):
+    """What a client must look up after a 504 or a reset: whether its order is there."""
+    with exchange.fault("CreateOrder", handled=handled, **act), pytest.raises(Exception, match=r".+"):
+        retail.orders.create(resting(exchange))
+    (row,) = exchange.requests(operation="CreateOrder")
+    assert row["fault"] == "f1"
+    assert len(retail.orders.list()["orders"]) == int(handled)
+
+
+@pytest.mark.parametrize("act", [{"half_close": True}, {"reset": True, "handled": True}])
+def test_a_connection_cut_in_the_answer_has_traded_all_the_same(exchange, retail, act):
+    exchange.fault("CreateOrder", times=1, **act)
+    with pytest.raises(Exception, match=r".+"):
+        retail.orders.create(resting(exchange))
+    assert retail.orders.create(resting(exchange))["id"]
+    assert len(retail.orders.list()["orders"]) == 2
+
+
+def test_the_fault_is_named_in_header_log_metrics_list_and_explanation(exchange):
+    exchange.fault("GetBook", status=503)
+    _, headers, _ = book(exchange)
+    assert headers["x-sim-fault"] == "f1"
+    (row,) = exchange.requests(operation="GetBook")
+    assert row["fault"] == "f1"
+    why = exchange.explain(row["explain"])
+    assert (why["rule"], why["stage"]) == ("fault f1", "fault")
+    assert "DELETE /_sim/v1/faults/f1" in why["remedy"]
+    assert 'sim_fault_struck_total{fault="f1"} 1' in exchange.control("GET", "/metrics")
+
+
+# ---- gRPC
+
+
+def insert(exchange, symbol):
+    """A resting order by gRPC: the call."""
+    order = InsertOrderRequest(type=2, side=1, symbol=symbol, order_qty=1, price=2)
+    return protobuf_encoder(InsertOrderRequest)(order)
+
+
+@pytest.fixture
+def channel(exchange):
+    with grpc.insecure_channel(exchange.grpc) as opened:
+        yield opened
+
+
+def read_book(exchange, channel, timeout=10.0):
+    method = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
+    request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=whole(exchange)[0]))
+    return method.with_call(request, metadata=bearer(exchange, exchange.firms[0]), timeout=timeout)[1]
+
+
+@pytest.mark.spec("S7.1-9")
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [
+        ({"status": 503}, grpc.StatusCode.UNAVAILABLE),
+        ({"code": "INTERNAL"}, grpc.StatusCode.INTERNAL),
+        ({"code": 4}, grpc.StatusCode.DEADLINE_EXCEEDED),
+        ({"refuse": True}, grpc.StatusCode.UNAVAILABLE),
+        ({"half_close": True}, grpc.StatusCode.UNAVAILABLE),
+        ({"hang": True}, grpc.StatusCode.DEADLINE_EXCEEDED),
+    ],
+)
+def test_grpc_calls_fail_with_the_code_and_the_next_one_succeeds(exchange, channel, act, code):
+    exchange.fault("GetOrderBook", plane="grpc", times=1, **act)
+    with pytest.raises(grpc.RpcError) as failed:
+        read_book(exchange, channel, timeout=0.5 if "hang" in act else 10)
+    assert failed.value.code() == code
+    assert read_book(exchange, channel).code() == grpc.StatusCode.OK
+
+
+def test_a_delay_over_grpc_is_told_in_the_trailers(exchange, channel):
+    exchange.fault("GetOrderBook", plane="grpc", delay="2s", times=1)
+    assert ("x-sim-elapsed", "2") in [tuple(pair) for pair in read_book(exchange, channel).trailing_metadata()]
+
+
+def test_a_symbol_is_found_in_path_query_and_body_on_every_protocol(exchange, channel, retail):
+    struck, spared = whole(exchange)[:2]
+    exchange.fault(symbol=struck, status=503)
+    metadata = bearer(exchange, exchange.firms[0])
+    place = channel.unary_unary("/exchange.v1.OrderEntryAPI/InsertOrder")
+    with pytest.raises(grpc.RpcError) as failed:
+        place(insert(exchange, struck), metadata=metadata)
+    assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
+    assert place.with_call(insert(exchange, spared), metadata=metadata)[1].code() == grpc.StatusCode.OK
+    with pytest.raises(Exception, match=r".+"):
+        retail.orders.create(resting(exchange))
+    assert retail.orders.create(resting(exchange) | {"marketSlug": spared})["id"]
+    assert book(exchange)[0] == 503
+    assert retail.orders.list({"slugs": [spared]})["orders"]
+    with pytest.raises(Exception, match=r".+"):
+        retail.orders.list({"slugs": [struck]})
+
+
+# ---- streams
+
+
+@pytest.fixture
+def market_data(exchange, channel):
+    """Frames of one instrument's market data after the snapshot, and a way to make one: an order that changes the book."""
+    symbol = whole(exchange)[0]
+    request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(CreateMarketDataSubscriptionRequest(symbols=[symbol]))
+    call = channel.unary_stream("/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription")(
+        request, metadata=bearer(exchange, exchange.firms[0]), timeout=20
+    )
+    next(call)
+    quantities = iter(range(101, 200))
+
+    def change():
+        """Bid more at 0.02; what the stream should tell."""
+        qty = next(quantities)
+        exchange.control("POST", "/orders", {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": str(qty)})
+
+    def told():
+        """Quantity at 0.02 in the next frame about the book."""
+        update = protobuf_decoder(CreateMarketDataSubscriptionResponse)(next(call)).update
+        return next((level.qty for level in update.bids if level.px == 2), 0)
+
+    return change, told, call
+
+
+OP = "CreateMarketDataSubscription"
+
+
+def test_a_dropped_frame_is_missing_and_the_next_one_is_whole(exchange, market_data):
+    change, told, _ = market_data
+    exchange.fault(OP, plane="stream", drop=True, times=1)
+    change()
+    change()
+    assert told() == 101 + 102
+
+
+def test_a_doubled_frame_comes_twice(exchange, market_data):
+    change, told, _ = market_data
+    exchange.fault(OP, plane="stream", duplicate=True, times=1)
+    change()
+    assert [told(), told()] == [101, 101]
+
+
+def test_a_frame_is_overtaken_by_the_next(exchange, market_data):
+    change, told, _ = market_data
+    exchange.fault(OP, plane="stream", reorder=True, times=1)
+    change()
+    change()
+    assert [told(), told()] == [203, 101]
+
+
+def test_a_late_frame_comes_by_the_clock_and_holds_up_those_behind_it(exchange, market_data):
+    change, told, _ = market_data
+    exchange.fault(OP, plane="stream", delay="3s", times=1)
+    change()
+    change()
+    assert "stream.late 1" in exchange.clock.advance("2s") + exchange.clock.advance("1s")
+    assert [told(), told()] == [101, 203]
+
+
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [
+        ({"revoke": True}, grpc.StatusCode.INTERNAL),
+        ({"status": 503}, grpc.StatusCode.UNAVAILABLE),
+        ({"code": "RESOURCE_EXHAUSTED"}, grpc.StatusCode.RESOURCE_EXHAUSTED),
+        ({"reset": True}, grpc.StatusCode.UNAVAILABLE),
+    ],
+)
+def test_a_stream_ends_with_the_code_and_frames_that_waited_come_first(exchange, market_data, act, code):
+    change, told, call = market_data
+    exchange.fault(OP, plane="stream", delay="1h", times=1)
+    change()
+    exchange.fault(OP, plane="stream", **act)
+    change()
+    assert told() == 101
+    with pytest.raises(grpc.RpcError) as ended:
+        list(call)
+    assert ended.value.code() == code
+
+
+async def test_a_web_socket_is_reset_without_a_close_frame(exchange):
+    key = exchange.api_keys[0]
+    headers = create_auth_headers(key["key_id"], key["secret_key"], "GET", "/v1/ws/markets")
+    async with connect_web_socket(f"{exchange.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers) as opened:
+        exchange.fault("MarketsStream", plane="stream", reset=True)
+        request = {"requestId": "1", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA", "marketSlugs": whole(exchange)[:1]}
+        await opened.send(json.dumps({"subscribe": request}))
+        with pytest.raises(ConnectionClosedError) as closed:
+            await asyncio.wait_for(opened.recv(), 10)
+    assert closed.value.rcvd is None
+
+
+# ---- webhooks
+
+
+@pytest.fixture
+def customer(exchange):
+    """Verifies a customer who is approved at once and provisioned within half an hour: after this the webhook is due."""
+    headers = dict(bearer(exchange, exchange.firms[0]))
+
+    def post(path, body):
+        request = urllib.request.Request(f"{exchange.exchange}{path}", json.dumps(body).encode(), headers | {"content-type": "application/json"})
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    assert post("/v1/kyc/webhook", {"webhook_url": exchange.webhooks.url})["validated"]
+
+    def verify():
+        assert post("/v1/kyc/start", APPLICATION)["status"]["decision"] == "ACCEPT"
+        exchange.clock.advance("30m")
+        return [json.loads(got.body) for got in exchange.webhooks.received[1:]]  # the first is the test delivery
+
+    return verify
+
+
+APPLICATION = {
+    "external_id": "c-1",
+    "ssn": "123456789",
+    "first_name": "Ada",
+    "last_name": "Moreno",
+    "date_of_birth": "1990-04-12",
+    "email": "ada@example.com",
+    "phone_number": "+14155550101",
+    "address": {"address_line_1": "1 Main St", "city": "Austin", "state": "TX", "postal_code": "78701"},
+    "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
+    "ip_address": "203.0.113.9",
+}
+
+
+def test_a_lost_webhook_is_recovered_by_polling(exchange, customer):
+    exchange.fault("kyc.approved", plane="webhook", drop=True)
+    assert customer() == []
+    (lost,) = [row for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"]
+    assert (lost["outcome"], lost["error"]) == ("lost", "fault f1")
+    request = urllib.request.Request(f"{exchange.exchange}/v1/kyc/status?external_id=c-1", headers=dict(bearer(exchange, exchange.firms[0])))
+    with urllib.request.urlopen(request) as answer:
+        assert json.load(answer)["participantId"]
+
+
+def test_a_doubled_webhook_carries_one_event_id(exchange, customer):
+    exchange.fault("kyc.approved", plane="webhook", duplicate=True)
+    first, second = customer()
+    assert first == second
+
+
+def test_a_late_webhook_comes_by_the_clock(exchange, customer):
+    exchange.fault("kyc.approved", plane="webhook", delay="2h")
+    assert customer() == []
+    exchange.clock.advance("2h")
+    assert [json.loads(got.body)["type"] for got in exchange.webhooks.received[1:]] == ["kyc.approved"]
+
+
+@pytest.mark.parametrize("act", [{"status": 500}, {"reset": True}])
+def test_an_attempt_that_fails_is_made_again(exchange, customer, act):
+    exchange.fault("kyc.approved", plane="webhook", times=1, **act)
+    (event,) = customer()
+    assert event["type"] == "kyc.approved"
+    attempts = [(row["attempt"], row["outcome"]) for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"]
+    assert attempts == [(1, "failed"), (2, "delivered")]
+
+
+# ---- the catalogue
+
+
+def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
+    rows = {row["act"]: row["matches"].split(", ") for row in exchange.control("GET", "/catalogue/faults")["faults"]}
+    assert list(rows) == [kind.name for kind in KINDS]
+    for kind in KINDS:
+        for plane in PLANES:
+            value = {"status": 503, "code": "UNAVAILABLE", "delay": "1s"}.get(kind.name, True)
+            body = {"match": {"plane": plane, "operation": "nothing-*"}, "act": {kind.name: value}}
+            try:
+                exchange.control("POST", "/faults", body)
+                possible = True
+            except ControlError as refused:
+                assert (refused.status, "can happen on" in str(refused)) == (400, True)
+                possible = False
+            assert possible is (plane in rows[kind.name]), (kind.name, plane)
+
+
+# ---- presets
+
+
+def test_a_hostile_exchange_fails_often_in_many_ways_and_a_patient_client_gets_through(exchange):
+    exchange.control("PUT", "/preset", {"name": "hostile"})
+    exchange.control("DELETE", "/faults/hostile.gateway.hang")
+    seen = {}
+    for _ in range(120):
+        try:
+            status = book(exchange, timeout=5)[0]
+        except (OSError, http.client.HTTPException) as broken:
+            status = type(broken).__name__
+        seen[status] = seen.get(status, 0) + 1
+        exchange.clock.advance("1s")
+    assert 60 < seen[200] < 110
+    assert len(seen) >= 5
+    exchange.control("PUT", "/preset", {"name": "ideal"})
+    assert exchange.control("GET", "/faults")["faults"] == []
+    assert {book(exchange)[0] for _ in range(10)} == {200}
+    assert {row["quirk"]: row["value"] for row in exchange.control("GET", "/catalogue/quirks")["quirks"]}["session_revocation"] == "never"
+
+
+def test_a_preset_leaves_faults_of_the_tester_and_their_luck_alone():
+    def struck(preset):
+        world = connect(Simulation(load_scenario("quickstart")))
+        world.simulation.control("fault.add", "", {"match": {"operation": "ListLeagues", "probability": "1/3"}, "act": {"status": 418}})
+        if preset:
+            world.simulation.control("preset.set", "", {"name": preset})
+        for _ in range(60):
+            world.gateway.get("/v2/leagues")
+        (fault,) = [fault for fault in world.simulation.exchange.faults.all() if fault.id == "f1"]
+        return fault.struck
+
+    assert struck("") == struck("realistic") == struck("hostile")

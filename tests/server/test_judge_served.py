@@ -1,0 +1,40 @@
+"""The judge over sockets: a partner's test asks it at the end, through the fixture or the control plane."""
+
+from __future__ import annotations
+
+import urllib.request
+from urllib.error import HTTPError
+from xml.etree import ElementTree
+
+import pytest
+
+from sim.testing.exchange_fixture import ControlError
+
+
+def hasty(exchange) -> None:
+    """A client that repeats a failing call at once."""
+    with exchange.fault("ListLeagues", status=503):
+        for _ in range(2):
+            with pytest.raises(HTTPError):
+                urllib.request.urlopen(f"{exchange.gateway}/v2/leagues")
+
+
+def test_the_fixture_judges_the_client_of_a_test(exchange):
+    urllib.request.urlopen(f"{exchange.gateway}/v2/leagues").close()
+    assert exchange.judge().ok
+    hasty(exchange)
+    report = exchange.judge()
+    assert report.broken() == ["backoff"], "\n".join(report.lines())
+    assert exchange.judge(rules=("retry-after",)).ok
+
+
+def test_the_control_plane_judges_in_json_and_junit(exchange):
+    hasty(exchange)
+    found = exchange.control("GET", "/judge?rules=backoff")
+    assert found["ok"] is False and found["rules"][0]["findings"][0]["because_of"] == 2
+    assert exchange.control("GET", "/judge?caller=firms/nobody")["ok"]
+    suite = ElementTree.fromstring(exchange.control("GET", "/judge?form=junit"))[0]
+    assert suite.get("failures") == "1"
+    with pytest.raises(ControlError, match="no rule") as refused:
+        exchange.control("GET", "/judge?rules=nothing")
+    assert refused.value.status == 404

@@ -1,0 +1,342 @@
+"""Identity verification and its webhooks over real sockets (§3.5, §6.1), signatures checked by the independent `standardwebhooks`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import urllib.error
+import urllib.request
+from datetime import datetime
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+from test_tester_tools import bearer
+
+from sim.testing.exchange_fixture import ControlError
+from sim.testing.webhook_receiver import WebhookReceiver
+
+PERSON = {
+    "external_id": "c-1",
+    "ssn": "123456789",
+    "first_name": "Ada",
+    "last_name": "Moreno",
+    "date_of_birth": "1990-04-12",
+    "email": "ada@example.com",
+    "phone_number": "+14155550101",
+    "address": {"address_line_1": "1 Main St", "city": "Austin", "state": "TX", "postal_code": "78701"},
+    "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
+    "ip_address": "203.0.113.9",
+}
+REJECTED = PERSON | {"external_id": "c-2", "ssn": "223456789", "email": "reject@example.com"}
+
+
+def secret(letter: str, length: int = 24) -> str:
+    return "whsec_" + base64.b64encode(letter.encode() * length).decode()
+
+
+class Partner:
+    """A partner's own small client."""
+
+    def __init__(self, exchange) -> None:
+        self.exchange = exchange
+
+    def call(self, verb: str, path: str, body: object = None):
+        """(status, body)."""
+        headers = dict(bearer(self.exchange, self.exchange.firms[0])) | {"content-type": "application/json"}
+        content = None if body is None else json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(urllib.request.Request(f"{self.exchange.exchange}{path}", content, headers, method=verb)) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as refused:
+            return refused.code, json.load(refused)
+
+    def register(self, url: str, signing_secret: str | None = None):
+        body = {"webhook_url": url} | ({"signing_secret": signing_secret} if signing_secret else {})
+        return self.call("POST", "/v1/kyc/webhook", body)
+
+    def start(self, **changes):
+        status, body = self.call("POST", "/v1/kyc/start", PERSON | changes)
+        assert status == 200, body
+        return body
+
+    def status(self, external_id: str = "c-1"):
+        return self.call("GET", f"/v1/kyc/status?external_id={external_id}")[1]
+
+
+@pytest.fixture
+def partner(exchange):
+    return Partner(exchange)
+
+
+@pytest.fixture
+def receiver(exchange):
+    return exchange.webhooks.receiver
+
+
+def events(receiver: WebhookReceiver):
+    """Bodies of deliveries but test deliveries."""
+    return [got.payload for got in receiver.received if got.payload["type"] != "webhook.test"]
+
+
+@pytest.mark.spec("S0-6", "S3.5-2", "S6.1-1", "S6.1-2", "S6.1-3")
+def test_an_approval_is_told_once_in_snake_case_with_the_participant(exchange, partner, receiver):
+    assert partner.register(receiver.url) == (200, {"validated": True, "message": "webhook validated"})
+    (test,) = receiver.received
+    assert test.payload["type"] == "webhook.test"
+    assert partner.start()["participantId"] == ""
+    exchange.clock.advance("26m")
+    (event,) = events(receiver)
+    assert (event["type"], bool(event["event_id"])) == ("kyc.approved", True)
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in event)
+    assert event["participant_id"] == partner.status()["participantId"]
+    assert event["participant_id"].startswith("firms/atlas/users/")
+
+
+@pytest.mark.spec("S6.1-2")
+def test_the_newer_body_nests_the_participant_and_both_can_be_sent_at_once(exchange, partner, receiver):
+    exchange.control("PUT", "/assumptions/webhook.shape", {"value": "both"})
+    partner.register(receiver.url)
+    partner.start()
+    exchange.clock.advance("26m")
+    (event,) = events(receiver)
+    assert event["participant_id"] == event["data"]["provisioned_participant"]
+    assert event["event_type"]
+
+
+@pytest.mark.spec("S6.1-3")
+def test_a_duplicate_carries_the_same_event_id_and_body(exchange, partner, receiver):
+    exchange.control("PUT", "/quirks/webhook_duplicates", {"value": "always"})
+    partner.register(receiver.url)
+    partner.start()
+    exchange.clock.advance("26m")
+    first, second = events(receiver)
+    assert first == second
+
+
+@pytest.mark.spec("S3.5-3")
+def test_a_rejection_is_told_without_a_reason(exchange, partner, receiver):
+    partner.register(receiver.url)
+    started = partner.start(**REJECTED)
+    assert (started["status"]["decision"], started["status"]["status"]) == ("REJECT", "CLOSED")
+    exchange.clock.advance("1s")
+    (event,) = events(receiver)
+    assert event["type"] == "kyc.rejected"
+    assert not any("reason" in name for name in event)
+    assert not event.get("participant_id")
+    assert partner.status("c-2")["participantId"] == ""
+
+
+# ---- documents and review
+
+
+@pytest.mark.spec("S3.5-4", "S3.5-6")
+@pytest.mark.parametrize(("result", "ends"), [("uploaded", "ACCEPT"), ("failed", "RESUBMIT")])
+def test_a_document_is_asked_for_on_a_page_where_a_tester_says_how_it_went(exchange, partner, receiver, result, ends):
+    partner.register(receiver.url)
+    started = partner.start(date_of_birth="1985-09-02", docv_eligible=True)
+    assert started["status"]["subStatus"] == "docv_required"
+    docv = started["docv"]
+    assert set(docv) >= {"url", "qrCode", "docvTransactionToken", "eventId", "sdkKey"}
+    assert docv["url"].startswith(f"{exchange.docs}/docv/")
+    with urllib.request.urlopen(docv["url"]) as page:
+        assert b"The document was uploaded" in page.read()
+    exchange.clock.advance("48h")
+    assert partner.status()["docv"]["docvTransactionToken"] == docv["docvTransactionToken"]
+    with urllib.request.urlopen(docv["url"], urlencode({"result": result}).encode()) as page:
+        assert b"<button" not in page.read()
+    exchange.clock.advance("30m")
+    assert partner.status()["status"]["decision"] == ends
+    assert len(events(receiver)) == (ends == "ACCEPT")
+    assert "docv" not in partner.status() or partner.status()["docv"] is None
+
+
+@pytest.mark.spec("S3.5-5")
+@pytest.mark.parametrize(("decision", "ends", "type"), [("approve", "ACCEPT", "kyc.approved"), ("reject", "REJECT", "kyc.rejected")])
+def test_a_tester_decides_by_hand(exchange, partner, receiver, decision, ends, type):
+    partner.register(receiver.url)
+    partner.start(first_name="Paulina", last_name="Gizela")
+    (row,) = exchange.control("GET", "/state/verifications")["verifications"]
+    assert (row["external_id"], row["decision"]) == ("c-1", "REVIEW")
+    decided = exchange.control("POST", "/kyc/c-1/decision", {"decision": decision})
+    assert (decided["external_id"], decided["decision"]) == ("c-1", ends)
+    exchange.clock.advance("26m")
+    assert [event["type"] for event in events(receiver)] == [type]
+    with pytest.raises(ControlError) as again:
+        exchange.control("POST", "/kyc/c-1/decision", {"decision": "approve"})
+    assert again.value.status == 409
+
+
+def test_a_tester_uploads_a_document_by_hand(exchange, partner):
+    partner.start(date_of_birth="1985-09-05", docv_eligible=True)
+    assert exchange.control("POST", "/kyc/c-1/document", {"result": "uploaded"})["sub_status"] == "pending"
+    exchange.clock.advance("5s")
+    assert partner.status()["status"]["decision"] == "REJECT"
+
+
+def test_a_document_page_that_leads_nowhere_says_so(exchange):
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"{exchange.docs}/docv/nothing")
+    assert refused.value.code == 404
+
+
+@pytest.mark.spec("S3.5-5", "S3.5-6")
+def test_manual_review_takes_one_to_two_business_days_and_is_silent_until_it_ends(exchange, partner, receiver):
+    partner.register(receiver.url)
+    started = partner.start(first_name="Paulina", last_name="Gizela")  # wants a document, and docv_eligible was not sent
+    assert (started["status"]["decision"], started.get("docv")) == ("REVIEW", None)
+    begun = exchange.clock.now
+    while (found := partner.call("GET", "/v1/kyc/status?external_id=c-1"))[0] == 503 or found[1]["status"]["decision"] == "REVIEW":
+        assert events(receiver) == []
+        exchange.clock.advance("3h")  # Thursday's maintenance may lie on the way
+    eastern = ZoneInfo("America/New_York")
+    took = (exchange.clock.now.astimezone(eastern).date() - begun.astimezone(eastern).date()).days
+    assert took in (1, 2)  # a Tuesday, so no weekend lies between
+    exchange.clock.advance("30m")
+    (event,) = events(receiver)
+    assert event["type"] == "kyc.approved"
+
+
+@pytest.mark.spec("S3.5-5")
+def test_a_weekend_is_no_business_day(exchange, partner):
+    exchange.clock.to("2026-09-11T15:00:00-04:00")
+    partner.start(first_name="Paulina", last_name="Gizela")
+    assert exchange.clock.now.astimezone(ZoneInfo("America/New_York")).strftime("%A") == "Friday"
+    exchange.clock.to("2026-09-13T23:59:00-04:00")
+    assert partner.status()["status"]["decision"] == "REVIEW"
+    exchange.clock.to("2026-09-15T23:59:00-04:00")
+    assert partner.status()["status"]["decision"] == "ACCEPT"
+
+
+@pytest.mark.spec("S3.5-1")
+def test_the_window_is_between_half_a_second_and_26_minutes_and_trading_waits_for_it(exchange, partner):
+    windows = []
+    for number in range(6):
+        started = partner.start(external_id=f"w-{number}", ssn=f"3{number:08d}")
+        assert (started["status"]["decision"], started["status"]["status"], started["participantId"]) == ("ACCEPT", "CLOSED", "")
+        begun = exchange.clock.now
+        due = datetime.fromisoformat(exchange.control("GET", "/clock")["next_due"])
+        windows.append((due - begun).total_seconds())
+        exchange.clock.advance("26m")
+        assert partner.status(f"w-{number}")["participantId"]
+    assert all(0.5 <= window <= 26 * 60 for window in windows)
+    assert len(set(windows)) == 6
+
+
+# ---- registration and signatures
+
+
+@pytest.mark.spec("S6.1-6")
+def test_signatures_hold_for_an_independent_implementation_over_the_exact_bytes(exchange, partner, receiver):
+    assert partner.register(receiver.url, secret("a"))[1]["validated"]
+    partner.start()
+    exchange.clock.advance("26m")
+    checker = Webhook(secret("a"))
+    for got in receiver.received:
+        assert checker.verify(got.body, got.headers) == got.payload
+        assert got.headers["webhook-signature"].startswith("v1,")
+        with pytest.raises(WebhookVerificationError):
+            checker.verify(got.body + b" ", got.headers)
+        with pytest.raises(WebhookVerificationError):
+            Webhook(secret("b")).verify(got.body, got.headers)
+    event = receiver.received[-1]
+    assert event.headers["webhook-id"] == event.payload["event_id"]
+
+
+@pytest.mark.spec("S6.1-5")
+def test_the_last_registration_wins_and_clears_the_secret_unless_it_is_sent_again(exchange, partner, receiver):
+    with WebhookReceiver() as second:
+        partner.register(receiver.url, secret("a"))
+        partner.register(second.url)
+        partner.start()
+        exchange.clock.advance("26m")
+        assert events(receiver) == []
+        (event,) = [got for got in second.received if got.payload["type"] == "kyc.approved"]
+        assert not {"webhook-id", "webhook-timestamp", "webhook-signature"} & set(event.headers)
+    for verb in ("GET", "PUT", "DELETE"):
+        assert partner.call(verb, "/v1/kyc/webhook")[0] == 405
+
+
+@pytest.mark.spec("S6.1-5")
+@pytest.mark.parametrize("bad", [secret("a", 23), "a" * 40, "whsec_!!!", "whsec_", "sk_" + base64.b64encode(b"a" * 24).decode()])
+def test_a_secret_is_whsec_and_base64_of_at_least_24_bytes(partner, receiver, bad):
+    status, body = partner.register(receiver.url, bad)
+    assert (status, body["code"]) == (400, 3)
+    assert receiver.received == []
+
+
+@pytest.mark.spec("S6.1-5")
+def test_a_receiver_that_does_not_acknowledge_the_test_is_not_registered(exchange, partner, receiver):
+    partner.register(receiver.url)
+    with WebhookReceiver() as broken:
+        broken.answer_always(500)
+        assert partner.register(broken.url)[1]["validated"] is False
+    assert partner.register("http://192.0.2.1/hook")[0] == 400
+    partner.start()
+    exchange.clock.advance("26m")
+    assert len(events(receiver)) == 1
+
+
+@pytest.mark.spec("S6.1-7")
+def test_a_secret_is_rotated_by_accepting_both_then_registering_the_new_one(exchange, partner, receiver):
+    old, new = Webhook(secret("o")), Webhook(secret("n"))
+
+    def accepts(got) -> str:
+        for name, checker in (("old", old), ("new", new)):
+            try:
+                checker.verify(got.body, got.headers)
+                return name
+            except WebhookVerificationError:
+                continue
+        return "neither"
+
+    partner.register(receiver.url, secret("o"))
+    partner.start()
+    exchange.clock.advance("26m")
+    partner.register(receiver.url, secret("n"))
+    partner.start(external_id="c-9", ssn="923456789")
+    exchange.clock.advance("26m")
+    assert [accepts(got) for got in receiver.received] == ["old", "old", "new", "new"]
+
+
+# ---- the circuit breaker
+
+
+@pytest.mark.spec("S6.1-4")
+def test_repeated_failures_stop_deliveries_and_what_was_missed_is_polled(exchange, partner, receiver):
+    exchange.control("PUT", "/assumptions/webhook.breaker_cooldown", {"value": "1h"})
+    partner.register(receiver.url)
+    receiver.answer_always(500)
+    partner.start()
+    exchange.clock.advance("26m")
+    attempts = [row for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"]
+    assert len(attempts) == 5
+    assert {row["status"] for row in attempts} == {500}
+    (breaker,) = exchange.control("GET", "/state/breakers")["breakers"]
+    assert breaker["state"] == "open"
+    before = len(receiver.received)
+    partner.start(**REJECTED)
+    assert len(receiver.received) == before
+    lost = [row for row in exchange.webhooks.deliveries if row["type"] == "kyc.rejected"]
+    assert [(row["outcome"], row["error"]) for row in lost] == [("lost", "circuit breaker open")]
+    assert partner.status("c-2")["status"]["decision"] == "REJECT"
+    # It recovers by itself: after a pause one probe, and once that is acknowledged everything flows again.
+    receiver.answer_always(200)
+    exchange.clock.advance("2h")
+    partner.start(external_id="c-3", ssn="323456789")
+    exchange.clock.advance("26m")
+    assert events(receiver)[-1]["type"] == "kyc.approved"
+    assert exchange.control("GET", "/state/breakers")["breakers"][0]["state"] == "closed"
+
+
+@pytest.mark.spec("S6.1-4")
+@pytest.mark.parametrize(("answer", "attempts"), [(200, 1), (204, 1), (302, 8), (400, 8)])
+def test_only_2xx_acknowledges(exchange, partner, receiver, answer, attempts):
+    exchange.control("PUT", "/assumptions/webhook.breaker_threshold", {"value": 100})
+    partner.register(receiver.url)
+    receiver.answer_always(answer)
+    partner.start()
+    exchange.clock.advance("1h")
+    assert len([row for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"]) == attempts

@@ -1,0 +1,187 @@
+"""The pytest fixture, used as a partner's own test suite would use it: over sockets, with blocking clients."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from urllib.error import HTTPError
+
+import pytest
+
+from sim.testing.exchange_fixture import ControlError
+from sim.testing.wall_clock import open_grpc_channels
+
+pytest_plugins = ["pytester"]
+
+
+def get(url):
+    """(status, decoded body) of a GET with the standard library."""
+    try:
+        with urllib.request.urlopen(url) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        return error.code, json.load(error)
+
+
+def test_it_serves_the_quickstart_on_ports_of_its_own(exchange):
+    assert exchange.ready["scenario"] == "quickstart"
+    assert get(f"{exchange.gateway}/v2/leagues")[0] == 200
+    assert get(f"{exchange.exchange}/v1/orders")[0] in (401, 404)
+    assert len(exchange.firms) >= 2 and len(exchange.api_keys) >= 2
+    assert exchange.symbols["open"] and exchange.symbols["pending"]
+
+
+def test_the_clock_moves_only_when_told(exchange):
+    assert exchange.now == datetime(2026, 9, 8, 18, tzinfo=UTC)
+    exchange.clock.advance("5m")
+    exchange.clock.advance(timedelta(seconds=30))
+    assert exchange.now == datetime(2026, 9, 8, 18, 5, 30, tzinfo=UTC)
+    exchange.clock.to("2026-09-09T00:00:00-04:00")
+    assert exchange.now == datetime(2026, 9, 9, 4, tzinfo=UTC)
+    exchange.clock.to(datetime(2026, 9, 9, 5, tzinfo=UTC))
+    with pytest.raises(Exception, match="only moves forward"):
+        exchange.clock.to("2026-09-09T04:00:00Z")
+
+
+def test_plans_are_carried_out_on_the_way_in_order_of_time(exchange):
+    seen = []
+    exchange.at("+2m", lambda: seen.append(("second", exchange.now)))
+    exchange.at("2026-09-08T18:01:00Z", lambda: seen.append(("first", exchange.now)))
+    exchange.at("+2m", lambda: exchange.at("+1m", lambda: seen.append(("third", exchange.now))))
+    exchange.clock.advance("150s")
+    assert seen == [("first", datetime(2026, 9, 8, 18, 1, tzinfo=UTC)), ("second", datetime(2026, 9, 8, 18, 2, tzinfo=UTC))]
+    exchange.clock.advance("1m")
+    assert [name for name, _ in seen] == ["first", "second", "third"]
+
+
+def test_the_request_log_shows_what_a_client_sent_and_explains_refusals(exchange):
+    status, _ = get(f"{exchange.gateway}/v9/nothing")
+    assert status == 404
+    last = exchange.requests(status=404)[-1]
+    assert last["address"] == "GET /v9/nothing"
+    assert exchange.explain(last["explain"])["status"] == 404
+
+
+def test_a_fault_lasts_as_long_as_its_block(exchange):
+    url = f"{exchange.gateway}/v2/leagues"
+    with exchange.fault("ListLeagues", status=503):
+        assert get(url)[0] == 503
+    assert get(url)[0] == 200
+
+
+def test_a_fault_may_strike_a_chosen_call_only(exchange):
+    url = f"{exchange.gateway}/v2/leagues"
+    exchange.fault("ListLeagues", nth=2, status=500)
+    assert [get(url)[0] for _ in range(3)] == [200, 500, 200]
+
+
+def test_the_control_plane_is_called_by_its_own_name(exchange):
+    symbol = exchange.symbols["open"][0]
+    assert exchange.control("POST", f"/instruments/{symbol}/state", {"state": "SUSPENDED"})["was"] == "OPEN"
+    with pytest.raises(ControlError, match="404"):
+        exchange.control("POST", "/instruments/nothing/state", {"state": "OPEN"})
+    assert "sim_inputs_total" in exchange.control("GET", "/metrics")
+
+
+def test_a_reset_gives_the_digest_of_a_fresh_start(exchange):
+    fresh = exchange.digest
+    get(f"{exchange.gateway}/v2/leagues")
+    exchange.clock.advance("1h")
+    assert exchange.digest != fresh
+    exchange.reset()
+    assert exchange.digest == fresh
+
+
+def test_a_frozen_process_follows_the_virtual_clock(exchange):
+    with exchange.freeze():
+        assert datetime.now(UTC) == exchange.now
+        exchange.clock.advance("3h")
+        assert datetime.now(UTC) == exchange.now
+        assert get(f"{exchange.gateway}/v2/leagues")[0] == 200
+    assert datetime.now(UTC) != exchange.now
+
+
+@pytest.mark.spec("S1-3")
+def test_the_health_of_grpc_follows_the_maintenance_window(exchange):
+    import grpc
+
+    with grpc.insecure_channel(exchange.grpc) as channel:
+        check = channel.unary_unary("/grpc.health.v1.Health/Check")
+        service = b"polymarket.v1.OrderBookAPI"
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")(bytes((10, len(service))) + service, timeout=10)
+        assert check(b"") == next(watch) == b"\x08\x01"
+        exchange.control("POST", "/maintenance", {"length": "10m", "lead": "0s"})
+        exchange.clock.advance("1s")
+        assert check(b"") == next(watch) == b"\x08\x02"
+        exchange.clock.advance("10m")
+        assert check(b"") == next(watch) == b"\x08\x01"
+        watch.cancel()
+
+
+def test_freezing_is_refused_while_a_grpc_channel_is_open(exchange):
+    import grpc
+
+    with grpc.insecure_channel(exchange.grpc) as channel:
+        assert channel.unary_unary("/grpc.health.v1.Health/Check")(b"") == b"\x08\x01"
+        assert open_grpc_channels() >= 1
+        with pytest.raises(RuntimeError, match="gRPC channel"), exchange.freeze():
+            pass
+    assert open_grpc_channels() == 0
+
+
+def test_another_freezer_is_noticed(exchange):
+    from freezegun import freeze_time
+
+    with freeze_time("2030-01-01"), pytest.warns(UserWarning, match="freezegun holds this process's clock"):
+        exchange.clock.advance("1m")
+
+
+def test_webhooks_have_a_receiver_that_listens_when_asked_for(exchange):
+    assert exchange.webhooks.deliveries == []
+    request = urllib.request.Request(exchange.webhooks.url, data=b'{"event_id":"1"}', method="POST")
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 200
+    assert exchange.webhooks.received[0].payload == {"event_id": "1"}
+
+
+SUITE = """
+import pytest
+
+@pytest.mark.scenario("beside.yaml", seed=99)
+def test_fails(exchange):
+    assert exchange.ready["scenario"] == "beside" and exchange.seed == 99
+    raise AssertionError("on purpose")
+
+@pytest.mark.scenario("quickstart")
+def test_passes(exchange):
+    assert exchange.ready["scenario"] == "quickstart"
+
+@pytest.mark.scenario("brokn.yaml")
+def test_has_no_scenario(exchange):
+    pass
+
+@pytest.mark.scenario(sed=3)
+def test_is_marked_wrongly(exchange):
+    pass
+"""
+
+
+def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
+    pytester.makepyfile(test_suite=SUITE)
+    pytester.makefile(".yaml", beside="name: beside\nextends: quickstart\n")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=1, errors=2)
+    result.stdout.fnmatch_lines(["*sandbox exchange*", "scenario beside, seed 99, now *", "journal *journal.ndjson", "sim replay *journal.ndjson"])
+    result.stdout.fnmatch_lines(["*the scenario of this test cannot be used*", "*write @pytest.mark.scenario*"])
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+def test_slips_in_options_and_markers_are_plain(pytester):
+    pytester.makepyfile(test_suite='import pytest\n\n@pytest.mark.scenario("quickstart", seed="7")\ndef test_seed(exchange):\n    pass\n')
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*write @pytest.mark.scenario*"])
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--exchange-fault", "{status: 503}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --exchange-fault is the JSON of a scenario's fault*"])

@@ -1,0 +1,111 @@
+"""Webhook attempts over real sockets: signed at sending, answered in order, settled before time moves on."""
+
+from __future__ import annotations
+
+import base64
+import time
+
+import pytest
+from fake_simulation import START
+
+from sim.kernel.instants import seconds
+from sim.server.webhooks.sender import Answered
+from sim.testing.webhook_receiver import Answer, WebhookReceiver
+
+KEY = b"k" * 24
+SECRET = "whsec_" + base64.b64encode(KEY).decode()
+
+
+@pytest.fixture
+def receiver():
+    with WebhookReceiver() as listening:
+        yield listening
+
+
+def answers(served):
+    return [given[1:] for given in served.sim.inputs if given[0] == "answer"]
+
+
+async def test_an_attempt_is_signed_and_its_answer_is_an_input_at_the_same_instant(serve, receiver):
+    served = await serve()
+    served.sim.secrets["fingerprint"] = KEY
+    served.sim.after(10, f"post a1 {receiver.url}")
+    await served.host.advance(START + seconds(60))
+    assert answers(served) == [("a1", 200, "", None, seconds(10))]
+    (delivery,) = receiver.received
+    assert delivery.verify(SECRET)
+    assert not delivery.verify("whsec_" + base64.b64encode(b"x" * 24).decode())
+    assert delivery.headers["webhook-id"] == "evt-a1"
+    assert delivery.headers["content-type"] == "application/json"
+    assert delivery.body == b'{"event_id":"1"}'
+
+
+async def test_each_due_instant_is_settled_before_the_next(serve, receiver):
+    served = await serve()
+    for number in (1, 2, 3):
+        served.sim.after(number * 10, f"post a{number} {receiver.url}")
+    fired = await served.host.advance(START + seconds(60))
+    assert [one.at - START for one in fired] == [seconds(10), seconds(20), seconds(30)]
+    assert [given[0] for given in served.sim.inputs] == ["advance", "answer"] * 3 + ["advance"]
+    assert served.sim.now == START + seconds(60)
+
+
+async def test_answers_enter_in_the_order_of_the_attempts_whoever_is_faster(serve, receiver):
+    served = await serve()
+    with WebhookReceiver() as slow:
+        slow.answer_next(Answer(hang=0.2))
+        served.sim.after(10, f"post a-slow {slow.url}")
+        served.sim.after(10, f"post b-quick {receiver.url}")
+        await served.host.advance(START + seconds(10))
+    assert [(attempt, status) for attempt, status, *_ in answers(served)] == [("a-slow", 0), ("b-quick", 200)]
+
+
+async def test_refusals_and_retry_after_are_reported_and_redirects_are_not_followed(serve, receiver):
+    served = await serve()
+    receiver.answer_next(Answer(503, {"Retry-After": "7"}), Answer(302, {"Location": receiver.url}))
+    for number in (1, 2):
+        served.sim.after(number, f"post a{number} {receiver.url}")
+    await served.host.advance(START + seconds(5))
+    assert [(status, retry_after) for _, status, _, retry_after, _ in answers(served)] == [(503, seconds(7)), (302, None)]
+    assert len(receiver.received) == 2
+
+
+async def test_nobody_listening_is_no_answer(serve, receiver):
+    served = await serve()
+    url = receiver.url
+    receiver.close()
+    served.sim.after(1, f"post a1 {url}")
+    await served.host.advance(START + seconds(5))
+    ((_, status, error, _, _),) = answers(served)
+    assert status == 0
+    assert error == "ClientConnectorError"
+
+
+@pytest.mark.parametrize("url", ["http://198.51.100.7/x", "https://example.test/x", "ftp://127.0.0.1/x", "http://127.0.0.1.example.test/x", "http://[::/"])
+async def test_other_machines_are_not_called_unless_listed(serve, url):
+    served = await serve()
+    served.sim.after(1, f"post a1 {url}")
+    await served.host.advance(START + seconds(5))
+    assert answers(served)[0][1:3] == (0, "host not allowed")
+
+
+async def test_a_stamp_a_real_receiver_would_not_believe_is_the_wall_clocks(serve, receiver):
+    served = await serve()
+    served.sim.secrets["fingerprint"] = KEY
+    served.sim.after(1, f"post a1 {receiver.url}")
+    await served.host.advance(START + seconds(5))
+    assert abs(int(receiver.received[0].headers["webhook-timestamp"]) - time.time()) < 60 or abs(time.time() - START / 1e9) <= 300
+
+
+async def test_a_reset_forgets_attempts_whose_answer_is_outstanding(serve, receiver):
+    served = await serve()
+    receiver.answer_next(Answer(hang=0.3))
+    served.sim.after(1, f"post a1 {receiver.url}")
+    served.host.step(START + seconds(2))
+    await served.host.reset()
+    assert not served.host.webhooks.busy
+    assert answers(served) == []
+
+
+def test_answers_compare_by_value():
+    assert Answered(200) == Answered(200, "", None)
