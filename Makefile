@@ -29,7 +29,7 @@ profile: $(VENV)/.ready   ## where the time of each hot path goes
 	$(BIN)/python -m benchmarks.profiles --keep docs/profiles.md
 
 lint: $(VENV)/.ready      ## ruff
-	$(BIN)/ruff check .
+	$(BIN)/ruff check . && $(BIN)/ruff format --check -q .
 types: $(VENV)/.ready     ## mypy, strict
 	$(BIN)/mypy
 

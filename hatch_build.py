@@ -1,4 +1,6 @@
-"""What a wheel takes along besides the package and its data: which tests show which statement (`sim catalogue ledger`)."""
+"""What a wheel takes along besides the package and its data: which tests show which statement (`sim
+catalogue ledger`).
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,15 @@ class LedgerHook(BuildHookInterface):
         root = Path(self.root)
         if version == "editable" or not (root / "tests" / "ledger.yaml").is_file():
             return
-        spec = importlib.util.spec_from_file_location("ledger", root / "sim" / "analysis" / "spec_coverage.py")
+        spec = importlib.util.spec_from_file_location(
+            "ledger", root / "sim" / "analysis" / "spec_coverage.py"
+        )
         assert spec is not None and spec.loader is not None
         ledger = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(ledger)
-        with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False, encoding="utf-8") as file:
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".json", delete=False, encoding="utf-8"
+        ) as file:
             file.write(ledger.made(root / "tests"))
         self._file = Path(file.name)
         build_data["force_include"][file.name] = "sim/_data/ledger.json"

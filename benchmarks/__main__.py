@@ -1,8 +1,10 @@
-"""`make bench`: every figure beside its floor, measured in interleaved rounds of one run; medians are quoted, machines are noisy.
+"""`make bench`: every figure beside its floor, measured in interleaved rounds of one run; medians
+are quoted, machines are noisy.
 
-`python -m benchmarks [AREA ...] [--rounds 7] [--keep FOLDER] [--peers FOLDER]`, or `--soak MINUTES` alone for a long run that looks for leaks. Each area is
-a module with a function `figures(rounds)`. The folder that keeps them gets `benchmarks.json`, where an area measured again replaces what was there, and a plot
-of each area.
+`python -m benchmarks [AREA ...] [--rounds 7] [--keep FOLDER] [--peers FOLDER]`, or `--soak MINUTES`
+alone for a long run that looks for leaks. Each area is a module with a function `figures(rounds)`.
+The folder that keeps them gets `benchmarks.json`, where an area measured again replaces what was
+there, and a plot of each area.
 """
 
 from __future__ import annotations
@@ -28,12 +30,34 @@ SOAK = "soak"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Figures as ratios against a floor measured in the same run.")
-    parser.add_argument("areas", nargs="*", choices=[*AREAS, []], help="areas to measure; all when left out")
-    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the figures and a plot of each area there")
-    parser.add_argument("--peers", type=Path, metavar="FOLDER", help="measure the peers installed there too (python -m benchmarks.peers FOLDER installs them)")
-    parser.add_argument("--soak", type=float, metavar="MINUTES", help="instead of areas: one long run over a fixed working set, whose memory must not grow")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Figures as ratios against a floor measured in the same run.",
+    )
+    parser.add_argument(
+        "areas", nargs="*", choices=[*AREAS, []], help="areas to measure; all when left out"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="interleaved rounds of each pair (default 7)"
+    )
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="keep the figures and a plot of each area there"
+    )
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        metavar="FOLDER",
+        help=(
+            "measure the peers installed there too (python -m benchmarks.peers FOLDER installs"
+            " them)"
+        ),
+    )
+    parser.add_argument(
+        "--soak",
+        type=float,
+        metavar="MINUTES",
+        help="instead of areas: one long run over a fixed working set, whose memory must not grow",
+    )
     given = parser.parse_args()
     if given.peers:
         use(given.peers.resolve())
@@ -60,9 +84,21 @@ def main() -> int:
 def _keep(folder: Path, area: str, figures: list[Figure]) -> None:
     file = folder / "benchmarks.json"
     kept: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-    machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+    machine = {
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+    }
     kept[area] = {**machine, "figures": [figure.plain() for figure in figures]}
-    file.write_text(json.dumps({name: kept[name] for name in (*AREAS, SOAK) if name in kept}, indent=1, ensure_ascii=False) + "\n")
+    file.write_text(
+        json.dumps(
+            {name: kept[name] for name in (*AREAS, SOAK) if name in kept},
+            indent=1,
+            ensure_ascii=False,
+        )
+        + "\n"
+    )
     drawing = plot(area, figures)
     if drawing:
         (folder / f"benchmarks-{area}.svg").write_text(drawing)

@@ -1,4 +1,6 @@
-"""How many scenarios a minute: stormy runs in two processes against one, and the trials of a shrink against runs whose world is built anew each time."""
+"""How many scenarios a minute: stormy runs in two processes against one, and the trials of a shrink
+against runs whose world is built anew each time.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,44 @@ def figures(rounds: int) -> list[Figure]:
         two.append(_a_minute(RUNS, lambda: _campaign(2)))
         bench = Bench(watch=False)
         bench.run(document)
-        set_back.append(_a_minute(TRIALS, lambda bench=bench: [bench.run(document) for _ in range(TRIALS)]))
-        anew.append(_a_minute(TRIALS, lambda: [run_scenario(load_scenario("price-time-priority"), watch=False) for _ in range(TRIALS)]))
+        set_back.append(
+            _a_minute(TRIALS, lambda bench=bench: [bench.run(document) for _ in range(TRIALS)])
+        )
+        anew.append(
+            _a_minute(
+                TRIALS,
+                lambda: [
+                    run_scenario(load_scenario("price-time-priority"), watch=False)
+                    for _ in range(TRIALS)
+                ],
+            )
+        )
     return [
-        Figure("campaign in two processes", "runs/min", two, one, "in one", None, f"{STEPS} drawn steps a run, invariants after each input"),
-        Figure("trials of a shrink", "runs/min", set_back, anew, "built anew", None, "a scenario of four steps"),
+        Figure(
+            "campaign in two processes",
+            "runs/min",
+            two,
+            one,
+            "in one",
+            None,
+            f"{STEPS} drawn steps a run, invariants after each input",
+        ),
+        Figure(
+            "trials of a shrink",
+            "runs/min",
+            set_back,
+            anew,
+            "built anew",
+            None,
+            "a scenario of four steps",
+        ),
     ]
 
 
 def _campaign(jobs: int) -> None:
-    for report in finished(Wanted(scenarios=["quickstart"], seeds=range(RUNS), storm=STEPS, jobs=jobs)):
+    for report in finished(
+        Wanted(scenarios=["quickstart"], seeds=range(RUNS), storm=STEPS, jobs=jobs)
+    ):
         assert report.ok
 
 

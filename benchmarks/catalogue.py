@@ -1,5 +1,6 @@
-"""Lists, filters, sorting and search over a catalogue as large as life (43,000 markets), against a bare aiohttp server that answers the same bytes; and over
-worlds of three sizes in which fifty books change between two lists, against the smallest of them.
+"""Lists, filters, sorting and search over a catalogue as large as life (43,000 markets), against a
+bare aiohttp server that answers the same bytes; and over worlds of three sizes in which fifty books
+change between two lists, against the smallest of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from sim.testing.client import connect
 SCENARIO = str(Path(__file__).parent / "large.yaml")
 ASKED = (
     ("20 active events", "/v1/events?active=true&limit=20"),
-    ("20 events of a league, latest first", "/v1/events?tagSlug=nba&orderBy=startTime&orderDirection=desc&limit=20"),
+    (
+        "20 events of a league, latest first",
+        "/v1/events?tagSlug=nba&orderBy=startTime&orderDirection=desc&limit=20",
+    ),
     ("100 markets from the 40,000th on", "/v1/markets?limit=100&offset=40000"),
     ("100 markets by slug", "/v1/markets?limit=100&orderBy=slug&orderDirection=asc"),
     ("100 markets, largest volume first", "/v1/markets?limit=100&orderBy=volume"),
@@ -26,7 +30,10 @@ ASKED = (
     ("search for two teams", "/v1/search?query=lakers%20celtics&limit=20"),
     ("search for a word of every event", "/v1/search?query=will&limit=20"),
     ("20 events of a tag, largest volume first", "/v2/tags/basketball/events?limit=20"),
-    ("100 markets by sort order, in the middle", "/v1/markets?limit=100&orderBy=sortOrder&offset=20000"),
+    (
+        "100 markets by sort order, in the middle",
+        "/v1/markets?limit=100&orderBy=sortOrder&offset=20000",
+    ),
     ("100 whole events", "/v1/events?limit=100"),
 )
 LATER = (ASKED[0], ("100 markets, largest volume first", "/v1/markets?limit=100&orderBy=volume"))
@@ -35,7 +42,11 @@ CHANGED = 50  # books, before each list
 ALIVE = (
     ("20 active events, largest volume first", "/v1/events", "active=true&orderBy=volume&limit=20"),
     ("20 markets, the last to change first", "/v1/markets", "orderBy=updatedAt&limit=20"),
-    ("20 open totals by slug", "/v1/markets", "marketTypes=totals&closed=false&orderBy=slug&limit=20&offset=40"),
+    (
+        "20 open totals by slug",
+        "/v1/markets",
+        "marketTypes=totals&closed=false&orderBy=slug&limit=20&offset=40",
+    ),
     ("search for a word of every event", "/v1/search", "query=will&limit=20"),
 )
 
@@ -51,8 +62,15 @@ def figures(rounds: int) -> list[Figure]:
         swept = resident_kb(ready["pid"])
         control(ready, "/clock/advance", {"by": "P45D"})
         found += [_figure(ready, f"45 days later, {name}", path, rounds) for name, path in LATER]
-    memory = ((lean, "just started"), (looked_at, "after the requests above"), (swept, "after every event was shown"))
-    found += [Figure(f"43,000 markets: memory {when}", "MB", [size / 1024], [], "") for size, when in memory]
+    memory = (
+        (lean, "just started"),
+        (looked_at, "after the requests above"),
+        (swept, "after every event was shown"),
+    )
+    found += [
+        Figure(f"43,000 markets: memory {when}", "MB", [size / 1024], [], "")
+        for size, when in memory
+    ]
     return found + _growth(rounds)
 
 
@@ -66,7 +84,13 @@ def _growth(rounds: int) -> list[Figure]:
                 times.setdefault((name, world.markets), []).append(world.timed(path, query) * 1e3)
     few, *more = (world.markets for world in worlds)
     return [
-        Figure(f"{many:,} markets, {CHANGED} changed: {name}", "ms", times[name, many][1:], times[name, few][1:], f"ms for {few:,} markets")
+        Figure(
+            f"{many:,} markets, {CHANGED} changed: {name}",
+            "ms",
+            times[name, many][1:],
+            times[name, few][1:],
+            f"ms for {few:,} markets",
+        )
         for name, _, _ in ALIVE
         for many in more
     ]
@@ -76,12 +100,19 @@ class _Living:
     """A world in which somebody quotes."""
 
     def __init__(self, games: int) -> None:
-        text = f'name: growth\nextends: quickstart\nlimits: {{public: "off"}}\nworld: {{games: {games}}}\n'
+        text = (
+            'name: growth\nextends: quickstart\nlimits: {public: "off"}\nworld: {games:'
+            f" {games}}}\n"
+        )
         self.simulation = Simulation(load_scenario(text))
         self.markets = len(self.simulation.exchange.instruments)
         symbols = list(self.simulation.exchange.instruments.symbols())
         state = self.simulation.exchange.trading.state
-        self.open = [symbol for symbol in symbols[:: max(1, len(symbols) // 200)] if state(symbol) is InstrumentState.OPEN]
+        self.open = [
+            symbol
+            for symbol in symbols[:: max(1, len(symbols) // 200)]
+            if state(symbol) is InstrumentState.OPEN
+        ]
         self.changed = 0
 
     def timed(self, path: str, query: str) -> float:
@@ -89,7 +120,11 @@ class _Living:
         for _ in range(CHANGED):
             self.changed += 1
             symbol = self.open[self.changed % len(self.open)]
-            self.simulation.control("order.place", "", {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.05", "qty": "1"})
+            self.simulation.control(
+                "order.place",
+                "",
+                {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.05", "qty": "1"},
+            )
         connect(self.simulation).advance("1s")
         start = thread_time()
         outcome = self.simulation.rest("gateway", "GET", path, query, {}, b"")
@@ -102,5 +137,14 @@ class _Living:
 def _figure(ready: dict[str, Any], name: str, path: str, rounds: int) -> Figure:
     answer = fetched(ready["gateway"] + path)
     with floor("get", answer) as bare:
-        ours, floors = pair(Server(port_of(ready["gateway"]), ready["pid"]), bare, [request("GET", path)], rounds)
-    return Figure(f"43,000 markets: {name}", "/s", ours, floors, "bare aiohttp", note=f"{len(answer) // 1024} KB")
+        ours, floors = pair(
+            Server(port_of(ready["gateway"]), ready["pid"]), bare, [request("GET", path)], rounds
+        )
+    return Figure(
+        f"43,000 markets: {name}",
+        "/s",
+        ours,
+        floors,
+        "bare aiohttp",
+        note=f"{len(answer) // 1024} KB",
+    )

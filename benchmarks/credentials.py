@@ -16,13 +16,24 @@ def token(ready: dict[str, Any], name: str = "") -> str:
 
     firm = next(firm for firm in ready["firms"] if name in ("", firm["firm"]))
     now = int(time.time())
-    claims = {"iss": firm["client_id"], "sub": firm["client_id"], "aud": firm["audience"], "iat": now, "exp": now + 240, "jti": f"bench-{time.time_ns()}"}
+    claims = {
+        "iss": firm["client_id"],
+        "sub": firm["client_id"],
+        "aud": firm["audience"],
+        "iat": now,
+        "exp": now + 240,
+        "jti": f"bench-{time.time_ns()}",
+    }
     form = {
         "grant_type": "client_credentials",
         "client_id": firm["client_id"],
         "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-        "client_assertion": jwt.encode(claims, Path(firm["private_key_path"]).read_bytes(), algorithm="RS256"),
+        "client_assertion": jwt.encode(
+            claims, Path(firm["private_key_path"]).read_bytes(), algorithm="RS256"
+        ),
         "audience": firm["audience"],
     }
-    with urllib.request.urlopen(ready["auth"] + "/oauth/token", data=urllib.parse.urlencode(form).encode()) as answer:
+    with urllib.request.urlopen(
+        ready["auth"] + "/oauth/token", data=urllib.parse.urlencode(form).encode()
+    ) as answer:
         return str(json.load(answer)["access_token"])

@@ -1,9 +1,12 @@
-"""One order in, a book update out to a hundred WebSocket clients, and a busy crowd: a thousand clients across a hundred markets, each market with its own
-orders; against a bare aiohttp server that sends the same bytes to as many.
+"""One order in, a book update out to a hundred WebSocket clients, and a busy crowd: a thousand
+clients across a hundred markets, each market with its own orders; against a bare aiohttp server
+that sends the same bytes to as many.
 
-Every client checks that the book it gets has grown by exactly one order: a frame lost, doubled or overtaken ends the measurement.
+Every client checks that the book it gets has grown by exactly one order: a frame lost, doubled or
+overtaken ends the measurement.
 
-`python -m benchmarks.fanout` is the client of both: it reads its orders as JSON from stdin and prints the rate.
+`python -m benchmarks.fanout` is the client of both: it reads its orders as JSON from stdin and
+prints the rate.
 """
 
 from __future__ import annotations
@@ -20,7 +23,16 @@ from typing import Any, NamedTuple
 from benchmarks.credentials import token
 from benchmarks.figures import Figure, Goal
 from benchmarks.http import SCENARIO
-from benchmarks.serving import HERE, control, floor, port_of, processor_s, request, resident_kb, served
+from benchmarks.serving import (
+    HERE,
+    control,
+    floor,
+    port_of,
+    processor_s,
+    request,
+    resident_kb,
+    served,
+)
 
 MARKETS = "/v1/ws/markets"
 ROOM, CROWD = 100, 1_000  # clients
@@ -29,7 +41,9 @@ SYMBOLS = [f"crowd-{number}" for number in range(100)]
 
 
 class Group(NamedTuple):
-    """Clients who follow the same market: how they come in, what they ask for, and the order that moves their book."""
+    """Clients who follow the same market: how they come in, what they ask for, and the order that
+    moves their book.
+    """
 
     handshake: str
     subscribe: str
@@ -41,14 +55,41 @@ def figures(rounds: int) -> list[Figure]:
     with served(SCENARIO) as ready:
         for symbol in SYMBOLS:
             control(ready, "/instruments", {"symbol": symbol, "tick_size": "0.01", "state": "OPEN"})
-        room, _ = _figure(ready, ["bench-orders"], ROOM, rounds, "order in, book update out to 100 WebSockets", Goal(0.7))
-        crowd, kept = _figure(ready, SYMBOLS, CROWD, rounds, "orders in 100 markets, book updates out to 1,000 WebSockets", None)
+        room, _ = _figure(
+            ready,
+            ["bench-orders"],
+            ROOM,
+            rounds,
+            "order in, book update out to 100 WebSockets",
+            Goal(0.7),
+        )
+        crowd, kept = _figure(
+            ready,
+            SYMBOLS,
+            CROWD,
+            rounds,
+            "orders in 100 markets, book updates out to 1,000 WebSockets",
+            None,
+        )
     orders = CROWD // len(SYMBOLS)
     note = f"in {rounds * FRAMES:,} updates; one in {orders} is a resting order, which takes 2.4 kB"
-    return [room, crowd, Figure("memory kept per book update to 1,000 WebSockets", "bytes", [kept], [], "", None, note)]
+    return [
+        room,
+        crowd,
+        Figure(
+            "memory kept per book update to 1,000 WebSockets", "bytes", [kept], [], "", None, note
+        ),
+    ]
 
 
-def _figure(ready: dict[str, Any], symbols: list[str], clients: int, rounds: int, work: str, goal: Goal | None) -> tuple[Figure, float]:
+def _figure(
+    ready: dict[str, Any],
+    symbols: list[str],
+    clients: int,
+    rounds: int,
+    work: str,
+    goal: Goal | None,
+) -> tuple[Figure, float]:
     """A row, and the bytes of memory that the server kept per frame after the first round."""
     firm, key = ready["firms"][0], ready["api_keys"][0]
     bearer = {"Authorization": f"Bearer {token(ready)}", "x-participant-id": firm["users"][0]}
@@ -57,18 +98,43 @@ def _figure(ready: dict[str, Any], symbols: list[str], clients: int, rounds: int
 
     def measure() -> tuple[float, bytes]:
         door = _handshake(MARKETS, _signed(key))
-        groups = [Group(door, _subscribe(symbol), request("POST", "/v1/trading/orders", _order(symbol), **bearer).decode()) for symbol in symbols]
-        return _run(ready["pid"], port_of(ready["retail"]), port_of(ready["exchange"]), groups, clients)
+        groups = [
+            Group(
+                door,
+                _subscribe(symbol),
+                request("POST", "/v1/trading/orders", _order(symbol), **bearer).decode(),
+            )
+            for symbol in symbols
+        ]
+        return _run(
+            ready["pid"], port_of(ready["retail"]), port_of(ready["exchange"]), groups, clients
+        )
 
     frame = measure()[1]
     before = resident_kb(ready["pid"])
-    others = [Group(_handshake(f"/{symbol}", {}), "", request("POST", f"/{symbol}", _order(symbol)).decode()) for symbol in symbols]
+    others = [
+        Group(
+            _handshake(f"/{symbol}", {}), "", request("POST", f"/{symbol}", _order(symbol)).decode()
+        )
+        for symbol in symbols
+    ]
     with floor("fanout", frame) as other:
         for _ in range(rounds):
             ours.append(measure()[0])
             bare.append(_run(other.pid, other.port, other.port, others, clients)[0])
     kept = (resident_kb(ready["pid"]) - before) * 1024 / (rounds * FRAMES)
-    return Figure(work, "/s", ours, bare, "bare aiohttp", goal, f"{clients:,} clients, frames of {len(frame)} bytes"), kept
+    return (
+        Figure(
+            work,
+            "/s",
+            ours,
+            bare,
+            "bare aiohttp",
+            goal,
+            f"{clients:,} clients, frames of {len(frame)} bytes",
+        ),
+        kept,
+    )
 
 
 def _subscribe(symbol: str) -> str:
@@ -81,7 +147,12 @@ def _order(symbol: str) -> bytes:
 
 
 def _handshake(path: str, headers: dict[str, str]) -> str:
-    upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}
+    upgrade = {
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    }
     return request("GET", path, **upgrade, **headers).decode()
 
 
@@ -94,10 +165,18 @@ def _signed(key: dict[str, str]) -> dict[str, str]:
     return {"X-PM-Access-Key": key["key_id"], "X-PM-Timestamp": stamp, "X-PM-Signature": signature}
 
 
-def _run(server: int, listen: int, to: int, groups: list[Group], clients: int) -> tuple[float, bytes]:
+def _run(
+    server: int, listen: int, to: int, groups: list[Group], clients: int
+) -> tuple[float, bytes]:
     """Frames per second of a server's processor time, and the last frame."""
     orders = {"server": server, "listen": listen, "to": to, "groups": groups, "clients": clients}
-    done = subprocess.run([sys.executable, "-m", "benchmarks.fanout"], cwd=HERE.parent, input=json.dumps(orders).encode(), capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.fanout"],
+        cwd=HERE.parent,
+        input=json.dumps(orders).encode(),
+        capture_output=True,
+        check=True,
+    )
     found = json.loads(done.stdout)
     return float(found["rate"]), base64.b64decode(found["frame"])
 
@@ -109,7 +188,9 @@ _CONTRACTS = re.compile(rb'"qty":"(\d+)')
 
 
 class _Listener(asyncio.Protocol):
-    """Counts the frames of one WebSocket, and looks whether each shows one order more than the one before."""
+    """Counts the frames of one WebSocket, and looks whether each shows one order more than the one
+    before.
+    """
 
     def __init__(self, handshake: bytes, subscribe: bytes, client: _Client) -> None:
         self._handshake, self._subscribe, self._client = handshake, subscribe, client
@@ -149,7 +230,9 @@ class _Listener(asyncio.Protocol):
             if self._subscribe:
                 found = _CONTRACTS.search(buffer, begin, at)
                 contracts = int(found[1]) if found is not None else 0
-                assert self._contracts in (-1, contracts - 1), f"{contracts} contracts after {self._contracts}"
+                assert self._contracts in (-1, contracts - 1), (
+                    f"{contracts} contracts after {self._contracts}"
+                )
                 self._contracts = contracts
             self._client.last = (buffer, begin, at)
         self._buffer = buffer[at:]
@@ -165,7 +248,10 @@ class _Client:
 
     async def run(self) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
-        groups, clients = [Group(*group) for group in self._orders["groups"]], self._orders["clients"]
+        groups, clients = (
+            [Group(*group) for group in self._orders["groups"]],
+            self._orders["clients"],
+        )
         each = clients // len(groups)
         for group in groups:
             text = group.subscribe.encode()
@@ -174,8 +260,12 @@ class _Client:
             handshake = group.handshake.encode()
             for _ in range(each):
                 listener = _Listener(handshake, subscribe, self)
-                await loop.create_connection(lambda listener=listener: listener, "127.0.0.1", self._orders["listen"])  # type: ignore[misc]
-        await self._reached(lambda: self.opened == clients and (not groups[0].subscribe or self.frames >= clients))
+                await loop.create_connection(
+                    lambda listener=listener: listener, "127.0.0.1", self._orders["listen"]
+                )  # type: ignore[misc]
+        await self._reached(
+            lambda: self.opened == clients and (not groups[0].subscribe or self.frames >= clients)
+        )
         await asyncio.sleep(0.2)
         reader, writer = await asyncio.open_connection("127.0.0.1", self._orders["to"])
         before, start = self.frames, processor_s(self._orders["server"])
@@ -183,7 +273,9 @@ class _Client:
             writer.write(groups[number % len(groups)].post.encode())
             head = await reader.readuntil(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 200 "), head
-            await reader.readexactly(int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]))
+            await reader.readexactly(
+                int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+            )
         await self._reached(lambda: self.frames - before >= FRAMES)
         took = processor_s(self._orders["server"]) - start
         assert self.frames - before == FRAMES, "a frame each, no more"

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 
 class Goal(NamedTuple):
-    """What to reach: a ratio to the floor, or, for an `absolute` one, a figure in its own unit. `lower` says that less is better."""
+    """What to reach: a ratio to the floor, or, for an `absolute` one, a figure in its own unit.
+    `lower` says that less is better.
+    """
 
     bound: float
     lower: bool = False
@@ -18,7 +20,9 @@ class Goal(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One measurement. `ours` and `floor` are rounds of the same unit; a figure without a floor stands for itself."""
+    """One measurement. `ours` and `floor` are rounds of the same unit; a figure without a floor
+    stands for itself.
+    """
 
     work: str
     unit: str
@@ -30,8 +34,12 @@ class Figure(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Median of the ratios of each round, so that a slow moment of the machine weighs on both sides."""
-        return median(a / b for a, b in zip(self.ours, self.floor, strict=True)) if self.floor else 0.0
+        """Median of the ratios of each round, so that a slow moment of the machine weighs on both
+        sides.
+        """
+        return (
+            median(a / b for a, b in zip(self.ours, self.floor, strict=True)) if self.floor else 0.0
+        )
 
     @property
     def verdict(self) -> str:
@@ -39,16 +47,30 @@ class Figure(NamedTuple):
         if self.goal is None:
             return ""
         found = median(self.ours) if self.goal.absolute else self.ratio
-        return "reached" if (found <= self.goal.bound if self.goal.lower else found >= self.goal.bound) else "missed"
+        return (
+            "reached"
+            if (found <= self.goal.bound if self.goal.lower else found >= self.goal.bound)
+            else "missed"
+        )
 
     def plain(self) -> dict[str, Any]:
         """As JSON: what was measured, and the row of the table."""
         rounds = {"ours": [*map(_rounded, self.ours)], "floor": [*map(_rounded, self.floor)]}
-        return {**dict(zip(HEADINGS, self.cells(), strict=True)), "note": self.note, "rounds": rounds}
+        return {
+            **dict(zip(HEADINGS, self.cells(), strict=True)),
+            "note": self.note,
+            "rounds": rounds,
+        }
 
     def cells(self) -> tuple[str, ...]:
         """Row of the table."""
-        goal = "" if self.goal is None else f"{self.goal} {self.unit}" if self.goal.absolute else str(self.goal)
+        goal = (
+            ""
+            if self.goal is None
+            else f"{self.goal} {self.unit}"
+            if self.goal.absolute
+            else str(self.goal)
+        )
         return (
             self.work,
             f"{short(median(self.ours))} {self.unit}",
@@ -66,7 +88,10 @@ def table(figures: list[Figure]) -> str:
     """The figures as aligned text, notes behind."""
     rows = [(*HEADINGS, ""), *((*figure.cells(), figure.note) for figure in figures)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
 
 
 def summary(figures: list[Figure]) -> str:
@@ -77,7 +102,15 @@ def summary(figures: list[Figure]) -> str:
 
 def short(value: float) -> str:
     """A number as people read it."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"
+    return (
+        f"{value:,.0f}"
+        if value >= 100
+        else f"{value:.3g}"
+        if value >= 10
+        else f"{value:.2f}"
+        if value >= 0.1
+        else f"{value:.2g}"
+    )
 
 
 def _rounded(value: float) -> float:

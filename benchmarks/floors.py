@@ -1,10 +1,11 @@
-"""The floors: the least a server on the same stack can do. `python -m benchmarks.floors KIND FILE` prints its port and serves until stopped.
+"""The floors: the least a server on the same stack can do. `python -m benchmarks.floors KIND FILE`
+prints its port and serves until stopped.
 
-get: a bare aiohttp application whose one handler returns the bytes of FILE.
-post: one that reads JSON, verifies one Ed25519 signature and answers the bytes of FILE.
-fanout: one whose POST sends the bytes of FILE to every WebSocket connected to the same path.
-grpc: a bare grpc.aio server whose unary method returns the bytes of FILE and whose stream method sends them without end. Each call of its method Push sends
-them once to every stream of its method Follow.
+get: a bare aiohttp application whose one handler returns the bytes of FILE. post: one that reads
+JSON, verifies one Ed25519 signature and answers the bytes of FILE. fanout: one whose POST sends the
+bytes of FILE to every WebSocket connected to the same path. grpc: a bare grpc.aio server whose
+unary method returns the bytes of FILE and whose stream method sends them without end. Each call of
+its method Push sends them once to every stream of its method Follow.
 """
 
 from __future__ import annotations
@@ -31,8 +32,13 @@ async def _http(kind: str, answer: bytes) -> int:
         headers = request.headers
         msgspec.json.decode(await request.read())
         public = headers["X-Public-Key"]
-        key = keys.get(public) or keys.setdefault(public, Ed25519PublicKey.from_public_bytes(base64.b64decode(public)))
-        key.verify(base64.b64decode(headers["X-PM-Signature"]), f"{headers['X-PM-Timestamp']}POST{request.path}".encode())
+        key = keys.get(public) or keys.setdefault(
+            public, Ed25519PublicKey.from_public_bytes(base64.b64decode(public))
+        )
+        key.verify(
+            base64.b64decode(headers["X-PM-Signature"]),
+            f"{headers['X-PM-Timestamp']}POST{request.path}".encode(),
+        )
         return web.Response(body=answer, content_type="application/json")
 
     listeners: dict[str, set[web.WebSocketResponse]] = {}
@@ -94,7 +100,9 @@ async def _grpc(answer: bytes) -> int:
         "Push": grpc.unary_unary_rpc_method_handler(push),
         "Follow": grpc.unary_stream_rpc_method_handler(follow),
     }
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("floor.Floor", handlers),))
+    server.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler("floor.Floor", handlers),)
+    )
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     _keep.append(server)

@@ -1,8 +1,9 @@
 """Flows of operations for matchers, the same list for everyone.
 
-`mixed` is the flow of the goals. Of a hundred operations, 60 quote within twenty ticks of a middle that wanders in 1 to 99 ticks, 25 cancel an order
-that rests, 15 take.
-It is drawn beside a book, so that the shares are what really happens: no quote crosses, no cancel comes too late, no taker finds nothing.
+`mixed` is the flow of the goals. Of a hundred operations, 60 quote within twenty ticks of a middle
+that wanders in 1 to 99 ticks, 25 cancel an order that rests, 15 take. It is drawn beside a book, so
+that the shares are what really happens: no quote crosses, no cancel comes too late, no taker finds
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ _DRIFT = 0.2
 
 
 class Op(NamedTuple):
-    """A new order, or, where `qty` is 0, the cancel of the order entered as number `target` if it still rests."""
+    """A new order, or, where `qty` is 0, the cancel of the order entered as number `target` if it
+    still rests.
+    """
 
     buying: bool
     price: int
@@ -130,7 +133,9 @@ def _drawn(luck: random.Random, resting: list[Bare]) -> Bare | None:
 
 
 def deep(seed: int, orders: int) -> list[Op]:
-    """A book that fills first, then keeps its depth: quotes and cancels in balance within ten ticks of the touch, one taker in ten."""
+    """A book that fills first, then keeps its depth: quotes and cancels in balance within ten ticks
+    of the touch, one taker in ten.
+    """
     luck = random.Random(seed)
     ops: list[Op] = []
     resting: list[int] = []

@@ -1,4 +1,6 @@
-"""gRPC unary and server stream against a bare grpc.aio server that answers the same bytes; the client is grpc.aio on both sides."""
+"""gRPC unary and server stream against a bare grpc.aio server that answers the same bytes; the
+client is grpc.aio on both sides.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from benchmarks.http import SCENARIO, SYMBOL
 from benchmarks.serving import floor, processor_s, served
 
 CALLS = 1_500
-# Market data of every instrument is sent again each virtual minute: this many minutes make some ten thousand frames.
+# Market data of every instrument is sent again each virtual minute: this many minutes make some ten
+# thousand frames.
 MINUTES = 40
 
 
@@ -28,7 +31,9 @@ async def _figures(rounds: int) -> list[Figure]:
     from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
-    asked = protobuf_encoder(wire.GetOrderBookRequest)(wire.GetOrderBookRequest(symbol=SYMBOL, depth=10))
+    asked = protobuf_encoder(wire.GetOrderBookRequest)(
+        wire.GetOrderBookRequest(symbol=SYMBOL, depth=10)
+    )
     with served(SCENARIO) as ready:
         metadata = (("authorization", f"Bearer {token(ready)}"),)
         async with grpc.aio.insecure_channel(ready["grpc"]) as ours:
@@ -46,21 +51,31 @@ async def _figures(rounds: int) -> list[Figure]:
 
 
 async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
-    """Frames a second of one market data stream, from the moment the clock is told to move: books read, encoded and journalled on the way."""
+    """Frames a second of one market data stream, from the moment the clock is told to move: books
+    read, encoded and journalled on the way.
+    """
     import grpc
 
     from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
-    everything = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(wire.CreateMarketDataSubscriptionRequest())
+    everything = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(
+        wire.CreateMarketDataSubscriptionRequest()
+    )
     figures: tuple[list[float], list[float]] = ([], [])
     async with grpc.aio.insecure_channel(ready["grpc"]) as channel:
-        call = channel.unary_stream("/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription")(everything, metadata=metadata)
+        call = channel.unary_stream(
+            "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
+        )(everything, metadata=metadata)
         frame = await call.read()
-        snapshot = (await asyncio.to_thread(_control, ready, "GET", "/streams"))["streams"][0]["sent"]
+        snapshot = (await asyncio.to_thread(_control, ready, "GET", "/streams"))["streams"][0][
+            "sent"
+        ]
         await _read(call, snapshot - 1)
         await _advance(ready)
-        frames = (await asyncio.to_thread(_control, ready, "GET", "/streams"))["streams"][0]["sent"] - snapshot
+        frames = (await asyncio.to_thread(_control, ready, "GET", "/streams"))["streams"][0][
+            "sent"
+        ] - snapshot
         await _read(call, frames)
         with floor("grpc", frame) as bare_server:
             async with grpc.aio.insecure_channel(f"127.0.0.1:{bare_server.port}") as bare:
@@ -73,7 +88,14 @@ async def _stream(ready: dict[str, Any], metadata: Any, rounds: int) -> Figure:
                     await _read(other, frames)
                     figures[1].append(frames / (processor_s(bare_server.pid) - start))
                     other.cancel()
-    return Figure("gRPC server stream, market data of all", "/s", *figures, "bare grpc.aio", Goal(0.8), f"{frames} frames of about {len(frame)} bytes")
+    return Figure(
+        "gRPC server stream, market data of all",
+        "/s",
+        *figures,
+        "bare grpc.aio",
+        Goal(0.8),
+        f"{frames} frames of about {len(frame)} bytes",
+    )
 
 
 async def _read(call: Any, count: int) -> None:
@@ -87,7 +109,9 @@ async def _advance(ready: dict[str, Any]) -> None:
 
 def _control(ready: dict[str, Any], verb: str, path: str, body: object = None) -> Any:
     content = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(f"{ready['control']}/_sim/v1{path}", content, method=verb)) as answer:
+    with urllib.request.urlopen(
+        urllib.request.Request(f"{ready['control']}/_sim/v1{path}", content, method=verb)
+    ) as answer:
         return json.load(answer)
 
 

@@ -28,7 +28,9 @@ def fetched(url: str, **headers: str) -> bytes:
         return bytes(answer.read())
 
 
-def pair(ours: Server, other: Server, requests: list[bytes], rounds: int) -> tuple[list[float], list[float]]:
+def pair(
+    ours: Server, other: Server, requests: list[bytes], rounds: int
+) -> tuple[list[float], list[float]]:
     figures: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for server, found in ((ours, figures[0]), (other, figures[1])):
@@ -40,8 +42,18 @@ def _book(ready: dict[str, Any], rounds: int) -> Figure:
     path = f"/v1/markets/{SYMBOL}/book"
     answer = fetched(ready["gateway"] + path)
     with floor("get", answer) as other:
-        ours, bare = pair(Server(port_of(ready["gateway"]), ready["pid"]), other, [request("GET", path)], rounds)
-    return Figure("gateway GET book, 10 levels", "/s", ours, bare, "bare aiohttp", Goal(0.85), f"{len(answer)} bytes")
+        ours, bare = pair(
+            Server(port_of(ready["gateway"]), ready["pid"]), other, [request("GET", path)], rounds
+        )
+    return Figure(
+        "gateway GET book, 10 levels",
+        "/s",
+        ours,
+        bare,
+        "bare aiohttp",
+        Goal(0.85),
+        f"{len(answer)} bytes",
+    )
 
 
 def _exchange_book(ready: dict[str, Any], rounds: int) -> Figure:
@@ -51,7 +63,12 @@ def _exchange_book(ready: dict[str, Any], rounds: int) -> Figure:
     bearer = f"Bearer {token(ready)}"
     answer = fetched(ready["exchange"] + path, Authorization=bearer)
     with floor("get", answer) as other:
-        ours, bare = pair(Server(port_of(ready["exchange"]), ready["pid"]), other, [request("GET", path, Authorization=bearer)], rounds)
+        ours, bare = pair(
+            Server(port_of(ready["exchange"]), ready["pid"]),
+            other,
+            [request("GET", path, Authorization=bearer)],
+            rounds,
+        )
     return Figure("exchange GET book, bearer token", "/s", ours, bare, "bare aiohttp", Goal(0.75))
 
 
@@ -70,7 +87,12 @@ def _order(ready: dict[str, Any], rounds: int) -> Figure:
         for number in range(2_000):
             stamp = str(start + number % 1_000)
             signature = base64.b64encode(signer.sign(f"{stamp}POST/v1/orders".encode())).decode()
-            headers = {"X-PM-Access-Key": key["key_id"], "X-PM-Timestamp": stamp, "X-PM-Signature": signature, "X-Public-Key": public}
+            headers = {
+                "X-PM-Access-Key": key["key_id"],
+                "X-PM-Timestamp": stamp,
+                "X-PM-Signature": signature,
+                "X-Public-Key": public,
+            }
             made.append(request("POST", "/v1/orders", body, **headers))
         return made
 
@@ -81,4 +103,11 @@ def _order(ready: dict[str, Any], rounds: int) -> Figure:
             requests = signed()
             ours.append(load(Server(port_of(ready["retail"]), ready["pid"]), requests))
             bare.append(load(other, requests))
-    return Figure("retail POST order that rests, signed, journalled", "/s", ours, bare, "bare aiohttp + Ed25519", Goal(0.75))
+    return Figure(
+        "retail POST order that rests, signed, journalled",
+        "/s",
+        ours,
+        bare,
+        "bare aiohttp + Ed25519",
+        Goal(0.75),
+    )

@@ -1,4 +1,5 @@
-"""A load generator that costs little: raw HTTP/1.1 over keep-alive connections, in a process of its own.
+"""A load generator that costs little: raw HTTP/1.1 over keep-alive connections, in a process of its
+own.
 
 `drive` sends prepared requests one after another on each connection and counts whole answers.
 """
@@ -53,7 +54,9 @@ class _Connection(asyncio.Protocol):
             self._transport.write(next(self._requests))
 
 
-async def drive(host: str, port: int, requests: list[bytes], seconds: float, connections: int) -> tuple[int, int]:
+async def drive(
+    host: str, port: int, requests: list[bytes], seconds: float, connections: int
+) -> tuple[int, int]:
     """(answers, answers that were no success) over a stretch of real time."""
     loop = asyncio.get_running_loop()
     counter = [0, 0]
@@ -63,7 +66,9 @@ async def drive(host: str, port: int, requests: list[bytes], seconds: float, con
     async def keep_asking() -> None:
         """One connection after another: some servers close each after its answer."""
         while loop.time() < until:
-            transport, connection = await loop.create_connection(lambda: _Connection(endless, counter), host, port)
+            transport, connection = await loop.create_connection(
+                lambda: _Connection(endless, counter), host, port
+            )
             done, _ = await asyncio.wait([connection.lost], timeout=max(0.0, until - loop.time()))
             if not done:
                 transport.abort()
@@ -73,7 +78,9 @@ async def drive(host: str, port: int, requests: list[bytes], seconds: float, con
 
 
 def main() -> None:
-    """`python -m benchmarks.load HOST PORT FILE SECONDS CONNECTIONS`: FILE holds length-prefixed requests; prints JSON."""
+    """`python -m benchmarks.load HOST PORT FILE SECONDS CONNECTIONS`: FILE holds length-prefixed
+    requests; prints JSON.
+    """
     host, port, file, seconds, connections = sys.argv[1:]
     raw = Path(file).read_bytes()
     requests = []
@@ -81,7 +88,9 @@ def main() -> None:
         size = int.from_bytes(raw[:4], "big")
         requests.append(raw[4 : 4 + size])
         raw = raw[4 + size :]
-    answers, failed = asyncio.run(drive(host, int(port), requests, float(seconds), int(connections)))
+    answers, failed = asyncio.run(
+        drive(host, int(port), requests, float(seconds), int(connections))
+    )
     print(json.dumps({"answers": answers, "failed": failed}))
 
 

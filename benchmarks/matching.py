@@ -1,17 +1,21 @@
 """Order books against each other, in one run: `python -m benchmarks.matching`.
 
-Three flows (`flows.py`), each the same list of operations for everyone, in operations per second and as a ratio to the reference engine
-(`lightmatchingengine` from the package index, where it is installed; else the book on a sorted container):
+Three flows (`flows.py`), each the same list of operations for everyone, in operations per second
+and as a ratio to the reference engine (`lightmatchingengine` from the package index, where it is
+installed; else the book on a sorted container):
 
-- deep: market makers queue up behind each other within ten ticks of the touch, cancel as often as they quote, and one order in ten takes;
-  some 25,000 orders rest.
-- 1 symbol, 100 symbols: of a hundred operations 60 rest around a middle that wanders in 1 to 99 ticks, 25 cancel what rests, 15 take.
+- deep: market makers queue up behind each other within ten ticks of the touch, cancel as often as
+  they quote, and one order in ten takes; some 25,000 orders rest.
+- 1 symbol, 100 symbols: of a hundred operations 60 rest around a middle that wanders in 1 to 99
+  ticks, 25 cancel what rests, 15 take.
 
-`book and fills` is the product's `Book` with a fill told for every match, on orders of four fields; `whole orders` have the product's forty. `whole command` is
-checks, collateral, reports, positions, cash and statistics as well, which the reference engine does not have.
+`book and fills` is the product's `Book` with a fill told for every match, on orders of four fields;
+`whole orders` have the product's forty. `whole command` is checks, collateral, reports, positions,
+cash and statistics as well, which the reference engine does not have.
 
-The reference scans lists, so the ratio grows with the length of a flow: the goals are for 50,000 operations, the size at which the book on `SortedDict` stands
-where issue 7 measured it, at 3.6 and 1.8 times the reference.
+The reference scans lists, so the ratio grows with the length of a flow: the goals are for 50,000
+operations, the size at which the book on `SortedDict` stands where issue 7 measured it, at 3.6 and
+1.8 times the reference.
 """
 
 from __future__ import annotations
@@ -69,7 +73,9 @@ def whole_order(number: int, side: Side, price: int, qty: int) -> Order:
 
 
 def run_ladder(ops: list[Op], order_of: Callable[[int, Side, int, int], Any] = Bare) -> int:
-    """The product's book, with a fill told for every match; with orders of four fields, the least that the reference engine has too."""
+    """The product's book, with a fill told for every match; with orders of four fields, the least
+    that the reference engine has too.
+    """
     books = {symbol: Book(instrument(symbol)) for symbol in {op.symbol for op in ops}}
     orders: dict[int, Any] = {}
     fills: list[Fill] = []
@@ -100,7 +106,9 @@ def run_whole_orders(ops: list[Op]) -> int:
 
 
 def run_sorted(ops: list[Op]) -> int:
-    """A book of `SortedDict`s and deques, written out in one loop for speed: the alternative that was measured (design D8)."""
+    """A book of `SortedDict`s and deques, written out in one loop for speed: the alternative that
+    was measured (design D8).
+    """
     books = {symbol: (SortedDict(), SortedDict()) for symbol in {op.symbol for op in ops}}
     orders: dict[int, Bare] = {}
     fills: list[Fill] = []
@@ -153,7 +161,9 @@ def run_naive(ops: list[Op]) -> int:
 
 
 def run_trading(ops: list[Op]) -> int:
-    """The whole command. Accounts take turns, and every hundred operations the input ends, as a server's would."""
+    """The whole command. Accounts take turns, and every hundred operations the input ends, as a
+    server's would.
+    """
     ctx = Context(seed=1, now=parse_instant("2026-10-08T14:00:00-04:00"))
     trading = Trading(ctx, Instruments())
     for symbol in sorted({op.symbol for op in ops}):
@@ -237,7 +247,10 @@ def pyorderbook() -> Callable[[list[Op]], int] | None:
     return run
 
 
-GOALS = {"1 symbol": {"book": Goal(4), "command": Goal(1.5)}, "100 symbols": {"book": Goal(2.5), "command": Goal(1)}}
+GOALS = {
+    "1 symbol": {"book": Goal(4), "command": Goal(1.5)},
+    "100 symbols": {"book": Goal(2.5), "command": Goal(1)},
+}
 NAIVE_OPERATIONS = 1_000
 CONTENDERS: dict[str, tuple[str, Callable[[list[Op]], int]]] = {
     "book": ("book and fills", run_ladder),
@@ -273,16 +286,38 @@ def figures(rounds: int) -> list[Figure]:
                 ours[kind].append(rate(run, ops))
         goals = GOALS.get(label, {}) if name != "sorted" else {}
         for kind, (work, _) in CONTENDERS.items():
-            found.append(Figure(f"{label} flow: {work}", "op/s", ours[kind], floor, f"op/s {name}", goals.get(kind)))
+            found.append(
+                Figure(
+                    f"{label} flow: {work}",
+                    "op/s",
+                    ours[kind],
+                    floor,
+                    f"op/s {name}",
+                    goals.get(kind),
+                )
+            )
         if (peer := pyorderbook()) is not None:
             found.append(_beside(f"{label} flow: book and fills", ops, rounds, "pyorderbook", peer))
-        # The obviously correct matcher sorts everything again for every order: quadratic, so only the beginning of a flow.
-        found.append(_beside(f"{label} flow, its beginning: book and fills", ops[:NAIVE_OPERATIONS], rounds, "naive matcher", run_naive))
+        # The obviously correct matcher sorts everything again for every order: quadratic, so only
+        # the beginning of a flow.
+        found.append(
+            _beside(
+                f"{label} flow, its beginning: book and fills",
+                ops[:NAIVE_OPERATIONS],
+                rounds,
+                "naive matcher",
+                run_naive,
+            )
+        )
     return found
 
 
-def _beside(work: str, ops: list[Op], rounds: int, name: str, peer: Callable[[list[Op]], int]) -> Figure:
+def _beside(
+    work: str, ops: list[Op], rounds: int, name: str, peer: Callable[[list[Op]], int]
+) -> Figure:
     if (ours := run_ladder(ops)) != (theirs := peer(ops)):
         raise RuntimeError(f"{ours} fills, of {name} {theirs}")
     pairs = [(rate(run_ladder, ops), rate(peer, ops)) for _ in range(rounds)]
-    return Figure(work, "op/s", [ours for ours, _ in pairs], [theirs for _, theirs in pairs], f"op/s {name}")
+    return Figure(
+        work, "op/s", [ours for ours, _ in pairs], [theirs for _, theirs in pairs], f"op/s {name}"
+    )

@@ -1,5 +1,6 @@
-"""What things weigh: bytes a resting order, a trade, a market data subscriber, an idle market. Each is counted in a process of its own, as growth of what it
-holds resident while so many are made. `python -m benchmarks.memory KIND COUNT` prints one number.
+"""What things weigh: bytes a resting order, a trade, a market data subscriber, an idle market. Each
+is counted in a process of its own, as growth of what it holds resident while so many are made.
+`python -m benchmarks.memory KIND COUNT` prints one number.
 """
 
 from __future__ import annotations
@@ -14,14 +15,21 @@ from pathlib import Path
 from benchmarks.figures import Figure
 from benchmarks.serving import HERE
 
-COUNTS = {"resting order": (1_000, 10_000, 100_000), "trade": (500, 5_000, 50_000), "idle market": (100, 1_000, 10_000), "subscriber": (100, 1_000, 10_000)}
+COUNTS = {
+    "resting order": (1_000, 10_000, 100_000),
+    "trade": (500, 5_000, 50_000),
+    "idle market": (100, 1_000, 10_000),
+    "subscriber": (100, 1_000, 10_000),
+}
 
 MARKETS = "/v1/ws/markets"
 SUBSCRIBE = b'{"subscribe":{"requestId":"r","subscriptionType":1,"marketSlugs":["bench-book"]}}'
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Bytes each, over three decades: about the same at every size, or it would be no price a piece. One run each: it does not depend on the load."""
+    """Bytes each, over three decades: about the same at every size, or it would be no price a
+    piece. One run each: it does not depend on the load.
+    """
     return [
         Figure(f"memory of one {kind}, of {count:,}", "bytes", [_weighed(kind, count)], [], "")
         for kind, counts in COUNTS.items()
@@ -55,7 +63,9 @@ def _placing(count: int, terms: Callable[[int], tuple[str, int]]) -> Callable[[]
     from sim.server.journal_file import spooled_journal
     from sim.testing.client import connect
 
-    sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal())
+    sim = Simulation(
+        load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()
+    )
     world = connect(sim)
     firm = next(found for found in sim.exchange.firms.all() if found.client_id)
     headers = world.bearer(firm, firm.users[0].name)
@@ -86,7 +96,9 @@ def _markets(count: int) -> Callable[[], object]:
     from sim import Simulation, load_scenario
 
     def world(size: int) -> Simulation:
-        text = "name: idle\nworld:\n  instruments:\n" + "".join(f"    - {{symbol: idle-{number}, state: OPEN}}\n" for number in range(size))
+        text = "name: idle\nworld:\n  instruments:\n" + "".join(
+            f"    - {{symbol: idle-{number}, state: OPEN}}\n" for number in range(size)
+        )
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(text)
             file.flush()
@@ -102,9 +114,13 @@ def _subscribers(count: int) -> Callable[[], object]:
     from sim.server.journal_file import spooled_journal
     from sim.testing.client import connect
 
-    sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal())
+    sim = Simulation(
+        load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()
+    )
     world = connect(sim)
-    key = next(found for found in sim.world.parties.api_keys if found.key_id in sim.world.parties.secrets)
+    key = next(
+        found for found in sim.world.parties.api_keys if found.key_id in sim.world.parties.secrets
+    )
     headers = world.retail_headers(key, "GET", MARKETS)
 
     def open_one() -> None:
@@ -122,7 +138,12 @@ def _subscribers(count: int) -> Callable[[], object]:
     return run
 
 
-_KINDS = {"resting order": _orders, "trade": _trades, "idle market": _markets, "subscriber": _subscribers}
+_KINDS = {
+    "resting order": _orders,
+    "trade": _trades,
+    "idle market": _markets,
+    "subscriber": _subscribers,
+}
 
 
 def main() -> None:

@@ -1,4 +1,6 @@
-"""The gateway's book against the same bytes from the mocks that users know. Peers that are not installed (see `benchmarks.peers`) have no row."""
+"""The gateway's book against the same bytes from the mocks that users know. Peers that are not
+installed (see `benchmarks.peers`) have no row.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +40,12 @@ threading.Event().wait()
 
 
 class Mock(NamedTuple):
-    """A peer: its name, the goal, whether it is installed, and its command line for a port and a folder that holds the answer.
+    """A peer: its name, the goal, whether it is installed, and its command line for a port and a
+    folder that holds the answer.
 
-    `start_goal`: our start to ready over its start to its first answer, processor time; 0 where nobody asked."""
+    `start_goal`: our start to ready over its start to its first answer, processor time; 0 where
+    nobody asked.
+    """
 
     name: str
     goal: float
@@ -64,23 +69,76 @@ def _moto(port: int, folder: Path) -> list[str]:
 
 def _prism(port: int, folder: Path) -> list[str]:
     example = json.loads((folder / "answer").read_text())
-    answers = {"200": {"description": "book", "content": {"application/json": {"schema": {"type": "object"}, "example": example}}}}
-    contract = {"openapi": "3.0.3", "info": {"title": "book", "version": "1"}, "paths": {PATH: {"get": {"responses": answers}}}}
+    answers = {
+        "200": {
+            "description": "book",
+            "content": {"application/json": {"schema": {"type": "object"}, "example": example}},
+        }
+    }
+    contract = {
+        "openapi": "3.0.3",
+        "info": {"title": "book", "version": "1"},
+        "paths": {PATH: {"get": {"responses": answers}}},
+    }
     (folder / "openapi.json").write_text(json.dumps(contract))
-    return ["prism", "mock", "-h", "127.0.0.1", "-p", str(port), "-v", "fatal", str(folder / "openapi.json")]
+    return [
+        "prism",
+        "mock",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        str(port),
+        "-v",
+        "fatal",
+        str(folder / "openapi.json"),
+    ]
 
 
 def _mockoon(port: int, folder: Path) -> list[str]:
     headers = [{"key": "Content-Type", "value": "application/json"}]
-    answer = {"uuid": "answer", "body": (folder / "answer").read_text(), "statusCode": 200, "headers": headers, "disableTemplating": True, "default": True}
-    route = {"uuid": "route", "type": "http", "method": "get", "endpoint": PATH.lstrip("/"), "responses": [answer]}
-    environment = {"uuid": "book", "lastMigration": 33, "name": "book", "port": port, "hostname": "127.0.0.1", "routes": [route]}
+    answer = {
+        "uuid": "answer",
+        "body": (folder / "answer").read_text(),
+        "statusCode": 200,
+        "headers": headers,
+        "disableTemplating": True,
+        "default": True,
+    }
+    route = {
+        "uuid": "route",
+        "type": "http",
+        "method": "get",
+        "endpoint": PATH.lstrip("/"),
+        "responses": [answer],
+    }
+    environment = {
+        "uuid": "book",
+        "lastMigration": 33,
+        "name": "book",
+        "port": port,
+        "hostname": "127.0.0.1",
+        "routes": [route],
+    }
     (folder / "mockoon.json").write_text(json.dumps(environment))
-    return ["mockoon-cli", "start", "--repair", "-d", str(folder / "mockoon.json"), "-p", str(port), "--disable-log-to-file"]
+    return [
+        "mockoon-cli",
+        "start",
+        "--repair",
+        "-d",
+        str(folder / "mockoon.json"),
+        "-p",
+        str(port),
+        "--disable-log-to-file",
+    ]
 
 
 MOCKS = (
-    Mock("pytest-httpserver", 6, lambda: importlib.util.find_spec("pytest_httpserver") is not None, _httpserver),
+    Mock(
+        "pytest-httpserver",
+        6,
+        lambda: importlib.util.find_spec("pytest_httpserver") is not None,
+        _httpserver,
+    ),
     Mock("moto server, S3 object", 10, _on_path("moto_server"), _moto, "/bench/book", 0.8),
     Mock("Prism", 8, _on_path("prism"), _prism, start_goal=0.25),
     Mock("Mockoon", 30, _on_path("mockoon-cli"), _mockoon),
@@ -107,7 +165,14 @@ def _row(mock: Mock, ours: Server, answer: bytes, rounds: int) -> Figure:
         for _ in range(rounds):
             found.append(load(ours, [request("GET", PATH)]))
             theirs.append(load(other, [request("GET", mock.path)]))
-    return Figure(f"gateway GET book beside {mock.name}", "/s", found, theirs, mock.name.partition(",")[0], Goal(mock.goal))
+    return Figure(
+        f"gateway GET book beside {mock.name}",
+        "/s",
+        found,
+        theirs,
+        mock.name.partition(",")[0],
+        Goal(mock.goal),
+    )
 
 
 def _start(mock: Mock, answer: bytes, rounds: int) -> Figure:
@@ -118,7 +183,14 @@ def _start(mock: Mock, answer: bytes, rounds: int) -> Figure:
             found.append(processor_s(ready["pid"]) * 1_000)
         with _serving(mock, answer) as other:
             theirs.append(processor_s(other.pid) * 1_000)
-    return Figure(f"start beside {mock.name.partition(',')[0]}", "ms", found, theirs, mock.name.partition(",")[0], Goal(mock.start_goal, lower=True))
+    return Figure(
+        f"start beside {mock.name.partition(',')[0]}",
+        "ms",
+        found,
+        theirs,
+        mock.name.partition(",")[0],
+        Goal(mock.start_goal, lower=True),
+    )
 
 
 @contextlib.contextmanager
@@ -155,7 +227,14 @@ def _wait(url: str) -> None:
 
 
 def _put(url: str, body: bytes) -> None:
-    urllib.request.urlopen(urllib.request.Request(url, body, {"x-amz-acl": "public-read", "Content-Type": "application/json"}, method="PUT")).close()
+    urllib.request.urlopen(
+        urllib.request.Request(
+            url,
+            body,
+            {"x-amz-acl": "public-read", "Content-Type": "application/json"},
+            method="PUT",
+        )
+    ).close()
 
 
 def _free_port() -> int:

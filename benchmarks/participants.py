@@ -1,7 +1,8 @@
 """A busy virtual day: `python -m benchmarks participants`.
 
-Two makers, two takers and noise trade on each of several instruments around the clock. Events are orders, executions and trades; the floor is the bare book
-on a flow of its own (`matching.py`), in operations and fills. The idle year is in `state.py`.
+Two makers, two takers and noise trade on each of several instruments around the clock. Events are
+orders, executions and trades; the floor is the bare book on a flow of its own (`matching.py`), in
+operations and fills. The idle year is in `state.py`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ participants:
 
 def busy(instruments: int = INSTRUMENTS) -> Simulation:
     """A simulation in which so many instruments live."""
-    listed = ", ".join(f'{{symbol: b-{number}, tick_size: "0.01", state: OPEN}}' for number in range(instruments))
-    return Simulation(load_scenario(BUSY.format(instruments=listed)), journal=tempfile.TemporaryFile())
+    listed = ", ".join(
+        f'{{symbol: b-{number}, tick_size: "0.01", state: OPEN}}' for number in range(instruments)
+    )
+    return Simulation(
+        load_scenario(BUSY.format(instruments=listed)), journal=tempfile.TemporaryFile()
+    )
 
 
 def busy_day(span: int = DAY) -> tuple[float, int]:
@@ -48,7 +53,9 @@ def busy_day(span: int = DAY) -> tuple[float, int]:
 
 
 def bare_rate() -> float:
-    """Events per second of a book that does nothing else: an order or a cancel is one, a fill another."""
+    """Events per second of a book that does nothing else: an order or a cancel is one, a fill
+    another.
+    """
     ops = mixed(2, 1)
     gc.collect()
     began = thread_time()
@@ -57,11 +64,22 @@ def bare_rate() -> float:
 
 
 def figures(rounds: int) -> list[Figure]:
-    """The busy day as events per second. A day takes a while, so it is measured in at most two rounds."""
+    """The busy day as events per second. A day takes a while, so it is measured in at most two
+    rounds.
+    """
     days, floors, events = [], [], 0
     for _ in range(min(rounds, 2)):
         floors.append(bare_rate())
         took, events = busy_day()
         days.append(events / took)
     note = f"{events:,} events on {INSTRUMENTS} instruments, journalled"
-    return [Figure("busy virtual day, scripted participants", "events/s", days, floors, "events/s bare book", note=note)]
+    return [
+        Figure(
+            "busy virtual day, scripted participants",
+            "events/s",
+            days,
+            floors,
+            "events/s bare book",
+            note=note,
+        )
+    ]

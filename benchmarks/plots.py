@@ -1,4 +1,6 @@
-"""A plot of an area: for each figure with a floor the ratio of every round as a dot, their median as a bar, and the goal as a line. Plain SVG."""
+"""A plot of an area: for each figure with a floor the ratio of every round as a dot, their median
+as a bar, and the goal as a line. Plain SVG.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,13 @@ def plot(area: str, figures: list[Figure]) -> str:
     rows = [figure for figure in figures if figure.floor]
     if not rows:
         return ""
-    ratios = {index: [ours / floor for ours, floor in zip(row.ours, row.floor, strict=True)] for index, row in enumerate(rows)}
-    values = [value for found in ratios.values() for value in found] + [row.goal.bound for row in rows if row.goal and not row.goal.absolute]
+    ratios = {
+        index: [ours / floor for ours, floor in zip(row.ours, row.floor, strict=True)]
+        for index, row in enumerate(rows)
+    }
+    values = [value for found in ratios.values() for value in found] + [
+        row.goal.bound for row in rows if row.goal and not row.goal.absolute
+    ]
     low, high = min(0.5, *values) / 1.2, max(1.0, *values) * 1.2
 
     def x(value: float) -> float:
@@ -25,20 +32,40 @@ def plot(area: str, figures: list[Figure]) -> str:
 
     height = TOP + ROW * len(rows) + 10
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 80} {height}" font-family="sans-serif" font-size="12" fill="{INK}">',
-        f'<rect width="100%" height="100%" fill="white"/><text x="10" y="18" font-weight="bold">{escape(area)}: ratio to the floor, log scale</text>',
-        f'<line x1="{x(1):.1f}" x2="{x(1):.1f}" y1="{TOP - 4}" y2="{height - 6}" stroke="{GRID}"/><text x="{x(1) + 3:.1f}" y="{TOP - 8}">1</text>',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 80} {height}"'
+            f' font-family="sans-serif" font-size="12" fill="{INK}">'
+        ),
+        (
+            '<rect width="100%" height="100%" fill="white"/><text x="10" y="18"'
+            f' font-weight="bold">{escape(area)}: ratio to the floor, log scale</text>'
+        ),
+        (
+            f'<line x1="{x(1):.1f}" x2="{x(1):.1f}" y1="{TOP - 4}" y2="{height - 6}"'
+            f' stroke="{GRID}"/><text x="{x(1) + 3:.1f}" y="{TOP - 8}">1</text>'
+        ),
     ]
     for index, row in enumerate(rows):
         y = TOP + ROW * index + ROW / 2
-        parts.append(f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{escape(row.work)}</text>')
-        parts += [f'<circle cx="{x(value):.1f}" cy="{y:.1f}" r="3" fill="{OURS}" fill-opacity="0.45"/>' for value in ratios[index]]
+        parts.append(
+            f'<text x="{LEFT - 10}" y="{y + 4:.1f}" text-anchor="end">{escape(row.work)}</text>'
+        )
+        parts += [
+            f'<circle cx="{x(value):.1f}" cy="{y:.1f}" r="3" fill="{OURS}" fill-opacity="0.45"/>'
+            for value in ratios[index]
+        ]
         parts.append(_upright(x(row.ratio), y, 7, OURS))
         if row.goal is not None and not row.goal.absolute:
             parts.append(_upright(x(row.goal.bound), y, 10, GOAL))
-        parts.append(f'<text x="{LEFT + WIDTH + 10}" y="{y + 4:.1f}">{short(row.ratio)} {escape(row.verdict)}</text>')
+        parts.append(
+            f'<text x="{LEFT + WIDTH + 10}" y="{y + 4:.1f}">{short(row.ratio)}'
+            f" {escape(row.verdict)}</text>"
+        )
     return "\n".join([*parts, "</svg>", ""])
 
 
 def _upright(x: float, y: float, half: float, colour: str) -> str:
-    return f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - half:.1f}" y2="{y + half:.1f}" stroke="{colour}" stroke-width="2.5"/>'
+    return (
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - half:.1f}" y2="{y + half:.1f}" stroke="{colour}"'
+        ' stroke-width="2.5"/>'
+    )

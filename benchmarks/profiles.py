@@ -1,9 +1,10 @@
-"""Where the time of a hot path goes: `python -m benchmarks.profiles [PATH ...] [--keep docs/profiles.md]`.
+"""Where the time of a hot path goes: `python -m benchmarks.profiles [PATH ...] [--keep
+docs/profiles.md]`.
 
-Each path runs in a loop in this process, without a socket, while a timer of processor time takes samples of the stack, as often as the kernel's
-clock ticks. A row says which
-share of the samples was in a function or below it ("all") and in itself, C code that it called included ("self"). Nothing is instrumented, so small functions
-are not made to look large.
+Each path runs in a loop in this process, without a socket, while a timer of processor time takes
+samples of the stack, as often as the kernel's clock ticks. A row says which share of the samples
+was in a function or below it ("all") and in itself, C code that it called included ("self").
+Nothing is instrumented, so small functions are not made to look large.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def _served() -> tuple[Connection, Host]:
     return connect(sim), Host(sim)
 
 
-def _http(plane: str, method: str, path: str, body: bytes, headers: Callable[[Connection], dict[str, str]]) -> Work:
+def _http(
+    plane: str, method: str, path: str, body: bytes, headers: Callable[[Connection], dict[str, str]]
+) -> Work:
     from sim.server.http.rest import RestListener
 
     world, host = _served()
@@ -87,7 +90,9 @@ def _exchange() -> Work:
 
 def _order() -> Work:
     def headers(world: Connection) -> dict[str, str]:
-        return world.retail_headers(world.simulation.exchange.firms.api_keys()[0], "POST", "/v1/orders")
+        return world.retail_headers(
+            world.simulation.exchange.firms.api_keys()[0], "POST", "/v1/orders"
+        )
 
     return _http("retail", "POST", "/v1/orders", ORDER, headers)
 
@@ -97,7 +102,9 @@ def _rpc() -> Work:
     from sim.messages import exchange_v1 as wire
 
     world, host = _served()
-    asked = protobuf_encoder(wire.GetOrderBookRequest)(wire.GetOrderBookRequest(symbol=SYMBOL, depth=10))
+    asked = protobuf_encoder(wire.GetOrderBookRequest)(
+        wire.GetOrderBookRequest(symbol=SYMBOL, depth=10)
+    )
     metadata = _bearer(world)
 
     def once() -> None:
@@ -120,7 +127,9 @@ def _commands() -> Work:
 
 def _year() -> Work:
     sim = Simulation(load_scenario("quickstart"))
-    return lambda: sim.advance_to(sim.now + 7 * DAY) if sim.now < sim.start + 365 * DAY else sim.reset()
+    return lambda: (
+        sim.advance_to(sim.now + 7 * DAY) if sim.now < sim.start + 365 * DAY else sim.reset()
+    )
 
 
 def _stream() -> Work:
@@ -130,8 +139,12 @@ def _stream() -> Work:
 
     world, _ = _served()
     sim = world.simulation
-    asked = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(wire.CreateMarketDataSubscriptionRequest())
-    sim.open("/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription", _bearer(world), asked)
+    asked = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(
+        wire.CreateMarketDataSubscriptionRequest()
+    )
+    sim.open(
+        "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription", _bearer(world), asked
+    )
     return lambda: sim.advance_to(sim.now + HOUR)
 
 
@@ -148,7 +161,9 @@ PATHS: dict[str, tuple[str, Callable[[], Work]]] = {
 
 
 def sampled(work: Work, seconds: float) -> tuple[float, int, Counter[str], Counter[str]]:
-    """Microseconds of processor time a turn, samples, samples at or below each function, samples in itself."""
+    """Microseconds of processor time a turn, samples, samples at or below each function, samples in
+    itself.
+    """
     below: Counter[str] = Counter()
     itself: Counter[str] = Counter()
     total = 0
@@ -194,7 +209,14 @@ def _name(frame: FrameType) -> str:
 def report(title: str, found: tuple[float, int, Counter[str], Counter[str]]) -> str:
     """The table of one path, as Markdown."""
     each, total, below, itself = found
-    lines = [f"## {title}", "", f"{each:,.1f} µs a turn, {total:,} samples.", "", "| all | self | function |", "|---|---|---|"]
+    lines = [
+        f"## {title}",
+        "",
+        f"{each:,.1f} µs a turn, {total:,} samples.",
+        "",
+        "| all | self | function |",
+        "|---|---|---|",
+    ]
     for name, count in below.most_common(ROWS):
         lines.append(f"| {count / total:.1%} | {itself[name] / total:.1%} | `{name}` |")
     return "\n".join(lines) + "\n"
@@ -202,9 +224,16 @@ def report(title: str, found: tuple[float, int, Counter[str], Counter[str]]) -> 
 
 async def main() -> int:
     """A host wants an event loop around it, though nothing here awaits."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.profiles", description="Where the processor time of a hot path goes.")
-    parser.add_argument("paths", nargs="*", choices=[*PATHS, []], help="paths to look at; all when left out")
-    parser.add_argument("--seconds", type=float, default=4.0, help="processor time for each (default 4)")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.profiles",
+        description="Where the processor time of a hot path goes.",
+    )
+    parser.add_argument(
+        "paths", nargs="*", choices=[*PATHS, []], help="paths to look at; all when left out"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=4.0, help="processor time for each (default 4)"
+    )
     parser.add_argument("--keep", type=Path, metavar="FILE", help="write the tables there")
     given = parser.parse_args()
     tables = []
@@ -213,7 +242,10 @@ async def main() -> int:
         tables.append(report(title, sampled(make(), given.seconds)))
         print(tables[-1])
     if given.keep:
-        given.keep.write_text("# Where the time goes\n\n`python -m benchmarks.profiles --keep docs/profiles.md` wrote this.\n\n" + "\n".join(tables))
+        given.keep.write_text(
+            "# Where the time goes\n\n`python -m benchmarks.profiles --keep docs/profiles.md` wrote"
+            " this.\n\n" + "\n".join(tables)
+        )
     return 0
 
 

@@ -1,4 +1,6 @@
-"""How fast a journal replays, against the rate at which the same inputs were handled live, in one process; and what journalling takes of a signed POST."""
+"""How fast a journal replays, against the rate at which the same inputs were handled live, in one
+process; and what journalling takes of a signed POST.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +34,42 @@ def figures(rounds: int) -> list[Figure]:
         start = time.thread_time()
         count = run(simulation, lines)
         ours.append(count / (time.thread_time() - start))
-    return [Figure("replay of a journal", "inputs/s", ours, live, "live", Goal(0.8), f"{COUNT} orders by REST"), _journalling(rounds)]
+    return [
+        Figure(
+            "replay of a journal",
+            "inputs/s",
+            ours,
+            live,
+            "live",
+            Goal(0.8),
+            f"{COUNT} orders by REST",
+        ),
+        _journalling(rounds),
+    ]
 
 
 def _journalling(rounds: int) -> Figure:
-    """The record of a signed order beside the whole order; sockets are not in it, they would make the share smaller."""
+    """The record of a signed order beside the whole order; sockets are not in it, they would make
+    the share smaller.
+    """
     ours, whole = zip(*(_recorded() for _ in range(rounds)), strict=True)
-    return Figure("journalling of a retail POST order", "µs", [*ours], [*whole], "the order, signed", Goal(0.1, lower=True))
+    return Figure(
+        "journalling of a retail POST order",
+        "µs",
+        [*ours],
+        [*whole],
+        "the order, signed",
+        Goal(0.1, lower=True),
+    )
 
 
 def _recorded() -> tuple[float, float]:
-    """Microseconds for the record of an order, and for all of it. What records are made of is kept aside first, then they are made by themselves."""
-    sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal())
+    """Microseconds for the record of an order, and for all of it. What records are made of is kept
+    aside first, then they are made by themselves.
+    """
+    sim = Simulation(
+        load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()
+    )
     headers = connect(sim).retail_headers(sim.exchange.firms.api_keys()[0], "POST", "/v1/orders")
 
     def orders() -> float:

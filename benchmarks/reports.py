@@ -1,6 +1,8 @@
-"""Reports over a million trades: what they cost beside the same reports over a thousand, and CSV text beside the standard library's writer.
+"""Reports over a million trades: what they cost beside the same reports over a thousand, and CSV
+text beside the standard library's writer.
 
-The trades are written straight to the tape, as pairs of a few executions: what is measured is reading.
+The trades are written straight to the tape, as pairs of a few executions: what is measured is
+reading.
 """
 
 from __future__ import annotations
@@ -27,7 +29,13 @@ def figures(rounds: int) -> list[Figure]:
     many, few = _World(MANY), _World(FEW)
     name = f"{FEW:,} trades"
     found = [
-        Figure(f"{work} among {MANY:,} trades", "µs", *_paired(rounds, many, few, search), name, Goal(2, lower=True))
+        Figure(
+            f"{work} among {MANY:,} trades",
+            "µs",
+            *_paired(rounds, many, few, search),
+            name,
+            Goal(2, lower=True),
+        )
         for work, search in (
             ("search by trade id", _World.by_id),
             ("search by symbol, a page of 100", _World.by_symbol),
@@ -36,7 +44,15 @@ def figures(rounds: int) -> list[Figure]:
         )
     ]
     peaks: tuple[list[float], list[float]] = ([many.peak(ROWS) / 1e6], [many.peak(2 * 500) / 1e6])
-    found.append(Figure(f"most memory for {ROWS:,} rows of CSV", "MB", *peaks, "MB for 1,000 rows", Goal(1.1, lower=True)))
+    found.append(
+        Figure(
+            f"most memory for {ROWS:,} rows of CSV",
+            "MB",
+            *peaks,
+            "MB for 1,000 rows",
+            Goal(1.1, lower=True),
+        )
+    )
     text: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         text[0].append(many.rows_a_second())
@@ -45,7 +61,9 @@ def figures(rounds: int) -> list[Figure]:
     return found
 
 
-def _paired(rounds: int, many: _World, few: _World, work: Callable[[_World], object]) -> tuple[list[float], list[float]]:
+def _paired(
+    rounds: int, many: _World, few: _World, work: Callable[[_World], object]
+) -> tuple[list[float], list[float]]:
     found: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for world, times in ((many, found[0]), (few, found[1])):
@@ -70,12 +88,22 @@ class _World:
         self._simulation = simulation = Simulation(load_scenario(SCENARIO))
         exchange = simulation.exchange
         exchange.rate_limits.replace("search_reports", "off")
-        firm = next(found for found in exchange.firms.all() if found.client_id and len(found.users) > 1)
+        firm = next(
+            found for found in exchange.firms.all() if found.client_id and len(found.users) > 1
+        )
         trading, tape, ctx = exchange.trading, exchange.trading.tape, exchange.ctx
         executions = []
         for user, price in zip(firm.users, (1, 2), strict=False):
             order = trading.place(
-                PlaceOrder(account=user.account, participant=user.name, symbol=SYMBOL, side=Side.BUY, price=price, qty=100, tif=TimeInForce.GOOD_TILL_CANCEL)
+                PlaceOrder(
+                    account=user.account,
+                    participant=user.name,
+                    symbol=SYMBOL,
+                    side=Side.BUY,
+                    price=price,
+                    qty=100,
+                    tif=TimeInForce.GOOD_TILL_CANCEL,
+                )
             )
             executions.append(tape.report(order, ExecutionType.PARTIAL_FILL, qty=1, price=50))
         for _ in range(trades):
@@ -92,10 +120,17 @@ class _World:
         return self._search(symbol=SYMBOL, page_size=100)
 
     def by_time(self) -> object:
-        return self._search(symbol=SYMBOL, start_time=self._middle.at, end_time=self._middle.at + 1_000_000_000, page_size=100)
+        return self._search(
+            symbol=SYMBOL,
+            start_time=self._middle.at,
+            end_time=self._middle.at + 1_000_000_000,
+            page_size=100,
+        )
 
     def _search(self, **asked: Any) -> object:
-        found = self._rpc.call("ReportAPI.SearchTrades", self._wire.SearchTradesRequest(**asked)).trade
+        found = self._rpc.call(
+            "ReportAPI.SearchTrades", self._wire.SearchTradesRequest(**asked)
+        ).trade
         assert found
         return found
 

@@ -1,7 +1,8 @@
 """Processes to measure: a served simulation, a floor, and a load generator, each its own process.
 
-What a server does is counted against its own processor time, over all its threads: a server that keeps one core busy answers so much a second, and what else
-runs on the machine disturbs the figure far less than a wall clock's.
+What a server does is counted against its own processor time, over all its threads: a server that
+keeps one core busy answers so much a second, and what else runs on the machine disturbs the figure
+far less than a wall clock's.
 """
 
 from __future__ import annotations
@@ -34,7 +35,20 @@ def served(scenario: str, *options: str) -> Iterator[dict[str, Any]]:
     """The ready file of a served scenario, with the process id as "pid"."""
     with tempfile.TemporaryDirectory() as folder:
         ready = Path(folder) / "ready.json"
-        command = [sys.executable, "-m", "sim", "serve", scenario, "--port-base", "0", "--clock", "manual", "--ready-file", str(ready), *options]
+        command = [
+            sys.executable,
+            "-m",
+            "sim",
+            "serve",
+            scenario,
+            "--port-base",
+            "0",
+            "--clock",
+            "manual",
+            "--ready-file",
+            str(ready),
+            *options,
+        ]
         with running(command) as process:
             while not ready.exists():
                 if process.poll() is not None:
@@ -59,8 +73,11 @@ def floor(kind: str, answer: bytes) -> Iterator[Server]:
 def running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A process for as long as it is needed."""
     options.setdefault("stdout", subprocess.DEVNULL)
-    # Compiled modules are kept, as on a user's machine: an environment that forbids it would measure the compiler.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # Compiled modules are kept, as on a user's machine: an environment that forbids it would
+    # measure the compiler.
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     process = subprocess.Popen(command, cwd=HERE.parent, env=environment, **options)
     try:
         yield process
@@ -71,13 +88,16 @@ def running(command: list[str], **options: Any) -> Iterator[subprocess.Popen[byt
 
 def processor_s(pid: int) -> float:
     """Seconds of processor time that a process has had, threads that ended included."""
-    # What clock_getcpuclockid(3) answers on Linux: the complement of the process id, and 2 for CPUCLOCK_SCHED.
+    # What clock_getcpuclockid(3) answers on Linux: the complement of the process id, and 2 for
+    # CPUCLOCK_SCHED.
     return time.clock_gettime(~pid << 3 | 2)
 
 
 def control(ready: dict[str, Any], path: str, body: dict[str, Any]) -> None:
     """A call to the control plane of what a ready file says is served."""
-    with urlopen(Request(f"{ready['control']}/_sim/v1{path}", json.dumps(body).encode(), method="POST")) as answer:
+    with urlopen(
+        Request(f"{ready['control']}/_sim/v1{path}", json.dumps(body).encode(), method="POST")
+    ) as answer:
         answer.read()
 
 
@@ -86,14 +106,29 @@ def resident_kb(pid: int) -> int:
     return int(re.findall(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[0])
 
 
-def load(server: Server, requests: list[bytes], seconds: float = 1.0, connections: int = 8) -> float:
-    """Answers per second of a server's processor time. An answer that is no success makes the figure worthless, so it is refused."""
+def load(
+    server: Server, requests: list[bytes], seconds: float = 1.0, connections: int = 8
+) -> float:
+    """Answers per second of a server's processor time. An answer that is no success makes the
+    figure worthless, so it is refused.
+    """
     before = processor_s(server.pid)
     with tempfile.NamedTemporaryFile() as file:
         file.write(b"".join(len(request).to_bytes(4, "big") + request for request in requests))
         file.flush()
-        command = [sys.executable, "-m", "benchmarks.load", "127.0.0.1", str(server.port), file.name, str(seconds), str(connections)]
-        found = json.loads(subprocess.run(command, cwd=HERE.parent, capture_output=True, check=True).stdout)
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.load",
+            "127.0.0.1",
+            str(server.port),
+            file.name,
+            str(seconds),
+            str(connections),
+        ]
+        found = json.loads(
+            subprocess.run(command, cwd=HERE.parent, capture_output=True, check=True).stdout
+        )
     if found["failed"]:
         raise RuntimeError(f"{found['failed']} answers were no success")
     return float(found["answers"]) / (processor_s(server.pid) - before)
@@ -101,7 +136,11 @@ def load(server: Server, requests: list[bytes], seconds: float = 1.0, connection
 
 def request(verb: str, path: str, body: bytes = b"", **headers: str) -> bytes:
     """An HTTP/1.1 request as bytes."""
-    lines = [f"{verb} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items())]
+    lines = [
+        f"{verb} {path} HTTP/1.1",
+        "Host: 127.0.0.1",
+        *(f"{name.replace('_', '-')}: {value}" for name, value in headers.items()),
+    ]
     if body:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body

@@ -1,8 +1,10 @@
 """A long run over a fixed working set: `python -m benchmarks --soak MINUTES`. Memory must not grow.
 
-A served simulation goes through the same round over and over, as a test suite does: reset, token, orders that rest, trade and are cancelled over REST, books
-over the gateway and gRPC, WebSockets and gRPC streams that come, listen and go, an hour of virtual time. Its resident memory is read after each reset. What an
-exchange remembers within a round (orders, trades, calls) is counted by `memory`; here it is the same in every round, so what is left over is a leak.
+A served simulation goes through the same round over and over, as a test suite does: reset, token,
+orders that rest, trade and are cancelled over REST, books over the gateway and gRPC, WebSockets and
+gRPC streams that come, listen and go, an hour of virtual time. Its resident memory is read after
+each reset. What an exchange remembers within a round (orders, trades, calls) is counted by
+`memory`; here it is the same in every round, so what is left over is a leak.
 """
 
 from __future__ import annotations
@@ -25,13 +27,28 @@ MB = 1 << 20
 
 
 def figures(minutes: float) -> list[Figure]:
-    """The middle of the last fifth of the samples, beside that of the second fifth: the first warms up."""
+    """The middle of the last fifth of the samples, beside that of the second fifth: the first warms
+    up.
+    """
     with served(SCENARIO) as ready:
         samples, calls = asyncio.run(_soak(ready, minutes))
     fifth = len(samples) // 5
     early, late = _middle(samples[fifth : 2 * fifth] or samples), _middle(samples[-fifth:])
-    note = f"{len(samples)} rounds, {calls:,} calls; {samples[0]:.1f} MB after the first reset, {max(samples):.1f} MB at most"
-    return [Figure(f"resident memory in a soak of {minutes:g} minutes", "MB", [late], [early], "MB early on", Goal(1.02, lower=True), note)]
+    note = (
+        f"{len(samples)} rounds, {calls:,} calls; {samples[0]:.1f} MB after the first reset,"
+        f" {max(samples):.1f} MB at most"
+    )
+    return [
+        Figure(
+            f"resident memory in a soak of {minutes:g} minutes",
+            "MB",
+            [late],
+            [early],
+            "MB early on",
+            Goal(1.02, lower=True),
+            note,
+        )
+    ]
 
 
 def _middle(samples: list[float]) -> float:
@@ -66,13 +83,18 @@ async def _round(ready: dict[str, Any], session: Any, channel: Any) -> int:
     """The same calls every time; how many there were."""
     bearer = f"Bearer {await asyncio.to_thread(token, ready)}"
     headers = {"Authorization": bearer, "x-participant-id": ready["firms"][0]["users"][0]}
-    sockets = [await session.ws_connect(ready["retail"] + MARKETS, headers=_signed(ready["api_keys"][0])) for _ in range(SOCKETS)]
+    sockets = [
+        await session.ws_connect(ready["retail"] + MARKETS, headers=_signed(ready["api_keys"][0]))
+        for _ in range(SOCKETS)
+    ]
     for socket in sockets:
         await socket.send_str(_subscribe("bench-orders"))
     streams = [_follow(channel, bearer) for _ in range(STREAMS)]
     await asyncio.gather(*(stream.read() for stream in streams))
     await _shared(ORDERS, lambda number: _order(session, ready, headers, number))
-    await _shared(READS, lambda number: _fetched(session, f"{ready['gateway']}/v1/markets/{SYMBOL}/book"))
+    await _shared(
+        READS, lambda number: _fetched(session, f"{ready['gateway']}/v1/markets/{SYMBOL}/book")
+    )
     await _shared(UNARY, lambda number: _book(channel, bearer))
     for socket in sockets:
         await socket.receive(timeout=10)
@@ -95,7 +117,9 @@ async def _shared(count: int, call: Any) -> None:
 
 
 async def _order(session: Any, ready: dict[str, Any], headers: dict[str, str], number: int) -> None:
-    """An order that rests or trades with one that does; every third is cancelled, and a cancel that comes too late is an answer too."""
+    """An order that rests or trades with one that does; every third is cancelled, and a cancel that
+    comes too late is an answer too.
+    """
     body = {
         "type": "ORDER_TYPE_LIMIT",
         "side": "SIDE_BUY" if number % 2 else "SIDE_SELL",
@@ -104,14 +128,18 @@ async def _order(session: Any, ready: dict[str, Any], headers: dict[str, str], n
         "price": str(30 + number * 7 % 40),
         "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
     }
-    async with session.post(ready["exchange"] + "/v1/trading/orders", json=body, headers=headers) as answer:
+    async with session.post(
+        ready["exchange"] + "/v1/trading/orders", json=body, headers=headers
+    ) as answer:
         if answer.status != 200:
             raise RuntimeError(f"order: {answer.status} {await answer.text()}")
         order = (await answer.json())["orderId"]
     cancel = {"orderId": order, "symbol": "bench-orders"}
     if number % CANCELLED:
         return
-    async with session.post(ready["exchange"] + "/v1/trading/orders/cancel", json=cancel, headers=headers) as answer:
+    async with session.post(
+        ready["exchange"] + "/v1/trading/orders/cancel", json=cancel, headers=headers
+    ) as answer:
         if answer.status not in (200, 409):
             raise RuntimeError(f"cancel: {answer.status} {await answer.text()}")
 
@@ -127,13 +155,21 @@ def _follow(channel: Any, bearer: str) -> Any:
     from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
-    asked = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(wire.CreateMarketDataSubscriptionRequest(symbols=["bench-orders"]))
-    return channel.unary_stream("/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription")(asked, metadata=(("authorization", bearer),))
+    asked = protobuf_encoder(wire.CreateMarketDataSubscriptionRequest)(
+        wire.CreateMarketDataSubscriptionRequest(symbols=["bench-orders"])
+    )
+    return channel.unary_stream(
+        "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
+    )(asked, metadata=(("authorization", bearer),))
 
 
 async def _book(channel: Any, bearer: str) -> None:
     from sim.api.codecs.codecs import protobuf_encoder
     from sim.messages import exchange_v1 as wire
 
-    asked = protobuf_encoder(wire.GetOrderBookRequest)(wire.GetOrderBookRequest(symbol=SYMBOL, depth=10))
-    await channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")(asked, metadata=(("authorization", bearer),))
+    asked = protobuf_encoder(wire.GetOrderBookRequest)(
+        wire.GetOrderBookRequest(symbol=SYMBOL, depth=10)
+    )
+    await channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")(
+        asked, metadata=(("authorization", bearer),)
+    )

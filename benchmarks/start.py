@@ -20,9 +20,20 @@ def figures(rounds: int) -> list[Figure]:
         with served("quickstart") as ready:
             ours.append(processor_s(ready["pid"]) * 1_000)
         before = _children_s()
-        subprocess.run([sys.executable, "-c", "import aiohttp.web, grpc.aio, cryptography.hazmat.primitives.asymmetric.ed25519"], check=True)
+        subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import aiohttp.web, grpc.aio, cryptography.hazmat.primitives.asymmetric.ed25519",
+            ],
+            check=True,
+        )
         bare.append((_children_s() - before) * 1_000)
-    return [Figure("start to ready, all listeners", "ms", ours, bare, "ms to import aiohttp and grpc", GOAL)]
+    return [
+        Figure(
+            "start to ready, all listeners", "ms", ours, bare, "ms to import aiohttp and grpc", GOAL
+        )
+    ]
 
 
 def _children_s() -> float:

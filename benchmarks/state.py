@@ -1,4 +1,5 @@
-"""What time and a full exchange cost: one idle virtual year, snapshot and restore over three decades of resting orders.
+"""What time and a full exchange cost: one idle virtual year, snapshot and restore over three
+decades of resting orders.
 
 Measured in processor time, which other work on the machine disturbs least.
 """
@@ -42,7 +43,17 @@ def _year(rounds: int) -> list[Figure]:
         start = thread_time()
         fired = len(sim.advance_to(sim.now + 365 * DAY).fired)
         took.append((thread_time() - start) * MS)
-    return [Figure("one idle virtual year of the default world", "ms", took, [], "", Goal(1_000, lower=True, absolute=True), f"{fired} timers fired")]
+    return [
+        Figure(
+            "one idle virtual year of the default world",
+            "ms",
+            took,
+            [],
+            "",
+            Goal(1_000, lower=True, absolute=True),
+            f"{fired} timers fired",
+        )
+    ]
 
 
 def resting(count: int) -> Simulation:
@@ -51,7 +62,13 @@ def resting(count: int) -> Simulation:
     trading = sim.exchange.trading
     account = next(firm for firm in sim.exchange.firms.all() if firm.users).users[0].account
     command = PlaceOrder(
-        symbol="bench-orders", account=account, participant=account, side=Side.BUY, qty=1, price=1, tif=TimeInForce.GOOD_TILL_CANCEL
+        symbol="bench-orders",
+        account=account,
+        participant=account,
+        side=Side.BUY,
+        qty=1,
+        price=1,
+        tif=TimeInForce.GOOD_TILL_CANCEL,
     )
     for _ in range(count):
         trading.place(command)
@@ -61,13 +78,20 @@ def resting(count: int) -> Simulation:
 
 
 def _full(count: int, rounds: int) -> list[Figure]:
-    """An exchange with many resting orders: its snapshot beside copy.deepcopy of the same state, its restore beside the bare decoding."""
+    """An exchange with many resting orders: its snapshot beside copy.deepcopy of the same state,
+    its restore beside the bare decoding.
+    """
     sim = resting(count)
     kept = time_travel.moment_of(sim)
     saves = [_took(lambda: time_travel.moment_of(sim)) for _ in range(rounds)]
-    copies = [_took(lambda: copy.deepcopy(sim.exchange.save())) for _ in range(1 if count == ORDERS[-1] else 3)]
+    copies = [
+        _took(lambda: copy.deepcopy(sim.exchange.save()))
+        for _ in range(1 if count == ORDERS[-1] else 3)
+    ]
     trading = sim.exchange.trading
-    account = next(order.account for order in trading.orders.all() if order.symbol == "bench-orders")
+    account = next(
+        order.account for order in trading.orders.all() if order.symbol == "bench-orders"
+    )
 
     def restore() -> None:
         """Books and reservations are made when somebody asks for them, so they are asked for."""
@@ -82,6 +106,21 @@ def _full(count: int, rounds: int) -> list[Figure]:
     last = count == ORDERS[-1]
     size = f"{len(kept.state) / count:,.0f} bytes an order"
     return [
-        Figure(f"snapshot of {count:,} resting orders", "ms", saves[: len(copies)], copies, "ms deepcopy", Goal(0.03, lower=True) if last else None, size),
-        Figure(f"restore of {count:,} resting orders", "ms", loads, decodes, "ms decoding", Goal(2, lower=True) if last else None),
+        Figure(
+            f"snapshot of {count:,} resting orders",
+            "ms",
+            saves[: len(copies)],
+            copies,
+            "ms deepcopy",
+            Goal(0.03, lower=True) if last else None,
+            size,
+        ),
+        Figure(
+            f"restore of {count:,} resting orders",
+            "ms",
+            loads,
+            decodes,
+            "ms decoding",
+            Goal(2, lower=True) if last else None,
+        ),
     ]

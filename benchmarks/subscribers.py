@@ -1,4 +1,6 @@
-"""A hundred market data subscribers on one busy book against a bare grpc.aio server that puts the same bytes into a hundred queues."""
+"""A hundred market data subscribers on one busy book against a bare grpc.aio server that puts the
+same bytes into a hundred queues.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,25 @@ async def _figure(rounds: int) -> Figure:
 
     follow = encoded(wire.CreateMarketDataSubscriptionRequest(symbols=[SYMBOL]))
     with served(SCENARIO) as ready:
-        bearers = [("authorization", f"Bearer {token(ready, f'firms/fan-{number + 1}')}") for number in range(FIRMS)]
+        bearers = [
+            ("authorization", f"Bearer {token(ready, f'firms/fan-{number + 1}')}")
+            for number in range(FIRMS)
+        ]
         trading = (bearers[0], ("x-participant-id", "firms/fan-1/users/reader"))
         async with grpc.aio.insecure_channel(ready["grpc"]) as ours:
-            subscribe = ours.unary_stream("/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription")
-            streams = [subscribe(follow, metadata=(bearer,)) for bearer in bearers for _ in range(EACH)]
+            subscribe = ours.unary_stream(
+                "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
+            )
+            streams = [
+                subscribe(follow, metadata=(bearer,)) for bearer in bearers for _ in range(EACH)
+            ]
             frame = (await _everywhere(streams, 1))[0]
             insert = ours.unary_unary("/exchange.v1.OrderEntryAPI/InsertOrder")
-            order = encoded(wire.InsertOrderRequest(type=2, side=1, price=10, order_qty=100, symbol=SYMBOL, time_in_force=2))
+            order = encoded(
+                wire.InsertOrderRequest(
+                    type=2, side=1, price=10, order_qty=100, symbol=SYMBOL, time_in_force=2
+                )
+            )
             with floor("grpc", frame) as server:
                 async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as bare:
                     others = [bare.unary_stream("/floor.Floor/Follow")(b"") for _ in streams]
@@ -49,10 +62,21 @@ async def _figure(rounds: int) -> Figure:
                     push = bare.unary_unary("/floor.Floor/Push")
                     found: tuple[list[float], list[float]] = ([], [])
                     for _ in range(rounds):
-                        found[0].append(await _round(ready["pid"], streams, lambda: insert(order, metadata=trading)))
+                        found[0].append(
+                            await _round(
+                                ready["pid"], streams, lambda: insert(order, metadata=trading)
+                            )
+                        )
                         found[1].append(await _round(server.pid, others, lambda: push(b"")))
     work = f"market data to {FIRMS * EACH} gRPC subscribers"
-    return Figure(work, "/s", *found, "bare grpc.aio", Goal(0.8), f"{CHANGES} orders a round, frames of about {len(frame)} bytes")
+    return Figure(
+        work,
+        "/s",
+        *found,
+        "bare grpc.aio",
+        Goal(0.8),
+        f"{CHANGES} orders a round, frames of about {len(frame)} bytes",
+    )
 
 
 async def _round(server: int, streams: list[Any], change: Callable[[], Awaitable[bytes]]) -> float:

@@ -1,5 +1,6 @@
-"""Virtual timers: scheduled at random instants, then fired in order, beside a bare heap of the same tuples, and beside simpy and looptime where they are
-installed (`python -m benchmarks.peers`)."""
+"""Virtual timers: scheduled at random instants, then fired in order, beside a bare heap of the same
+tuples, and beside simpy and looptime where they are installed (`python -m benchmarks.peers`).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ FAR = 10**15
 
 def figures(rounds: int) -> list[Figure]:
     """Timers a second, scheduled and fired, over three decades."""
-    return [row for count in COUNTS for row in _rows(count, max(3, rounds // 2) if count == COUNTS[-1] else rounds)]
+    return [
+        row
+        for count in COUNTS
+        for row in _rows(count, max(3, rounds // 2) if count == COUNTS[-1] else rounds)
+    ]
 
 
 def _rows(count: int, rounds: int) -> list[Figure]:
@@ -38,12 +43,39 @@ def _rows(count: int, rounds: int) -> list[Figure]:
             run(dues)
             found[name].append(count / (thread_time() - start))
     last = count == COUNTS[-1]
-    rows = [Figure(f"{count:,} timers, scheduled and fired", "/s", found["ours"], found["bare heap"], "/s bare heap", Goal(0.75) if last else None)]
+    rows = [
+        Figure(
+            f"{count:,} timers, scheduled and fired",
+            "/s",
+            found["ours"],
+            found["bare heap"],
+            "/s bare heap",
+            Goal(0.75) if last else None,
+        )
+    ]
     if "simpy" in found:
-        rows.append(Figure(f"{count:,} timers, scheduled and fired", "/s", found["ours"], found["simpy"], "/s simpy", Goal(1.2) if last else None))
+        rows.append(
+            Figure(
+                f"{count:,} timers, scheduled and fired",
+                "/s",
+                found["ours"],
+                found["simpy"],
+                "/s simpy",
+                Goal(1.2) if last else None,
+            )
+        )
     if "looptime" in found:
         goal = Goal(1.4) if count == LOOPTIME_MAX else None
-        rows.append(Figure(f"{count:,} timers, scheduled and fired", "/s", found["ours"], found["looptime"], "/s looptime", goal))
+        rows.append(
+            Figure(
+                f"{count:,} timers, scheduled and fired",
+                "/s",
+                found["ours"],
+                found["looptime"],
+                "/s looptime",
+                goal,
+            )
+        )
     return rows
 
 
@@ -85,7 +117,8 @@ def _looptime() -> Callable[[list[int]], None] | None:
         return None
 
     def run(dues: list[int]) -> None:
-        loop = looptime.new_event_loop(start=0, noop_cycles=0)  # as quick as it goes: by default it goes round 42 times before time moves
+        # as quick as it goes: by default it goes round 42 times before time moves
+        loop = looptime.new_event_loop(start=0, noop_cycles=0)
         for due in dues:
             loop.call_at(due / 1e9, _nothing)
         loop.call_at(FAR / 1e9 + 1, loop.stop)

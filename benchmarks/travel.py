@@ -1,4 +1,6 @@
-"""What time travel costs: fork, reset, snapshot and rewind of the quickstart, and a rewind into a journal of 100,000 inputs. Less is better; processor time."""
+"""What time travel costs: fork, reset, snapshot and rewind of the quickstart, and a rewind into a
+journal of 100,000 inputs. Less is better; processor time.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +30,53 @@ def figures(rounds: int) -> list[Figure]:
 
     fresh = [took(lambda: Simulation(scenario)) for _ in range(rounds)]
     found = [
-        Figure("fork of the quickstart", "ms", [took(sim.fork) for _ in range(rounds)], fresh, "ms made afresh", Goal(5, lower=True, absolute=True)),
-        Figure("snapshot of the quickstart", "ms", [took(lambda: sim.snapshot("here")) for _ in range(rounds)], fresh, "ms made afresh"),
-        Figure("reset of the quickstart", "ms", [took(sim.reset) for _ in range(rounds)], fresh, "ms made afresh", Goal(1, lower=True, absolute=True)),
+        Figure(
+            "fork of the quickstart",
+            "ms",
+            [took(sim.fork) for _ in range(rounds)],
+            fresh,
+            "ms made afresh",
+            Goal(5, lower=True, absolute=True),
+        ),
+        Figure(
+            "snapshot of the quickstart",
+            "ms",
+            [took(lambda: sim.snapshot("here")) for _ in range(rounds)],
+            fresh,
+            "ms made afresh",
+        ),
+        Figure(
+            "reset of the quickstart",
+            "ms",
+            [took(sim.reset) for _ in range(rounds)],
+            fresh,
+            "ms made afresh",
+            Goal(1, lower=True, absolute=True),
+        ),
     ]
     long, live = _long_run()
     targets = [LONG - 1 - number * LONG // (rounds + 1) for number in range(rounds)]
     rewinds = [took(lambda target=target: long.rewind(seq=target), S) for target in targets]
     note = f"{LONG} orders by REST, rewound to {rounds} places"
-    return [*found, Figure("rewind in a long journal", "s", rewinds, [live] * rounds, "s to replay it all", Goal(2, lower=True, absolute=True), note)]
+    return [
+        *found,
+        Figure(
+            "rewind in a long journal",
+            "s",
+            rewinds,
+            [live] * rounds,
+            "s to replay it all",
+            Goal(2, lower=True, absolute=True),
+            note,
+        ),
+    ]
 
 
 def _long_run() -> tuple[Simulation, float]:
     """A simulation after many inputs, and the seconds they took."""
-    sim = Simulation(load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal())
+    sim = Simulation(
+        load_scenario(str(Path(__file__).parent / "bench.yaml")), journal=spooled_journal()
+    )
     world = connect(sim)
     firm = next(found for found in sim.exchange.firms.all() if found.client_id)
     headers = world.bearer(firm, firm.users[0].name)

@@ -1,4 +1,6 @@
-"""`make docs`: write the tables that come from the code into README.md and docs/*.md, between their markers. `--check` only says whether they are current."""
+"""`make docs`: write the tables that come from the code into README.md and docs/*.md, between their
+markers. `--check` only says whether they are current.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +22,56 @@ def operations() -> str:
     """Every operation, short enough for a README."""
     found = []
     for row in rows("operations"):
-        protocols = [part for part in (row["rest"].split(", ")[0] if row["rest"] else "", "gRPC" if row["grpc"] else "") if part]
-        found.append({"operation": row["operation"], "planes": row["planes"] or "gRPC only", "address": ", ".join(protocols), "served": row["served"]})
+        protocols = [
+            part
+            for part in (
+                row["rest"].split(", ")[0] if row["rest"] else "",
+                "gRPC" if row["grpc"] else "",
+            )
+            if part
+        ]
+        found.append(
+            {
+                "operation": row["operation"],
+                "planes": row["planes"] or "gRPC only",
+                "address": ", ".join(protocols),
+                "served": row["served"],
+            }
+        )
     done = sum(row["served"] for row in found)
-    return f"<details><summary>{done} of {len(found)} operations are served</summary>\n\n{as_markdown(found)}\n\n</details>"
+    return (
+        f"<details><summary>{done} of {len(found)} operations are"
+        f" served</summary>\n\n{as_markdown(found)}\n\n</details>"
+    )
 
 
 def control() -> str:
     """Every call of the control plane."""
-    return as_markdown([{"call": f"`{route.verb} {route.template}`", "body": ", ".join(route.keys or ()), "does": route.does} for route in ROUTES])
+    return as_markdown(
+        [
+            {
+                "call": f"`{route.verb} {route.template}`",
+                "body": ", ".join(route.keys or ()),
+                "does": route.does,
+            }
+            for route in ROUTES
+        ]
+    )
 
 
 def rules() -> str:
     """The judge's rulebook."""
     book = rulebook().values()
-    return as_markdown([{"rule": rule.name, "section": f"§{rule.section}", "says": rule.says + (" (advice)" if rule.advice else "")} for rule in book])
+    return as_markdown(
+        [
+            {
+                "rule": rule.name,
+                "section": f"§{rule.section}",
+                "says": rule.says + (" (advice)" if rule.advice else ""),
+            }
+            for rule in book
+        ]
+    )
 
 
 def catalogue(kind: str, *columns: str) -> Callable[[], str]:
@@ -46,9 +83,16 @@ def figures() -> str:
     """What `make bench` kept: every figure of every area."""
     kept = json.loads((ROOT / "docs" / "benchmarks.json").read_text())
     columns = ("work", "figure", "floor", "ratio", "goal", "verdict")
-    found = [{"area": area, **{name: row[name] for name in columns}} for area, measured in kept.items() for row in measured["figures"]]
+    found = [
+        {"area": area, **{name: row[name] for name in columns}}
+        for area, measured in kept.items()
+        for row in measured["figures"]
+    ]
     judged = [row for row in found if row["goal"]]
-    return f"{as_markdown(found)}\n\n{sum(row['verdict'] == 'reached' for row in judged)} of {len(judged)} goals are reached."
+    return (
+        f"{as_markdown(found)}\n\n{sum(row['verdict'] == 'reached' for row in judged)} of"
+        f" {len(judged)} goals are reached."
+    )
 
 
 TABLES: dict[str, tuple[str, Callable[[], str]]] = {
@@ -59,7 +103,10 @@ TABLES: dict[str, tuple[str, Callable[[], str]]] = {
     "faults": ("docs/catalogues.md", catalogue("faults", "act", "matches", "does")),
     "presets": ("docs/catalogues.md", catalogue("presets", "preset", "faults", "summary")),
     "figures": ("docs/performance.md", figures),
-    "assumptions": ("docs/catalogues.md", catalogue("assumptions", "assumption", "default", "accepts", "reason", "source")),
+    "assumptions": (
+        "docs/catalogues.md",
+        catalogue("assumptions", "assumption", "default", "accepts", "reason", "source"),
+    ),
 }
 
 

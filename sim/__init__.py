@@ -1,4 +1,6 @@
-"""A sandbox exchange as a calculation. `Simulation` is the exchange, `load_scenario` reads what it starts from; see docs/architecture.md."""
+"""A sandbox exchange as a calculation. `Simulation` is the exchange, `load_scenario` reads what it
+starts from; see docs/architecture.md.
+"""
 
 from __future__ import annotations
 

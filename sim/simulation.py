@@ -1,7 +1,9 @@
-"""One exchange as a calculation: every input enters here, is sealed, journalled and handled to completion; out come a reply and effects.
+"""One exchange as a calculation: every input enters here, is sealed, journalled and handled to
+completion; out come a reply and effects.
 
-`Simulation` is synchronous and single-threaded. It reads no clock and opens no socket; the journal's file and the caller's wall clock are handed in. The same
-scenario, seed and inputs give the same journal, byte for byte but for what clients draw at random.
+`Simulation` is synchronous and single-threaded. It reads no clock and opens no socket; the
+journal's file and the caller's wall clock are handed in. The same scenario, seed and inputs give
+the same journal, byte for byte but for what clients draw at random.
 """
 
 from __future__ import annotations
@@ -63,11 +65,16 @@ if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
 
 
-_TOO_LATE = "look for the orders before trying again, for they were taken; or ask for a maxBlockTime below 30 s"
+_TOO_LATE = (
+    "look for the orders before trying again, for they were taken; or ask for a maxBlockTime below"
+    " 30 s"
+)
 
 
 class Simulation:
-    """The exchange, its clock and its journal. See docs/architecture.md for what enters and what comes out."""
+    """The exchange, its clock and its journal. See docs/architecture.md for what enters and what
+    comes out.
+    """
 
     exchange: Exchange
     hub: Hub
@@ -124,7 +131,12 @@ class Simulation:
     def assemble(self) -> None:
         """A bare exchange with everything around it."""
         environment = Environment.called(self.scenario.environment)
-        self.exchange = Exchange(seed=self.seed, now=self.start, environment=environment, webhook_hosts=self.settings.webhook_hosts)
+        self.exchange = Exchange(
+            seed=self.seed,
+            now=self.start,
+            environment=environment,
+            webhook_hosts=self.settings.webhook_hosts,
+        )
         self.exchange.credentials.addresses = self.settings.api_addresses
         self.log = RequestLog()
         self.hub = Hub(self.exchange, self.contract)
@@ -147,7 +159,9 @@ class Simulation:
         return self.journal.digest
 
     def next_due(self) -> Instant | None:
-        """When the next thing happens by itself, or None; never in the past, for what waited for the end of maintenance is due now."""
+        """When the next thing happens by itself, or None; never in the past, for what waited for
+        the end of maintenance is due now.
+        """
         due = self.exchange.ctx.timers.next_due()
         return None if due is None else max(due, self.now)
 
@@ -166,10 +180,22 @@ class Simulation:
         wall: Instant | None = None,
         oversize: int = 0,
     ) -> Outcome:
-        """One HTTP request. `headers` is case-insensitive; `wall` is the shell's wall clock, used only to judge the freshness of signatures."""
-        return self.handle(redaction.seal_rest(self, plane, verb, path, query, headers, body, peer, wall, oversize))
+        """One HTTP request. `headers` is case-insensitive; `wall` is the shell's wall clock, used
+        only to judge the freshness of signatures.
+        """
+        return self.handle(
+            redaction.seal_rest(self, plane, verb, path, query, headers, body, peer, wall, oversize)
+        )
 
-    def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, *, peer: str = "127.0.0.1", wall: Instant | None = None) -> Outcome:
+    def rpc(
+        self,
+        method: str,
+        metadata: Mapping[str, str],
+        message: bytes,
+        *,
+        peer: str = "127.0.0.1",
+        wall: Instant | None = None,
+    ) -> Outcome:
         """One unary gRPC request."""
         return self.handle(redaction.seal_rpc(self, method, metadata, message, peer, wall))
 
@@ -183,8 +209,12 @@ class Simulation:
         wall: Instant | None = None,
         web_socket: bool = False,
     ) -> Outcome:
-        """A stream begins. Refused, or a download: `reply` is set. Begun: `stream` is its id and the first frames are among the effects."""
-        return self.handle(redaction.seal_open(self, method, metadata, message, peer, wall, web_socket))
+        """A stream begins. Refused, or a download: `reply` is set. Begun: `stream` is its id and
+        the first frames are among the effects.
+        """
+        return self.handle(
+            redaction.seal_open(self, method, metadata, message, peer, wall, web_socket)
+        )
 
     def frame(self, stream: int, message: bytes) -> Outcome:
         """A client's frame on a stream."""
@@ -197,24 +227,33 @@ class Simulation:
     def advance_to(self, to: Instant) -> Outcome:
         """Move time to an instant; going back is refused (Conflict): use `rewind`."""
         if to < self.now:
-            raise Conflict(f"time only moves forward: now is {format_instant(self.now)}", remedy="rewind to go back")
+            raise Conflict(
+                f"time only moves forward: now is {format_instant(self.now)}",
+                remedy="rewind to go back",
+            )
         if not believable(to):
             raise InvalidRequest(CALENDAR_ENDS)
         return self.handle(Advanced(to))
 
     def control(self, action: str, subject: str, arguments: dict[str, object]) -> Outcome:
         """A tester's or operator's action. Refusals are raised, after they were journalled."""
-        outcome = self.handle(Controlled(action, subject, json.encode(arguments, order="sorted").decode()))
+        outcome = self.handle(
+            Controlled(action, subject, json.encode(arguments, order="sorted").decode())
+        )
         if isinstance(outcome.value, Refusal):
             raise outcome.value
         return outcome
 
-    def answer(self, attempt: str, status: int, error: str = "", retry_after: Span | None = None) -> Outcome:
+    def answer(
+        self, attempt: str, status: int, error: str = "", retry_after: Span | None = None
+    ) -> Outcome:
         """What a webhook receiver said."""
         return self.handle(WebhookAnswered(attempt, status, error, retry_after))
 
     def answer_due(self, awaits: str) -> Outcome:
-        """A call was held for the clock, which nobody moved: its answer leaves as things stand. Nothing happens when it has left already."""
+        """A call was held for the clock, which nobody moved: its answer leaves as things stand.
+        Nothing happens when it has left already.
+        """
         return self.handle(AnswerDue(awaits))
 
     def handle(self, given: Input) -> Outcome:
@@ -230,8 +269,18 @@ class Simulation:
             self.script.heard_call(self.log.last(outcome.seq), outcome)
         events = self._settle(outcome)
         sealed, aside = without_nonce(given)
-        self.journal.append(at, self._encode(sealed), self._encode(record_of(outcome, events, self.log.last(outcome.seq), ctx.now)), aside, ctx.now)
-        if self.snapshots.due(self.journal.seq) and not self.journal.shadow and not exchange.order_sessions.holding:
+        self.journal.append(
+            at,
+            self._encode(sealed),
+            self._encode(record_of(outcome, events, self.log.last(outcome.seq), ctx.now)),
+            aside,
+            ctx.now,
+        )
+        if (
+            self.snapshots.due(self.journal.seq)
+            and not self.journal.shadow
+            and not exchange.order_sessions.holding
+        ):
             self.snapshots.keep(time_travel.moment_of(self))
         return outcome
 
@@ -252,7 +301,9 @@ class Simulation:
             case Controlled():
                 outcome.value = self._controlled(given, outcome)
             case WebhookAnswered():
-                self.exchange.webhooks.answer(given.attempt, given.status, given.error, given.retry_after)
+                self.exchange.webhooks.answer(
+                    given.attempt, given.status, given.error, given.retry_after
+                )
             case AnswerDue():
                 self.exchange.awaited.give_up(given.awaits)
 
@@ -275,7 +326,9 @@ class Simulation:
         ctx.now = max(ctx.now, to)
 
     def _next_timer(self, to: Instant) -> Timer | None:
-        """The next timer that is due; first the exchange is told how far time moves, where something depends on how long it stays as it is."""
+        """The next timer that is due; first the exchange is told how far time moves, where
+        something depends on how long it stays as it is.
+        """
         exchange = self.exchange
         timers = exchange.ctx.timers
         if exchange.scoring.stale:
@@ -284,9 +337,13 @@ class Simulation:
         return timers.pop_due(to)
 
     def open_stream(self, given: StreamOpened, outcome: Outcome) -> None:
-        """Begin a stream as part of the input under way: its id and first frames, or the reply that refuses it or is all there is to it."""
+        """Begin a stream as part of the input under way: its id and first frames, or the reply that
+        refuses it or is all there is to it.
+        """
         admitted = self.pipeline.open(given)
-        outcome.reply = admitted if isinstance(admitted, Reply) else self.pipeline.download(given, admitted)
+        outcome.reply = (
+            admitted if isinstance(admitted, Reply) else self.pipeline.download(given, admitted)
+        )
         if isinstance(admitted, Reply) or outcome.reply is not None:
             return
         try:
@@ -303,7 +360,9 @@ class Simulation:
             return refusal
 
     def publish(self, outcome: Outcome) -> None:
-        """Tell streams what has happened up to now, with the instant at which it happened, and the script, which may do something about it."""
+        """Tell streams what has happened up to now, with the instant at which it happened, and the
+        script, which may do something about it.
+        """
         exchange = self.exchange
         exchange.flush()
         while unsent := exchange.ctx.events[exchange.published :]:
@@ -319,7 +378,11 @@ class Simulation:
 
     def _answer_held(self, wait: Wait, outcome: Outcome) -> None:
         """The answer somebody was held for, as things are at this instant."""
-        answer = AnswerTooLate(0, rule="S7.1-9", remedy=_TOO_LATE) if wait.cut else held_answer(self.exchange, wait)
+        answer = (
+            AnswerTooLate(0, rule="S7.1-9", remedy=_TOO_LATE)
+            if wait.cut
+            else held_answer(self.exchange, wait)
+        )
         reply = self.pipeline.replies.complete("retail", answer, wait.request_id)
         if isinstance(answer, Refusal):
             self.pipeline.answered_late(answer, reply, wait.orders)
@@ -335,13 +398,26 @@ class Simulation:
         webhooks = exchange.webhooks
         if webhooks.outbox or webhooks.settled:
             for attempt in webhooks.take_attempts():
-                outcome.effects.append(Post(attempt.id, attempt.url, attempt.event_id, attempt.body, attempt.secret, attempt.timeout))
+                outcome.effects.append(
+                    Post(
+                        attempt.id,
+                        attempt.url,
+                        attempt.event_id,
+                        attempt.body,
+                        attempt.secret,
+                        attempt.timeout,
+                    )
+                )
             for registration in webhooks.take_settled():
-                told = self.pipeline.replies.complete("exchange", webhook_registration(registration), registration.request_id)
+                told = self.pipeline.replies.complete(
+                    "exchange", webhook_registration(registration), registration.request_id
+                )
                 outcome.effects.append(Resolve(registration.id, told))
         if outcome.effects:
             self.script.absorb(outcome)
-        return [journal_form(event) for event in exchange.take_events()] if exchange.ctx.events else []
+        return (
+            [journal_form(event) for event in exchange.take_events()] if exchange.ctx.events else []
+        )
 
     # ---- time travel (`travel.py`); whoever travels ends every stream with UNAVAILABLE
 
@@ -354,20 +430,31 @@ class Simulation:
         return time_travel.restore(self, name)
 
     def reset(self, seed: int | None = None) -> list[Effect]:
-        """Back to the scenario's start, with the same seed unless one is given. Tokens, limits, sessions start afresh."""
+        """Back to the scenario's start, with the same seed unless one is given. Tokens, limits,
+        sessions start afresh.
+        """
         return time_travel.reset(self, seed)
 
-    def rewind(self, *, to: Instant | None = None, seq: int | None = None) -> tuple[str, list[Effect]]:
-        """Go back to right after an input, or to an instant with every input at it. Returns the new branch's name and what ends."""
+    def rewind(
+        self, *, to: Instant | None = None, seq: int | None = None
+    ) -> tuple[str, list[Effect]]:
+        """Go back to right after an input, or to an instant with every input at it. Returns the new
+        branch's name and what ends.
+        """
         effects = time_travel.rewind(self, to, seq)
         return self.branch, effects
 
-    def fork(self, *, journal: BinaryIO | None = None, settings: Settings | None = None) -> Simulation:
-        """An independent simulation in the same state: same seed, instant, digest, request log, snapshots; tokens issued so far hold in it too.
+    def fork(
+        self, *, journal: BinaryIO | None = None, settings: Settings | None = None
+    ) -> Simulation:
+        """An independent simulation in the same state: same seed, instant, digest, request log,
+        snapshots; tokens issued so far hold in it too.
 
-        The same inputs lead both to the same digest. It begins without the streams that are open here: those are connections to somebody. With a file its
-        journal is written there from the start of the run, so that it replays alone; without, what lies before the fork is read from this simulation's.
-        `settings` may differ in what the journal's header does not keep, such as addresses.
+        The same inputs lead both to the same digest. It begins without the streams that are open
+        here: those are connections to somebody. With a file its journal is written there from the
+        start of the run, so that it replays alone; without, what lies before the fork is read from
+        this simulation's. `settings` may differ in what the journal's header does not keep, such as
+        addresses.
         """
         return time_travel.fork(self, journal, settings)
 
@@ -379,7 +466,9 @@ class Simulation:
         return operation.kind if operation is not None and operation.exists_at(self.now) else None
 
     def rpc_serves(self, service: str) -> bool | None:
-        """Whether a gRPC service answers now, which none does during maintenance (rule W8); None for one there is not. "" is all of them."""
+        """Whether a gRPC service answers now, which none does during maintenance (rule W8); None
+        for one there is not. "" is all of them.
+        """
         if service and not self.contract.has_service(service):
             return None
         return not self.exchange.maintenance.active
@@ -394,25 +483,44 @@ class Simulation:
         return self.vault.get(fingerprint)
 
     def account_named(self, name: str) -> str:
-        """An account by its resource name, or that of a user or scripted participant. NotFound when there is none."""
+        """An account by its resource name, or that of a user or scripted participant. NotFound when
+        there is none.
+        """
         user = self.world.parties.user(name) or self.exchange.firms.user(name)
         account = user.account if user else name
         if account not in self.exchange.trading.ledger:
-            raise NotFound(f"no account is called {name}", rule="control", remedy="GET /_sim/v1/state/accounts lists them")
+            raise NotFound(
+                f"no account is called {name}",
+                rule="control",
+                remedy="GET /_sim/v1/state/accounts lists them",
+            )
         return account
 
-    def requests(self, *, operation: str | None = None, status: int | None = None, caller: str | None = None, since: int = 0) -> list[dict[str, Any]]:
+    def requests(
+        self,
+        *,
+        operation: str | None = None,
+        status: int | None = None,
+        caller: str | None = None,
+        since: int = 0,
+    ) -> list[dict[str, Any]]:
         """Rows of the request log."""
-        return self.log.select(operation=operation or "", status=status or 0, caller=caller or "", since=since)
+        return self.log.select(
+            operation=operation or "", status=status or 0, caller=caller or "", since=since
+        )
 
     def explain(self, subject: str) -> dict[str, Any] | None:
-        """Why a call was refused, or an order, stream, account or instrument is as it is; see `sim.analysis.explain`. None when nothing is called that."""
+        """Why a call was refused, or an order, stream, account or instrument is as it is; see
+        `sim.analysis.explain`. None when nothing is called that.
+        """
         from sim.analysis.explain import explain
 
         return explain(self, subject)
 
     def judge(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
-        """What clients did, held against the documented rules for clients; see `sim.analysis.conformance`. NotFound for a rule that there is none of."""
+        """What clients did, held against the documented rules for clients; see
+        `sim.analysis.conformance`. NotFound for a rule that there is none of.
+        """
         from sim.analysis.conformance import judge
 
         return judge(self, caller=caller, rules=rules)
@@ -422,7 +530,9 @@ class Simulation:
         return self.hub.describe()
 
     def skip_to_head(self, stream: int, waiting: list[bytes]) -> list[bytes] | None:
-        """What a reader that fell behind gets in the place of the frames that wait for it; None unless its stream asked to skip. Changes nothing."""
+        """What a reader that fell behind gets in the place of the frames that wait for it; None
+        unless its stream asked to skip. Changes nothing.
+        """
         return self.hub.skip_to_head(stream, waiting)
 
     def deliveries(self) -> list[dict[str, Any]]:
@@ -430,7 +540,9 @@ class Simulation:
         return views.deliveries(self.exchange)
 
     def state(self, what: str) -> object:
-        """A read-only view: books, orders, accounts, sessions, limits, breakers, instruments, ... NotFound for anything else."""
+        """A read-only view: books, orders, accounts, sessions, limits, breakers, instruments, ...
+        NotFound for anything else.
+        """
         return views.view(self, what)
 
     def catalogue(self, kind: str) -> list[dict[str, Any]]:

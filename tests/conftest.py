@@ -1,4 +1,6 @@
-"""Shared by all tests: statement marks are checked against the ledger, and hypothesis runs the same everywhere."""
+"""Shared by all tests: statement marks are checked against the ledger, and hypothesis runs the same
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,34 @@ from sim.testing.client import Connection, connect
 
 LEDGER = yaml.safe_load((Path(__file__).parent / "ledger.yaml").read_text())
 
-settings.register_profile("ci", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("deep", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "deep", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("ci")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    unknown = sorted({str(name) for item in items for mark in item.iter_markers("spec") for name in mark.args if name not in LEDGER})
+    unknown = sorted(
+        {
+            str(name)
+            for item in items
+            for mark in item.iter_markers("spec")
+            for name in mark.args
+            if name not in LEDGER
+        }
+    )
     if unknown:
-        raise pytest.UsageError(f"tests are marked with statements that tests/ledger.yaml does not have: {', '.join(unknown)}")
+        raise pytest.UsageError(
+            "tests are marked with statements that tests/ledger.yaml does not have:"
+            f" {', '.join(unknown)}"
+        )
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""Deeds of partners, other people and testers, by number: what property tests of journeys do to a world before they compare."""
+"""Deeds of partners, other people and testers, by number: what property tests of journeys do to a
+world before they compare.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ def _control(world: Connection, action: str, subject: str, body: dict[str, objec
 
 
 def _kyc(world: Connection, number: int) -> None:
-    person = {"external_id": f"p{number}", "ssn": f"90011{number:04d}", "first_name": "A", "last_name": "B", "date_of_birth": "1990-01-01"}
+    person = {
+        "external_id": f"p{number}",
+        "ssn": f"90011{number:04d}",
+        "first_name": "A",
+        "last_name": "B",
+        "date_of_birth": "1990-01-01",
+    }
     world.exchange(firm(world.simulation)).post("/v1/kyc/start", json=person)
 
 
@@ -29,17 +37,41 @@ def _listed(number: int) -> dict[str, object]:
 
 # What partners, other people and testers do; each takes a connection and a number that varies it.
 DEEDS: tuple[Callable[[Connection, int], object], ...] = (
-    lambda w, n: trader(w, n % 2).post("/v1/trading/orders", json=order(quiet(w.simulation), "buy" if n % 2 else "sell", 40 + n % 20, 1 + n % 5)),
-    lambda w, n: trader(w, n % 2).post("/v1/trading/orders", json=order(quiet(w.simulation), "sell", 30, 2, timeInForce="TIME_IN_FORCE_DAY", clordId=f"c{n}")),
-    lambda w, n: w.retail(key(w.simulation, n % 2)).post("/v1/orders", json=retail_order(quiet(w.simulation), "BUY_LONG", 35 + n % 30, 1 + n % 4)),
+    lambda w, n: trader(w, n % 2).post(
+        "/v1/trading/orders",
+        json=order(quiet(w.simulation), "buy" if n % 2 else "sell", 40 + n % 20, 1 + n % 5),
+    ),
+    lambda w, n: trader(w, n % 2).post(
+        "/v1/trading/orders",
+        json=order(
+            quiet(w.simulation), "sell", 30, 2, timeInForce="TIME_IN_FORCE_DAY", clordId=f"c{n}"
+        ),
+    ),
+    lambda w, n: w.retail(key(w.simulation, n % 2)).post(
+        "/v1/orders", json=retail_order(quiet(w.simulation), "BUY_LONG", 35 + n % 30, 1 + n % 4)
+    ),
     lambda w, n: w.retail(key(w.simulation)).post("/v1/orders/open/cancel", json={}),
     lambda w, n: w.gateway.get(("/v2/leagues", "/v1/markets", "/v9/nothing")[n % 3]),
-    lambda w, n: rpc_trader(w).stream("DropCopyAPI.CreateDropCopySubscription").close() if n % 7 == 0 else None,
+    lambda w, n: (
+        rpc_trader(w).stream("DropCopyAPI.CreateDropCopySubscription").close()
+        if n % 7 == 0
+        else None
+    ),
     lambda w, n: w.advance(("1s", "90s", "1h", "1d")[n % 4]),
-    lambda w, n: _control(w, "instrument.state", quiet(w.simulation).symbol, {"state": ("HALTED", "SUSPENDED", "SCHEDULE")[n % 3]}),
+    lambda w, n: _control(
+        w,
+        "instrument.state",
+        quiet(w.simulation).symbol,
+        {"state": ("HALTED", "SUSPENDED", "SCHEDULE")[n % 3]},
+    ),
     lambda w, n: _control(w, "instrument.create", "", _listed(n)),
     lambda w, n: _control(w, "instrument.settle", f"by-hand-{n % 3}", {"price": "1"}),
-    lambda w, n: _control(w, "fault.add", "", {"match": {"plane": "gateway", "probability": "1/3"}, "act": {"status": 503}, "times": 2}),
+    lambda w, n: _control(
+        w,
+        "fault.add",
+        "",
+        {"match": {"plane": "gateway", "probability": "1/3"}, "act": {"status": 503}, "times": 2},
+    ),
     lambda w, n: _control(w, "quirk.set", "camel_case_query_ignored", {"value": "1/2"}),
     lambda w, n: _control(w, "price.tick", "crypto:btc", {"price": f"{60_000 + n}.5"}),
     lambda w, n: _control(w, "preset.set", "", {"name": ("hostile", "ideal")[n % 2]}),

@@ -1,4 +1,6 @@
-"""What several tests need of a simulation: somebody who may trade, an instrument nobody trades, an order in its units."""
+"""What several tests need of a simulation: somebody who may trade, an instrument nobody trades, an
+order in its units.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,18 @@ from sim.testing.client import Connection, Http, Rpc
 
 def firm(sim: Simulation, scopes: int = 14) -> Firm:
     """The first firm with a client id and at least so many scopes."""
-    return next(found for found in sim.exchange.firms.all() if found.client_id and len(found.scopes) >= scopes)
+    return next(
+        found
+        for found in sim.exchange.firms.all()
+        if found.client_id and len(found.scopes) >= scopes
+    )
 
 
 def poor_firm(sim: Simulation) -> Firm:
     """A firm that lacks scopes."""
-    return next(found for found in sim.exchange.firms.all() if found.client_id and len(found.scopes) < 5)
+    return next(
+        found for found in sim.exchange.firms.all() if found.client_id and len(found.scopes) < 5
+    )
 
 
 def key(sim: Simulation, index: int = 0) -> ApiKey:
@@ -28,7 +36,9 @@ def quiet(sim: Simulation, tick: int | None = None) -> Instrument:
     """An open instrument whose book is empty."""
     trading = sim.exchange.trading
     for instrument in sim.exchange.instruments:
-        if trading.state(instrument.symbol) is InstrumentState.OPEN and (tick is None or instrument.tick == tick):
+        if trading.state(instrument.symbol) is InstrumentState.OPEN and (
+            tick is None or instrument.tick == tick
+        ):
             book = trading.book(instrument.symbol)
             if not book.levels(Side.BUY, 1) and not book.levels(Side.SELL, 1):
                 return instrument
@@ -37,7 +47,11 @@ def quiet(sim: Simulation, tick: int | None = None) -> Instrument:
 
 def in_state(sim: Simulation, state: InstrumentState) -> Instrument:
     """An instrument in a lifecycle state."""
-    return next(found for found in sim.exchange.instruments if sim.exchange.trading.state(found.symbol) is state)
+    return next(
+        found
+        for found in sim.exchange.instruments
+        if sim.exchange.trading.state(found.symbol) is state
+    )
 
 
 def trader(world: Connection, user: int = 0) -> Http:
@@ -52,7 +66,9 @@ def rpc_trader(world: Connection, user: int = 0) -> Rpc:
     return world.rpc(found, found.users[user].name)
 
 
-def order(instrument: Instrument, side: str, cents: int, contracts: int, **fields: object) -> dict[str, object]:
+def order(
+    instrument: Instrument, side: str, cents: int, contracts: int, **fields: object
+) -> dict[str, object]:
     """Body of POST /v1/trading/orders: a limit order at a price in cents, good till canceled."""
     return {
         "type": "ORDER_TYPE_LIMIT",
@@ -65,7 +81,9 @@ def order(instrument: Instrument, side: str, cents: int, contracts: int, **field
     }
 
 
-def retail_order(instrument: Instrument, intent: str, cents: int, contracts: float, **fields: object) -> dict[str, object]:
+def retail_order(
+    instrument: Instrument, intent: str, cents: int, contracts: float, **fields: object
+) -> dict[str, object]:
     """Body of POST /v1/orders."""
     return {
         "marketSlug": instrument.symbol,

@@ -1,4 +1,6 @@
-"""Automated crypto windows as a partner meets them: on the gateway, in order entry, on streams, in settlement, around maintenance, after a journey in time."""
+"""Automated crypto windows as a partner meets them: on the gateway, in order entry, on streams, in
+settlement, around maintenance, after a journey in time.
+"""
 
 from __future__ import annotations
 
@@ -41,27 +43,42 @@ def market(world: Connection, slug: str = WINDOW) -> Any:
 
 def state(world: Connection, symbol: str = WINDOW) -> str:
     found = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{symbol}")
-    return found.json["instrument"]["state"].removeprefix("INSTRUMENT_STATE_") if found.status == 200 else str(found.status)
+    return (
+        found.json["instrument"]["state"].removeprefix("INSTRUMENT_STATE_")
+        if found.status == 200
+        else str(found.status)
+    )
 
 
 def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
     """The second of the index that begins at an instant."""
     at = parse_instant(instant) // 10**9
     query = {"assets": asset, "from": at, "to": at + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
-    return world.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][0]
+    return world.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][
+        0
+    ]
 
 
 def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
     """The first user buys Up from the second at 55 cents."""
     instrument = world.simulation.exchange.instruments.require(symbol)
     for user, side in ((0, "buy"), (1, "sell")):
-        assert trader(world, user).post("/v1/trading/orders", json=order(instrument, side, 55, contracts)).status == 200
+        assert (
+            trader(world, user)
+            .post("/v1/trading/orders", json=order(instrument, side, 55, contracts))
+            .status
+            == 200
+        )
 
 
 def told(stream: Any) -> list[tuple[str, str, str]]:
     """(instant, symbol, state) of each window on an instrument stream."""
     return [
-        (format_instant(found.update_time or 0), found.symbol, wire.InstrumentState(found.state).name.removeprefix("INSTRUMENT_STATE_"))
+        (
+            format_instant(found.update_time or 0),
+            found.symbol,
+            wire.InstrumentState(found.state).name.removeprefix("INSTRUMENT_STATE_"),
+        )
         for message in stream.take()
         for found in message.instruments
         if "updown" in found.symbol
@@ -85,16 +102,34 @@ def test_l6_a_window_is_listed_and_opens_ninety_seconds_before_it_begins(world: 
 
 
 def _body(symbol: str) -> dict[str, object]:
-    return {"type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": symbol, "orderQty": "100", "price": "10", "timeInForce": "TIME_IN_FORCE_DAY"}
+    return {
+        "type": "ORDER_TYPE_LIMIT",
+        "side": "SIDE_BUY",
+        "symbol": symbol,
+        "orderQty": "100",
+        "price": "10",
+        "timeInForce": "TIME_IN_FORCE_DAY",
+    }
 
 
 @pytest.mark.parametrize("touched", [False, True])
-def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_terminates(world: Connection, touched: bool) -> None:
+def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_terminates(
+    world: Connection, touched: bool
+) -> None:
     to(world, LISTED)
     if touched:
         trade(world)
-    expected = [("2026-09-08T18:29:59.999Z", "OPEN"), (ENDS, "CLOSED"), ("2026-09-08T18:59:59.999Z", "CLOSED"), (EXPIRED, "EXPIRED")]
-    for instant, wanted in [*expected, ("2026-09-08T20:59:59.999Z", "EXPIRED"), (TERMINATED, "TERMINATED")]:
+    expected = [
+        ("2026-09-08T18:29:59.999Z", "OPEN"),
+        (ENDS, "CLOSED"),
+        ("2026-09-08T18:59:59.999Z", "CLOSED"),
+        (EXPIRED, "EXPIRED"),
+    ]
+    for instant, wanted in [
+        *expected,
+        ("2026-09-08T20:59:59.999Z", "EXPIRED"),
+        (TERMINATED, "TERMINATED"),
+    ]:
         assert state(to(world, instant)) == wanted, instant
 
 
@@ -102,7 +137,11 @@ def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_term
 def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) -> None:
     to(world, "2026-09-08T18:20:00Z")
     event = world.gateway.get(f"/v1/events/slug/{EVENT}").json["event"]
-    assert (event["startTime"], event["endDate"], event["seriesSlug"]) == (BEGINS, ENDS, "btc-updown-15m")
+    assert (event["startTime"], event["endDate"], event["seriesSlug"]) == (
+        BEGINS,
+        ENDS,
+        "btc-updown-15m",
+    )
     assert {tag["slug"] for tag in event["tags"]} == {"crypto", "bitcoin"}
     found = market(world)
     assert [side["description"] for side in found["marketSides"]] == ["Up", "Down"]
@@ -110,10 +149,20 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
     assert found["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_UP_DOWN"
     assert world.gateway.get(f"/v1/market/id/{found['id']}").json["market"]["slug"] == WINDOW
     assert world.gateway.get(f"/v1/events/{event['id']}").json["event"]["slug"] == EVENT
-    metadata = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{WINDOW}").json["instrument"]["metadata"]
+    metadata = (
+        world.exchange(firm(world.simulation))
+        .get(f"/v1/refdata/instruments/{WINDOW}")
+        .json["instrument"]["metadata"]
+    )
     assert (metadata["crypto_market_type"], metadata["crypto_horizon"]) == ("updown", "15m")
-    assert (metadata["interval_start"], metadata["interval_end"]) == ("2026-09-08 18:15:00+00", "2026-09-08 18:30:00+00")
-    series = {row["slug"]: row for row in world.gateway.get("/v1/series", params={"limit": 100}).json["series"]}
+    assert (metadata["interval_start"], metadata["interval_end"]) == (
+        "2026-09-08 18:15:00+00",
+        "2026-09-08 18:30:00+00",
+    )
+    series = {
+        row["slug"]: row
+        for row in world.gateway.get("/v1/series", params={"limit": 100}).json["series"]
+    }
     assert series["btc-updown-15m"]["recurrence"] == "15m"
 
 
@@ -124,20 +173,40 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) ->
         return [row["slug"] for row in rows if row["slug"].startswith("btc-updown-1h")]
 
     to(world, "2026-09-08T18:58:29Z")
-    assert shown() == [f"btc-updown-1h-2026-09-08-{hour}00z" for hour in (16, 17, 18)]  # that of 15:00 ended at 16:00 and terminated at 18:30
+    # that of 15:00 ended at 16:00 and terminated at 18:30
+    assert shown() == [f"btc-updown-1h-2026-09-08-{hour}00z" for hour in (16, 17, 18)]
     assert shown(active="true") == ["btc-updown-1h-2026-09-08-1800z"]
     to(world, "2026-09-08T18:58:30Z")
-    assert shown(active="true") == ["btc-updown-1h-2026-09-08-1800z", "btc-updown-1h-2026-09-08-1900z"]
-    found = world.gateway.get("/v1/search", params={"query": "bitcoin 3:00PM-4:00PM", "limit": 50}).json["events"]
+    assert shown(active="true") == [
+        "btc-updown-1h-2026-09-08-1800z",
+        "btc-updown-1h-2026-09-08-1900z",
+    ]
+    found = world.gateway.get(
+        "/v1/search", params={"query": "bitcoin 3:00PM-4:00PM", "limit": 50}
+    ).json["events"]
     assert [event["slug"] for event in found] == ["btc-updown-1h-2026-09-08-1900z"]
-    markets = world.gateway.get("/v1/markets", params={"categories": "crypto", "active": "true", "limit": 500}).json["markets"]
+    markets = world.gateway.get(
+        "/v1/markets", params={"categories": "crypto", "active": "true", "limit": 500}
+    ).json["markets"]
     assert "cpc-btc-updown-1h-2026-09-08-1900z" in {row["slug"] for row in markets}
-    symbols = world.exchange(firm(world.simulation)).post("/v1/refdata/symbols", json={}).json["symbols"]
+    symbols = (
+        world.exchange(firm(world.simulation)).post("/v1/refdata/symbols", json={}).json["symbols"]
+    )
     assert symbols.count("cpc-btc-updown-1h-2026-09-08-1900z") == 1
     assert shown(slug="btc-updown-1h-2026-09-08-1900z") == ["btc-updown-1h-2026-09-08-1900z"]
 
 
-@pytest.mark.parametrize("date", ["2026-09-08-1816z", "2026-09-08-1815", "2026-02-30-1815z", "9999-12-31-2345z", "1970-01-01-0000z", "2025-12-31-2345z"])
+@pytest.mark.parametrize(
+    "date",
+    [
+        "2026-09-08-1816z",
+        "2026-09-08-1815",
+        "2026-02-30-1815z",
+        "9999-12-31-2345z",
+        "1970-01-01-0000z",
+        "2025-12-31-2345z",
+    ],
+)
 def test_a_slug_that_spells_no_window_is_unknown(world: Connection, date: str) -> None:
     symbol = f"cpc-btc-updown-15m-{date}"
     to(world, "2026-09-08T18:20:00Z")
@@ -158,7 +227,9 @@ def test_a_number_that_is_no_window_by_now_is_unknown(world: Connection, number:
 
 @pytest.mark.parametrize("touched", [False, True])
 @pytest.mark.spec("S2.2-1")
-def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Connection, touched: bool) -> None:
+def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
+    world: Connection, touched: bool
+) -> None:
     to(world, LISTED)
     if touched:
         trade(world)
@@ -171,13 +242,21 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(world: Connection, 
     paid = 1 if float(last["close"]) >= float(first["close"]) else 0
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json["settlement"] == paid
     asked = world.exchange(firm(world.simulation)).get(f"/v1/instruments/{WINDOW}/settlement").json
-    assert (asked["stats"]["settlementPx"], asked["stats"]["settlementSetTime"]) == (str(100 * paid), SETTLED)
+    assert (asked["stats"]["settlementPx"], asked["stats"]["settlementSetTime"]) == (
+        str(100 * paid),
+        SETTLED,
+    )
     answer = world.rpc(firm(world.simulation)).call(
-        "SettlementService.GetInstrumentSettlement", settlement_wire.GetInstrumentSettlementRequest(symbol=WINDOW)
+        "SettlementService.GetInstrumentSettlement",
+        settlement_wire.GetInstrumentSettlementRequest(symbol=WINDOW),
     )
     assert answer.stats.settlement_px == 100 * paid
     shown = market(world)
-    assert (shown["closed"], shown["status"], shown["metadata"]["cryptoSettlementPrice"]) == (True, "MARKET_STATUS_RESOLVED", last["close"])
+    assert (shown["closed"], shown["status"], shown["metadata"]["cryptoSettlementPrice"]) == (
+        True,
+        "MARKET_STATUS_RESOLVED",
+        last["close"],
+    )
 
 
 def test_trading_in_a_window_pays_out_to_the_cent(world: Connection) -> None:
@@ -189,7 +268,11 @@ def test_trading_in_a_window_pays_out_to_the_cent(world: Connection) -> None:
     buyer = firm(world.simulation).users[0]
 
     def net() -> str:
-        rows = trader(world).get("/v1/positions", params={"name": buyer.account, "symbol": WINDOW}).json["positions"]
+        rows = (
+            trader(world)
+            .get("/v1/positions", params={"name": buyer.account, "symbol": WINDOW})
+            .json["positions"]
+        )
         return next((row["netPosition"] for row in rows), "0")
 
     def cash() -> int:
@@ -216,8 +299,18 @@ def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
 def test_an_index_that_never_ticked_gives_no_result() -> None:
     world = world_of("world: {windows: [{name: moon-updown-5m, asset: 'crypto:moon', every: 5m}]}")
     to(world, "2026-09-08T18:11:00Z")
-    assert world.gateway.get("/v1/markets/cpc-moon-updown-5m-2026-09-08-1805z/settlement").json["settlement"] == 0.5
-    assert "price_to_beat" not in world.simulation.exchange.instruments.require("cpc-moon-updown-5m-2026-09-08-1805z").metadata
+    assert (
+        world.gateway.get("/v1/markets/cpc-moon-updown-5m-2026-09-08-1805z/settlement").json[
+            "settlement"
+        ]
+        == 0.5
+    )
+    assert (
+        "price_to_beat"
+        not in world.simulation.exchange.instruments.require(
+            "cpc-moon-updown-5m-2026-09-08-1805z"
+        ).metadata
+    )
 
 
 def test_an_operator_who_closes_a_window_early_does_not_settle_it(world: Connection) -> None:
@@ -234,10 +327,18 @@ def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> 
     to(world, LISTED)
     instrument = world.simulation.exchange.instruments.require(WINDOW)
     retail = world.retail(key(world.simulation))
-    world.simulation.control("order.place", "", {"as": "maker", "symbol": WINDOW, "side": "sell", "price": "0.40", "qty": "5"})
+    world.simulation.control(
+        "order.place",
+        "",
+        {"as": "maker", "symbol": WINDOW, "side": "sell", "price": "0.40", "qty": "5"},
+    )
     assert retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5)).status == 200
     position = retail.get("/v1/portfolio/positions").json["positions"][WINDOW]
-    assert (position["netPosition"], position["marketMetadata"]["eventSlug"], position["marketMetadata"]["outcome"]) == ("5", EVENT, "Up")
+    assert (
+        position["netPosition"],
+        position["marketMetadata"]["eventSlug"],
+        position["marketMetadata"]["outcome"],
+    ) == ("5", EVENT, "Up")
     to(world, "2026-09-08T18:32:00Z")
     activities = retail.get("/v1/portfolio/activities").json["activities"]
     assert any(WINDOW in str(activity) and "RESOLUTION" in str(activity) for activity in activities)
@@ -248,17 +349,26 @@ def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> 
 
 def follow(world: Connection, *symbols: str) -> Any:
     request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
-    stream = world.rpc(firm(world.simulation)).stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
+    stream = world.rpc(firm(world.simulation)).stream(
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
+    )
     stream.take()
     return stream
 
 
 @pytest.mark.spec("S3.1-1")
-def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(world: Connection) -> None:
+def test_whoever_follows_every_instrument_hears_of_every_edge_of_a_window(
+    world: Connection,
+) -> None:
     stream = follow(world)
     to(world, "2026-09-08T21:00:01Z")
     heard = [(symbol, found) for _, symbol, found in told(stream)]
-    assert [found for symbol, found in heard if symbol == WINDOW] == ["OPEN", "CLOSED", "EXPIRED", "TERMINATED"]
+    assert [found for symbol, found in heard if symbol == WINDOW] == [
+        "OPEN",
+        "CLOSED",
+        "EXPIRED",
+        "TERMINATED",
+    ]
     hour = [symbol for symbol, found in heard if found == "OPEN" and "btc-updown-5m" in symbol]
     assert hour[0] == "cpc-btc-updown-5m-2026-09-08-1805z"
     assert hour == sorted(set(hour))
@@ -272,12 +382,24 @@ def test_whoever_names_a_window_hears_of_it(world: Connection) -> None:
     assert [found for _, _, found in told(stream)] == ["CLOSED", "EXPIRED", "TERMINATED"]
 
 
-def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_settlement(world: Connection) -> None:
-    stream = world.rpc(firm(world.simulation)).stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", wire.CreateMarketDataSubscriptionRequest())
+def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_settlement(
+    world: Connection,
+) -> None:
+    stream = world.rpc(firm(world.simulation)).stream(
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+        wire.CreateMarketDataSubscriptionRequest(),
+    )
     stream.take()
     to(world, "2026-09-08T18:31:01Z")
-    books = [message.update for message in stream.take() if message.update is not None and message.update.symbol == WINDOW]
-    assert [wire.InstrumentState(books[0].state).name, wire.InstrumentState(books[-1].state).name] == ["INSTRUMENT_STATE_OPEN", "INSTRUMENT_STATE_CLOSED"]
+    books = [
+        message.update
+        for message in stream.take()
+        if message.update is not None and message.update.symbol == WINDOW
+    ]
+    assert [
+        wire.InstrumentState(books[0].state).name,
+        wire.InstrumentState(books[-1].state).name,
+    ] == ["INSTRUMENT_STATE_OPEN", "INSTRUMENT_STATE_CLOSED"]
     assert books[-2].stats.settlement_set_time is None
     assert books[-1].stats.settlement_set_time == parse_instant(SETTLED)
 
@@ -286,12 +408,18 @@ def test_market_data_of_everything_shows_a_window_from_its_listing_with_its_sett
 
 
 def windows_of(world: Connection, name: str) -> list[str]:
-    return sorted(symbol[-16:] for symbol in world.simulation.exchange.instruments.symbols() if symbol.startswith(f"cpc-{name}-"))
+    return sorted(
+        symbol[-16:]
+        for symbol in world.simulation.exchange.instruments.symbols()
+        if symbol.startswith(f"cpc-{name}-")
+    )
 
 
 @pytest.mark.spec("S8-1")
 def test_w7_windows_that_overlap_the_weekly_maintenance_are_not_listed() -> None:
-    """Thursday 02:00 to 06:00 Eastern is 06:00Z to 10:00Z; the one that begins as it ends is listed as soon as anything can be."""
+    """Thursday 02:00 to 06:00 Eastern is 06:00Z to 10:00Z; the one that begins as it ends is listed
+    as soon as anything can be.
+    """
     world = world_of("clock: {start: 2026-09-10T01:40:00-04:00}")
     to(world, "2026-09-10T05:59:00Z")
     assert windows_of(world, "btc-updown-15m")[-1] == "2026-09-10-0545z"
@@ -303,7 +431,10 @@ def test_w7_windows_that_overlap_the_weekly_maintenance_are_not_listed() -> None
     assert state(world, "cpc-btc-updown-15m-2026-09-10-1000z") == "OPEN"
     to(world, "2026-09-10T10:20:00Z")
     assert windows_of(world, "btc-updown-15m")[-2:] == ["2026-09-10-1000z", "2026-09-10-1015z"]
-    assert [world.gateway.get(f"/v1/market/slug/cpc-btc-updown-1h-2026-09-10-{hour}00z").status for hour in ("06", "09")] == [404, 404]
+    assert [
+        world.gateway.get(f"/v1/market/slug/cpc-btc-updown-1h-2026-09-10-{hour}00z").status
+        for hour in ("06", "09")
+    ] == [404, 404]
 
 
 @pytest.mark.parametrize("touched", [False, True])
@@ -313,7 +444,12 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
     if touched:
         trade(world, last)
     to(world, "2026-09-10T06:30:00Z")  # the gateway answers in maintenance
-    assert market(world, last)["exchangeStatus" if "exchangeStatus" in market(world, last) else "ep3Status"] == "SUSPENDED"
+    assert (
+        market(world, last)[
+            "exchangeStatus" if "exchangeStatus" in market(world, last) else "ep3Status"
+        ]
+        == "SUSPENDED"
+    )
     to(world, "2026-09-10T10:01:01Z")
     assert state(world, last) == "TERMINATED"  # as it should have been at 08:15Z
     assert world.gateway.get(f"/v1/markets/{last}/settlement").status == 200
@@ -321,7 +457,9 @@ def test_w7_a_window_that_ends_as_maintenance_begins_settles_once_back(touched: 
 
 def test_w7_a_one_off_window_keeps_off_what_was_not_listed_yet(world: Connection) -> None:
     to(world, "2026-09-08T18:14:00Z")
-    world.simulation.control("maintenance.add", "", {"begins": "2026-09-08T18:20:00Z", "length": "20m"})
+    world.simulation.control(
+        "maintenance.add", "", {"begins": "2026-09-08T18:20:00Z", "length": "20m"}
+    )
     to(world, "2026-09-08T18:41:00Z")
     assert state(world) in ("CLOSED", "EXPIRED")  # it was listed before anybody knew
     assert world.gateway.get("/v1/market/slug/cpc-btc-updown-15m-2026-09-08-1830z").status == 404
@@ -333,7 +471,11 @@ def test_w9_a_pause_keeps_windows_off_until_it_is_over(world: Connection) -> Non
     to(world, "2026-09-08T18:03:00Z")
     world.simulation.control("maintenance.add", "", {"length": "10m"})
     to(world, "2026-09-08T18:20:00Z")
-    assert windows_of(world, "btc-updown-5m")[-3:] == ["2026-09-08-1800z", "2026-09-08-1815z", "2026-09-08-1820z"]
+    assert windows_of(world, "btc-updown-5m")[-3:] == [
+        "2026-09-08-1800z",
+        "2026-09-08-1815z",
+        "2026-09-08-1820z",
+    ]
 
 
 # ---- time
@@ -342,16 +484,27 @@ def test_w9_a_pause_keeps_windows_off_until_it_is_over(world: Connection) -> Non
 def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Connection) -> None:
     to(world, "2026-10-08T18:20:00Z")
     simulation = world.simulation
-    assert not [timer for timer in simulation.exchange.ctx.timers.pending() if timer.kind.startswith("windows")]
-    assert not [symbol for symbol in simulation.exchange.trading.lifecycle.symbols() if "updown" in symbol]
+    assert not [
+        timer
+        for timer in simulation.exchange.ctx.timers.pending()
+        if timer.kind.startswith("windows")
+    ]
+    assert not [
+        symbol for symbol in simulation.exchange.trading.lifecycle.symbols() if "updown" in symbol
+    ]
     other = connect(Simulation(load_scenario("quickstart")))
     for day in range(9, 30):
         to(other, f"2026-09-{day:02d}T18:20:00Z")
     to(other, "2026-10-08T18:20:00Z")
     slug = "cpc-eth-updown-15m-2026-10-08-1815z"
     assert market(world, slug) == market(other, slug)
-    assert list(simulation.exchange.instruments.symbols()) == list(other.simulation.exchange.instruments.symbols())
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json == other.gateway.get(f"/v1/markets/{WINDOW}/settlement").json
+    assert list(simulation.exchange.instruments.symbols()) == list(
+        other.simulation.exchange.instruments.symbols()
+    )
+    assert (
+        world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json
+        == other.gateway.get(f"/v1/markets/{WINDOW}/settlement").json
+    )
 
 
 def test_a_window_is_the_same_after_a_rewind_a_restore_and_in_a_fork(world: Connection) -> None:
@@ -377,19 +530,34 @@ def test_followers_leave_nothing_behind(world: Connection) -> None:
     stream = follow(world)
     to(world, LISTED)
     stream.close()
-    assert not [timer for timer in world.simulation.exchange.ctx.timers.pending() if timer.kind.startswith("windows")]
+    assert not [
+        timer
+        for timer in world.simulation.exchange.ctx.timers.pending()
+        if timer.kind.startswith("windows")
+    ]
     follow(world)
     world.simulation.snapshot("followed")
     world.deliver(world.simulation.restore("followed"))
-    assert not [timer for timer in world.simulation.exchange.ctx.timers.pending() if timer.kind.startswith("windows")]
+    assert not [
+        timer
+        for timer in world.simulation.exchange.ctx.timers.pending()
+        if timer.kind.startswith("windows")
+    ]
 
 
 # ---- scenarios
 
 
 def test_a_scenario_declares_windows_changes_those_of_the_world_or_has_none() -> None:
-    own = world_of("world: {automated_windows: false, windows: [{name: sol-updown-10m, asset: 'crypto:sol', every: 10m, lead: 2m, tick_size: '0.005'}]}")
-    symbols = {re.sub(r"-2026.*", "", symbol) for symbol in own.simulation.exchange.instruments.symbols() if "updown" in symbol}
+    own = world_of(
+        "world: {automated_windows: false, windows: [{name: sol-updown-10m, asset: 'crypto:sol',"
+        " every: 10m, lead: 2m, tick_size: '0.005'}]}"
+    )
+    symbols = {
+        re.sub(r"-2026.*", "", symbol)
+        for symbol in own.simulation.exchange.instruments.symbols()
+        if "updown" in symbol
+    }
     assert symbols == {"cpc-sol-updown-10m"}
     to(own, "2026-09-08T18:08:00Z")
     assert market(own, "cpc-sol-updown-10m-2026-09-08-1810z")["orderPriceMinTickSize"] == 0.005
@@ -397,7 +565,9 @@ def test_a_scenario_declares_windows_changes_those_of_the_world_or_has_none() ->
     terms = changed.simulation.exchange.instruments.require("cpc-btc-updown-5m-2026-09-08-1800z")
     assert terms.expiration - terms.closes == MINUTE
     none = world_of("world: {automated_windows: false}")
-    assert not [symbol for symbol in none.simulation.exchange.instruments.symbols() if "updown" in symbol]
+    assert not [
+        symbol for symbol in none.simulation.exchange.instruments.symbols() if "updown" in symbol
+    ]
     assert none.gateway.get(f"/v1/market/slug/{WINDOW}").status == 404
 
 
@@ -413,7 +583,9 @@ def test_a_scenario_declares_windows_changes_those_of_the_world_or_has_none() ->
         ("{name: w, asset: 'crypto:btc', evry: 5m}", "did you mean"),
     ],
 )
-def test_windows_that_cannot_be_are_refused_where_they_stand(entry: str, message: str, tmp_path: Any) -> None:
+def test_windows_that_cannot_be_are_refused_where_they_stand(
+    entry: str, message: str, tmp_path: Any
+) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text(f"name: wrong\nextends: quickstart\nworld:\n  windows:\n    - {entry}\n")
     with pytest.raises(ScenarioError) as wrong:
@@ -438,7 +610,11 @@ LENGTH_MIN = 75
 def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
     """At a minute: a one-off window announced, or a pause."""
     minute = st.integers(0, LENGTH_MIN)
-    announced = st.builds(lambda begins, length: {"begins": f"+{begins}m", "length": f"{length}m"}, st.integers(1, 40), st.integers(1, 25))
+    announced = st.builds(
+        lambda begins, length: {"begins": f"+{begins}m", "length": f"{length}m"},
+        st.integers(1, 40),
+        st.integers(1, 25),
+    )
     pause = st.builds(lambda length: {"length": f"{length}m"}, st.integers(1, 25))
     return st.tuples(minute, st.just("maintenance.add"), announced | pause)
 
@@ -456,7 +632,16 @@ def _look(world: Connection, places: list[Place]) -> list[object]:
         settled = exchange.trading.settlements.get(symbol)
         shown = exchange.reference.market(symbol)
         assert shown is not None
-        found.append((symbol, exchange.trading.state(symbol), settled, exchange.trading.stats(symbol), instrument.metadata, market_view(exchange, shown)))
+        found.append(
+            (
+                symbol,
+                exchange.trading.state(symbol),
+                settled,
+                exchange.trading.stats(symbol),
+                instrument.metadata,
+                market_view(exchange, shown),
+            )
+        )
     return found
 
 
@@ -469,13 +654,25 @@ def _look(world: Connection, places: list[Place]) -> list[object]:
     doings=st.lists(_maintenance(), max_size=3),
 )
 def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nobody_touches(
-    start: str, delay: str, preliminary: str, auto: str, doings: list[tuple[int, str, dict[str, str]]]
+    start: str,
+    delay: str,
+    preliminary: str,
+    auto: str,
+    doings: list[tuple[int, str, dict[str, str]]],
 ) -> None:
-    """L6-L9, L25, W2, W7: states, settlements, statistics and what the gateway shows, minute by minute."""
+    """L6-L9, L25, W2, W7: states, settlements, statistics and what the gateway shows, minute by
+    minute.
+    """
     text = ONE.format(start=start, delay=delay, preliminary=preliminary, auto=auto)
-    worlds = untouched, followed = connect(Simulation(load_scenario(text))), connect(Simulation(load_scenario(text)))
+    worlds = untouched, followed = (
+        connect(Simulation(load_scenario(text))),
+        connect(Simulation(load_scenario(text))),
+    )
     begins = untouched.simulation.now
-    places = [Place(0, begins // (10 * MINUTE) * 10 * MINUTE + number * 10 * MINUTE) for number in range(-4, 10)]
+    places = [
+        Place(0, begins // (10 * MINUTE) * 10 * MINUTE + number * 10 * MINUTE)
+        for number in range(-4, 10)
+    ]
     windows = followed.simulation.exchange.windows
     for number in range(LENGTH_MIN):
         for minute, action, body in doings:
@@ -485,6 +682,8 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
         for place in places:
             if windows.listed(place):
                 windows.wake(windows.symbol(place))
-        assert _look(untouched, places) == _look(followed, places), format_instant(untouched.simulation.now)
+        assert _look(untouched, places) == _look(followed, places), format_instant(
+            untouched.simulation.now
+        )
         for world in worlds:
             world.advance_to(begins + (number + 1) * MINUTE)

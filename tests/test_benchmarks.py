@@ -1,4 +1,6 @@
-"""The benchmarks judge what they measure: a verdict follows from the medians, and every area that is offered exists."""
+"""The benchmarks judge what they measure: a verdict follows from the medians, and every area that
+is offered exists.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def figure(ours: list[float], floor: list[float], goal: Goal | None) -> Figure:
         (None, ""),
     ],
 )
-def test_a_verdict_compares_the_goal_with_the_median_ratio_or_the_median_itself(goal: Goal | None, verdict: str) -> None:
+def test_a_verdict_compares_the_goal_with_the_median_ratio_or_the_median_itself(
+    goal: Goal | None, verdict: str
+) -> None:
     assert figure([10, 20, 90], [20, 40, 90], goal).verdict == verdict
 
 
@@ -39,9 +43,24 @@ def test_the_ratio_is_the_median_of_the_rounds_ratios_and_not_the_ratio_of_the_m
 
 
 def test_the_table_says_everything_of_each_figure_and_the_summary_counts_the_goals() -> None:
-    rows = [figure([10.0], [20.0], Goal(0.5)), figure([10.0], [20.0], Goal(0.6)), Figure("work", "ms", [1234.5], [], "")]
+    rows = [
+        figure([10.0], [20.0], Goal(0.5)),
+        figure([10.0], [20.0], Goal(0.6)),
+        Figure("work", "ms", [1234.5], [], ""),
+    ]
     lines = table(rows).splitlines()
-    assert lines[1].split() == ["work", "10", "ms", "20", "ms", "floor", "0.50", "≥", "0.50", "reached"]
+    assert lines[1].split() == [
+        "work",
+        "10",
+        "ms",
+        "20",
+        "ms",
+        "floor",
+        "0.50",
+        "≥",
+        "0.50",
+        "reached",
+    ]
     assert lines[3].split() == ["work", "1,234", "ms"]
     assert summary(rows) == "1 of 2 goals reached"
 
@@ -72,6 +91,8 @@ async def test_a_profiled_path_does_its_work_or_says_that_it_does_not(path: str)
 
 
 def test_a_profile_shows_the_shares_of_functions_the_widest_first() -> None:
-    shown = report("path", (12.34, 4, Counter(outer=4, inner=3), Counter(inner=3, outer=1))).splitlines()
+    shown = report(
+        "path", (12.34, 4, Counter(outer=4, inner=3), Counter(inner=3, outer=1))
+    ).splitlines()
     assert shown[2] == "12.3 µs a turn, 4 samples."
     assert shown[6:] == ["| 100.0% | 25.0% | `outer` |", "| 75.0% | 75.0% | `inner` |"]

@@ -1,4 +1,6 @@
-"""The command line: exit codes, messages a person can act on, and no traceback for anything a person may type."""
+"""The command line: exit codes, messages a person can act on, and no traceback for anything a
+person may type.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,23 @@ def journal(tmp_path):
     return path
 
 
-COMMANDS = ["serve", "demo", "run", "sweep", "bisect", "shrink", "explore", "check", "replay", "diff", "timeline", "catalogue", "schema", "openapi", "keys"]
+COMMANDS = [
+    "serve",
+    "demo",
+    "run",
+    "sweep",
+    "bisect",
+    "shrink",
+    "explore",
+    "check",
+    "replay",
+    "diff",
+    "timeline",
+    "catalogue",
+    "schema",
+    "openapi",
+    "keys",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -123,7 +141,10 @@ def test_run_gives_one_line_per_scenario_and_exit_1_when_an_expectation_fails(ca
 
 def test_the_same_seed_gives_the_same_digest_and_another_another(capsys, scenario):
     path = scenario()
-    first, second, other = (sim(capsys, "run", path, "--seeds", seed)[1].rpartition("digest ")[2] for seed in ("3", "3", "4"))
+    first, second, other = (
+        sim(capsys, "run", path, "--seeds", seed)[1].rpartition("digest ")[2]
+        for seed in ("3", "3", "4")
+    )
     assert first == second != other
 
 
@@ -165,7 +186,9 @@ def test_a_journal_torn_in_its_last_line_replays_up_to_there(capsys, journal):
     assert "1 inputs replayed" in out
 
 
-@pytest.mark.parametrize("kind", ["operations", "quirks", "faults", "presets", "assumptions", "ledger"])
+@pytest.mark.parametrize(
+    "kind", ["operations", "quirks", "faults", "presets", "assumptions", "ledger"]
+)
 def test_catalogues_come_as_text_json_and_markdown(capsys, kind):
     text, markdown = (sim(capsys, "catalogue", kind, *form)[1] for form in ((), ("--markdown",)))
     rows = json.loads(sim(capsys, "catalogue", kind, "--json")[1])
@@ -181,7 +204,10 @@ def test_schema_and_openapi_are_json(capsys):
 
 
 def test_keys_are_new_each_time_and_usable(capsys, tmp_path):
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+    from cryptography.hazmat.primitives.serialization import (
+        load_pem_private_key,
+        load_pem_public_key,
+    )
 
     first, second = sim(capsys, "keys", "--out", tmp_path)[1], sim(capsys, "keys")[1]
     assert first.splitlines()[1] != second.splitlines()[1]
@@ -191,9 +217,17 @@ def test_keys_are_new_each_time_and_usable(capsys, tmp_path):
 
 
 def test_help_and_usage_import_nothing_heavy():
-    probe = "import sys; from sim.cli.main import main\ntry: main(['serve', '--help'])\nexcept SystemExit: pass\n"
-    probe += "print(sorted(set(sys.modules) & {'aiohttp', 'grpc', 'google.protobuf', 'cryptography', 'jwt', 'lark', 'rich', 'yaml', 'msgspec', 'asyncio'}))"
-    found = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    probe = (
+        "import sys; from sim.cli.main import main\ntry: main(['serve', '--help'])\nexcept"
+        " SystemExit: pass\n"
+    )
+    probe += (
+        "print(sorted(set(sys.modules) & {'aiohttp', 'grpc', 'google.protobuf', 'cryptography',"
+        " 'jwt', 'lark', 'rich', 'yaml', 'msgspec', 'asyncio'}))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, text=True, check=True
+    )
     assert found.stdout.splitlines()[-1] == "[]"
 
 

@@ -1,4 +1,6 @@
-"""Collateral return as a partner sees it: a scenario switches it on, balances and refusals follow (rule P8)."""
+"""Collateral return as a partner sees it: a scenario switches it on, balances and refusals follow
+(rule P8).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ world:
 
 
 def instrument(world: Connection, symbol: str) -> dict[str, object]:
-    (found,) = world.exchange(firm(world.simulation)).post("/v1/refdata/instruments", json={"symbols": [symbol]}).json["instruments"]
+    (found,) = (
+        world.exchange(firm(world.simulation))
+        .post("/v1/refdata/instruments", json={"symbols": [symbol]})
+        .json["instruments"]
+    )
     return found["eventAttributes"]
 
 
@@ -33,7 +39,10 @@ def hold(world: Connection, symbol: str, net: int) -> None:
     listed = world.simulation.exchange.instruments.require(symbol)
     side, other = ("buy", "sell") if net > 0 else ("sell", "buy")
     for user, direction in ((1, other), (0, side)):
-        entered = trader(world, user).post("/v1/trading/orders", json=order(listed, direction, 50, abs(net), participateDontInitiate=user == 1))
+        entered = trader(world, user).post(
+            "/v1/trading/orders",
+            json=order(listed, direction, 50, abs(net), participateDontInitiate=user == 1),
+        )
         assert entered.status == 200, entered
 
 
@@ -62,6 +71,14 @@ def test_p8_is_off_unless_asked_for() -> None:
 
 def test_outcomes_of_the_default_world_say_how_they_hang_together() -> None:
     world = connect(Simulation(load_scenario("quickstart")))
-    rows = world.exchange(firm(world.simulation)).post("/v1/refdata/instruments", json={"pageSize": 1000}).json["instruments"]
+    rows = (
+        world.exchange(firm(world.simulation))
+        .post("/v1/refdata/instruments", json={"pageSize": 1000})
+        .json["instruments"]
+    )
     kinds = {row["eventAttributes"]["eventOutcome"] for row in rows}
-    assert kinds == {"EVENT_OUTCOME_MUTUALLY_EXCLUSIVE", "EVENT_OUTCOME_DIRECTIONAL", "EVENT_OUTCOME_INDEPENDENT"}
+    assert kinds == {
+        "EVENT_OUTCOME_MUTUALLY_EXCLUSIVE",
+        "EVENT_OUTCOME_DIRECTIONAL",
+        "EVENT_OUTCOME_INDEPENDENT",
+    }

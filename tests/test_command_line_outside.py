@@ -1,4 +1,6 @@
-"""The command line and the world around it: folders that are not there, full disks, pipes, spoilt journals, signals. Nothing is lost, no traceback."""
+"""The command line and the world around it: folders that are not there, full disks, pipes, spoilt
+journals, signals. Nothing is lost, no traceback.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from sim.loader.load import load_scenario
 from sim.server.journal_file import open_journal
 from sim.simulation import Simulation
 
-FAILING = "name: ../up\nextends: quickstart\nsteps: [{at: +1s, expect: {open_orders: {as: maker, count: 99}}}]\n"
+FAILING = (
+    "name: ../up\nextends: quickstart\nsteps: [{at: +1s, expect: {open_orders: {as: maker, count:"
+    " 99}}}]\n"
+)
 
 
 def sim(capsys, *arguments):
@@ -61,13 +66,31 @@ def test_what_cannot_be_written_is_told_before_anything_runs(capsys, tmp_path, o
 
 
 def test_a_folder_that_is_not_there_is_made_for_the_results(capsys, tmp_path):
-    code, _ = sim(capsys, "run", "quickstart", "--junit", tmp_path / "new" / "deep" / "junit.xml", "--results", tmp_path / "other" / "r.ndjson")
+    code, _ = sim(
+        capsys,
+        "run",
+        "quickstart",
+        "--junit",
+        tmp_path / "new" / "deep" / "junit.xml",
+        "--results",
+        tmp_path / "other" / "r.ndjson",
+    )
     assert code == 0
     assert (tmp_path / "new" / "deep" / "junit.xml").read_bytes().startswith(b"<?xml")
 
 
 def test_a_run_that_never_came_to_its_report_leaves_no_empty_one(capsys, tmp_path):
-    code, _ = sim(capsys, "sweep", "quickstart", "--over", "quirks", "--only", "no-such-quirk", "--json", tmp_path / "table.json")
+    code, _ = sim(
+        capsys,
+        "sweep",
+        "quickstart",
+        "--over",
+        "quirks",
+        "--only",
+        "no-such-quirk",
+        "--json",
+        tmp_path / "table.json",
+    )
     assert code == 2
     assert not (tmp_path / "table.json").exists()
 
@@ -105,8 +128,17 @@ def test_a_place_where_nothing_can_be_is_an_error_of_usage(capsys, tmp_path, arg
     assert said.startswith("sim: ")
 
 
-@pytest.mark.parametrize("arguments", [("run", "quickstart", "--jobs", "0"), ("sweep", "quickstart", "--jobs", "-3"), ("shrink", "quickstart", "--trials", "0"),
-                                       ("sweep", "quickstart", "--storm", "-1"), ("bisect", "x", "--every", "-1"), ("explore", "quickstart", "--each", "x")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "quickstart", "--jobs", "0"),
+        ("sweep", "quickstart", "--jobs", "-3"),
+        ("shrink", "quickstart", "--trials", "0"),
+        ("sweep", "quickstart", "--storm", "-1"),
+        ("bisect", "x", "--every", "-1"),
+        ("explore", "quickstart", "--each", "x"),
+    ],
+)
 def test_numbers_of_options_are_counted(capsys, arguments):
     code, said = sim(capsys, *arguments)
     assert code == 2
@@ -136,8 +168,16 @@ def test_a_packed_journal_is_read_as_it_is_and_up_to_where_it_is_cut(capsys, tmp
 
 
 def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
-    for command, code, words in (("replay", 0, b"every line as recorded"), ("bisect", 2, b"write it to a file first")):
-        ran = subprocess.run([sys.executable, "-m", "sim", command, "/dev/stdin"], input=recorded, capture_output=True, check=False)
+    for command, code, words in (
+        ("replay", 0, b"every line as recorded"),
+        ("bisect", 2, b"write it to a file first"),
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-m", "sim", command, "/dev/stdin"],
+            input=recorded,
+            capture_output=True,
+            check=False,
+        )
         assert ran.returncode == code
         assert words in ran.stdout + ran.stderr
 
@@ -165,7 +205,11 @@ def test_a_spoilt_beginning_is_named(capsys, tmp_path, recorded, spoil, words, c
 
 def test_a_timeline_names_the_line_that_is_no_record(capsys, tmp_path, recorded):
     lines = recorded.splitlines(keepends=True)
-    for spoilt in (b"garbage\n", b'{"seq":3,"at":1,"input":{"type":"rest"},"out":{}}\n', b'{"seq":3,"at":1,"input":[],"out":{}}\n'):
+    for spoilt in (
+        b"garbage\n",
+        b'{"seq":3,"at":1,"input":{"type":"rest"},"out":{}}\n',
+        b'{"seq":3,"at":1,"input":[],"out":{}}\n',
+    ):
         (tmp_path / "spoilt").write_bytes(b"".join((*lines[:3], spoilt, *lines[4:])))
         code, said = sim(capsys, "timeline", tmp_path / "spoilt")
         assert code == 2
@@ -192,13 +236,23 @@ def test_a_replay_that_differs_says_with_what_else_it_was_recorded(capsys, tmp_p
 
 def process(*arguments, **options):
     """A command in a process of its own."""
-    return subprocess.Popen([sys.executable, "-m", "sim", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    return subprocess.Popen(
+        [sys.executable, "-m", "sim", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk to be had")
 def test_output_that_nobody_can_take_is_told_once():
     with Path("/dev/full").open("wb") as full:
-        ran = subprocess.run([sys.executable, "-m", "sim", "catalogue"], stdout=full, stderr=subprocess.PIPE, check=False)
+        ran = subprocess.run(
+            [sys.executable, "-m", "sim", "catalogue"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
     assert ran.returncode == 2
     assert ran.stderr == b"sim: No space left on device\n"
 
@@ -206,7 +260,12 @@ def test_output_that_nobody_can_take_is_told_once():
 def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
     (tmp_path / "run.ndjson").write_bytes(recorded)
     plain = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    ran = subprocess.run([sys.executable, "-m", "sim", "timeline", tmp_path / "run.ndjson"], capture_output=True, env=plain, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "sim", "timeline", tmp_path / "run.ndjson"],
+        capture_output=True,
+        env=plain,
+        check=False,
+    )
     assert ran.returncode == 0
     assert b"/v2/leagues" in ran.stdout
 
@@ -214,8 +273,20 @@ def test_a_terminal_without_those_letters_gets_others(tmp_path, recorded):
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_campaign_that_is_stopped_ends_with_its_workers_and_in_silence(tmp_path, sent, code):
     results = tmp_path / "r.ndjson"
-    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what a shell begins in the background ignores it, and so do its children
-    running = process("run", "quickstart", "--seeds", "1..100000", "--jobs", "2", "--results", results, start_new_session=True, preexec_fn=heard)
+    # what a shell begins in the background ignores it, and so do its children
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    running = process(
+        "run",
+        "quickstart",
+        "--seeds",
+        "1..100000",
+        "--jobs",
+        "2",
+        "--results",
+        results,
+        start_new_session=True,
+        preexec_fn=heard,
+    )
     while not written(results):
         assert running.poll() is None
         os.sched_yield()
@@ -260,22 +331,36 @@ def test_one_journal_has_one_writer_and_loses_nothing_to_a_second(tmp_path, reco
 def test_a_ready_file_of_yesterday_is_gone_before_anything_listens(capsys, tmp_path):
     ready = tmp_path / "ready.json"
     ready.write_text('{"gateway": "http://127.0.0.1:1"}')
-    code, said = sim(capsys, "serve", "--port-base", "0", "--ready-file", ready, "--journal", tmp_path)  # a folder: it ends there
+    # a folder: it ends there
+    code, said = sim(
+        capsys, "serve", "--port-base", "0", "--ready-file", ready, "--journal", tmp_path
+    )
     assert code == 2
     assert str(tmp_path) in said
     assert not ready.exists()
 
 
-@pytest.mark.parametrize(("option", "words"), [("--ready-file", "Is a directory"), ("--scenarios", "no folder is there")])
+@pytest.mark.parametrize(
+    ("option", "words"), [("--ready-file", "Is a directory"), ("--scenarios", "no folder is there")]
+)
 def test_a_place_of_the_wrong_kind_is_told_before_serving(capsys, tmp_path, option, words):
     (tmp_path / "file").touch()
-    code, said = sim(capsys, "serve", "--port-base", "0", option, tmp_path if option == "--ready-file" else tmp_path / "file")
+    code, said = sim(
+        capsys,
+        "serve",
+        "--port-base",
+        "0",
+        option,
+        tmp_path if option == "--ready-file" else tmp_path / "file",
+    )
     assert code == 2
     assert words in said
     assert str(tmp_path) in said
 
 
-def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(capsys, tmp_path, monkeypatch):
+def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(
+    capsys, tmp_path, monkeypatch
+):
     here = sim(capsys, "catalogue", "ledger", "--json")[1]
     (tmp_path / "ledger.json").write_text(spec_coverage.made(spec_coverage.TESTS), encoding="utf-8")
     monkeypatch.setattr(spec_coverage, "MADE", tmp_path / "ledger.json")
@@ -287,11 +372,17 @@ def test_an_installation_without_tests_shows_the_ledger_it_was_built_with(capsys
     assert "no ledger of statements" in said
 
 
-def test_an_exchange_whose_journal_finds_no_room_stops_and_what_was_answered_replays(tmp_path, capsys):
+def test_an_exchange_whose_journal_finds_no_room_stops_and_what_was_answered_replays(
+    tmp_path, capsys
+):
     journal = tmp_path / "run.ndjson"
     small = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))  # noqa: E731
-    running = process("serve", "--port-base", "0", "--clock", "manual", "--journal", journal, preexec_fn=small)
-    gateway = next(line.split()[1].decode() for line in running.stdout if line.strip().startswith(b"gateway"))
+    running = process(
+        "serve", "--port-base", "0", "--clock", "manual", "--journal", journal, preexec_fn=small
+    )
+    gateway = next(
+        line.split()[1].decode() for line in running.stdout if line.strip().startswith(b"gateway")
+    )
     answered = 0
     try:
         for number in range(1_000):

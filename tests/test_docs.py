@@ -26,7 +26,13 @@ def test_generated_tables_are_current(name: str) -> None:
     assert now == wanted, "run `make docs`"
 
 
-@pytest.mark.parametrize("file", sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]))
+@pytest.mark.parametrize(
+    "file",
+    sorted(
+        path.relative_to(ROOT).as_posix()
+        for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    ),
+)
 def test_links_between_documents_lead_somewhere(file: str) -> None:
     text = (ROOT / file).read_text()
     for target in re.findall(r"\]\(([^)#]+)\)", text):
@@ -67,7 +73,9 @@ def test_the_readme_has_an_example() -> None:
 
 
 @pytest.mark.parametrize(("file", "example"), EXAMPLES, ids=[file for file, _ in EXAMPLES])
-def test_the_examples_in_the_documents_are_tests_that_pass(file: str, example: str, tmp_path: Path) -> None:
+def test_the_examples_in_the_documents_are_tests_that_pass(
+    file: str, example: str, tmp_path: Path
+) -> None:
     (tmp_path / "test_example.py").write_text(example)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -1,4 +1,6 @@
-"""Explanations: every refusal, order, stream, account and instrument can be asked why, with instants, journal positions, rules and sections."""
+"""Explanations: every refusal, order, stream, account and instrument can be asked why, with
+instants, journal positions, rules and sections.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ from sim.testing.client import Connection, Http, RpcError, connect
 from tests.deeds import do
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader
 
-IOC, FOK, DAY = "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL", "TIME_IN_FORCE_FILL_OR_KILL", "TIME_IN_FORCE_DAY"
+IOC, FOK, DAY = (
+    "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL",
+    "TIME_IN_FORCE_FILL_OR_KILL",
+    "TIME_IN_FORCE_DAY",
+)
 
 
 def why(world: Connection, subject: str) -> dict[str, Any]:
@@ -31,7 +37,9 @@ def why(world: Connection, subject: str) -> dict[str, Any]:
     assert (world.simulation.digest, world.simulation.seq) == before
     assert found is not None
     assert "\n".join(lines(found))
-    assert [link["seq"] for link in found["chain"]] == sorted(link["seq"] for link in found["chain"])
+    assert [link["seq"] for link in found["chain"]] == sorted(
+        link["seq"] for link in found["chain"]
+    )
     return found
 
 
@@ -43,7 +51,9 @@ def entered(user: Http, body: dict[str, object]) -> str:
 
 def _maintenance(world: Connection) -> str:
     made = entered(trader(world), order(quiet(world.simulation), "buy", 40, 1))
-    world.absorb(world.simulation.control("maintenance.add", "", {"begins": "+10m", "length": "1h"}))
+    world.absorb(
+        world.simulation.control("maintenance.add", "", {"begins": "+10m", "length": "1h"})
+    )
     world.advance("10m")
     return made
 
@@ -52,7 +62,9 @@ def _state(world: Connection, *states: str, tif: str = "TIME_IN_FORCE_GOOD_TILL_
     instrument = quiet(world.simulation)
     made = entered(trader(world), order(instrument, "buy", 40, 1, timeInForce=tif))
     for state in states:
-        world.absorb(world.simulation.control("instrument.state", instrument.symbol, {"state": state}))
+        world.absorb(
+            world.simulation.control("instrument.state", instrument.symbol, {"state": state})
+        )
     return made
 
 
@@ -60,17 +72,37 @@ def _unfunded(world: Connection) -> str:
     """Two orders that are each affordable; the fill of one leaves too little for the other."""
     sim = world.simulation
     trading, account = sim.exchange.trading, firm(sim).users[0].account
-    ready = [found for found in sim.exchange.instruments if trading.state(found.symbol).name == "OPEN" and not trading.book(found.symbol).own(Side.BUY)]
+    ready = [
+        found
+        for found in sim.exchange.instruments
+        if trading.state(found.symbol).name == "OPEN"
+        and not trading.book(found.symbol).own(Side.BUY)
+    ]
     first, second = ready[:2]
-    sim.control("account.fund", account, {"amount": f"-{trading.buying_power(account) // 10**8 - 100}"})
+    sim.control(
+        "account.fund", account, {"amount": f"-{trading.buying_power(account) // 10**8 - 100}"}
+    )
     made = entered(trader(world), order(second, "buy", 50, 180))
     entered(trader(world), order(first, "buy", 50, 180))
-    world.absorb(sim.control("order.place", "", {"as": "taker", "symbol": first.symbol, "side": "sell", "price": "0.50", "qty": "180"}))
+    world.absorb(
+        sim.control(
+            "order.place",
+            "",
+            {"as": "taker", "symbol": first.symbol, "side": "sell", "price": "0.50", "qty": "180"},
+        )
+    )
     return made
 
 
 def _gtt(world: Connection) -> str:
-    body = order(quiet(world.simulation), "buy", 40, 1, timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME", goodTillTime="2026-09-08T18:10:00Z")
+    body = order(
+        quiet(world.simulation),
+        "buy",
+        40,
+        1,
+        timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME",
+        goodTillTime="2026-09-08T18:10:00Z",
+    )
     made = entered(trader(world), body)
     world.advance("11m")
     return made
@@ -91,12 +123,18 @@ def _canceled(world: Connection) -> str:
 def _filled(world: Connection) -> str:
     instrument = quiet(world.simulation)
     made = entered(trader(world), order(instrument, "buy", 60, 2))
-    world.retail(key(world.simulation)).post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 2))
+    world.retail(key(world.simulation)).post(
+        "/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 2)
+    )
     return made
 
 
 def _rejected(world: Connection) -> str:
-    found: str = world.retail(key(world.simulation)).post("/v1/orders", json=retail_order(quiet(world.simulation), "BUY_LONG", 60, 10**9)).json["id"]
+    found: str = (
+        world.retail(key(world.simulation))
+        .post("/v1/orders", json=retail_order(quiet(world.simulation), "BUY_LONG", 60, 10**9))
+        .json["id"]
+    )
     return found
 
 
@@ -105,23 +143,44 @@ def _rejected(world: Connection) -> str:
     [
         (_filled, "2 traded at 0.6", "M1", "§3.4", ""),
         (_canceled, "canceled as asked", "M34", "§3.4", ""),
-        (_maintenance, "a maintenance window was about to begin", "W2", "§8", "maintenance.cancel_lead"),
+        (
+            _maintenance,
+            "a maintenance window was about to begin",
+            "W2",
+            "§8",
+            "maintenance.cancel_lead",
+        ),
         (_gtt, "its good-till time came", "L23", "§3.4", ""),
         (_roll, "the trade day rolled", "L12", "§3.4", "day_roll.expire_day_orders"),
         (lambda w: _state(w, "CLOSED", tif=DAY), "the instrument closed", "L20", "§3.1", ""),
-        (lambda w: _state(w, "CLOSED", "EXPIRED"), "the instrument expired", "L15", "§3.1", "lifecycle.collapse_to_expired"),
+        (
+            lambda w: _state(w, "CLOSED", "EXPIRED"),
+            "the instrument expired",
+            "L15",
+            "§3.1",
+            "lifecycle.collapse_to_expired",
+        ),
         (lambda w: _state(w, tif=IOC), "does not rest", "M16", "§3.4", ""),
         (lambda w: _state(w, tif=FOK), "does not rest", "M17", "§3.4", ""),
         (_unfunded, "could no longer pay for it", "P5", "§3.4", ""),
         (_rejected, "rejected: ", "P3", "§3.4", ""),
     ],
 )
-def test_the_end_of_an_order_names_its_cause(world: Connection, make: Callable[[Connection], str], part: str, rule: str, section: str, assumption: str) -> None:
+def test_the_end_of_an_order_names_its_cause(
+    world: Connection,
+    make: Callable[[Connection], str],
+    part: str,
+    rule: str,
+    section: str,
+    assumption: str,
+) -> None:
     found = why(world, make(world))
     last = found["chain"][-1]
     assert part in found["summary"] and found["summary"] == last["what"]
     assert (last["rule"], last["section"]) == (rule, section)
-    assert [one["name"] for one in last.get("assumptions", ())][:1] == ([assumption] if assumption else [])
+    assert [one["name"] for one in last.get("assumptions", ())][:1] == (
+        [assumption] if assumption else []
+    )
     assert found["state"] not in ("NEW", "PARTIALLY_FILLED")
     assert 1 <= last["seq"] <= world.simulation.seq
     assert last["at"].startswith("2026-09-08T")
@@ -133,7 +192,11 @@ def test_an_open_order_says_what_it_waits_for(world: Connection) -> None:
     second = entered(trader(world, 1), order(instrument, "buy", 40, 1))
     assert why(world, first)["summary"] == "it rests at 0.4: nothing stands on the other side"
     assert why(world, second)["summary"].endswith("2 stand before it at its price")
-    world.simulation.control("order.place", "", {"as": "maker", "symbol": instrument.symbol, "side": "sell", "price": "0.45", "qty": "1"})
+    world.simulation.control(
+        "order.place",
+        "",
+        {"as": "maker", "symbol": instrument.symbol, "side": "sell", "price": "0.45", "qty": "1"},
+    )
     assert "the best price on the other side is 0.45" in why(world, first)["summary"]
     world.simulation.control("instrument.state", instrument.symbol, {"state": "HALTED"})
     assert "is HALTED, where nothing trades" in why(world, first)["summary"]
@@ -155,14 +218,19 @@ def test_a_refusal_by_state_names_who_brought_the_state_about(world: Connection)
     world.advance("30s")
     trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1))
     refused = _refused(world)
-    request = wire.InsertOrderRequest(symbol=instrument.symbol, type=2, side=1, order_qty=100, price=40, time_in_force=2)
+    request = wire.InsertOrderRequest(
+        symbol=instrument.symbol, type=2, side=1, order_qty=100, price=40, time_in_force=2
+    )
     with pytest.raises(RpcError):
         rpc_trader(world).call("OrderEntryAPI.InsertOrder", request)
     assert why(world, refused)["status"] == 422
     for subject in (refused, _refused(world)):  # over REST and over gRPC
         found = why(world, subject)
         assert (found["code"], found["rule"], found["stage"]) == (9, "§3.1", "handle")
-        assert [one["name"] for one in found["assumptions"]] == ["orders.sync_reject", "retail.sync_reject"]
+        assert [one["name"] for one in found["assumptions"]] == [
+            "orders.sync_reject",
+            "retail.sync_reject",
+        ]
         cause, itself = found["chain"]
         assert (cause["seq"], cause["at"], cause["rule"]) == (halted, "2026-09-08T18:01:30Z", "L5")
         assert "OPEN → HALTED" in cause["what"] and "instrument.state" in cause["by"]
@@ -174,7 +242,10 @@ def test_a_refusal_about_an_order_tells_what_became_of_it(world: Connection) -> 
     trader(world).post("/v1/trading/orders/cancel", json={"orderId": made})
     found = why(world, _refused(world))
     assert found["status"] == 409 and found["rule"] == "M34"
-    assert [link["what"] for link in found["chain"]][1:] == ["canceled as asked", "refused: Unknown order"]
+    assert [link["what"] for link in found["chain"]][1:] == [
+        "canceled as asked",
+        "refused: Unknown order",
+    ]
     body = order(quiet(world.simulation), "buy", 41, 1, clordId="mine")
     holder = entered(trader(world), body)
     trader(world).post("/v1/trading/orders", json=body)
@@ -204,8 +275,12 @@ def test_a_refusal_in_maintenance_names_the_window(world: Connection) -> None:
     assert found["retry"]
 
 
-def test_a_refusal_by_a_fault_shows_the_fault_and_one_by_a_quirk_the_quirk(world: Connection) -> None:
-    world.simulation.control("fault.add", "", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}})
+def test_a_refusal_by_a_fault_shows_the_fault_and_one_by_a_quirk_the_quirk(
+    world: Connection,
+) -> None:
+    world.simulation.control(
+        "fault.add", "", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}}
+    )
     world.gateway.get("/v2/leagues")
     found = why(world, _refused(world))
     assert found["fault"]["spec"]["match"]["operation"] == "ListLeagues"
@@ -213,7 +288,11 @@ def test_a_refusal_by_a_fault_shows_the_fault_and_one_by_a_quirk_the_quirk(world
     trader(world).post("/v1/report/trades/search", json={})
     found = why(world, _refused(world))
     assert found["status"] == 504
-    assert found["quirk"] == {"name": "unfiltered_search_times_out", "odds": "always", "section": "§4.3"}
+    assert found["quirk"] == {
+        "name": "unfiltered_search_times_out",
+        "odds": "always",
+        "section": "§4.3",
+    }
 
 
 def test_a_token_that_is_no_longer_good_is_traced_to_where_it_was_issued(world: Connection) -> None:
@@ -232,7 +311,9 @@ def test_the_end_of_a_stream_names_its_cause(world: Connection) -> None:
     second = rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
     found = why(world, f"stream/{first.number}")
     assert found["end"] == {"code": 13, "message": "Subscription manager revoked session"}
-    assert found["summary"] == f"stream {second.number}, opened by the same identity, took its session"
+    assert (
+        found["summary"] == f"stream {second.number}, opened by the same identity, took its session"
+    )
     assert found["chain"][-1]["quirk"]["name"] == "session_revocation"
     assert found["retry"]
     assert why(world, str(second.number))["state"] == "OPEN"
@@ -244,13 +325,19 @@ def test_the_end_of_a_stream_names_its_cause(world: Connection) -> None:
 
 
 def test_streams_that_were_hung_up_closed_or_left_behind_say_so(world: Connection) -> None:
-    gone, closed, left = (rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription") for user in (0, 1, 2))
+    gone, closed, left = (
+        rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription")
+        for user in (0, 1, 2)
+    )
     gone.close()
     world.absorb(world.simulation.control("stream.close", str(closed.number), {}))
     world.simulation.rewind(seq=world.simulation.seq)
     assert why(world, f"stream/{gone.number}")["summary"] == "the client's side was gone"
     assert why(world, f"stream/{closed.number}")["summary"] == "the tester ended it"
-    assert why(world, f"stream/{left.number}")["summary"] == "the simulation was moved to another moment"
+    assert (
+        why(world, f"stream/{left.number}")["summary"]
+        == "the simulation was moved to another moment"
+    )
 
 
 def test_an_account_tells_every_row_with_its_cause(world: Connection) -> None:
@@ -261,7 +348,11 @@ def test_an_account_tells_every_row_with_its_cause(world: Connection) -> None:
     assert found["balance"] in found["summary"]
     rules = {link["rule"] for link in found["chain"]}
     assert {"P21", "P23"} <= rules
-    assert any(one["name"] == "ledger.commission" for link in found["chain"] for one in link.get("assumptions", ()))
+    assert any(
+        one["name"] == "ledger.commission"
+        for link in found["chain"]
+        for one in link.get("assumptions", ())
+    )
     world.simulation.control("account.fund", user.account, {"amount": "12.50"})
     assert why(world, user.account)["chain"][-1]["what"].startswith("+12.50 USD DEPOSIT")
     assert why(world, "maker")["kind"] == "account"
@@ -283,11 +374,21 @@ def test_an_instrument_tells_its_edges_and_what_comes_next(world: Connection) ->
     assert why(world, symbol)["next"]
     world.simulation.control("instrument.state", symbol, {"state": "SUSPENDED"})
     found = why(world, symbol)
-    assert found["held"] and "until an operator moves it" in found["summary"] and found["orders"] == "refused"
+    assert (
+        found["held"]
+        and "until an operator moves it" in found["summary"]
+        and found["orders"] == "refused"
+    )
     world.simulation.control("instrument.settle", symbol, {"price": "1"})
-    world.simulation.control("instrument.create", "", {"symbol": "by-hand", "tick_size": "0.01", "state": "OPEN"})
+    world.simulation.control(
+        "instrument.create", "", {"symbol": "by-hand", "tick_size": "0.01", "state": "OPEN"}
+    )
     chain = why(world, symbol)["chain"]
-    assert ["SUSPENDED" in chain[0]["what"], "CLOSED" in chain[1]["what"], "settlement price 1" in chain[2]["what"]] == [True, True, True]
+    assert [
+        "SUSPENDED" in chain[0]["what"],
+        "CLOSED" in chain[1]["what"],
+        "settlement price 1" in chain[2]["what"],
+    ] == [True, True, True]
     assert chain[2]["assumptions"][0]["name"] == "settlement.delay_after_close"
     assert why(world, "by-hand")["chain"][0]["what"] == "listed by hand"
 
@@ -306,8 +407,17 @@ def test_whatever_happened_everything_can_be_asked_why(numbers: list[int]) -> No
             assert found["rule"] or found["section"]
         else:
             assert explain(sim, f"request/{row['seq']:016x}") is None
-    ends = {OrderState.FILLED: "traded", OrderState.CANCELED: "canceled", OrderState.EXPIRED: "expired", OrderState.REJECTED: "rejected"}
-    for placed in [found for found in sim.exchange.trading.orders.all() if found.participant.startswith("firms/")][-40:]:
+    ends = {
+        OrderState.FILLED: "traded",
+        OrderState.CANCELED: "canceled",
+        OrderState.EXPIRED: "expired",
+        OrderState.REJECTED: "rejected",
+    }
+    for placed in [
+        found
+        for found in sim.exchange.trading.orders.all()
+        if found.participant.startswith("firms/")
+    ][-40:]:
         found = why(world, placed.id)
         assert ends.get(placed.state, "") in found["summary"]
     for account in sim.exchange.trading.ledger:
@@ -316,7 +426,9 @@ def test_whatever_happened_everything_can_be_asked_why(numbers: list[int]) -> No
         assert why(world, instrument.symbol)["kind"] == "instrument"
 
 
-def test_a_journal_explains_itself_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_journal_explains_itself_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:
         world = connect(Simulation(load_scenario("quickstart"), journal=file))
@@ -351,13 +463,19 @@ def partner(world: Connection, *answers: int) -> Http:
     waiting = [200, *answers]  # the test delivery of the registration is taken
     world.receive = lambda post: waiting.pop(0) if waiting else 200
     found = world.exchange(world.simulation.exchange.firms.require("firms/atlas"))
-    assert found.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
+    assert (
+        found.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
+    )
     return found
 
 
 def notified(world: Connection) -> str:
     """The id of the only event about a person."""
-    events = list(dict.fromkeys(row["event_id"] for row in world.simulation.deliveries() if row["external_id"]))
+    events = list(
+        dict.fromkeys(
+            row["event_id"] for row in world.simulation.deliveries() if row["external_id"]
+        )
+    )
     assert len(events) == 1
     return events[0]
 
@@ -367,13 +485,21 @@ def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> N
     body = {**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
     token = atlas.post("/v1/kyc/start", json=body).json["docv"]["docvTransactionToken"]
     found = why(world, "kyc/person-1")
-    assert (found["state"], found["retry"], found["due"]) == ("DOCUMENT", False, "") and "document is owed" in found["summary"]
+    assert (found["state"], found["retry"], found["due"]) == (
+        "DOCUMENT",
+        False,
+        "",
+    ) and "document is owed" in found["summary"]
     world.absorb(world.simulation.control("kyc.document", token, {"result": "uploaded"}))
     found = why(world, "person-1")
     assert found["state"] == "UPLOADED" and found["summary"].endswith(found["due"]) and found["due"]
     world.advance("5s")
     found = why(world, "kyc/person-1")
-    assert found["state"] == "PROVISIONING" and "participantId is empty" in found["summary"] and found["participant"] == ""
+    assert (
+        found["state"] == "PROVISIONING"
+        and "participantId is empty" in found["summary"]
+        and found["participant"] == ""
+    )
     assert atlas.post("/v1/kyc/start", json=body).status == 409
     world.advance("26m")
     found = why(world, "kyc/firms/atlas/person-1")
@@ -383,24 +509,38 @@ def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> N
         "a start was refused with 409", "tradable",
     ]  # fmt: skip
     assert found["chain"][-1]["quirk"]["name"] == "empty_participant_window"
-    assert found["webhooks"] == [{"event_id": notified(world), "type": "kyc.approved", "state": "DELIVERED"}]
+    assert found["webhooks"] == [
+        {"event_id": notified(world), "type": "kyc.approved", "state": "DELIVERED"}
+    ]
 
 
-def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(world: Connection) -> None:
+def test_a_verification_that_waits_for_people_says_until_when_and_who_decided(
+    world: Connection,
+) -> None:
     atlas = partner(world)
-    world.absorb(world.simulation.control("assumption.set", "kyc.review_outcome", {"value": "hold"}))
+    world.absorb(
+        world.simulation.control("assumption.set", "kyc.review_outcome", {"value": "hold"})
+    )
     atlas.post("/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-25"})
     assert "will not finish by themselves" in why(world, "kyc/person-1")["summary"]
     world.absorb(world.simulation.control("kyc.decide", "person-1", {"decision": "reject"}))
     found = why(world, "kyc/person-1")
-    assert found["state"] == "REJECTED" and [link["what"] for link in found["chain"]][-2:] == ["decided: reject", "rejected"]
+    assert found["state"] == "REJECTED" and [link["what"] for link in found["chain"]][-2:] == [
+        "decided: reject",
+        "rejected",
+    ]
     assert "the tester: kyc.decide" in found["chain"][-1]["by"]
     assert explain(world.simulation, "kyc/person-2") is None
 
 
 def test_two_firms_with_one_external_id_are_asked_apart(world: Connection) -> None:
     for name, ssn in (("firms/atlas", "900110001"), ("firms/borealis", "900110002")):
-        assert world.exchange(world.simulation.exchange.firms.require(name)).post("/v1/kyc/start", json={**PERSON, "ssn": ssn}).status == 200
+        assert (
+            world.exchange(world.simulation.exchange.firms.require(name))
+            .post("/v1/kyc/start", json={**PERSON, "ssn": ssn})
+            .status
+            == 200
+        )
     assert "kyc/firms/borealis/person-1" in why(world, "kyc/person-1")["remedy"]
     assert why(world, "kyc/firms/borealis/person-1")["firm"] == "firms/borealis"
 
@@ -411,7 +551,10 @@ def test_a_verification_by_a_script_is_traced_to_the_step() -> None:
     world.advance("30m")
     found = why(world, "kyc/person-1")
     assert found["state"] == "TRADABLE"
-    assert [link["by"].partition(" ")[0] for link in found["chain"]] == ["time", "time"] and "script.step" in found["chain"][0]["by"]
+    assert [link["by"].partition(" ")[0] for link in found["chain"]] == [
+        "time",
+        "time",
+    ] and "script.step" in found["chain"][0]["by"]
 
 
 SCRIPTED = f"""
@@ -431,17 +574,25 @@ def test_what_steps_of_a_scenario_do_to_a_verification_is_part_of_its_story() ->
     simulation = Simulation(load_scenario(SCRIPTED))
     world = connect(simulation)
     world.advance("1h")
-    assert [(link["what"].partition(",")[0], link["by"].partition(" ")[0]) for link in why(world, "kyc/person-1")["chain"]] == [
+    assert [
+        (link["what"].partition(",")[0], link["by"].partition(" ")[0])
+        for link in why(world, "kyc/person-1")["chain"]
+    ] == [
         ("it was started by a step of the scenario", "time"),
         ("the document was uploaded", "papers"),
         ("the document had been looked at", "time"),
         ("the document was uploaded", "too-early"),
     ]
     assert why(world, "kyc/person-1")["chain"][-1]["what"].endswith("which was refused")
-    world.exchange(simulation.exchange.firms.require("firms/atlas")).get("/v1/kyc/status?external_id=person-1")
+    world.exchange(simulation.exchange.firms.require("firms/atlas")).get(
+        "/v1/kyc/status?external_id=person-1"
+    )
     found = why(world, "kyc/person-1")
     assert found["state"] == "REJECTED"
-    assert [(link["what"], link["seq"]) for link in found["chain"][-2:]] == [("decided: reject", simulation.seq), ("rejected", simulation.seq)]
+    assert [(link["what"], link["seq"]) for link in found["chain"][-2:]] == [
+        ("decided: reject", simulation.seq),
+        ("rejected", simulation.seq),
+    ]
     assert found["chain"][-2]["by"] == "second-thoughts of the scenario"
 
 
@@ -459,21 +610,53 @@ def test_a_webhook_tells_its_attempts_answers_and_retries(world: Connection) -> 
         "attempt 3 was sent", "attempt 3: the receiver answered 200",
     ]  # fmt: skip
     assert found["chain"][3]["rule"] == "K11" and "webhook.due" in found["chain"][3]["by"]
-    test = next(row["event_id"] for row in world.simulation.deliveries() if row["type"] == "webhook.test")
+    test = next(
+        row["event_id"] for row in world.simulation.deliveries() if row["type"] == "webhook.test"
+    )
     assert why(world, test)["state"] == "DELIVERED"
 
 
 @pytest.mark.parametrize(
     ("setting", "answers", "state", "part"),
     [
-        ([("assumption.set", "webhook.attempts", {"value": "2"})], (500,) * 9, "GIVEN_UP", "that was the last of 2 attempts"),
-        ([("quirk.set", "webhook_duplicates", {"value": "always"})], (), "DELIVERED", "2 times: deduplicate by event_id"),
-        ([("fault.add", "", {"match": {"plane": "webhook"}, "act": {"drop": True}})], (), "LOST", "it was never sent: fault f1"),
-        ([("fault.add", "", {"match": {"plane": "webhook"}, "act": {"status": 503}, "times": 1})], (), "DELIVERED", "acknowledged with 200"),
+        (
+            [("assumption.set", "webhook.attempts", {"value": "2"})],
+            (500,) * 9,
+            "GIVEN_UP",
+            "that was the last of 2 attempts",
+        ),
+        (
+            [("quirk.set", "webhook_duplicates", {"value": "always"})],
+            (),
+            "DELIVERED",
+            "2 times: deduplicate by event_id",
+        ),
+        (
+            [("fault.add", "", {"match": {"plane": "webhook"}, "act": {"drop": True}})],
+            (),
+            "LOST",
+            "it was never sent: fault f1",
+        ),
+        (
+            [
+                (
+                    "fault.add",
+                    "",
+                    {"match": {"plane": "webhook"}, "act": {"status": 503}, "times": 1},
+                )
+            ],
+            (),
+            "DELIVERED",
+            "acknowledged with 200",
+        ),
     ],
 )
 def test_a_webhook_that_came_twice_late_or_never_says_why(
-    world: Connection, setting: list[tuple[str, str, dict[str, Any]]], answers: tuple[int, ...], state: str, part: str
+    world: Connection,
+    setting: list[tuple[str, str, dict[str, Any]]],
+    answers: tuple[int, ...],
+    state: str,
+    part: str,
 ) -> None:
     atlas = partner(world, *answers)
     for action, subject, arguments in setting:
@@ -490,14 +673,24 @@ def test_a_webhook_that_came_twice_late_or_never_says_why(
         world.absorb(world.simulation.control("fault.remove", "f1", {}))
         world.absorb(world.simulation.control("webhook.redeliver", "firms/atlas", {}))
         again = why(world, found["subject"])
-        assert again["state"] == "DELIVERED" and again["chain"][-2]["what"].startswith("attempt 1 was sent")
+        assert again["state"] == "DELIVERED" and again["chain"][-2]["what"].startswith(
+            "attempt 1 was sent"
+        )
 
 
 def test_a_webhook_behind_an_open_breaker_says_until_when(world: Connection) -> None:
     atlas = partner(world, *(500,) * 40)
-    for name, value in (("webhook.breaker_threshold", "1"), ("webhook.breaker_buffers", "true"), ("webhook.breaker_cooldown", "1h")):
+    for name, value in (
+        ("webhook.breaker_threshold", "1"),
+        ("webhook.breaker_buffers", "true"),
+        ("webhook.breaker_cooldown", "1h"),
+    ):
         world.absorb(world.simulation.control("assumption.set", name, {"value": value}))
     atlas.post("/v1/kyc/start", json=PERSON)
     world.advance("45m")
     found = why(world, notified(world))
-    assert found["state"] == "PARKED" and "circuit breaker is open until" in found["summary"] and found["retry"]
+    assert (
+        found["state"] == "PARKED"
+        and "circuit breaker is open until" in found["summary"]
+        and found["retry"]
+    )

@@ -1,6 +1,8 @@
-"""A fee schedule of a scenario's own, to the cent, as clients see it: charges, rebates, coefficients shown, and what is wrong with a file at line and column.
+"""A fee schedule of a scenario's own, to the cent, as clients see it: charges, rebates,
+coefficients shown, and what is wrong with a file at line and column.
 
-Every figure below was worked out by hand from coefficient x contracts x p x (1 - p), rounded to the cent, half to even.
+Every figure below was worked out by hand from coefficient x contracts x p x (1 - p), rounded to the
+cent, half to even.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def world_of(rows: str) -> Connection:
     return connect(Simulation(load_scenario(WORLD + rows)))
 
 
-def post(world: Connection, index: int, symbol: str, intent: str, cents: int, contracts: int, **more: Any) -> Response:
+def post(
+    world: Connection, index: int, symbol: str, intent: str, cents: int, contracts: int, **more: Any
+) -> Response:
     body = {
         "marketSlug": symbol,
         "intent": f"ORDER_INTENT_{intent}",
@@ -58,7 +62,9 @@ def post(world: Connection, index: int, symbol: str, intent: str, cents: int, co
 
 def commissions(answer: Response) -> list[str]:
     """Dollars charged by each fill of a synchronous answer."""
-    fills = [execution for execution in answer.json["executions"] if execution["type"].endswith("FILL")]
+    fills = [
+        execution for execution in answer.json["executions"] if execution["type"].endswith("FILL")
+    ]
     return [execution["commissionNotionalCollected"]["value"] for execution in fills]
 
 
@@ -68,7 +74,9 @@ def trade(world: Connection, symbol: str, cents: int, contracts: int) -> tuple[i
     before = [ledger.balance(account) for account in accounts]
     post(world, 1, symbol, "SELL_LONG", cents, contracts)
     post(world, 0, symbol, "BUY_LONG", cents, contracts)
-    taker, maker = (was - ledger.balance(account) for was, account in zip(before, accounts, strict=True))
+    taker, maker = (
+        was - ledger.balance(account) for was, account in zip(before, accounts, strict=True)
+    )
     principal = cents * contracts * CENT
     return (taker - principal) // CENT, (maker + principal) // CENT
 
@@ -82,7 +90,9 @@ def trade(world: Connection, symbol: str, cents: int, contracts: int) -> tuple[i
         ("tst-a", "1h", 48, 0),  # 0.02 x 24: product and type; the maker's is the type's
     ],
 )
-def test_the_narrowest_row_in_force_decides_each_coefficient(symbol: str, advance: str, taker: int, maker: int) -> None:
+def test_the_narrowest_row_in_force_decides_each_coefficient(
+    symbol: str, advance: str, taker: int, maker: int
+) -> None:
     """P13."""
     world = world_of(ROWS)
     world.advance(advance)
@@ -92,7 +102,10 @@ def test_the_narrowest_row_in_force_decides_each_coefficient(symbol: str, advanc
 def test_every_surface_shows_the_coefficients_of_the_schedule() -> None:
     """P13: the market its taker's, orders both, as they were when the order was created."""
     world = world_of(ROWS)
-    shown = [world.gateway.get(f"/v1/market/slug/{symbol}").json["market"]["feeCoefficient"] for symbol in ("tst-a", "oth-b", "oth-c")]
+    shown = [
+        world.gateway.get(f"/v1/market/slug/{symbol}").json["market"]["feeCoefficient"]
+        for symbol in ("tst-a", "oth-b", "oth-c")
+    ]
     assert shown == [0.02, 0.10, 0.06]
     early = post(world, 0, "oth-c", "BUY_LONG", 10, 1).json["id"]
     world.advance("1h")
@@ -100,7 +113,9 @@ def test_every_surface_shows_the_coefficients_of_the_schedule() -> None:
     late = post(world, 0, "oth-c", "BUY_LONG", 11, 1).json["id"]
     client = world.retail(two(world)[0])
     rows = [client.get(f"/v1/order/{order_id}").json["order"] for order_id in (early, late)]
-    assert [(row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]) for row in rows] == [("600", "-125"), ("700", "-200")]
+    assert [
+        (row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]) for row in rows
+    ] == [("600", "-125"), ("700", "-200")]
 
 
 def test_the_exchange_shows_basis_points_as_the_retail_api_does() -> None:
@@ -120,14 +135,20 @@ def test_the_exchange_shows_basis_points_as_the_retail_api_does() -> None:
     world.advance("2h")
     assert client.post("/v1/trading/orders/cancel", json={"orderId": order_id}).status == 200
     order = client.get(f"/v1/report/orders/{order_id}").json["order"]
-    executions = client.post("/v1/report/executions/search", json={"orderId": order_id}).json["executions"]
+    executions = client.post("/v1/report/executions/search", json={"orderId": order_id}).json[
+        "executions"
+    ]
     rows = [preview, order, *(execution["order"] for execution in executions)]
     assert len(rows) == 4
-    assert {(row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]) for row in rows} == {("600", "-125")}
+    assert {
+        (row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]) for row in rows
+    } == {("600", "-125")}
 
 
 def test_an_order_never_pays_more_than_the_cap_of_the_schedule() -> None:
-    """P12: 0.07 x 30 x 0.25 = 0.525 is 0.52, half to even; of 0.07 x 200 x 0.25 = 3.50 the cap of two dollars leaves 1.48."""
+    """P12: 0.07 x 30 x 0.25 = 0.525 is 0.52, half to even; of 0.07 x 200 x 0.25 = 3.50 the cap of
+    two dollars leaves 1.48.
+    """
     world = world_of('    - {taker: "0.07", cap: "2.00"}\n')
     for contracts in (30, 200, 10):
         post(world, 1, "oth-c", "SELL_LONG", 50, contracts)
@@ -136,7 +157,9 @@ def test_an_order_never_pays_more_than_the_cap_of_the_schedule() -> None:
 
 
 @pytest.mark.parametrize(("more", "total"), [("", 9), (", cumulative: false", 10)])
-def test_fills_of_one_order_are_rounded_together_unless_the_schedule_says_otherwise(more: str, total: int) -> None:
+def test_fills_of_one_order_are_rounded_together_unless_the_schedule_says_otherwise(
+    more: str, total: int
+) -> None:
     """P12: 0.0695 x 0.25 = 0.017375 five times is 0.09 together and 0.10 apart."""
     world = world_of(f'    - {{taker: "0.0695"{more}}}\n')
     for _ in range(5):
@@ -146,13 +169,17 @@ def test_fills_of_one_order_are_rounded_together_unless_the_schedule_says_otherw
 
 
 def test_makers_may_pay_too_and_have_to_have_it() -> None:
-    """0.03 x 200 x 0.25 = 1.50 for each side; an offer of 200 at 0.50 needs 100.00 and, as it never takes, the maker's fee."""
+    """0.03 x 200 x 0.25 = 1.50 for each side; an offer of 200 at 0.50 needs 100.00 and, as it never
+    takes, the maker's fee.
+    """
     world = world_of('    - {taker: "0.03", maker: "0.03"}\n')
     assert trade(world, "oth-c", 50, 200) == (150, 150)
     account = two(world)[1].account
     power = world.simulation.exchange.trading.buying_power(account)
     for dollars, state in ((101.49, "REJECTED"), (101.5, "NEW")):
-        world.simulation.control("account.fund", account, {"amount": f"{dollars - power / (100 * CENT):.2f}"})
+        world.simulation.control(
+            "account.fund", account, {"amount": f"{dollars - power / (100 * CENT):.2f}"}
+        )
         power = round(dollars * 100) * CENT
         answer = post(world, 1, "oth-b", "BUY_SHORT", 50, 200, participateDontInitiate=True)
         assert answer.json["executions"][0]["order"]["state"] == f"ORDER_STATE_{state}"
@@ -161,15 +188,28 @@ def test_makers_may_pay_too_and_have_to_have_it() -> None:
 def test_steps_of_the_weekly_rebate_can_be_changed() -> None:
     """P16: 40 % of 0.06 x 100 x 0.25 = 1.50 from a hundred dollars on."""
     text = "fees:\n  rebates: [{volume: '100', percent: 40}, {volume: '5000', percent: 90}]\n"
-    taker = 'world: {accounts: [{name: firms/retail/accounts/5c1e90d2, balance: "10000", prior_volume: "100"}]}\n'
+    taker = (
+        'world: {accounts: [{name: firms/retail/accounts/5c1e90d2, balance: "10000", prior_volume:'
+        ' "100"}]}\n'
+    )
     world = connect(Simulation(load_scenario(f"name: r\nextends: quickstart\n{text}{taker}")))
-    terms = {"symbol": "oth-c", "state": "OPEN", "start": "2026-09-01", "expiration": "2026-10-01", "tick_size": "0.01"}
+    terms = {
+        "symbol": "oth-c",
+        "state": "OPEN",
+        "start": "2026-09-01",
+        "expiration": "2026-10-01",
+        "tick_size": "0.01",
+    }
     world.simulation.control("instrument.create", "", terms)
     index = [key.account for key in two(world)].index("firms/retail/accounts/5c1e90d2")
     post(world, 1 - index, "oth-c", "SELL_LONG", 50, 100)
     post(world, index, "oth-c", "BUY_LONG", 50, 100)
     world.advance_to("2026-09-14T00:00:00-04:00")
-    rows = world.retail(two(world)[index]).get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"}).json["activities"]
+    rows = (
+        world.retail(two(world)[index])
+        .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
+        .json["activities"]
+    )
     assert [row["accountBalanceChange"]["amount"]["value"] for row in rows] == ["0.60"]
 
 
@@ -202,7 +242,11 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
 @pytest.mark.parametrize(
     ("row", "place", "text"),
     [
-        ("{product: tst}", "12:7", "a row of fees gives at least one of taker, maker, tail, cap, cumulative"),
+        (
+            "{product: tst}",
+            "12:7",
+            "a row of fees gives at least one of taker, maker, tail, cap, cumulative",
+        ),
         ('{taker: "-0.01"}', "12:15", "-0.01 is not between 0 and 1"),
         ('{taker: "0.06955"}', "12:15", "finer than 1/10000"),
         ('{maker: "1.5"}', "12:15", "1.5 is not between -1 and 1"),
@@ -211,7 +255,11 @@ def test_a_file_on_top_of_another_adds_rows_and_has_the_last_word(tmp_path: Path
         ("{cumulative: maybe}", "12:20", "write true or false"),
         ("{from: yesterday, taker: 0.1}", "12:14", "expected an instant"),
         ("{takr: 0.1}", "12:8", "unknown key 'takr', did you mean 'taker'?"),
-        ("{taker: 0.1}\n    - {taker: 0.2}", "13:8", "taker is given for the same instruments from the same instant on in line 12"),
+        (
+            "{taker: 0.1}\n    - {taker: 0.2}",
+            "13:8",
+            "taker is given for the same instruments from the same instant on in line 12",
+        ),
         (
             "{from: 2026-07-01, maker: 0}\n    - {from: 2026-07-01T00:00:00-04:00, maker: 0.1}",
             "13:41",
@@ -226,7 +274,11 @@ def test_what_is_wrong_is_told_at_its_place(row: str, place: str, text: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("steps", "text"), [('[{volume: "1", percent: 101}]', "101 is not between 0 and 100"), ("[{percent: 1}]", "the key 'volume' is missing")]
+    ("steps", "text"),
+    [
+        ('[{volume: "1", percent: 101}]', "101 is not between 0 and 100"),
+        ("[{percent: 1}]", "the key 'volume' is missing"),
+    ],
 )
 def test_wrong_rebate_steps_are_told(steps: str, text: str) -> None:
     with pytest.raises(ScenarioError) as wrong:

@@ -1,4 +1,6 @@
-"""Forks: the same inputs lead a fork and its origin to the same digest, and what happens in one leaves the other alone."""
+"""Forks: the same inputs lead a fork and its origin to the same digest, and what happens in one
+leaves the other alone.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,13 @@ FILES = sorted(path.stem for path in (Path(__file__).parent.parent / "scenarios"
 
 
 @settings(max_examples=14)
-@given(before=st.lists(st.integers(0, 300), max_size=8), after=st.lists(st.integers(0, 300), min_size=1, max_size=8))
-def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(before: list[int], after: list[int]) -> None:
+@given(
+    before=st.lists(st.integers(0, 300), max_size=8),
+    after=st.lists(st.integers(0, 300), min_size=1, max_size=8),
+)
+def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(
+    before: list[int], after: list[int]
+) -> None:
     origin = Simulation(load_scenario("quickstart"))
     world = connect(origin)
     for number in before:
@@ -37,7 +44,16 @@ def test_a_fork_given_the_same_inputs_has_the_same_lines_and_digest(before: list
         fork.handle(given_again)
     assert list(fork.journal.lines(0)) == list(origin.journal.lines(0))
     assert fork.digest == origin.digest
-    for view in ("accounts", "orders", "books", "instruments", "limits", "timers", "faults", "verifications"):
+    for view in (
+        "accounts",
+        "orders",
+        "books",
+        "instruments",
+        "limits",
+        "timers",
+        "faults",
+        "verifications",
+    ):
         assert fork.state(view) == origin.state(view)
     assert fork.requests() == origin.requests()
     fork.rewind(seq=at)  # to before it was a fork
@@ -79,7 +95,9 @@ def test_a_bundled_scenario_goes_on_in_a_fork_as_it_would_have(name: str) -> Non
         assert fork.script.results == origin.script.results
 
 
-def test_a_fork_begins_without_the_streams_of_its_origin_and_agrees_again_once_they_are_gone() -> None:
+def test_a_fork_begins_without_the_streams_of_its_origin_and_agrees_again_once_they_are_gone() -> (
+    None
+):
     origin = Simulation(load_scenario("quickstart"))
     world = connect(origin)
     stream = rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
@@ -94,7 +112,9 @@ def test_a_fork_begins_without_the_streams_of_its_origin_and_agrees_again_once_t
     assert fork.digest == origin.digest
 
 
-def test_the_journal_of_a_fork_replays_although_streams_of_its_origin_were_open(tmp_path: Path) -> None:
+def test_the_journal_of_a_fork_replays_although_streams_of_its_origin_were_open(
+    tmp_path: Path,
+) -> None:
     origin = Simulation(load_scenario("quickstart"))
     world = connect(origin)
     rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription")
@@ -108,7 +128,9 @@ def test_the_journal_of_a_fork_replays_although_streams_of_its_origin_were_open(
 
 
 def test_a_fork_with_a_file_replays_alone_and_one_without_reads_its_origins(tmp_path: Path) -> None:
-    origin = Simulation(load_scenario("quickstart"), journal=(tmp_path / "origin").open("w+b", buffering=0))
+    origin = Simulation(
+        load_scenario("quickstart"), journal=(tmp_path / "origin").open("w+b", buffering=0)
+    )
     world = connect(origin)
     for number in (0, 1, 6, 4):
         do(world, number)
@@ -122,7 +144,11 @@ def test_a_fork_with_a_file_replays_alone_and_one_without_reads_its_origins(tmp_
             do(connect(sim), 8)
             do(connect(sim), 21)
         assert fork.digest == grandchild.digest == origin.digest
-        assert list(fork.journal.lines(0)) == list(grandchild.journal.lines(0)) == list(origin.journal.lines(0))
+        assert (
+            list(fork.journal.lines(0))
+            == list(grandchild.journal.lines(0))
+            == list(origin.journal.lines(0))
+        )
         grandchild.rewind(seq=1)
         fork.rewind(seq=fork.seq)
     for name in ("origin", "fork"):
@@ -149,7 +175,9 @@ def test_snapshots_taken_before_a_fork_can_be_restored_in_it() -> None:
         origin.restore("later")
 
 
-def test_an_instrument_made_by_hand_is_gone_after_a_rewind_and_the_next_one_is_numbered_as_if_it_had_never_been() -> None:
+def test_an_instrument_made_by_hand_is_gone_after_a_rewind_and_the_next_one_is_numbered_as_if_it_had_never_been() -> (
+    None
+):
     def market(sim: Simulation, name: str) -> object:
         sim.control("instrument.create", "", {"symbol": name, "tick_size": "0.01", "state": "OPEN"})
         return connect(sim).gateway.get(f"/v1/market/slug/{name}").json["market"]
@@ -177,7 +205,9 @@ def test_tokens_hold_in_a_fork_and_a_fork_keeps_what_its_journal_says_of_setting
 
 @pytest.mark.spec("S6.2-3")
 def test_a_stream_of_the_origin_is_taken_up_in_the_fork_by_its_resume_token() -> None:
-    """A fork begins without streams, and whoever subscribes there with what the origin told last misses nothing and hears nothing twice."""
+    """A fork begins without streams, and whoever subscribes there with what the origin told last
+    misses nothing and hears nothing twice.
+    """
     world = connect(Simulation(load_scenario("quickstart")))
     instrument = quiet(world.simulation)
     heard = streams.drop_copy(world)

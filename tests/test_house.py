@@ -1,4 +1,6 @@
-"""The house rules that a reader would otherwise have to trust: who imports whom, and no clock, luck or concurrency below the shell."""
+"""The house rules that a reader would otherwise have to trust: who imports whom, and no clock, luck
+or concurrency below the shell.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SIM = ROOT / "sim"
 
-# Who may import whom, from the ground up: a package imports itself and what stands above it in these
-# lists, never what stands beside or below it. Imports for annotations count too.
+# Who may import whom, from the ground up: a package imports itself and what stands above it in
+# these lists, never what stands beside or below it. Imports for annotations count too.
 PACKAGES = (
     ("kernel", "messages", "pb"),
     ("indexes", "contract"),
@@ -93,9 +95,44 @@ PURE = (
     "loader",
 )
 
-BANNED_MODULES = {"asyncio", "threading", "multiprocessing", "concurrent", "subprocess", "socket", "random", "secrets", "time", "uuid", "aiohttp", "grpc"}
-BANNED_CALLS = {"now", "utcnow", "today", "uuid1", "uuid4", "urandom", "monotonic", "perf_counter", "sleep", "getrandbits"}
-CLOCKS_AND_DICE = {"datetime", "date", "time", "uuid", "os", "random", "datetime.datetime", "datetime.date"}
+BANNED_MODULES = {
+    "asyncio",
+    "threading",
+    "multiprocessing",
+    "concurrent",
+    "subprocess",
+    "socket",
+    "random",
+    "secrets",
+    "time",
+    "uuid",
+    "aiohttp",
+    "grpc",
+}
+BANNED_CALLS = {
+    "now",
+    "utcnow",
+    "today",
+    "uuid1",
+    "uuid4",
+    "urandom",
+    "monotonic",
+    "perf_counter",
+    "sleep",
+    "getrandbits",
+}
+CLOCKS_AND_DICE = {
+    "datetime",
+    "date",
+    "time",
+    "uuid",
+    "os",
+    "random",
+    "datetime.datetime",
+    "datetime.date",
+}
+
+
 def pure_files() -> Iterator[Path]:
     for package in PURE:
         place = SIM / package
@@ -109,7 +146,9 @@ def module_of(file: Path) -> tuple[str, ...]:
 
 
 def imports(tree: ast.Module) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Modules of ours that a file names, with the line: at the top, inside functions, for annotations."""
+    """Modules of ours that a file names, with the line: at the top, inside functions, for
+    annotations.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, tuple(alias.name.split("."))) for alias in node.names)
@@ -142,7 +181,11 @@ def runtime_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Modules imported when the code runs: those under `if TYPE_CHECKING` do not."""
     skipped: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        if (
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name)
+            and node.test.id == "TYPE_CHECKING"
+        ):
             skipped |= {id(inner) for part in node.body for inner in ast.walk(part)}
     for node in ast.walk(tree):
         if id(node) in skipped:
@@ -152,7 +195,10 @@ def runtime_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
-                yield node.lineno, f"{node.module}.{alias.name}" if node.module == "sim" else node.module
+                yield (
+                    node.lineno,
+                    (f"{node.module}.{alias.name}" if node.module == "sim" else node.module),
+                )
 
 
 ALL = sorted(file for file in SIM.rglob("*.py"))
@@ -164,7 +210,9 @@ def test_every_import_points_down(file: Path) -> None:
     for line, module in imports(ast.parse(file.read_text())):
         if module[0] == "sim" and len(module) > 1 and (importer[0] != "__init__"):
             known = (".".join(importer), ".".join(module[1:])) in STILL_UP
-            assert known or points_down(importer, module[1:]), f"{file}:{line} imports {'.'.join(module)}"
+            assert known or points_down(importer, module[1:]), (
+                f"{file}:{line} imports {'.'.join(module)}"
+            )
 
 
 def test_no_module_stands_loose_and_no_folder_is_a_drawer() -> None:
@@ -174,32 +222,54 @@ def test_no_module_stands_loose_and_no_folder_is_a_drawer() -> None:
         assert len(list(folder.glob("*.py"))) <= 31, f"{folder} has more than 30 modules"
 
 
-@pytest.mark.parametrize("file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()])
+@pytest.mark.parametrize(
+    "file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()]
+)
 def test_pure_code_imports_nothing_that_brings_time_luck_or_concurrency(file: Path) -> None:
     for line, module in runtime_imports(ast.parse(file.read_text())):
         assert module.split(".")[0] not in BANNED_MODULES, f"{file}:{line} imports {module}"
 
 
-@pytest.mark.parametrize("file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()])
+@pytest.mark.parametrize(
+    "file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()]
+)
 def test_pure_code_calls_no_clock_and_no_global_randomness(file: Path) -> None:
     for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BANNED_CALLS:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in BANNED_CALLS
+        ):
             owner = ast.unparse(node.func.value)
-            assert owner not in CLOCKS_AND_DICE, f"{file}:{node.lineno} calls {owner}.{node.func.attr}"
+            assert owner not in CLOCKS_AND_DICE, (
+                f"{file}:{node.lineno} calls {owner}.{node.func.attr}"
+            )
 
 
-@pytest.mark.parametrize("file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()])
+@pytest.mark.parametrize(
+    "file", [pytest.param(file, id=file.relative_to(SIM).as_posix()) for file in pure_files()]
+)
 def test_pure_code_iterates_over_no_set_it_has_just_made(file: Path) -> None:
     for node in ast.walk(ast.parse(file.read_text())):
         iterated = node.iter if isinstance(node, ast.For | ast.comprehension) else None
-        assert not isinstance(iterated, ast.Set | ast.SetComp), f"{file}:{getattr(node, 'lineno', 0)} iterates over a set"
+        assert not isinstance(iterated, ast.Set | ast.SetComp), (
+            f"{file}:{getattr(node, 'lineno', 0)} iterates over a set"
+        )
         if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name):
-            assert iterated.func.id not in {"set", "frozenset"}, f"{file}: iterates over {ast.unparse(iterated)}"
+            assert iterated.func.id not in {"set", "frozenset"}, (
+                f"{file}: iterates over {ast.unparse(iterated)}"
+            )
 
 
 def test_core_and_kernel_hold_no_floating_point_numbers() -> None:
     for room in ("kernel", "core"):
         for file in sorted((SIM / room).rglob("*.py")):
             for node in ast.walk(ast.parse(file.read_text())):
-                assert not (isinstance(node, ast.Constant) and isinstance(node.value, float)), f"{file}:{node.lineno} has the float {node.value}"
-                assert not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"), f"{file}:{node.lineno} makes a float"
+                assert not (isinstance(node, ast.Constant) and isinstance(node.value, float)), (
+                    f"{file}:{node.lineno} has the float {node.value}"
+                )
+                assert not (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Name)
+                    and node.func.id == "float"
+                ), f"{file}:{node.lineno} makes a float"

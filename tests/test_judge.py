@@ -1,4 +1,6 @@
-"""The judge: every rule is kept by a client that does as documented and broken by one that does not, and says where."""
+"""The judge: every rule is kept by a client that does as documented and broken by one that does
+not, and says where.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,18 @@ from tests.journeys import firm, key, order, quiet, rpc_trader, trader
 
 Client = Callable[[Connection], object]
 MINE, OTHERS = ("a", "900110001"), ("other", "900110001")
-DROP_COPY, BIDIRECTIONAL = "DropCopyAPI.CreateDropCopySubscription", "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData"
+DROP_COPY, BIDIRECTIONAL = (
+    "DropCopyAPI.CreateDropCopySubscription",
+    "MarketDataSubscriptionAPI.BiDirectionalStreamMarketData",
+)
 
 
 def fault(world: Connection, operation: str, status: int, times: int) -> None:
-    world.simulation.control("fault.add", "", {"match": {"operation": operation}, "act": {"status": status}, "times": times})
+    world.simulation.control(
+        "fault.add",
+        "",
+        {"match": {"operation": operation}, "act": {"status": status}, "times": times},
+    )
 
 
 def repeat(*waits: str) -> Client:
@@ -50,7 +59,10 @@ def search(*bodies: Any) -> Client:
     def act(world: Connection) -> None:
         world.simulation.control("quirk.set", "unfiltered_search_times_out", {"value": "always"})
         for body in bodies:
-            trader(world).post("/v1/report/trades/search", json={"symbol": quiet(world.simulation).symbol} if body else {})
+            trader(world).post(
+                "/v1/report/trades/search",
+                json={"symbol": quiet(world.simulation).symbol} if body else {},
+            )
             world.advance("5s")
 
     return act
@@ -84,7 +96,10 @@ def orders(*ids: str) -> Client:
     def act(world: Connection) -> None:
         fault(world, "InsertOrder", 502, 1)
         for number in ids:
-            trader(world).post("/v1/trading/orders", json=order(quiet(world.simulation), "buy", 40, 1, clordId=number))
+            trader(world).post(
+                "/v1/trading/orders",
+                json=order(quiet(world.simulation), "buy", 40, 1, clordId=number),
+            )
             world.advance("2s")
 
     return act
@@ -129,7 +144,9 @@ def shut(*deeds: str) -> Client:
             if deed == "order":
                 trader(world).post("/v1/trading/orders", json=order(symbol, "buy", 40, 1))
             else:
-                world.absorb(world.simulation.control("instrument.state", symbol.symbol, {"state": deed}))
+                world.absorb(
+                    world.simulation.control("instrument.state", symbol.symbol, {"state": deed})
+                )
             world.advance("10s")
 
     return act
@@ -140,7 +157,12 @@ def tick(*, read: bool) -> Client:
         instrument = quiet(world.simulation, tick=5)
         if read:
             trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}")
-        trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1, price=str(instrument.tick * 40 + (0 if read else 1))))
+        trader(world).post(
+            "/v1/trading/orders",
+            json=order(
+                instrument, "buy", 40, 1, price=str(instrument.tick * 40 + (0 if read else 1))
+            ),
+        )
 
     return act
 
@@ -151,7 +173,9 @@ def dropped(**resume: Any) -> Client:
         world.advance("1m")
         token = stream.frames[-1].resume_token
         world.absorb(world.simulation.control("stream.close", str(stream.number), {}))
-        request = wire.CreateDropCopySubscriptionRequest(**({"resume_token": token} if "token" in resume else resume))
+        request = wire.CreateDropCopySubscriptionRequest(
+            **({"resume_token": token} if "token" in resume else resume)
+        )
         rpc_trader(world).stream(DROP_COPY, request)
 
     return act
@@ -172,11 +196,21 @@ def talks(*waits: str) -> Client:
     def act(world: Connection) -> None:
         encode = protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)
         stream = rpc_trader(world).stream(BIDIRECTIONAL)
-        stream.send(encode(wire.BiDirectionalStreamMarketDataRequest(subscribe=wire.SubscribeCommand(symbols=[quiet(world.simulation).symbol]))))
+        stream.send(
+            encode(
+                wire.BiDirectionalStreamMarketDataRequest(
+                    subscribe=wire.SubscribeCommand(symbols=[quiet(world.simulation).symbol])
+                )
+            )
+        )
         for wait in waits:
             world.advance(wait)
             if stream.end is None:
-                stream.send(encode(wire.BiDirectionalStreamMarketDataRequest(keepalive=wire.KeepAliveCommand())))
+                stream.send(
+                    encode(
+                        wire.BiDirectionalStreamMarketDataRequest(keepalive=wire.KeepAliveCommand())
+                    )
+                )
 
     return act
 
@@ -202,17 +236,28 @@ def person(name: str, ssn: str) -> dict[str, object]:
         "date_of_birth": "1990-04-12",
         "email": "ada@example.com",
         "phone_number": "+14155550101",
-        "address": {"address_line_1": "1 Main St", "city": "Austin", "state": "TX", "postal_code": "78701"},
+        "address": {
+            "address_line_1": "1 Main St",
+            "city": "Austin",
+            "state": "TX",
+            "postal_code": "78701",
+        },
         "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
         "ip_address": "203.0.113.9",
     }
 
 
 def starts(*people: tuple[str, str], poll: bool = False) -> Client:
-    """Verifications that partners start; one whose name begins with "other" is the second partner's customer."""
+    """Verifications that partners start; one whose name begins with "other" is the second partner's
+    customer.
+    """
 
     def act(world: Connection) -> None:
-        firms = [found for found in world.simulation.exchange.firms.all() if found.client_id and len(found.scopes) >= 14]
+        firms = [
+            found
+            for found in world.simulation.exchange.firms.all()
+            if found.client_id and len(found.scopes) >= 14
+        ]
         for name, ssn in people:
             partner = world.exchange(firms[name.startswith("other")])
             partner.post("/v1/kyc/start", json=person(name, ssn))
@@ -224,13 +269,17 @@ def starts(*people: tuple[str, str], poll: bool = False) -> Client:
 
 
 def receives(*statuses: int) -> Client:
-    """A receiver that answers deliveries so, the registration's test with 200; every event is delivered twice."""
+    """A receiver that answers deliveries so, the registration's test with 200; every event is
+    delivered twice.
+    """
 
     def act(world: Connection) -> None:
         answers = [200, *statuses]
         world.receive = lambda post: answers.pop(0) if answers else 200
         world.simulation.control("quirk.set", "webhook_duplicates", {"value": "always"})
-        world.exchange(firm(world.simulation)).post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:1/"})
+        world.exchange(firm(world.simulation)).post(
+            "/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:1/"}
+        )
         starts(MINE)(world)
         world.advance("1h")
 
@@ -264,7 +313,12 @@ CLIENTS: dict[str, tuple[Client, Client]] = {
         lambda w: w.retail(key(w.simulation)).get("/v1/incentives", params={"page_size": 1}),
         lambda w: w.retail(key(w.simulation)).get("/v1/incentives", params={"pageSize": 1}),
     ),
-    "known-fields": (orders("a"), lambda w: trader(w).post("/v1/trading/orders", json=order(quiet(w.simulation), "buy", 40, 1, colour="blue"))),
+    "known-fields": (
+        orders("a"),
+        lambda w: trader(w).post(
+            "/v1/trading/orders", json=order(quiet(w.simulation), "buy", 40, 1, colour="blue")
+        ),
+    ),
     "filtered-reports": (search(True), search(False)),
 }
 
@@ -293,12 +347,18 @@ def test_a_client_that_does_everything_right_breaks_no_rule(world: Connection) -
     instrument = quiet(world.simulation)
     trader(world).get(f"/v1/refdata/instruments/{instrument.symbol}")
     for number in range(6):
-        trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1, clordId=f"c{number}"))
+        trader(world).post(
+            "/v1/trading/orders", json=order(instrument, "buy", 40, 1, clordId=f"c{number}")
+        )
         trader(world).post("/v1/report/trades/search", json={"symbol": instrument.symbol})
         world.advance("40s")
     report = judge(world.simulation)
     assert report.ok and report.broken() == []
-    assert {verdict.rule.name for verdict in report.verdicts if verdict.word == "kept"} >= {"token-refreshed-in-time", "fresh-jti", "scales-are-read"}
+    assert {verdict.rule.name for verdict in report.verdicts if verdict.word == "kept"} >= {
+        "token-refreshed-in-time",
+        "fresh-jti",
+        "scales-are-read",
+    }
 
 
 def test_a_key_that_changes_with_the_retry_is_no_key(world: Connection) -> None:
@@ -310,7 +370,12 @@ def test_a_key_that_changes_with_the_retry_is_no_key(world: Connection) -> None:
 def test_what_another_caller_does_is_not_held_against_this_one(world: Connection) -> None:
     too_often("1s")(world)
     mine = firm(world.simulation).users[0].name
-    for caller, ok in ((mine, False), (firm(world.simulation).name, False), (firm(world.simulation).users[1].name, True), ("firms/at", True)):
+    for caller, ok in (
+        (mine, False),
+        (firm(world.simulation).name, False),
+        (firm(world.simulation).users[1].name, True),
+        ("firms/at", True),
+    ):
         assert judge(world.simulation, caller=caller, rules=("retry-after",)).ok is ok
 
 
@@ -330,7 +395,9 @@ def test_an_unknown_rule_is_refused(world: Connection) -> None:
         judge(world.simulation, rules=("backof",))
 
 
-def test_the_command_judges_a_journal_for_people_and_for_machines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_judges_a_journal_for_people_and_for_machines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, junit = tmp_path / "run.ndjson", tmp_path / "judge.xml"
     with path.open("w+b", buffering=0) as file:
         too_often("1s")(connect(Simulation(load_scenario("quickstart"), journal=file)))
@@ -345,11 +412,19 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(tmp_path: Path
     code, said, _ = sim(str(path), "--json")
     found = json.loads(said)
     assert (code, found["ok"]) == (1, False)
-    assert [rule["rule"] for rule in found["rules"] if rule["verdict"] == "broken"] == ["retry-after"]
+    assert [rule["rule"] for rule in found["rules"] if rule["verdict"] == "broken"] == [
+        "retry-after"
+    ]
     suite = ElementTree.parse(junit).getroot()[0]
     assert (suite.get("tests"), suite.get("failures")) == (str(len(rulebook())), "1")
-    assert [case.get("name") for case in suite if case.find("failure") is not None] == ["retry-after"]
-    assert suite.get("skipped") == str(sum(1 for case in suite if case.find("skipped") is not None)) != "0"
+    assert [case.get("name") for case in suite if case.find("failure") is not None] == [
+        "retry-after"
+    ]
+    assert (
+        suite.get("skipped")
+        == str(sum(1 for case in suite if case.find("skipped") is not None))
+        != "0"
+    )
     assert sim(str(path), "--rule", "backoff")[0] == 0
     assert sim(str(path), "--until", "2026-09-08T17:00:00Z")[0] == 0
     code, _, problem = sim(str(path), "--rule", "backof")

@@ -1,4 +1,6 @@
-"""The lifecycle of §3.1 as firms see it: order entry and books by REST, instrument and order streams by gRPC, moved by the clock and by testers."""
+"""The lifecycle of §3.1 as firms see it: order entry and books by REST, instrument and order
+streams by gRPC, moved by the clock and by testers.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,19 @@ from sim.testing.client import Connection
 from tests.journeys import firm, order, rpc_trader, trader
 
 SYMBOL = "aec-nba-bos-nyk-2026-09-09"
-DATES = {"start": "2026-09-08T15:00:00-04:00", "expiration": "2026-09-08T16:30:00-04:00", "termination": "2026-09-08T16:45:00-04:00"}
+DATES = {
+    "start": "2026-09-08T15:00:00-04:00",
+    "expiration": "2026-09-08T16:30:00-04:00",
+    "termination": "2026-09-08T16:45:00-04:00",
+}
 OPEN_FOR_AN_HOUR = [{"start": "15:00", "length": "1h", "state": "OPEN"}]
 
 
 def listed(world: Connection, **terms: Any) -> Instrument:
     """An instrument made by a tester."""
-    world.simulation.control("instrument.create", "", {"symbol": SYMBOL, "tick_size": "0.01", **terms})
+    world.simulation.control(
+        "instrument.create", "", {"symbol": SYMBOL, "tick_size": "0.01", **terms}
+    )
     return world.simulation.exchange.instruments.require(SYMBOL)
 
 
@@ -30,7 +38,9 @@ def move(world: Connection, state: str) -> None:
 def states(world: Connection) -> Any:
     """An instrument state stream on the symbol, its first message taken."""
     request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL])
-    stream = world.rpc(firm(world.simulation)).stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
+    stream = world.rpc(firm(world.simulation)).stream(
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
+    )
     stream.take()
     return stream
 
@@ -38,14 +48,20 @@ def states(world: Connection) -> Any:
 def told(stream: Any) -> list[str]:
     """States in the messages of an instrument state stream."""
     return [
-        wire.InstrumentState(instrument.state).name.removeprefix("INSTRUMENT_STATE_") for message in stream.take() for instrument in message.instruments
+        wire.InstrumentState(instrument.state).name.removeprefix("INSTRUMENT_STATE_")
+        for message in stream.take()
+        for instrument in message.instruments
     ]
 
 
 def executions(stream: Any) -> list[tuple[str, str, int]]:
     """(client order id, type, quantity filled by it) of each execution on an order stream."""
     return [
-        (execution.order.clord_id, wire.ExecutionType(execution.type).name.removeprefix("EXECUTION_TYPE_"), execution.last_shares)
+        (
+            execution.order.clord_id,
+            wire.ExecutionType(execution.type).name.removeprefix("EXECUTION_TYPE_"),
+            execution.last_shares,
+        )
         for message in stream.take()
         if message.update is not None
         for execution in message.update.executions
@@ -53,13 +69,27 @@ def executions(stream: Any) -> list[tuple[str, str, int]]:
 
 
 def follow(world: Connection, user: int = 0) -> Any:
-    stream = rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest(symbols=[SYMBOL]))
+    stream = rpc_trader(world, user).stream(
+        "OrderEntryAPI.CreateOrderSubscription",
+        wire.CreateOrderSubscriptionRequest(symbols=[SYMBOL]),
+    )
     stream.take()
     return stream
 
 
-def enter(world: Connection, instrument: Instrument, side: str, cents: int, contracts: int, *, user: int = 0, **fields: Any) -> Any:
-    return trader(world, user).post("/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields))
+def enter(
+    world: Connection,
+    instrument: Instrument,
+    side: str,
+    cents: int,
+    contracts: int,
+    *,
+    user: int = 0,
+    **fields: Any,
+) -> Any:
+    return trader(world, user).post(
+        "/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields)
+    )
 
 
 def book(world: Connection) -> Any:
@@ -67,14 +97,23 @@ def book(world: Connection) -> Any:
 
 
 def open_ids(world: Connection, user: int = 0) -> list[str]:
-    return [row["clordId"] for row in trader(world, user).get("/v1/trading/orders/open", params={"symbols": SYMBOL}).json["orders"]]
+    return [
+        row["clordId"]
+        for row in (
+            trader(world, user)
+            .get("/v1/trading/orders/open", params={"symbols": SYMBOL})
+            .json["orders"]
+        )
+    ]
 
 
 # ---- driven by the clock
 
 
 @pytest.mark.spec("S3.1-1", "S3.1-13")
-def test_trading_starts_with_a_notification_and_a_pending_book_never_appears(world: Connection) -> None:
+def test_trading_starts_with_a_notification_and_a_pending_book_never_appears(
+    world: Connection,
+) -> None:
     instrument = listed(world, **DATES)
     stream = states(world)
     assert book(world).status == 404
@@ -86,29 +125,51 @@ def test_trading_starts_with_a_notification_and_a_pending_book_never_appears(wor
 
 
 @pytest.mark.spec("S3.1-2", "S3.1-8", "S3.4-1")
-def test_closing_expires_day_orders_and_refuses_entry_modification_and_cancel(world: Connection) -> None:
+def test_closing_expires_day_orders_and_refuses_entry_modification_and_cancel(
+    world: Connection,
+) -> None:
     instrument = listed(world, schedule=OPEN_FOR_AN_HOUR, **DATES)
     world.advance_to(DATES["start"])
     enter(world, instrument, "buy", 40, 2, clordId="day", timeInForce="TIME_IN_FORCE_DAY")
     gtc = enter(world, instrument, "buy", 41, 3, clordId="gtc").json["orderId"]
     orders, stream = follow(world), states(world)
     account = firm(world.simulation).users[0].account
-    before = trader(world).get("/v1/positions/ledger", params={"account": account}).json, balance(world)
+    before = (
+        trader(world).get("/v1/positions/ledger", params={"account": account}).json,
+        balance(world),
+    )
     world.advance_to("2026-09-08T16:00:00-04:00")
     assert told(stream) == ["CLOSED"]
     assert executions(orders) == [("day", "EXPIRED", 0)]
     assert open_ids(world) == ["gtc"]
     # An expired order yields no fill, no ledger entry, no position change.
-    assert (trader(world).get("/v1/positions/ledger", params={"account": account}).json, balance(world)) == before
+    assert (
+        trader(world).get("/v1/positions/ledger", params={"account": account}).json,
+        balance(world),
+    ) == before
     assert enter(world, instrument, "buy", 40, 1).status == 422
-    assert trader(world).post("/v1/trading/orders/replace", json={"orderId": gtc, "symbol": SYMBOL, "price": "42"}).status == 422
-    assert trader(world).post("/v1/trading/orders/cancel", json={"orderId": gtc, "symbol": SYMBOL}).status == 422
+    assert (
+        trader(world)
+        .post("/v1/trading/orders/replace", json={"orderId": gtc, "symbol": SYMBOL, "price": "42"})
+        .status
+        == 422
+    )
+    assert (
+        trader(world)
+        .post("/v1/trading/orders/cancel", json={"orderId": gtc, "symbol": SYMBOL})
+        .status
+        == 422
+    )
     assert open_ids(world) == ["gtc"]
 
 
 def balance(world: Connection) -> Any:
     account = firm(world.simulation).users[0].account
-    return trader(world).post("/v1/positions/balance", json={"name": account, "currency": "USD"}).json["balance"]
+    return (
+        trader(world)
+        .post("/v1/positions/balance", json={"name": account, "currency": "USD"})
+        .json["balance"]
+    )
 
 
 @pytest.mark.spec("S3.1-3", "S3.1-12", "S3.1-13")
@@ -136,7 +197,9 @@ def test_termination_removes_the_book_closes_positions_and_keeps_history(world: 
     client = trader(world)
 
     def held() -> list[Any]:
-        rows = client.get("/v1/positions", params={"name": account, "symbol": SYMBOL}).json["positions"]
+        rows = client.get("/v1/positions", params={"name": account, "symbol": SYMBOL}).json[
+            "positions"
+        ]
         return [row["netPosition"] for row in rows if row["netPosition"] not in ("0", 0)]
 
     assert len(held()) == 1
@@ -146,7 +209,9 @@ def test_termination_removes_the_book_closes_positions_and_keeps_history(world: 
     assert book(world).status == 404
     assert enter(world, instrument, "buy", 40, 1).status in (404, 422)
     assert held() == []
-    history = client.get("/v1/positions/ledger", params={"account": account, "symbol": SYMBOL}).json["entries"]
+    history = client.get(
+        "/v1/positions/ledger", params={"account": account, "symbol": SYMBOL}
+    ).json["entries"]
     assert len(history) >= 2
     trades = client.post("/v1/report/trades/search", json={"symbol": SYMBOL}).json
     assert trades["trade"]
@@ -154,7 +219,13 @@ def test_termination_removes_the_book_closes_positions_and_keeps_history(world: 
 
 @pytest.mark.spec("S3.1-13")
 def test_a_schedule_moves_an_instrument_day_by_day(world: Connection) -> None:
-    listed(world, schedule=[{"start": "15:00", "length": "30m", "state": "PREOPEN"}, {"start": "15:30", "length": "30m", "state": "OPEN"}])
+    listed(
+        world,
+        schedule=[
+            {"start": "15:00", "length": "30m", "state": "PREOPEN"},
+            {"start": "15:30", "length": "30m", "state": "OPEN"},
+        ],
+    )
     stream = states(world)
     world.advance("50h")
     assert told(stream)[:6] == ["PREOPEN", "OPEN", "CLOSED"] * 2
@@ -173,7 +244,9 @@ PERMITS = [
 
 @pytest.mark.spec("S3.1-7", "S3.1-8", "S3.1-9", "S3.1-10", "S3.1-11", "S3.1-13")
 @pytest.mark.parametrize(("state", "entry", "modify", "cancel", "matching"), PERMITS)
-def test_what_a_state_permits(world: Connection, state: str, entry: bool, modify: bool, cancel: bool, matching: bool) -> None:
+def test_what_a_state_permits(
+    world: Connection, state: str, entry: bool, modify: bool, cancel: bool, matching: bool
+) -> None:
     instrument = listed(world, state="OPEN")
     first = enter(world, instrument, "buy", 40, 5, clordId="a").json["orderId"]
     second = enter(world, instrument, "buy", 39, 5, clordId="b").json["orderId"]
@@ -183,7 +256,9 @@ def test_what_a_state_permits(world: Connection, state: str, entry: bool, modify
             move(world, state)
     client = trader(world)
     assert (enter(world, instrument, "buy", 38, 1, clordId="c").status == 200) is entry
-    replaced = client.post("/v1/trading/orders/replace", json={"orderId": first, "symbol": SYMBOL, "price": "41"})
+    replaced = client.post(
+        "/v1/trading/orders/replace", json={"orderId": first, "symbol": SYMBOL, "price": "41"}
+    )
     assert (replaced.status == 200) is modify, replaced
     canceled = client.post("/v1/trading/orders/cancel", json={"orderId": second, "symbol": SYMBOL})
     assert (canceled.status == 200) is cancel, canceled
@@ -191,9 +266,17 @@ def test_what_a_state_permits(world: Connection, state: str, entry: bool, modify
     assert sorted(open_ids(world)) == [name for name, there in left.items() if there]
     assert book(world).json["state"] == f"INSTRUMENT_STATE_{state}"
     if entry:
-        before = world.exchange(firm(world.simulation)).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json.get("trade", [])
+        before = (
+            world.exchange(firm(world.simulation))
+            .post("/v1/report/trades/search", json={"symbol": SYMBOL})
+            .json.get("trade", [])
+        )
         enter(world, instrument, "sell", 30, 1, user=1)
-        after = trader(world, 1).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json.get("trade", [])
+        after = (
+            trader(world, 1)
+            .post("/v1/report/trades/search", json={"symbol": SYMBOL})
+            .json.get("trade", [])
+        )
         assert (len(after) > len(before)) is matching
     # Another way in is refused or taken alike.
     reply = rpc_trader(world).raw("/exchange.v1.OrderEntryAPI/InsertOrder", b"")
@@ -210,7 +293,9 @@ def test_what_a_state_permits(world: Connection, state: str, entry: bool, modify
 
 @pytest.mark.spec("S3.1-9", "S3.1-10", "S3.1-13")
 @pytest.mark.parametrize("state", ["SUSPENDED", "HALTED"])
-def test_orders_outlive_an_exception_state_and_trade_after_it(world: Connection, state: str) -> None:
+def test_orders_outlive_an_exception_state_and_trade_after_it(
+    world: Connection, state: str
+) -> None:
     instrument = listed(world, state="OPEN")
     enter(world, instrument, "buy", 40, 5, clordId="rests")
     orders, stream = follow(world), states(world)
@@ -227,23 +312,43 @@ def test_orders_outlive_an_exception_state_and_trade_after_it(world: Connection,
 @pytest.mark.spec("S3.1-5")
 def test_orders_of_the_pre_open_trade_at_one_price_that_maximises_volume(world: Connection) -> None:
     instrument = listed(world, state="PREOPEN")
-    for number, (side, cents, contracts) in enumerate([("buy", 60, 10), ("buy", 55, 10), ("sell", 50, 8), ("sell", 54, 8), ("sell", 58, 10)]):
-        enter(world, instrument, side, cents, contracts, user=number % 2 if side == "buy" else 2, clordId=f"o{number}")
+    for number, (side, cents, contracts) in enumerate(
+        [("buy", 60, 10), ("buy", 55, 10), ("sell", 50, 8), ("sell", 54, 8), ("sell", 58, 10)]
+    ):
+        enter(
+            world,
+            instrument,
+            side,
+            cents,
+            contracts,
+            user=number % 2 if side == "buy" else 2,
+            clordId=f"o{number}",
+        )
     orders = follow(world, 2)
     assert book(world).json["state"] == "INSTRUMENT_STATE_PREOPEN"
     move(world, "OPEN")
     filled = executions(orders)
-    assert sum(shares for _, kind, shares in filled if kind in ("FILL", "PARTIAL_FILL")) == 16  # at 54 or 55; no other price trades more
-    trades = trader(world, 2).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json["trade"]
+    # at 54 or 55; no other price trades more
+    assert sum(shares for _, kind, shares in filled if kind in ("FILL", "PARTIAL_FILL")) == 16
+    trades = (
+        trader(world, 2).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json["trade"]
+    )
     prices = {row["aggressor"]["lastPx"] for row in trades}
     assert len(prices) == 1
     assert prices <= {"54", "55"}
-    assert world.exchange(firm(world.simulation)).get(f"/v1/orderbook/{SYMBOL}").json["stats"]["openPx"] in prices
+    assert (
+        world.exchange(firm(world.simulation))
+        .get(f"/v1/orderbook/{SYMBOL}")
+        .json["stats"]["openPx"]
+        in prices
+    )
 
 
 @pytest.mark.spec("S3.1-6")
 @pytest.mark.parametrize("target", ["OPEN", "CLOSED", "SUSPENDED", "HALTED"])
-def test_leaving_the_closing_auction_matches_whatever_comes_next(world: Connection, target: str) -> None:
+def test_leaving_the_closing_auction_matches_whatever_comes_next(
+    world: Connection, target: str
+) -> None:
     instrument = listed(world, state="OPEN")
     move(world, "MATCH_AND_CLOSE_AUCTION")
     enter(world, instrument, "buy", 50, 5, clordId="crosses")

@@ -1,4 +1,6 @@
-"""Liquidity and volume programs, scored from quotes and trades, as their participants see them; held against a scorer that looks every single second."""
+"""Liquidity and volume programs, scored from quotes and trades, as their participants see them;
+held against a scorer that looks every single second.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ ACCOUNTS = ("ann", "bob", "eve")
 
 
 class Deed(NamedTuple):
-    """Somebody's order, the end of one (`price` 0: the oldest), or a market that halts or opens again (`account` "")."""
+    """Somebody's order, the end of one (`price` 0: the oldest), or a market that halts or opens
+    again (`account` "").
+    """
 
     after: int  # milliseconds
     account: str
@@ -55,7 +59,18 @@ class Terms(NamedTuple):
 def deeds() -> st.SearchStrategy[list[Deed]]:
     after = st.sampled_from((0, 0, 1, 400, 1000, 1700, 9_000, 30_000))
     somebody = st.sampled_from((*ACCOUNTS * 3, ""))
-    return st.lists(st.builds(Deed, after, somebody, st.sampled_from((Side.BUY, Side.SELL)), st.integers(0, 12), st.integers(1, 9)), min_size=8, max_size=30)
+    return st.lists(
+        st.builds(
+            Deed,
+            after,
+            somebody,
+            st.sampled_from((Side.BUY, Side.SELL)),
+            st.integers(0, 12),
+            st.integers(1, 9),
+        ),
+        min_size=8,
+        max_size=30,
+    )
 
 
 def terms() -> st.SearchStrategy[Terms]:
@@ -74,11 +89,20 @@ def bare() -> Exchange:
     """An exchange with one open market of thirteen ticks and three rich accounts."""
     exchange = Exchange(seed=1, now=START)
     exchange.ctx.assumptions.change("incentives.minimum_payout", 0)
-    instrument = Instrument(symbol="M", price_scale=100, tick=1, expiration=START + 90 * DAY, start=START - DAY, opening_state=InstrumentState.OPEN)
+    instrument = Instrument(
+        symbol="M",
+        price_scale=100,
+        tick=1,
+        expiration=START + 90 * DAY,
+        start=START - DAY,
+        opening_state=InstrumentState.OPEN,
+    )
     exchange.trading.list_instrument(instrument)
     for account in ACCOUNTS:
         exchange.trading.open_account(account)
-        exchange.trading.ledger.move(account, 10_000 * DOLLAR, LedgerEntryType.DEPOSIT, "", contra="house/funding")
+        exchange.trading.ledger.move(
+            account, 10_000 * DOLLAR, LedgerEntryType.DEPOSIT, "", contra="house/funding"
+        )
     return exchange
 
 
@@ -124,9 +148,15 @@ def looked(exchange: Exchange, period: Period, *, reached: bool) -> Iterator[tup
     """Who earns what part of one at this moment, straight from the rule."""
     if exchange.trading.state("M") is not InstrumentState.OPEN:
         return
-    orders = [order for order in exchange.trading.orders.all() if order.live and order.symbol == "M"]
-    bids = sorted((order for order in orders if order.side is Side.BUY), key=lambda order: -order.price)
-    offers = sorted((order for order in orders if order.side is Side.SELL), key=lambda order: order.price)
+    orders = [
+        order for order in exchange.trading.orders.all() if order.live and order.symbol == "M"
+    ]
+    bids = sorted(
+        (order for order in orders if order.side is Side.BUY), key=lambda order: -order.price
+    )
+    offers = sorted(
+        (order for order in orders if order.side is Side.SELL), key=lambda order: order.price
+    )
     if period.max_spread is not None:
         gap = Fraction(offers[0].price - bids[0].price, 100) if bids and offers else None
         if gap is None or gap > 2 * Fraction(period.max_spread):
@@ -143,14 +173,23 @@ def looked(exchange: Exchange, period: Period, *, reached: bool) -> Iterator[tup
             seen += sum(order.leaves_qty for order in level)
         if reached and period.target_size is not None and seen < period.target_size:
             continue
-        scores = [(order.account, Fraction(period.discount_factor or "1") ** abs(order.price - side[0].price) * order.leaves_qty) for order in counted]
+        scores = [
+            (
+                order.account,
+                Fraction(period.discount_factor or "1") ** abs(order.price - side[0].price)
+                * order.leaves_qty,
+            )
+            for order in counted
+        ]
         total = sum(score for _, score in scores)
         yield from ((account, score / total) for account, score in scores)
 
 
 @settings(max_examples=60, deadline=None)
 @given(deeds(), terms(), st.booleans(), st.sampled_from(("by_score", "by_second")))
-def test_rewards_are_those_of_somebody_who_looks_every_second(script: list[Deed], given: Terms, reached: bool, split: str) -> None:
+def test_rewards_are_those_of_somebody_who_looks_every_second(
+    script: list[Deed], given: Terms, reached: bool, split: str
+) -> None:
     """P16."""
     exchange = bare()
     exchange.ctx.assumptions.change("incentives.target_qualifies", reached)
@@ -187,17 +226,29 @@ def test_rewards_are_those_of_somebody_who_looks_every_second(script: list[Deed]
             do(exchange, deed)
 
     advance(exchange, last + 2 * DAY)
-    found = {(reward.date, account): reward.amount for account in ACCOUNTS for reward in exchange.incentives.rewards(account)}
+    found = {
+        (reward.date, account): reward.amount
+        for account in ACCOUNTS
+        for reward in exchange.incentives.rewards(account)
+    }
     first = {key: amount for key, amount in found.items() if key[0] == "2026-09-08"}
     until = MIDNIGHT if end is None else min(MIDNIGHT, end)
     wanted = scores.get("2026-09-08", {})
     length = DAY if end is None else end - start
     began = max(start, parse_instant("2026-09-08T00:00:00-04:00"))
     part = Fraction(period.reward_pool * max(0, until - began), length)
-    whole = sum(wanted.values()) if split == "by_score" else 2 * Fraction(max(0, until - began), NS_PER_S)
+    whole = (
+        sum(wanted.values())
+        if split == "by_score"
+        else 2 * Fraction(max(0, until - began), NS_PER_S)
+    )
     for account in ACCOUNTS:
         exact = part * wanted.get(account, Fraction(0)) / whole if whole else Fraction(0)
-        assert abs(first.get(("2026-09-08", account), 0) - exact) <= CENT + 1, (account, float(exact) / DOLLAR, first)
+        assert abs(first.get(("2026-09-08", account), 0) - exact) <= CENT + 1, (
+            account,
+            float(exact) / DOLLAR,
+            first,
+        )
     assert sum(first.values()) <= part
     event(f"{len(first)} of three earn something")
     if end is not None:
@@ -216,8 +267,14 @@ world:
     - symbol: tst-m
       periods: [PERIOD]
 """
-LIQUID = '{program_id: tst_early, start: 2026-09-08T22:00:00-04:00, end: 2026-09-09T02:00:00-04:00, reward_pool: "400", discount_factor: "0.5", target_size: 10'
-VOLUME = '{program_id: tst_volume, program_type: volumeProgram, start: 2026-09-08T22:00:00-04:00, end: 2026-09-09T00:00:00-04:00, reward_pool: "90"'
+LIQUID = (
+    "{program_id: tst_early, start: 2026-09-08T22:00:00-04:00, end: 2026-09-09T02:00:00-04:00,"
+    ' reward_pool: "400", discount_factor: "0.5", target_size: 10'
+)
+VOLUME = (
+    "{program_id: tst_volume, program_type: volumeProgram, start: 2026-09-08T22:00:00-04:00, end:"
+    ' 2026-09-09T00:00:00-04:00, reward_pool: "90"'
+)
 
 
 def world_of(period: str = LIQUID + "}", more: str = "") -> Connection:
@@ -229,8 +286,21 @@ def clients(world: Connection) -> list[Http]:
 
 
 def bid(client: Http, cents: int, contracts: int, intent: str = "BUY_LONG", **more: Any) -> str:
-    body = {"marketSlug": "tst-m", "intent": f"ORDER_INTENT_{intent}", "type": "ORDER_TYPE_LIMIT", "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL", **more}
-    answer = client.post("/v1/orders", json={**body, "price": {"value": f"0.{cents:02}", "currency": "USD"}, "quantity": contracts})
+    body = {
+        "marketSlug": "tst-m",
+        "intent": f"ORDER_INTENT_{intent}",
+        "type": "ORDER_TYPE_LIMIT",
+        "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        **more,
+    }
+    answer = client.post(
+        "/v1/orders",
+        json={
+            **body,
+            "price": {"value": f"0.{cents:02}", "currency": "USD"},
+            "quantity": contracts,
+        },
+    )
     assert answer.status == 200, answer
     order_id: str = answer.json["id"]
     return order_id
@@ -243,30 +313,53 @@ def earnings(client: Http) -> list[tuple[str, float, str]]:
 
 @pytest.mark.spec("S3.3-1", "S4.2-3", "S2.3-3")
 def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_next_day() -> None:
-    """P16. Bids of 30 at 0.40 and 20 at 0.39 score 30 and 10; an offer alone has its side: shares 0.75 + 1 and 0.25 of the 200 dollars of two of four hours."""
+    """P16. Bids of 30 at 0.40 and 20 at 0.39 score 30 and 10; an offer alone has its side: shares
+    0.75 + 1 and 0.25 of the 200 dollars of two of four hours.
+    """
     world = world_of(LIQUID.replace("10", "40") + "}")
     ann, bob = clients(world)
     bid(ann, 40, 30)
     bid(bob, 39, 20)
     bid(ann, 60, 40, "BUY_SHORT")
-    before = [row["currentBalance"] for client in (ann, bob) for row in client.get("/v1/account/balances").json["balances"]]
+    before = [
+        row["currentBalance"]
+        for client in (ann, bob)
+        for row in client.get("/v1/account/balances").json["balances"]
+    ]
     world.advance_to("2026-09-09T00:00:00-04:00")
-    assert [earnings(client) for client in (ann, bob)] == [[("2026-09-08", 175, "PENDING")], [("2026-09-08", 25, "PENDING")]]
+    assert [earnings(client) for client in (ann, bob)] == [
+        [("2026-09-08", 175, "PENDING")],
+        [("2026-09-08", 25, "PENDING")],
+    ]
     world.advance_to("2026-09-09T02:00:00-04:00")
     assert earnings(bob) == [("2026-09-09", 25, "PENDING"), ("2026-09-08", 25, "PENDING")]
     world.advance_to("2026-09-09T12:00:00-04:00")
     assert earnings(bob) == [("2026-09-09", 25, "PENDING"), ("2026-09-08", 25, "PAID")]
-    after = [row["currentBalance"] for client in (ann, bob) for row in client.get("/v1/account/balances").json["balances"]]
+    after = [
+        row["currentBalance"]
+        for client in (ann, bob)
+        for row in client.get("/v1/account/balances").json["balances"]
+    ]
     assert [round(new - old, 2) for new, old in zip(after, before, strict=True)] == [175, 25]
-    (row,) = bob.get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}).json["activities"]
+    (row,) = bob.get(
+        "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
+    ).json["activities"]
     assert row["accountBalanceChange"]["amount"]["value"] == "25.00"
     world.advance_to("2026-09-11T12:00:00-04:00")
-    assert earnings(bob) == [("2026-09-09", 25, "PAID"), ("2026-09-08", 25, "PAID")]  # the period is over
+    # the period is over
+    assert earnings(bob) == [("2026-09-09", 25, "PAID"), ("2026-09-08", 25, "PAID")]
     assert world.simulation.exchange.trading.ledger.total() == 0
 
 
 @pytest.mark.spec("S3.3-1")
-@pytest.mark.parametrize(("after", "paid"), [("12h", "2026-09-09T12:00:00-04:00"), ("0s", "2026-09-09T00:00:00-04:00"), ("168h", "2026-09-16T00:00:00-04:00")])
+@pytest.mark.parametrize(
+    ("after", "paid"),
+    [
+        ("12h", "2026-09-09T12:00:00-04:00"),
+        ("0s", "2026-09-09T00:00:00-04:00"),
+        ("168h", "2026-09-16T00:00:00-04:00"),
+    ],
+)
 def test_how_long_after_its_date_a_reward_is_paid_is_a_switch(after: str, paid: str) -> None:
     """P16: on the nanosecond, with the status, the activity and the balance in step."""
     world = world_of(more=f"assumptions: {{incentives.pay_after: {after}}}\n")
@@ -275,8 +368,14 @@ def test_how_long_after_its_date_a_reward_is_paid_is_a_switch(after: str, paid: 
 
     def seen() -> tuple[str, int, float]:
         statuses = {date: status for date, _, status in earnings(ann)}
-        paid_out = ann.get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}).json["activities"]
-        return statuses.get("2026-09-08", ""), len(paid_out), ann.get("/v1/account/balances").json["balances"][0]["currentBalance"]
+        paid_out = ann.get(
+            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
+        ).json["activities"]
+        return (
+            statuses.get("2026-09-08", ""),
+            len(paid_out),
+            ann.get("/v1/account/balances").json["balances"][0]["currentBalance"],
+        )
 
     start = seen()[2]
     world.advance_to(parse_instant(paid) - 1)
@@ -287,7 +386,9 @@ def test_how_long_after_its_date_a_reward_is_paid_is_a_switch(after: str, paid: 
 
 
 def test_a_quote_earns_for_the_seconds_it_rests() -> None:
-    """A bid that rests for half an hour beside an equal one of two hours: 0.5 x 0.25 of the time, and the rest of the side is the other's."""
+    """A bid that rests for half an hour beside an equal one of two hours: 0.5 x 0.25 of the time,
+    and the rest of the side is the other's.
+    """
     world = world_of()
     ann, bob = clients(world)
     bid(ann, 40, 10)
@@ -295,7 +396,10 @@ def test_a_quote_earns_for_the_seconds_it_rests() -> None:
     world.advance("30m")
     assert bob.post(f"/v1/order/{order_id}/cancel", json={"marketSlug": "tst-m"}).status == 200
     world.advance_to("2026-09-09T00:00:00-04:00")
-    assert (earnings(bob), earnings(ann)) == ([("2026-09-08", 25, "PENDING")], [("2026-09-08", 175, "PENDING")])
+    assert (earnings(bob), earnings(ann)) == (
+        [("2026-09-08", 25, "PENDING")],
+        [("2026-09-08", 175, "PENDING")],
+    )
 
 
 @pytest.mark.parametrize(("split", "reward"), [("by_score", 200), ("by_second", 50)])
@@ -315,7 +419,12 @@ def test_below_a_dollar_a_reward_is_skipped() -> None:
     bid(bob, 40, 10)
     world.advance_to("2026-09-10T00:00:00-04:00")
     assert earnings(ann) == [("2026-09-09", 0.99, "SKIPPED"), ("2026-09-08", 0.99, "SKIPPED")]
-    assert ann.get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}).json["activities"] == []
+    assert (
+        ann.get(
+            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
+        ).json["activities"]
+        == []
+    )
 
 
 @pytest.mark.parametrize(("spread", "earns"), [("0.10", True), ("0.095", False)])
@@ -329,7 +438,9 @@ def test_a_spread_of_exactly_twice_the_half_width_passes(spread: str, earns: boo
 
 
 def test_a_side_below_the_target_size_earns_nothing_and_levels_beyond_it_neither() -> None:
-    """Nine bids are too few; of 4, 7 and 50 at three prices the first two levels hold ten, so the third is not looked at: 4 to 3.5."""
+    """Nine bids are too few; of 4, 7 and 50 at three prices the first two levels hold ten, so the
+    third is not looked at: 4 to 3.5.
+    """
     world = world_of()
     ann, bob = clients(world)
     bid(ann, 60, 9, "BUY_SHORT")
@@ -337,21 +448,37 @@ def test_a_side_below_the_target_size_earns_nothing_and_levels_beyond_it_neither
     bid(bob, 39, 7)
     bid(ann, 38, 50)
     world.advance_to("2026-09-09T00:00:00-04:00")
-    assert (earnings(ann), earnings(bob)) == ([("2026-09-08", 106.66, "PENDING")], [("2026-09-08", 93.33, "PENDING")])
+    assert (earnings(ann), earnings(bob)) == (
+        [("2026-09-08", 106.66, "PENDING")],
+        [("2026-09-08", 93.33, "PENDING")],
+    )
 
 
 def test_a_halted_market_earns_nobody_anything_and_firms_earn_like_anybody() -> None:
     world = world_of()
     client = trader(world)
-    order = {"type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": "tst-m", "orderQty": "10", "price": "40"}
-    assert client.post("/v1/trading/orders", json=order | {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}).status == 200
+    order = {
+        "type": "ORDER_TYPE_LIMIT",
+        "side": "SIDE_BUY",
+        "symbol": "tst-m",
+        "orderQty": "10",
+        "price": "40",
+    }
+    assert (
+        client.post(
+            "/v1/trading/orders", json=order | {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
+        ).status
+        == 200
+    )
     world.simulation.control("instrument.state", "tst-m", {"state": "HALTED"})
     world.advance_to("2026-09-09T00:00:00-04:00")
     assert client.get("/v1/incentives/earnings").json["rewards"] == []
     world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
     world.advance_to("2026-09-09T02:00:00-04:00")
     rows = client.get("/v1/incentives/earnings").json["rewards"]
-    assert [(row["date"], row["reward"], row["marketSlug"]) for row in rows] == [("2026-09-09", 200, "tst-m")]
+    assert [(row["date"], row["reward"], row["marketSlug"]) for row in rows] == [
+        ("2026-09-09", 200, "tst-m")
+    ]
 
 
 def test_a_cancelled_market_pays_nothing_any_more() -> None:
@@ -366,23 +493,41 @@ def test_a_cancelled_market_pays_nothing_any_more() -> None:
 
 
 def test_takers_share_a_volume_pool_from_the_smallest_turnover_on() -> None:
-    """500 contracts at 0.50 and 250 at 0.50 are 250 and 125 dollars, two thirds and one third; at 0.02 nothing counts, nor below the least."""
+    """500 contracts at 0.50 and 250 at 0.50 are 250 and 125 dollars, two thirds and one third; at
+    0.02 nothing counts, nor below the least.
+    """
     world = world_of(VOLUME + ", min_taker_notional: 100}")
     ann, bob = clients(world)
     maker = trader(world)
     for price, contracts in ((50, 900), (2, 900)):
-        order = {"type": "ORDER_TYPE_LIMIT", "side": "SIDE_SELL", "symbol": "tst-m", "orderQty": str(contracts), "price": str(price)}
-        assert maker.post("/v1/trading/orders", json=order | {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}).status == 200
+        order = {
+            "type": "ORDER_TYPE_LIMIT",
+            "side": "SIDE_SELL",
+            "symbol": "tst-m",
+            "orderQty": str(contracts),
+            "price": str(price),
+        }
+        assert (
+            maker.post(
+                "/v1/trading/orders", json=order | {"timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
+            ).status
+            == 200
+        )
         bid(ann, price, 500)
         bid(bob, price, 250)
         bid(bob, price, 50, "SELL_LONG") if price == 2 else None
     world.advance_to("2026-09-09T00:00:00-04:00")
-    assert (earnings(ann), earnings(bob)) == ([("2026-09-08", 60, "PENDING")], [("2026-09-08", 30, "PENDING")])
+    assert (earnings(ann), earnings(bob)) == (
+        [("2026-09-08", 60, "PENDING")],
+        [("2026-09-08", 30, "PENDING")],
+    )
 
 
 def test_scoring_can_be_left_to_the_scenario() -> None:
     more = "assumptions: {incentives.scored: false}\n"
-    reward = '      rewards: [{account: ACCOUNT, date: 2026-09-08, reward: "7.50", status: PENDING}]\n'
+    reward = (
+        '      rewards: [{account: ACCOUNT, date: 2026-09-08, reward: "7.50", status: PENDING}]\n'
+    )
     account = two(world_of())[0].account
     text = WORLD.replace("PERIOD", LIQUID + "}") + reward.replace("ACCOUNT", account) + more
     world = connect(Simulation(load_scenario(text)))
@@ -402,25 +547,50 @@ def test_points_survive_a_snapshot_and_a_fork() -> None:
     for one in (world, twin):
         bid(clients(one)[1], 40, 10)
         one.advance_to("2026-09-09T00:00:00-04:00")
-        assert [earnings(client) for client in clients(one)] == [[("2026-09-08", 150, "PENDING")], [("2026-09-08", 50, "PENDING")]]
+        assert [earnings(client) for client in clients(one)] == [
+            [("2026-09-08", 150, "PENDING")],
+            [("2026-09-08", 50, "PENDING")],
+        ]
     world.simulation.restore("half")
     world.advance_to("2026-09-09T00:00:00-04:00")
     assert earnings(ann) == [("2026-09-08", 200, "PENDING")] and earnings(bob) == []
 
 
 def test_nothing_is_looked_at_while_nothing_happens() -> None:
-    """A quiet day of quotes costs one timer for the date and one for the period, not eighty thousand looks."""
+    """A quiet day of quotes costs one timer for the date and one for the period, not eighty
+    thousand looks.
+    """
     world = world_of(LIQUID.replace("2026-09-09T02", "2026-09-09T22") + "}")
     bid(clients(world)[0], 40, 10)
     fired = [world.simulation.advance_to(world.simulation.now + HOUR).fired for _ in range(24)]
-    assert [timer.subject for step in fired for timer in step if timer.timer == "incentive.score" and _symbol(world, timer.subject) == "tst-m"] != []
-    assert sum(timer.timer == "incentive.score" and _symbol(world, timer.subject) == "tst-m" for step in fired for timer in step) == 2
+    assert [
+        timer.subject
+        for step in fired
+        for timer in step
+        if timer.timer == "incentive.score" and _symbol(world, timer.subject) == "tst-m"
+    ] != []
+    assert (
+        sum(
+            timer.timer == "incentive.score" and _symbol(world, timer.subject) == "tst-m"
+            for step in fired
+            for timer in step
+        )
+        == 2
+    )
 
 
-def test_a_book_is_looked_at_once_a_second_however_often_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_book_is_looked_at_once_a_second_however_often_it_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     looks: list[int] = []
     real = scoring.shares
-    monkeypatch.setattr(scoring, "shares", lambda book, period, *, reached: looks.append(book.version) or real(book, period, reached=reached))
+    monkeypatch.setattr(
+        scoring,
+        "shares",
+        lambda book, period, *, reached: (
+            looks.append(book.version) or real(book, period, reached=reached)
+        ),
+    )
     world = world_of()
     ann = clients(world)[0]
     world.advance("10s")
@@ -438,9 +608,16 @@ def _symbol(world: Connection, number: str) -> str:
     return world.simulation.exchange.incentives.periods[int(number)].symbol
 
 
-@pytest.mark.parametrize(("change", "text"), [('discount_factor: "1.1"', "not between 0 and 1"), ('max_spread: "-1"', "below zero")])
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [('discount_factor: "1.1"', "not between 0 and 1"), ('max_spread: "-1"', "below zero")],
+)
 def test_a_program_that_makes_no_sense_is_told(change: str, text: str) -> None:
-    period = f"{LIQUID}, {change}}}" if "max" in change else f'{LIQUID}}}'.replace('discount_factor: "0.5"', change)
+    period = (
+        f"{LIQUID}, {change}}}"
+        if "max" in change
+        else f"{LIQUID}}}".replace('discount_factor: "0.5"', change)
+    )
     with pytest.raises(ScenarioError) as wrong:
         world_of(period)
     assert text in str(wrong.value)

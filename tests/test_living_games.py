@@ -1,4 +1,6 @@
-"""Games of the default world are played by the clock: every surface agrees on how they stand, and nothing settles before they have ended."""
+"""Games of the default world are played by the clock: every surface agrees on how they stand, and
+nothing settles before they have ended.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
 
-EVENING = "2026-09-09T00:20:00Z"  # 20:20 in New York: baseball, basketball, hockey and soccer are being played
+# 20:20 in New York: baseball, basketball, hockey and soccer are being played
+EVENING = "2026-09-09T00:20:00Z"
 GAMES = (  # one of each kind that is played in the evening of the first day and the days after it
     "mlb-bos-nyy-2026-09-08",
     "nba-min-nyk-2026-09-08",
@@ -23,10 +26,25 @@ GAMES = (  # one of each kind that is played in the evening of the first day and
     "lib-pal-boc-2026-09-08",
     "wta-novotna-harukawa-2026-09-08",
 )
-ENDED_SCORE = ("live", "ended", "score", "period", "elapsed", "finishedTimestamp", "active", "closed", "updatedAt", "eventState", "metadata")
+ENDED_SCORE = (
+    "live",
+    "ended",
+    "score",
+    "period",
+    "elapsed",
+    "finishedTimestamp",
+    "active",
+    "closed",
+    "updatedAt",
+    "eventState",
+    "metadata",
+)
 
 
-UNLIMITED = 'name: living\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off", instrument_settlement: "off"}\n'
+UNLIMITED = (
+    'name: living\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off",'
+    ' instrument_settlement: "off"}\n'
+)
 
 
 def living(**options: Any) -> Connection:
@@ -67,7 +85,14 @@ def settled(world: Connection, symbol: str) -> float | None:
 
 def everything(world: Connection) -> list[dict[str, Any]]:
     """What there is to see of games that are live or over, and of some others."""
-    return [stands(found) for found in (*events(world, live="true"), *events(world, ended="true"), *(event(world, slug) for slug in GAMES))]
+    return [
+        stands(found)
+        for found in (
+            *events(world, live="true"),
+            *events(world, ended="true"),
+            *(event(world, slug) for slug in GAMES),
+        )
+    ]
 
 
 # ---- how a game goes
@@ -81,36 +106,66 @@ def large() -> Exchange:
 @pytest.mark.spec("S2.11-1")
 @given(data=st.data())
 def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataObject) -> None:
-    """Any game of a season of thousands, at any instants: what is shown adds up, grows, and comes to the result by which markets settle."""
+    """Any game of a season of thousands, at any instants: what is shown adds up, grows, and comes
+    to the result by which markets settle.
+    """
     season = large.reference.season
     assert season is not None
     number = data.draw(st.integers(0, season.games - 1))
-    slug, start, over = season.slug(number), season.bare(number).start_time or 0, season.over(number)
+    slug, start, over = (
+        season.slug(number),
+        season.bare(number).start_time or 0,
+        season.over(number),
+    )
     assert large.results.standing(slug, start - 1) is None
     before = (0, 0, 0)
     seen: dict[str, tuple[int, int]] = {}
-    for second in sorted(data.draw(st.lists(st.integers(0, (over - start) // NS_PER_S - 1), min_size=3, max_size=12))):
+    for second in sorted(
+        data.draw(st.lists(st.integers(0, (over - start) // NS_PER_S - 1), min_size=3, max_size=12))
+    ):
         game = large.results.standing(slug, start + second * NS_PER_S)
-        assert game is not None and game.live and not game.ended and game.at <= start + second * NS_PER_S
+        assert (
+            game is not None
+            and game.live
+            and not game.ended
+            and game.at <= start + second * NS_PER_S
+        )
         home, away = game.home_score or 0, game.away_score or 0
         assert home >= before[0] and away >= before[1] and game.at >= before[2], slug
         assert list(game.periods)[: len(seen)] == list(seen), "periods come one after the other"
-        assert all(game.periods[name][0] >= points[0] and game.periods[name][1] >= points[1] for name, points in seen.items())
+        assert all(
+            game.periods[name][0] >= points[0] and game.periods[name][1] >= points[1]
+            for name, points in seen.items()
+        )
         before, seen = (home, away, game.at), game.periods
-        won = [sum(one > two for one, two in found) for found in (list(seen.values()), [points[::-1] for points in seen.values()])]
+        won = [
+            sum(one > two for one, two in found)
+            for found in (list(seen.values()), [points[::-1] for points in seen.values()])
+        ]
         added = [sum(side) for side in zip(*seen.values(), strict=True)] or [0, 0]
         running = season.league_of(number) in ("atp", "wta", "lol", "cs2", "wtt")
         assert (home <= won[0] and away <= won[1]) if running else [home, away] == added, slug
     final, planned = large.results.standing(slug, over), large.results.game(slug)
     assert final is not None and planned is not None and final.ended and final.at == over
-    assert (final.home_score, final.away_score, final.periods, final.goals) == (planned.home_score, planned.away_score, planned.periods, planned.goals)
+    assert (final.home_score, final.away_score, final.periods, final.goals) == (
+        planned.home_score,
+        planned.away_score,
+        planned.periods,
+        planned.goals,
+    )
     assert (final.home_score or 0) >= before[0] and (final.away_score or 0) >= before[1]
-    assert all(final.periods[name][0] >= points[0] for name, points in seen.items() if name in final.periods)
+    assert all(
+        final.periods[name][0] >= points[0]
+        for name, points in seen.items()
+        if name in final.periods
+    )
 
 
 @pytest.mark.spec("S2.11-1", "S4.1-10")
 def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Connection) -> None:
-    """Not begun, live, ended, and never back; every point stays; the last score is the one that stays."""
+    """Not begun, live, ended, and never back; every point stays; the last score is the one that
+    stays.
+    """
     known: dict[str, Any] = {}
     steps: set[tuple[str, str]] = set()
     for _ in range(30):
@@ -119,15 +174,28 @@ def test_a_night_of_games_seen_by_somebody_who_looks_every_few_minutes(world: Co
             slug, score = found["slug"], found["score"] or {"home": 0, "away": 0}
             phase = "ended" if found["ended"] else "live" if found["live"] else "NS"
             assert not (found["ended"] and found["live"])
-            assert (found["period"] == "NS") == (phase == "NS") and (found["period"] == "FT") == (phase == "ended")
+            assert (found["period"] == "NS") == (phase == "NS") and (found["period"] == "FT") == (
+                phase == "ended"
+            )
             assert (found["finishedTimestamp"] is not None) == (phase == "ended")
             if slug in known:
                 before = known[slug]
                 steps.add((before["phase"], phase))
                 assert score["home"] >= before["home"] and score["away"] >= before["away"]
                 assert found["updatedAt"] >= before["updated"]
-            known[slug] = {"phase": phase, "home": score["home"], "away": score["away"], "updated": found["updatedAt"]}
-    assert steps == {("NS", "NS"), ("NS", "live"), ("live", "live"), ("live", "ended"), ("ended", "ended")}
+            known[slug] = {
+                "phase": phase,
+                "home": score["home"],
+                "away": score["away"],
+                "updated": found["updatedAt"],
+            }
+    assert steps == {
+        ("NS", "NS"),
+        ("NS", "live"),
+        ("live", "live"),
+        ("live", "ended"),
+        ("ended", "ended"),
+    }
 
 
 # ---- surfaces
@@ -139,7 +207,9 @@ def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
     live = [slug for slug, found in listed.items() if found["live"]]
     assert len(live) >= 8
     assert [found["slug"] for found in events(evening, live="true")] == live
-    assert [found["slug"] for found in events(evening, ended="true")] == [slug for slug, found in listed.items() if found["ended"]]
+    assert [found["slug"] for found in events(evening, ended="true")] == [
+        slug for slug, found in listed.items() if found["ended"]
+    ]
     assert [found["slug"] for found in events(evening, live="false", ended="false")] == [
         slug for slug, found in listed.items() if not found["live"] and not found["ended"]
     ]
@@ -148,16 +218,29 @@ def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
         found = stands(listed[slug])
         assert stands(event(evening, slug)) == found
         assert stands(gateway.get(f"/v1/events/{listed[slug]['id']}").json["event"]) == found
-        searched = gateway.get("/v1/search", params={"query": listed[slug]["title"], "limit": 50}).json["events"]
+        searched = gateway.get(
+            "/v1/search", params={"query": listed[slug]["title"], "limit": 50}
+        ).json["events"]
         assert stands(next(one for one in searched if one["slug"] == slug)) == found
-        league = gateway.get(f"/v2/leagues/{listed[slug]['subcategory']}/events", params={"limit": 500}).json["events"]
+        league = gateway.get(
+            f"/v2/leagues/{listed[slug]['subcategory']}/events", params={"limit": 500}
+        ).json["events"]
         assert stands(next(one for one in league if one["slug"] == slug)) == found
-        partner = gateway.get(f"/v1/partners/sportradar/events/{listed[slug]['gameId']}").json["event"]
+        partner = gateway.get(f"/v1/partners/sportradar/events/{listed[slug]['gameId']}").json[
+            "event"
+        ]
         assert stands(partner) == found
         periods = [one["slug"] for one in events(evening, period=listed[slug]["period"])]
-        assert slug in periods and all(listed[one]["period"] == listed[slug]["period"] for one in periods)
+        assert slug in periods and all(
+            listed[one]["period"] == listed[slug]["period"] for one in periods
+        )
         state = listed[slug]["eventState"]
-        assert (state["live"], state["ended"], state["period"], state["elapsed"]) == (True, False, found["period"], found["elapsed"])
+        assert (state["live"], state["ended"], state["period"], state["elapsed"]) == (
+            True,
+            False,
+            found["period"],
+            found["elapsed"],
+        )
         assert state["score"] == f"{found['score']['home']}-{found['score']['away']}"
 
 
@@ -181,7 +264,11 @@ def stepped() -> Connection:
     while world.simulation.now < until:
         number += 1
         world.advance_to(min(until, world.simulation.now + (7 + number % 5 * 13) * MINUTE))
-        (everything, lambda one: events(one, live="true"), lambda one: [event(one, slug) for slug in GAMES])[number % 3](world)
+        (
+            everything,
+            lambda one: events(one, live="true"),
+            lambda one: [event(one, slug) for slug in GAMES],
+        )[number % 3](world)
     return world
 
 
@@ -192,7 +279,9 @@ def test_a_jump_and_small_steps_show_the_same(evening: Connection, stepped: Conn
 def test_games_are_the_same_for_every_seed(evening: Connection) -> None:
     other = living(seed=99)
     other.advance_to(EVENING)
-    assert [stands(event(other, slug)) for slug in GAMES] == [stands(event(evening, slug)) for slug in GAMES]
+    assert [stands(event(other, slug)) for slug in GAMES] == [
+        stands(event(evening, slug)) for slug in GAMES
+    ]
 
 
 def test_a_rewind_and_a_restored_snapshot_show_what_was_shown_then(world: Connection) -> None:
@@ -219,26 +308,44 @@ def test_a_rewind_and_a_restored_snapshot_show_what_was_shown_then(world: Connec
 
 @pytest.mark.spec("S3.1-2", "S3.1-13")
 @pytest.mark.parametrize("slug", GAMES)
-def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(world: Connection, slug: str) -> None:
-    """One minute before the end everything is open and worth nothing yet; at the end all is closed; a minute later all has settled, on every surface."""
+def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
+    world: Connection, slug: str
+) -> None:
+    """One minute before the end everything is open and worth nothing yet; at the end all is closed;
+    a minute later all has settled, on every surface.
+    """
     over = world.simulation.exchange.results.ends(slug)
     world.advance_to(over - MINUTE)
     shown = event(world, slug)
     symbols = [market["slug"] for market in shown["markets"]]
     assert shown["live"] and shown["active"] and not shown["closed"]
-    assert {market["exchangeStatus"] for market in shown["markets"]} == {"OPEN"} and all(settled(world, symbol) is None for symbol in symbols)
+    assert {market["exchangeStatus"] for market in shown["markets"]} == {"OPEN"} and all(
+        settled(world, symbol) is None for symbol in symbols
+    )
     world.advance_to(over)
     ended = event(world, slug)
-    assert ended["ended"] and not ended["active"] and ended["closed"] and ended["finishedTimestamp"] == ended["metadata"]["latestGameUpdate"]
-    assert {(market["exchangeStatus"], market["status"]) for market in ended["markets"]} == {("CLOSED", "MARKET_STATUS_CLOSED")}
+    assert (
+        ended["ended"]
+        and not ended["active"]
+        and ended["closed"]
+        and ended["finishedTimestamp"] == ended["metadata"]["latestGameUpdate"]
+    )
+    assert {(market["exchangeStatus"], market["status"]) for market in ended["markets"]} == {
+        ("CLOSED", "MARKET_STATUS_CLOSED")
+    }
     assert all(settled(world, symbol) is None for symbol in symbols)
     rest = world.exchange(firm(world.simulation))
-    assert {rest.get(f"/v1/refdata/instruments/{symbol}").json["instrument"]["state"] for symbol in symbols[:3]} == {"INSTRUMENT_STATE_CLOSED"}
+    assert {
+        rest.get(f"/v1/refdata/instruments/{symbol}").json["instrument"]["state"]
+        for symbol in symbols[:3]
+    } == {"INSTRUMENT_STATE_CLOSED"}
     world.advance("1m")
     assert all(settled(world, symbol) in (0, 0.5, 1) for symbol in symbols)
     paid = settled(world, symbols[0])
     settled_event = event(world, slug)
-    assert {market["status"] for market in settled_event["markets"]} == {"MARKET_STATUS_RESOLVED"} and settled_event["score"] == ended["score"]
+    assert {market["status"] for market in settled_event["markets"]} == {
+        "MARKET_STATUS_RESOLVED"
+    } and settled_event["score"] == ended["score"]
     home, away = ended["score"]["home"], ended["score"]["away"]
     first = ended["teams"][0]["id"] == shown["markets"][0]["marketSides"][0]["team"]["id"]
     homes = slug.startswith(("lib", "wta"))
@@ -254,7 +361,12 @@ def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
     instrument = world.simulation.exchange.instruments.require(f"aec-{slug}")
     world.simulation.exchange.trading.cancel_all((instrument.symbol,))
     for user, side in ((0, "buy"), (1, "sell")):
-        assert trader(world, user).post("/v1/trading/orders", json=order(instrument, side, 50, 10)).status == 200
+        assert (
+            trader(world, user)
+            .post("/v1/trading/orders", json=order(instrument, side, 50, 10))
+            .status
+            == 200
+        )
     world.advance_to(world.simulation.exchange.results.ends(slug) + MINUTE - 1)
     account = firm(world.simulation).users[0].account
     query = {"name": account, "symbol": instrument.symbol}
@@ -265,18 +377,35 @@ def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
     assert not gone or int(gone[0]["netPosition"]) == 0
 
 
-def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(world: Connection) -> None:
+def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
+    world: Connection,
+) -> None:
     """The game does not wait for the exchange, but what follows from it does (rule W7)."""
     season = world.simulation.exchange.reference.season
     assert season is not None
-    begins, ends = parse_instant("2026-09-10T02:00:00-04:00"), parse_instant("2026-09-10T06:00:00-04:00")
-    slug = next(season.slug(number) for number in range(season.games) if begins - 3 * HOUR < season.over(number) < begins)
-    world.simulation.control("maintenance.add", "", {"begins": "2026-09-09T23:00:00-04:00", "length": "3h"})
+    begins, ends = (
+        parse_instant("2026-09-10T02:00:00-04:00"),
+        parse_instant("2026-09-10T06:00:00-04:00"),
+    )
+    slug = next(
+        season.slug(number)
+        for number in range(season.games)
+        if begins - 3 * HOUR < season.over(number) < begins
+    )
+    world.simulation.control(
+        "maintenance.add", "", {"begins": "2026-09-09T23:00:00-04:00", "length": "3h"}
+    )
     world.advance_to(begins - MINUTE)
     shown = event(world, slug)
-    assert shown["ended"] and shown["score"] and {market["exchangeStatus"] for market in shown["markets"]} == {"SUSPENDED"}
+    assert (
+        shown["ended"]
+        and shown["score"]
+        and {market["exchangeStatus"] for market in shown["markets"]} == {"SUSPENDED"}
+    )
     world.advance_to(ends + 2 * MINUTE)
-    assert {market["status"] for market in event(world, slug)["markets"]} == {"MARKET_STATUS_RESOLVED"}
+    assert {market["status"] for market in event(world, slug)["markets"]} == {
+        "MARKET_STATUS_RESOLVED"
+    }
 
 
 # ---- what people say
@@ -294,20 +423,34 @@ def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: Connection) ->
     assert told["eventState"]["periodScores"] == before["eventState"]["periodScores"]
     world.advance_to(over + HOUR)
     still = event(world, slug)
-    assert (still["live"], still["ended"], still["score"], still["active"]) == (True, False, before["score"], True)
-    world.simulation.control("event.update", slug, {"home_score": 0, "away_score": 12, "ended": True})
+    assert (still["live"], still["ended"], still["score"], still["active"]) == (
+        True,
+        False,
+        before["score"],
+        True,
+    )
+    world.simulation.control(
+        "event.update", slug, {"home_score": 0, "away_score": 12, "ended": True}
+    )
     world.advance("2m")
     assert settled(world, f"aec-{slug}") == 1
     assert event(world, slug)["score"] == {"home": 0, "away": 12}
 
 
-def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_that_it_is_not_over(world: Connection) -> None:
+def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_that_it_is_not_over(
+    world: Connection,
+) -> None:
     slug = "nba-min-nyk-2026-09-08"
     world.advance_to(world.simulation.exchange.results.ends(slug) + MINUTE // 2)
     assert event(world, slug)["closed"]
     world.simulation.control("event.update", slug, {"ended": False, "live": True, "period": "OT2"})
     shown = event(world, slug)
-    assert (shown["live"], shown["ended"], shown["active"], shown["period"]) == (True, False, True, "OT2")
+    assert (shown["live"], shown["ended"], shown["active"], shown["period"]) == (
+        True,
+        False,
+        True,
+        "OT2",
+    )
     world.advance("30m")
     assert settled(world, f"aec-{slug}") is None and event(world, slug)["active"]
 
@@ -316,12 +459,16 @@ def test_what_has_been_paid_stays_paid(world: Connection) -> None:
     slug = "nba-min-nyk-2026-09-08"
     world.advance_to(world.simulation.exchange.results.ends(slug) + 2 * MINUTE)
     paid = settled(world, f"aec-{slug}")
-    world.simulation.control("event.update", slug, {"home_score": 1, "away_score": 0 if paid else 2, "ended": True})
+    world.simulation.control(
+        "event.update", slug, {"home_score": 1, "away_score": 0 if paid else 2, "ended": True}
+    )
     world.advance("5m")
     assert settled(world, f"aec-{slug}") == paid
 
 
-def test_an_event_of_a_scenario_stands_as_it_says_and_one_that_says_nothing_of_its_game_is_played() -> None:
+def test_an_event_of_a_scenario_stands_as_it_says_and_one_that_says_nothing_of_its_game_is_played() -> (
+    None
+):
     text = """
 name: told
 extends: quickstart
@@ -334,7 +481,10 @@ world:
 """
     world = connect(Simulation(load_scenario(text)))
     for _ in range(2):
-        told, played = event(world, "mlb-bos-nyy-2026-09-08"), event(world, "nhl-fla-col-2026-09-08")
+        told, played = (
+            event(world, "mlb-bos-nyy-2026-09-08"),
+            event(world, "nhl-fla-col-2026-09-08"),
+        )
         assert (told["period"], told["score"]["home"]) == ("RAIN", 4)
         assert played["live"] and played["score"] is not None
         world.advance("40m")
@@ -346,14 +496,21 @@ def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Con
     slug = "nba-min-nyk-2026-09-08"
     world.advance_to(world.simulation.exchange.results.ends(slug) + HOUR)
     shown = event(world, slug)
-    assert (shown["live"], shown["ended"], shown["period"], shown["active"]) == (False, False, "NS", True)
+    assert (shown["live"], shown["ended"], shown["period"], shown["active"]) == (
+        False,
+        False,
+        "NS",
+        True,
+    )
     world.advance("6h")
     assert event(world, slug)["ended"] and settled(world, f"aec-{slug}") is None
 
 
 def test_nothing_that_is_idle_has_a_timer(quickstart: Simulation) -> None:
     """One timer waits for the next date of all games that nobody touched, however many there are."""
-    waiting = [timer for timer in quickstart.exchange.save().timers[1] if timer.kind == "instruments.edge"]
+    waiting = [
+        timer for timer in quickstart.exchange.save().timers[1] if timer.kind == "instruments.edge"
+    ]
     assert len(waiting) == 1
     assert not quickstart.exchange.trading.lifecycle.owns("aec-nba-min-nyk-2026-09-08")
     assert quickstart.exchange.trading.state("aec-nba-min-nyk-2026-09-08") is InstrumentState.OPEN
@@ -361,11 +518,14 @@ def test_nothing_that_is_idle_has_a_timer(quickstart: Simulation) -> None:
 
 def test_why_a_market_closed_is_explained(world: Connection) -> None:
     simulation = world.simulation
-    for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):  # one from the shelf, one of the hand-picked
+    # one from the shelf, one of the hand-picked
+    for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):
         world.advance_to(max(simulation.now, simulation.exchange.results.ends(symbol[4:])))
         world.advance_to(simulation.now + 7 * HOUR)
         found = simulation.explain(symbol)
         assert found is not None
         told = [link["what"] for link in found["chain"]]
         assert told[0] == "OPEN → CLOSED: the game is over"
-        assert "settlement price" in told[1] and told[2] == "CLOSED → EXPIRED: its dates and schedule"
+        assert (
+            "settlement price" in told[1] and told[2] == "CLOSED → EXPIRED: its dates and schedule"
+        )

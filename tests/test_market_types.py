@@ -1,4 +1,6 @@
-"""Market types of §2.10: outcomes computed from recorded game facts, settled and paid through the surfaces; shapes and metadata by creation date."""
+"""Market types of §2.10: outcomes computed from recorded game facts, settled and paid through the
+surfaces; shapes and metadata by creation date.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,49 @@ from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
 
 SPORTS_MARKET_TYPES = [
-    "basketball_player_points", "basketball_player_assists", "basketball_player_rebounds", "basketball_player_threes", "basketball_player_steals",
-    "basketball_player_blocks", "basketball_player_double_double", "basketball_player_triple_double", "basketball_team_first_half_winner",
-    "basketball_team_first_half_spread", "basketball_team_first_half_total", "basketball_team_second_half_winner", "basketball_team_second_half_spread",
-    "basketball_team_second_half_total", "soccer_game_to_advance", "soccer_game_first_half_btts", "soccer_game_first_half_first_team_to_score",
-    "soccer_game_second_half_btts", "soccer_game_second_half_first_team_to_score", "esports_map_winner_1", "esports_map_winner_2", "esports_map_winner_3",
-    "esports_game_winner_1", "esports_game_winner_2", "esports_game_winner_3", "tennis_match_winner", "tennis_match_games_spread", "tennis_match_sets_spread",
-    "tennis_match_total_games", "tennis_match_total_sets", "tennis_match_exact_score", "tennis_set_1_winner", "tennis_set_2_winner", "tennis_set_3_winner",
+    "basketball_player_points",
+    "basketball_player_assists",
+    "basketball_player_rebounds",
+    "basketball_player_threes",
+    "basketball_player_steals",
+    "basketball_player_blocks",
+    "basketball_player_double_double",
+    "basketball_player_triple_double",
+    "basketball_team_first_half_winner",
+    "basketball_team_first_half_spread",
+    "basketball_team_first_half_total",
+    "basketball_team_second_half_winner",
+    "basketball_team_second_half_spread",
+    "basketball_team_second_half_total",
+    "soccer_game_to_advance",
+    "soccer_game_first_half_btts",
+    "soccer_game_first_half_first_team_to_score",
+    "soccer_game_second_half_btts",
+    "soccer_game_second_half_first_team_to_score",
+    "esports_map_winner_1",
+    "esports_map_winner_2",
+    "esports_map_winner_3",
+    "esports_game_winner_1",
+    "esports_game_winner_2",
+    "esports_game_winner_3",
+    "tennis_match_winner",
+    "tennis_match_games_spread",
+    "tennis_match_sets_spread",
+    "tennis_match_total_games",
+    "tennis_match_total_sets",
+    "tennis_match_exact_score",
+    "tennis_set_1_winner",
+    "tennis_set_2_winner",
+    "tennis_set_3_winner",
 ]
 
 
 def everything(world: Connection) -> list[dict[str, Any]]:
     """Every market of the gateway, page by page."""
     found: list[dict[str, Any]] = []
-    while page := world.gateway.get("/v1/markets", params={"limit": 100, "offset": len(found)}).json["markets"]:
+    while page := world.gateway.get(
+        "/v1/markets", params={"limit": 100, "offset": len(found)}
+    ).json["markets"]:
         found += page
         world.advance("1s")
     return found
@@ -38,7 +69,9 @@ def instrument_rows(world: Connection) -> list[dict[str, Any]]:
     """Every instrument of the exchange."""
     client, found, token = world.exchange(firm(world.simulation)), [], ""
     while True:
-        page = client.post("/v1/refdata/instruments", json={"pageSize": 100, "pageToken": token}).json
+        page = client.post(
+            "/v1/refdata/instruments", json={"pageSize": 100, "pageToken": token}
+        ).json
         found += page["instruments"]
         token = page.get("nextPageToken", "")
         if page.get("eof") or not token:
@@ -49,12 +82,21 @@ def instrument_rows(world: Connection) -> list[dict[str, Any]]:
 
 
 @pytest.mark.spec("S1-1", "S2.10-3")
-def test_the_default_world_has_sports_futures_and_event_contracts_and_every_listed_type(world: Connection) -> None:
+def test_the_default_world_has_sports_futures_and_event_contracts_and_every_listed_type(
+    world: Connection,
+) -> None:
     markets = everything(world)
-    assert {market["category"] for market in markets} >= {"sports", "crypto", "economics", "politics"}
+    assert {market["category"] for market in markets} >= {
+        "sports",
+        "crypto",
+        "economics",
+        "politics",
+    }
     types = {market["sportsMarketType"] for market in markets}
     assert types >= set(SPORTS_MARKET_TYPES)
-    assert "futures" in {row["metadata"].get("instrument_product") for row in instrument_rows(world)}
+    assert "futures" in {
+        row["metadata"].get("instrument_product") for row in instrument_rows(world)
+    }
 
 
 @pytest.mark.spec("S1-2", "S2.6-1", "S2.6-4")
@@ -62,13 +104,22 @@ def test_instruments_carry_state_scales_participants_and_types(world: Connection
     rows = instrument_rows(world)
     for row in rows:
         assert row["state"].startswith("INSTRUMENT_STATE_")
-        assert row["tickSize"] > 0 and int(row["priceScale"]) > 0 and int(row["fractionalQtyScale"]) > 0
+        assert (
+            row["tickSize"] > 0
+            and int(row["priceScale"]) > 0
+            and int(row["fractionalQtyScale"]) > 0
+        )
     sports = [row for row in rows if row["metadata"].get("participant_type") == "team"]
     assert sports
     home_is_long = set()
     for row in sports:
         meta = row["metadata"]
-        assert meta["long_participant_id"] and meta["short_participant_id"] and meta["market_sport_type"] and meta["outcome_type"]
+        assert (
+            meta["long_participant_id"]
+            and meta["short_participant_id"]
+            and meta["market_sport_type"]
+            and meta["outcome_type"]
+        )
         if meta["instrument_product"] == "moneyline" and "home_team_name" in meta:
             home_is_long.add(meta["long_participant_name"] == meta["home_team_name"])
     assert home_is_long == {True, False}  # the order of long and short is a habit of the league
@@ -80,10 +131,15 @@ def test_metadata_names_home_away_and_tournament_from_its_date_on(world: Connect
     for row in rows:
         meta, newer = row["metadata"], row["createTime"] >= "2026-07-21T04:00:00Z"
         matchup = meta["instrument_product"] != "futures"
-        assert (("home_team_name" in meta), ("away_team_name" in meta)) == ((newer and matchup),) * 2, row["symbol"]
+        assert (("home_team_name" in meta), ("away_team_name" in meta)) == (
+            (newer and matchup),
+        ) * 2, row["symbol"]
         assert ("tournament_name" in meta) is newer, row["symbol"]
     assert {row["createTime"] >= "2026-07-21T04:00:00Z" for row in rows} == {True, False}
-    assert any("tournament_name" in row["metadata"] and "home_team_name" not in row["metadata"] for row in rows)
+    assert any(
+        "tournament_name" in row["metadata"] and "home_team_name" not in row["metadata"]
+        for row in rows
+    )
 
 
 @pytest.mark.spec("S2.10-6")
@@ -93,10 +149,14 @@ def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: C
     kinds = ("soccer_game_to_advance", "esports_map_winner", "esports_game_winner", "tennis_set")
     seen: dict[str, set[bool]] = {kind: set() for kind in kinds}
     for market in everything(world):
-        kind = next((kind for kind in kinds if (market["sportsMarketType"] or "").startswith(kind)), None)
+        kind = next(
+            (kind for kind in kinds if (market["sportsMarketType"] or "").startswith(kind)), None
+        )
         if kind is None:
             continue
-        since = "2026-07-05T04:00:00Z" if kind == "soccer_game_to_advance" else "2026-07-04T00:00:00Z"
+        since = (
+            "2026-07-05T04:00:00Z" if kind == "soccer_game_to_advance" else "2026-07-04T00:00:00Z"
+        )
         meta = rows[market["slug"]]["metadata"]
         two_sided = meta["short_participant_id"] not in ("no", "")
         assert two_sided is (rows[market["slug"]]["createTime"] >= since), market["slug"]
@@ -104,7 +164,12 @@ def test_two_sided_instruments_from_their_dates_and_one_per_team_before(world: C
         assert [side["long"] for side in sides] == [True, False]
         assert (sides[1]["team"] is not None) is two_sided
         seen[kind].add(two_sided)
-    assert seen["soccer_game_to_advance"] == seen["tennis_set"] == seen["esports_map_winner"] | seen["esports_game_winner"] == {True, False}
+    assert (
+        seen["soccer_game_to_advance"]
+        == seen["tennis_set"]
+        == seen["esports_map_winner"] | seen["esports_game_winner"]
+        == {True, False}
+    )
 
 
 @pytest.mark.spec("S9-6")
@@ -116,11 +181,21 @@ world:
   instruments: [{symbol: new-thing, tick_size: "0.01", state: OPEN, sports_market_type: quidditch_snitch_catcher, category: sports, subcategory: quidditch}]
 """
     world = connect(Simulation(load_scenario(text)))
-    assert world.gateway.get("/v1/market/slug/new-thing").json["market"]["sportsMarketType"] == "quidditch_snitch_catcher"
+    assert (
+        world.gateway.get("/v1/market/slug/new-thing").json["market"]["sportsMarketType"]
+        == "quidditch_snitch_catcher"
+    )
     meta = next(row for row in instrument_rows(world) if row["symbol"] == "new-thing")["metadata"]
     assert meta["market_sport_type"] == "quidditch_snitch_catcher"
-    world.simulation.control("instrument.create", "", {"symbol": "newer", "tick_size": "0.01", "sports_market_type": "another_new_one"})
-    assert world.gateway.get("/v1/market/slug/newer").json["market"]["sportsMarketType"] == "another_new_one"
+    world.simulation.control(
+        "instrument.create",
+        "",
+        {"symbol": "newer", "tick_size": "0.01", "sports_market_type": "another_new_one"},
+    )
+    assert (
+        world.gateway.get("/v1/market/slug/newer").json["market"]["sportsMarketType"]
+        == "another_new_one"
+    )
 
 
 # ---- settled from facts, seen by holders
@@ -136,8 +211,12 @@ world:
 """
 
 
-def paid(facts: dict[str, Any], kind: str, *, line: str = "0.5", player: str = "", pick: str = "") -> float | None:
-    """What a contract bought at 0.40 pays after the game ended with these facts; None when it goes on trading."""
+def paid(
+    facts: dict[str, Any], kind: str, *, line: str = "0.5", player: str = "", pick: str = ""
+) -> float | None:
+    """What a contract bought at 0.40 pays after the game ended with these facts; None when it goes
+    on trading.
+    """
     values = {"symbol": "asked", "kind": kind, "line": line, "player": player, "pick": pick}
     text = EVENT
     for name, value in values.items():
@@ -149,7 +228,11 @@ def paid(facts: dict[str, Any], kind: str, *, line: str = "0.5", player: str = "
     account = firm(world.simulation).users[0].account
 
     def cash() -> float:
-        return float(trader(world).post("/v1/positions/balance", json={"name": account, "currency": "USD"}).json["balance"])
+        return float(
+            trader(world)
+            .post("/v1/positions/balance", json={"name": account, "currency": "USD"})
+            .json["balance"]
+        )
 
     before = cash()
     world.simulation.control("event.update", "the-game", {**facts, "ended": True})
@@ -166,14 +249,43 @@ HALF = "soccer_game_{}_half_first_team_to_score"
 
 FACTS = [
     # Second half: the third and fourth quarter alone, whatever happens in overtime.
-    pytest.param({"periods": QUARTERS}, {"kind": "basketball_team_second_half_winner"}, 0.5, marks=BASKETBALL),
-    pytest.param({"periods": QUARTERS}, {"kind": "basketball_team_second_half_spread", "line": "0.5"}, 1, marks=BASKETBALL),
-    pytest.param({"periods": QUARTERS}, {"kind": "basketball_team_second_half_total", "line": "100.5"}, 0, marks=BASKETBALL),
-    pytest.param({"periods": QUARTERS}, {"kind": "basketball_team_first_half_total", "line": "89.5"}, 1, marks=BASKETBALL),
-    pytest.param({"periods": QUARTERS}, {"kind": "basketball_team_full_game_winner"}, 0, marks=BASKETBALL),
+    pytest.param(
+        {"periods": QUARTERS}, {"kind": "basketball_team_second_half_winner"}, 0.5, marks=BASKETBALL
+    ),
+    pytest.param(
+        {"periods": QUARTERS},
+        {"kind": "basketball_team_second_half_spread", "line": "0.5"},
+        1,
+        marks=BASKETBALL,
+    ),
+    pytest.param(
+        {"periods": QUARTERS},
+        {"kind": "basketball_team_second_half_total", "line": "100.5"},
+        0,
+        marks=BASKETBALL,
+    ),
+    pytest.param(
+        {"periods": QUARTERS},
+        {"kind": "basketball_team_first_half_total", "line": "89.5"},
+        1,
+        marks=BASKETBALL,
+    ),
+    pytest.param(
+        {"periods": QUARTERS}, {"kind": "basketball_team_full_game_winner"}, 0, marks=BASKETBALL
+    ),
     # Props: full games, overtime included; that is what the box score says.
-    pytest.param({"players": {"Ann": {"points": 31}}}, {"kind": "basketball_player_points", "player": "Ann", "line": "30.5"}, 1, marks=BASKETBALL),
-    pytest.param({"players": {"Ann": {"steals": 1}}}, {"kind": "basketball_player_steals", "player": "Ann", "line": "1.5"}, 0, marks=BASKETBALL),
+    pytest.param(
+        {"players": {"Ann": {"points": 31}}},
+        {"kind": "basketball_player_points", "player": "Ann", "line": "30.5"},
+        1,
+        marks=BASKETBALL,
+    ),
+    pytest.param(
+        {"players": {"Ann": {"steals": 1}}},
+        {"kind": "basketball_player_steals", "player": "Ann", "line": "1.5"},
+        0,
+        marks=BASKETBALL,
+    ),
     pytest.param(
         {"players": {"Ann": {"points": 10, "assists": 10, "threes": 10}}},
         {"kind": "basketball_player_double_double", "player": "Ann"},
@@ -189,9 +301,24 @@ FACTS = [
     # Halves of soccer: stoppage belongs to its half, extra time to none.
     pytest.param({"goals": []}, {"kind": HALF.format("first"), "pick": "none"}, 1, marks=SOCCER),
     pytest.param({"goals": []}, {"kind": HALF.format("first"), "pick": "home"}, 0, marks=SOCCER),
-    pytest.param({"goals": [{"team": "home", "minute": 45, "stoppage": 3}]}, {"kind": HALF.format("first"), "pick": "home"}, 1, marks=SOCCER),
-    pytest.param({"goals": [{"team": "home", "minute": 45, "stoppage": 3}]}, {"kind": HALF.format("second"), "pick": "none"}, 1, marks=SOCCER),
-    pytest.param({"goals": [{"team": "away", "minute": 105}]}, {"kind": HALF.format("second"), "pick": "none"}, 1, marks=SOCCER),
+    pytest.param(
+        {"goals": [{"team": "home", "minute": 45, "stoppage": 3}]},
+        {"kind": HALF.format("first"), "pick": "home"},
+        1,
+        marks=SOCCER,
+    ),
+    pytest.param(
+        {"goals": [{"team": "home", "minute": 45, "stoppage": 3}]},
+        {"kind": HALF.format("second"), "pick": "none"},
+        1,
+        marks=SOCCER,
+    ),
+    pytest.param(
+        {"goals": [{"team": "away", "minute": 105}]},
+        {"kind": HALF.format("second"), "pick": "none"},
+        1,
+        marks=SOCCER,
+    ),
     pytest.param(
         {"goals": [{"team": "away", "minute": 46}, {"team": "home", "minute": 90, "stoppage": 6}]},
         {"kind": "soccer_game_second_half_btts"},
@@ -199,48 +326,97 @@ FACTS = [
         marks=SOCCER,
     ),
     pytest.param(
-        {"goals": [{"team": "away", "minute": 46}, {"team": "home", "minute": 91}]}, {"kind": "soccer_game_second_half_btts"}, 0, marks=SOCCER
+        {"goals": [{"team": "away", "minute": 46}, {"team": "home", "minute": 91}]},
+        {"kind": "soccer_game_second_half_btts"},
+        0,
+        marks=SOCCER,
     ),
-    pytest.param({"goals": [{"team": "home", "minute": 100}], "advances": "away"}, {"kind": "soccer_game_to_advance"}, 0, marks=pytest.mark.spec("S2.10-6")),
-    pytest.param({"goals": [{"team": "home", "minute": 100}]}, {"kind": "drawable_outcome", "pick": "draw"}, 1, marks=SOCCER),
+    pytest.param(
+        {"goals": [{"team": "home", "minute": 100}], "advances": "away"},
+        {"kind": "soccer_game_to_advance"},
+        0,
+        marks=pytest.mark.spec("S2.10-6"),
+    ),
+    pytest.param(
+        {"goals": [{"team": "home", "minute": 100}]},
+        {"kind": "drawable_outcome", "pick": "draw"},
+        1,
+        marks=SOCCER,
+    ),
     # Maps, sets, games.
     ({"periods": {"M1": [13, 7], "M2": [13, 10]}}, {"kind": "esports_map_winner_2"}, 1),
     ({"periods": {"M1": [13, 7], "M2": [13, 10]}}, {"kind": "esports_map_winner_3"}, 0.5),
     ({"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}}, {"kind": "tennis_match_winner"}, 1),
     ({"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}}, {"kind": "tennis_set_2_winner"}, 0),
-    ({"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}}, {"kind": "tennis_match_total_games", "line": "31.5"}, 1),
-    ({"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}}, {"kind": "tennis_match_sets_spread", "line": "-1.5"}, 0),
-    ({"periods": {"S1": [6, 4], "S2": [6, 3]}}, {"kind": "tennis_match_exact_score", "pick": "2-0"}, 1),
+    (
+        {"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}},
+        {"kind": "tennis_match_total_games", "line": "31.5"},
+        1,
+    ),
+    (
+        {"periods": {"S1": [6, 4], "S2": [6, 7], "S3": [6, 3]}},
+        {"kind": "tennis_match_sets_spread", "line": "-1.5"},
+        0,
+    ),
+    (
+        {"periods": {"S1": [6, 4], "S2": [6, 3]}},
+        {"kind": "tennis_match_exact_score", "pick": "2-0"},
+        1,
+    ),
     # Whole games, and games without a result.
     ({"home_score": 3, "away_score": 2}, {"kind": "moneyline"}, 1),
     ({"home_score": 3, "away_score": 2}, {"kind": "spreads", "line": "-1.5"}, 0),
     ({"home_score": 3, "away_score": 2}, {"kind": "totals", "line": "5"}, 0.5),
     ({"result": "no_result"}, {"kind": "basketball_player_points", "player": "Ann"}, 0.5),
     ({"result": "abandoned"}, {"kind": "moneyline"}, 0.4),
-    ({"home_score": 3, "away_score": 2}, {"kind": "basketball_player_points", "player": "Ann"}, None),
+    (
+        {"home_score": 3, "away_score": 2},
+        {"kind": "basketball_player_points", "player": "Ann"},
+        None,
+    ),
     ({"home_score": 3, "away_score": 2}, {"kind": "something_new"}, None),
 ]
 
 
 @pytest.mark.parametrize(("facts", "asked", "pays"), FACTS)
-def test_a_market_pays_what_the_facts_of_its_game_say(facts: dict[str, Any], asked: dict[str, str], pays: float | None) -> None:
+def test_a_market_pays_what_the_facts_of_its_game_say(
+    facts: dict[str, Any], asked: dict[str, str], pays: float | None
+) -> None:
     """L29."""
     assert paid(facts, **asked) == pays
 
 
 @pytest.mark.spec("S2.10-5")
 def test_soccer_half_markets_trade_in_cents(world: Connection) -> None:
-    halves = [market for market in everything(world) if (market["sportsMarketType"] or "").startswith(("soccer_game_first_half", "soccer_game_second_half"))]
+    halves = [
+        market
+        for market in everything(world)
+        if (market["sportsMarketType"] or "").startswith(
+            ("soccer_game_first_half", "soccer_game_second_half")
+        )
+    ]
     ticks = {market["orderPriceMinTickSize"] for market in halves}
     assert ticks == {0.01}
 
 
-def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_surface(world: Connection) -> None:
-    event = next(found for found in world.gateway.get("/v1/events", params={"limit": 100}).json["events"] if "wnba" in found["slug"] and found["active"])
-    world.simulation.control("event.update", event["slug"], {"periods": {"Q1": [20, 18]}, "live": True, "period": "Q2"})
+def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_surface(
+    world: Connection,
+) -> None:
+    event = next(
+        found
+        for found in world.gateway.get("/v1/events", params={"limit": 100}).json["events"]
+        if "wnba" in found["slug"] and found["active"]
+    )
+    world.simulation.control(
+        "event.update", event["slug"], {"periods": {"Q1": [20, 18]}, "live": True, "period": "Q2"}
+    )
     live = world.gateway.get(f"/v1/events/slug/{event['slug']}").json["event"]
     assert (live["live"], live["period"]) == (True, "Q2")
-    answer = world.simulation.control("event.update", str(event["id"]), {"periods": {"Q2": [20, 18], "Q3": [20, 18], "Q4": [20, 18]}, "ended": True}).value
+    answer = world.simulation.control(
+        "event.update",
+        str(event["id"]),
+        {"periods": {"Q2": [20, 18], "Q3": [20, 18], "Q4": [20, 18]}, "ended": True},
+    ).value
     assert isinstance(answer, dict)
     settled = answer["settles"]
     assert any("-2h" in symbol for symbol in settled)
@@ -256,13 +432,21 @@ def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_sur
 points = st.tuples(st.integers(0, 60), st.integers(0, 60))
 quarters = st.fixed_dictionaries(dict.fromkeys(("Q1", "Q2", "Q3", "Q4"), points))
 goals = st.lists(
-    st.builds(Goal, team=st.sampled_from(["home", "away"]), minute=st.integers(1, 120), stoppage=st.integers(0, 9)), max_size=6
+    st.builds(
+        Goal,
+        team=st.sampled_from(["home", "away"]),
+        minute=st.integers(1, 120),
+        stoppage=st.integers(0, 9),
+    ),
+    max_size=6,
 ).map(tuple)
 
 
 @pytest.mark.spec("S2.10-4")
 @given(periods=quarters, overtime=points, long=st.sampled_from(["home", "away"]))
-def test_overtime_never_moves_a_half_and_always_counts_for_the_game(periods: dict[str, tuple[int, int]], overtime: tuple[int, int], long: str) -> None:
+def test_overtime_never_moves_a_half_and_always_counts_for_the_game(
+    periods: dict[str, tuple[int, int]], overtime: tuple[int, int], long: str
+) -> None:
     without, with_ = Game(periods=periods), Game(periods={**periods, "OT1": overtime})
     for half in ("first", "second"):
         for kind in ("winner", "spread", "total"):
@@ -289,7 +473,11 @@ def test_goals_count_in_their_own_half_and_extra_time_in_none(scored: tuple[Goal
                 assert sorted(outcome.value for outcome in found if outcome) == [0, 0, 1]
 
 
-@given(home=st.integers(0, 200), away=st.integers(0, 200), line=st.integers(-50, 50).map(lambda n: f"{n}.5"))
+@given(
+    home=st.integers(0, 200),
+    away=st.integers(0, 200),
+    line=st.integers(-50, 50).map(lambda n: f"{n}.5"),
+)
 def test_the_two_sides_of_a_market_pay_one_dollar_together(home: int, away: int, line: str) -> None:
     game = Game(home_score=home, away_score=away)
     other = f"{-float(line)}"

@@ -1,4 +1,6 @@
-"""Order flow replayed from a CSV file: what its rows do, that its content is part of the scenario, what a wrong row is told, and that a million of them fit."""
+"""Order flow replayed from a CSV file: what its rows do, that its content is part of the scenario,
+what a wrong row is told, and that a million of them fit.
+"""
 
 from __future__ import annotations
 
@@ -72,20 +74,35 @@ def test_rows_enter_when_they_are_due_and_show_on_every_surface(tmp_path: Path) 
     world.advance("10s")
     assert orders(sim)[2:] == [("n1", 41, 5, "PARTIALLY_FILLED"), ("", 41, 5, "FILLED")]
     assert orders(sim)[0][3] == "CANCELED"
-    assert sim.exchange.trading.orders.by_clord_id("firms/sandbox/users/noise", "n1") is not None, "who is not named is noise"
+    assert sim.exchange.trading.orders.by_clord_id("firms/sandbox/users/noise", "n1") is not None, (
+        "who is not named is noise"
+    )
     (flow,) = sim.participants.save().flows.values()
     assert (flow.sent, flow.refused) == (7, 1), "the second cancel came too late"
     assert not [timer for timer in sim.exchange.ctx.timers.pending() if timer.kind == "flow.row"]
 
 
 def test_what_a_market_does_not_take_is_rejected_as_anybodys(tmp_path: Path) -> None:
-    sim = Simulation(load_scenario(folder(tmp_path, "1,maker,,a,w,buy,0.50,5,,\n2,maker,,b,w,sell,0.50,5,,\n4,taker,,c,w,sell,0.50,5,,\n")))
+    sim = Simulation(
+        load_scenario(
+            folder(
+                tmp_path,
+                "1,maker,,a,w,buy,0.50,5,,\n2,maker,,b,w,sell,0.50,5,,\n4,taker,,c,w,sell,0.50,5,,\n",
+            )
+        )
+    )
     sim.advance_to(sim.now + 3 * NS_PER_S)
     sim.control("instrument.state", "w", {"state": "HALTED"})
     sim.advance_to(sim.now + 3 * NS_PER_S)
     assert [state for *_, state in orders(sim)] == ["NEW", "REJECTED", "REJECTED"]
-    texts = [execution.text for execution in sim.exchange.trading.executions if execution.order.state is OrderState.REJECTED]
-    assert texts == ["Self Match Prevention", "Book is HALTED"], "nobody scripted trades with himself"
+    texts = [
+        execution.text
+        for execution in sim.exchange.trading.executions
+        if execution.order.state is OrderState.REJECTED
+    ]
+    assert texts == ["Self Match Prevention", "Book is HALTED"], (
+        "nobody scripted trades with himself"
+    )
 
 
 def test_the_content_of_the_file_is_part_of_the_scenario_and_of_its_journal(tmp_path: Path) -> None:
@@ -115,21 +132,28 @@ def test_the_content_of_the_file_is_part_of_the_scenario_and_of_its_journal(tmp_
 def test_a_pinned_file_must_be_the_one_that_was_meant(tmp_path: Path) -> None:
     path = folder(tmp_path)
     digest = pack_file(tmp_path / "flow.csv").sha256
-    folder(tmp_path, scenario=SCENARIO.replace("file: flow.csv", f"file: flow.csv, sha256: {digest}"))
+    folder(
+        tmp_path, scenario=SCENARIO.replace("file: flow.csv", f"file: flow.csv, sha256: {digest}")
+    )
     assert load_scenario(path).participants.flows[0].sha256 == digest
     (tmp_path / "flow.csv").write_text(HEADING)
     with pytest.raises(ScenarioError, match="is another file"):
         load_scenario(path)
 
 
-def test_a_flow_is_found_beside_the_file_that_names_it_and_may_be_given_another(tmp_path: Path) -> None:
+def test_a_flow_is_found_beside_the_file_that_names_it_and_may_be_given_another(
+    tmp_path: Path,
+) -> None:
     base = tmp_path / "base"
     base.mkdir()
     folder(base)
     (tmp_path / "top.yaml").write_text("name: top\nextends: base/scenario.yaml\n")
     assert load_scenario(str(tmp_path / "top.yaml")).participants.flows[0].content
     (tmp_path / "mine.csv").write_text(HEADING + "1,maker,,a,w,buy,0.50,5,,\n")
-    (tmp_path / "top.yaml").write_text("name: top\nextends: base/scenario.yaml\nparticipants: {flows: [{name: tape, file: mine.csv}]}\n")
+    (tmp_path / "top.yaml").write_text(
+        "name: top\nextends: base/scenario.yaml\nparticipants: {flows: [{name: tape, file:"
+        " mine.csv}]}\n"
+    )
     flow = load_scenario(str(tmp_path / "top.yaml")).participants.flows[0]
     assert len(list(Reader(packed_of(flow), 0, "noise").rows())) == 1
 
@@ -153,12 +177,18 @@ WRONG = [
     ("1,maker,,m1,w,sell,0.60", 1, "7 cells, not 10 as the heading has"),
     ("-1,maker,,m1,w,sell,0.60,1,,", 1, "at: "),
     ("999999999999,maker,,m1,w,sell,0.60,1,,", 1, "at: too far in the future"),
-    ("+999999999999h,maker,,m1,w,sell,0.60,1,,", 1, "the calendar of this exchange ends with the year 2199"),
+    (
+        "+999999999999h,maker,,m1,w,sell,0.60,1,,",
+        1,
+        "the calendar of this exchange ends with the year 2199",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("row", "column", "says"), WRONG)
-def test_a_wrong_row_is_told_at_its_line_and_column(row: str, column: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_row_is_told_at_its_line_and_column(
+    row: str, column: int, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = folder(tmp_path, f"0,maker,,m0,w,sell,0.60,1,,\n\n{row}\n")
     assert main(["check", path]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -171,7 +201,10 @@ HEADINGS = [
     ("at,symbl\n", "1:4: no column is called 'symbl', did you mean 'symbol'?"),
     ("at,symbol,at\n", "1:11: the column 'at' stands here twice"),
     ("at,side\n", "1:1: the column 'symbol' is missing"),
-    (HEADING + "2,maker,,a,w,buy,0.5,1,,\n1,maker,,b,w,buy,0.5,1,,\n", "3:1: rows stand in order of time"),
+    (
+        HEADING + "2,maker,,a,w,buy,0.5,1,,\n1,maker,,b,w,buy,0.5,1,,\n",
+        "3:1: rows stand in order of time",
+    ),
     (HEADING + "2,maker,,\udc80,w,buy,0.5,1,,\n", "2:10: not UTF-8 text"),
     (HEADING + "2" + "0" * 1000 + "\n", "2:1001: a line of more than 1000 bytes"),
 ]
@@ -186,9 +219,23 @@ def test_a_file_that_is_no_order_flow_is_told_where(text: str, says: str, tmp_pa
     assert str(wrong.value).startswith(f"{tmp_path / 'flow.csv'}:{says}")
 
 
-@given(st.lists(st.one_of(st.sampled_from(ROWS.splitlines()), st.text(alphabet=st.characters(codec="utf-8"), max_size=60)), max_size=6), st.data())
-def test_whatever_stands_in_a_file_it_is_read_or_told_where_it_is_wrong(lines: list[str], data: st.DataObject) -> None:
-    text = HEADING + "".join(f"{data.draw(st.sampled_from((line, line.replace('0', '9' * 18), line.upper())))}\n" for line in lines)
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(ROWS.splitlines()),
+            st.text(alphabet=st.characters(codec="utf-8"), max_size=60),
+        ),
+        max_size=6,
+    ),
+    st.data(),
+)
+def test_whatever_stands_in_a_file_it_is_read_or_told_where_it_is_wrong(
+    lines: list[str], data: st.DataObject
+) -> None:
+    text = HEADING + "".join(
+        f"{data.draw(st.sampled_from((line, line.replace('0', '9' * 18), line.upper())))}\n"
+        for line in lines
+    )
     packed = pack(text.encode())
     scales = {"w": (100, 1)}
     try:
@@ -196,7 +243,10 @@ def test_whatever_stands_in_a_file_it_is_read_or_told_where_it_is_wrong(lines: l
         rows = [] if wrong else list(Reader(packed, 0, "noise").rows())
     except FlowError as error:
         wrong, rows = [error], []
-    assert all(1 <= error.line <= text.count("\n") + 1 and error.column >= 1 and str(error) for error in wrong)
+    assert all(
+        1 <= error.line <= text.count("\n") + 1 and error.column >= 1 and str(error)
+        for error in wrong
+    )
     assert [row.due for _, row in rows] == sorted(row.due for _, row in rows)
     assert sound(packed)
 
@@ -213,7 +263,9 @@ def test_rows_are_unpacked_a_part_at_a_time_and_found_from_any_line_on(tmp_path:
     count = 20 * PART_LINES
     with (tmp_path / "flow.csv").open("w") as file:
         file.write("at,symbol,side,price,qty\n")
-        file.writelines(f"{number}.5,w,buy,0.{number % 90 + 10},{number % 50 + 1}\n" for number in range(count))
+        file.writelines(
+            f"{number}.5,w,buy,0.{number % 90 + 10},{number % 50 + 1}\n" for number in range(count)
+        )
     tracemalloc.start()
     packed = pack_file(tmp_path / "flow.csv")
     reader = Reader(packed, 0, "noise")
@@ -221,7 +273,9 @@ def test_rows_are_unpacked_a_part_at_a_time_and_found_from_any_line_on(tmp_path:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert sum(map(len, packed.parts)) < (tmp_path / "flow.csv").stat().st_size / 3
-    assert peak < sum(map(len, packed.parts)) + 2_500 * PART_LINES / 4, "what is packed, and about one part unpacked"
+    assert peak < sum(map(len, packed.parts)) + 2_500 * PART_LINES / 4, (
+        "what is packed, and about one part unpacked"
+    )
     for line in (1, PART_LINES - 1, PART_LINES, PART_LINES + 1, count):
         assert next(reader.rows(line))[0] == line
         assert next(reader.rows(line))[1].due == (line - 1) * NS_PER_S + NS_PER_S // 2

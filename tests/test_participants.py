@@ -1,4 +1,6 @@
-"""Scripted participants: books live on every surface, luck belongs to each of them alone, money adds up whatever they do, and a run replays."""
+"""Scripted participants: books live on every surface, luck belongs to each of them alone, money
+adds up whatever they do, and a run replays.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ participants:
 """
 
 
-def sim_of(participants: str = CROWD, *, world: str = WORLD, seed: int | None = None, **rest: object) -> Simulation:
+def sim_of(
+    participants: str = CROWD, *, world: str = WORLD, seed: int | None = None, **rest: object
+) -> Simulation:
     return Simulation(load_scenario(world + participants), seed=seed, **rest)  # type: ignore[arg-type]
 
 
@@ -52,12 +56,18 @@ def moved(sim: Simulation, span: int) -> Outcome:
 
 def acts(outcome: Outcome, subject: str = "") -> list[int]:
     """When participants acted."""
-    return [fired.at for fired in outcome.fired if fired.timer == "participant.act" and fired.subject.startswith(subject)]
+    return [
+        fired.at
+        for fired in outcome.fired
+        if fired.timer == "participant.act" and fired.subject.startswith(subject)
+    ]
 
 
 def depth(sim: Simulation, symbol: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     book = sim.exchange.trading.book(symbol)
-    return [level[:2] for level in book.levels(Side.BUY)], [level[:2] for level in book.levels(Side.SELL)]
+    return [level[:2] for level in book.levels(Side.BUY)], [
+        level[:2] for level in book.levels(Side.SELL)
+    ]
 
 
 # ---- on the surfaces
@@ -69,12 +79,16 @@ def living() -> Connection:
 
 
 @pytest.mark.spec("S4.3-1")
-def test_a_quoted_book_is_there_from_the_first_instant_and_changes_by_itself(living: Connection) -> None:
+def test_a_quoted_book_is_there_from_the_first_instant_and_changes_by_itself(
+    living: Connection,
+) -> None:
     partner = living.exchange(firm(living.simulation))
     first = partner.get("/v1/orderbook/cents", params={"depth": "3"}).json
     assert [level["px"] for level in first["bids"]] == ["49", "48", "47"]
     assert [level["px"] for level in first["offers"]] == ["51", "52", "53"]
-    assert [level["qty"] for level in first["bids"]] == ["100", "250", "50"], "the inventory limit of 400 bounds what it quotes"
+    assert [level["qty"] for level in first["bids"]] == ["100", "250", "50"], (
+        "the inventory limit of 400 bounds what it quotes"
+    )
     seen = set()
     for _ in range(20):
         living.advance("1m")
@@ -88,10 +102,18 @@ def test_a_quoted_book_is_there_from_the_first_instant_and_changes_by_itself(liv
 def test_streams_of_both_worlds_see_participants_quote_and_trade(living: Connection) -> None:
     sim = living.simulation
     request = wire.CreateMarketDataSubscriptionRequest(symbols=["cents"])
-    market_data = living.rpc(firm(sim)).stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request)
+    market_data = living.rpc(firm(sim)).stream(
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription", request
+    )
     socket = living.web_socket(key(sim), "/v1/ws/markets")
     for number, kind in enumerate(("MARKET_DATA", "TRADE")):
-        frame = {"subscribe": {"requestId": f"r{number}", "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}", "marketSlugs": ["cents"]}}
+        frame = {
+            "subscribe": {
+                "requestId": f"r{number}",
+                "subscriptionType": f"SUBSCRIPTION_TYPE_{kind}",
+                "marketSlugs": ["cents"],
+            }
+        }
         socket.send(json.dumps(frame).encode())
     market_data.take(), socket.take()
     living.advance("10m")
@@ -101,7 +123,11 @@ def test_streams_of_both_worlds_see_participants_quote_and_trade(living: Connect
     frames = socket.take()
     assert sum("marketData" in frame for frame in frames) > 20
     traded = [frame["trade"] for frame in frames if "trade" in frame]
-    assert len(traded) == len([trade for trade in sim.exchange.trading.trades if trade.symbol == "cents"]) > 5
+    assert (
+        len(traded)
+        == len([trade for trade in sim.exchange.trading.trades if trade.symbol == "cents"])
+        > 5
+    )
 
 
 def test_a_client_trades_with_a_maker_who_quotes_anew(living: Connection) -> None:
@@ -120,7 +146,10 @@ def test_a_client_trades_with_a_maker_who_quotes_anew(living: Connection) -> Non
     assert depth(sim, "cents")[1][0] == (51, 20)
     living.advance("6s")
     mine = sim.exchange.trading.orders.open_of((sim.account_named("mm"),), ("cents",))
-    assert sum(order.leaves_qty for order in mine if order.side is Side.SELL and order.price <= 52) > 20
+    assert (
+        sum(order.leaves_qty for order in mine if order.side is Side.SELL and order.price <= 52)
+        > 20
+    )
 
 
 # ---- what they do
@@ -157,15 +186,25 @@ participants:
 
 
 def test_the_walk_of_a_fair_price_is_the_same_however_often_it_is_looked_at() -> None:
-    often, seldom = (sim_of(f"participants: {{makers: [{{name: mm, symbols: cents, every: {every}}}]}}") for every in ("1s", "1h"))
+    often, seldom = (
+        sim_of(f"participants: {{makers: [{{name: mm, symbols: cents, every: {every}}}]}}")
+        for every in ("1s", "1h")
+    )
     moved(often, 3 * HOUR), moved(seldom, 3 * HOUR)
     at = [sim.participants.fair_prices.of("cents").at(sim.now) for sim in (often, seldom)]
     assert at[0] == at[1] != 10**12 // 2
-    assert sim_of("participants: {makers: [{name: mm, symbols: cents}]}", seed=8).participants.fair_prices.of("cents").at(often.now) != at[0]
+    assert (
+        sim_of("participants: {makers: [{name: mm, symbols: cents}]}", seed=8)
+        .participants.fair_prices.of("cents")
+        .at(often.now)
+        != at[0]
+    )
 
 
 def test_nobody_holds_more_than_his_inventory_and_nobody_trades_with_himself() -> None:
-    sim = sim_of(CROWD.replace("skew:", "spread: \"0\", skew:").replace('balance: "40"', 'inventory: "30"'))
+    sim = sim_of(
+        CROWD.replace("skew:", 'spread: "0", skew:').replace('balance: "40"', 'inventory: "30"')
+    )
     trading = sim.exchange.trading
     for _ in range(6):
         moved(sim, 10 * MINUTE)
@@ -174,14 +213,26 @@ def test_nobody_holds_more_than_his_inventory_and_nobody_trades_with_himself() -
             assert abs(trading.positions.net(sim.account_named("mm"), symbol)) <= 400 * scale
             assert abs(trading.positions.net(sim.account_named("crowd"), symbol)) <= 1000 * scale
     assert len(trading.trades) > 500
-    assert all(trade.aggressor.order.account != trade.passive.order.account for trade in trading.trades)
-    taken = [order for order in trading.orders.all() if order.account == sim.account_named("crowd") and order.symbol == "cents" and order.cum_qty >= 10]
+    assert all(
+        trade.aggressor.order.account != trade.passive.order.account for trade in trading.trades
+    )
+    taken = [
+        order
+        for order in trading.orders.all()
+        if order.account == sim.account_named("crowd")
+        and order.symbol == "cents"
+        and order.cum_qty >= 10
+    ]
     assert taken
     assert all(order.commission > 0 for order in taken), "takers pay fees like everybody"
 
 
 def test_arrivals_come_at_their_rate_and_are_memoryless() -> None:
-    times = acts(moved(sim_of("participants: {takers: [{name: crowd, symbols: cents, rate: 60/m}]}"), 2 * HOUR))
+    times = acts(
+        moved(
+            sim_of("participants: {takers: [{name: crowd, symbols: cents, rate: 60/m}]}"), 2 * HOUR
+        )
+    )
     waits = [after - before for before, after in pairwise(times)]
     assert 0.95 < sum(waits) / len(waits) / NS_PER_S < 1.05
     assert 0.34 < sum(wait > NS_PER_S for wait in waits) / len(waits) < 0.40, "exp(-1)"
@@ -196,17 +247,26 @@ def test_a_participant_more_changes_nobody_elses_draws() -> None:
 
 
 def test_news_moves_quotes_and_a_participant_that_is_stopped_takes_its_orders_out() -> None:
-    sim = sim_of("participants: {makers: [{name: mm, symbols: [cents, fine], sizes: ['5']}], takers: [{name: crowd, symbols: fine, rate: 60/m}]}")
+    sim = sim_of(
+        "participants: {makers: [{name: mm, symbols: [cents, fine], sizes: ['5']}], takers: [{name:"
+        " crowd, symbols: fine, rate: 60/m}]}"
+    )
     before = sim.digest
     sim.control("fair_price.set", "cents", {"price": "0.805"})
     moved(sim, 5 * NS_PER_S)
-    assert depth(sim, "cents") == ([(79, 5)], [(82, 5)]), "fair is 0.805 give or take a walk of seconds"
+    assert depth(sim, "cents") == ([(79, 5)], [(82, 5)]), (
+        "fair is 0.805 give or take a walk of seconds"
+    )
     sim.control("participant.switch", "mm", {"active": False})
     assert depth(sim, "cents") == depth(sim, "fine") == ([], [])
     stopped = moved(sim, MINUTE)
     assert (len(acts(stopped, "mm cents")), len(acts(stopped, "crowd")) > 30) == (1, True)
     rows = {(row["name"], row["symbol"]): row for row in sim.state("participants")["participants"]}  # type: ignore[index]
-    assert (rows["mm", "cents"]["active"], rows["mm", "cents"]["orders"], rows["crowd", "fine"]["acts"]) == (False, 0, True)
+    assert (
+        rows["mm", "cents"]["active"],
+        rows["mm", "cents"]["orders"],
+        rows["crowd", "fine"]["acts"],
+    ) == (False, 0, True)
     assert rows["mm", "cents"]["fair_price"].startswith("0.8")
     sim.control("participant.switch", "mm", {"active": True})
     moved(sim, 0)
@@ -228,7 +288,9 @@ def test_news_moves_quotes_and_a_participant_that_is_stopped_takes_its_orders_ou
         ("participant.switch", "mm", {"active": "perhaps"}, "true or false"),
     ],
 )
-def test_what_cannot_be_done_to_participants_is_refused(action: str, subject: str, body: dict[str, object], says: str) -> None:
+def test_what_cannot_be_done_to_participants_is_refused(
+    action: str, subject: str, body: dict[str, object], says: str
+) -> None:
     sim = sim_of("participants: {makers: [{name: mm, symbols: cents}]}")
     with pytest.raises(Refusal) as refused:
         sim.control(action, subject, body)
@@ -243,7 +305,9 @@ def test_they_stop_where_a_market_does_not_trade_and_go_on_when_it_opens_again()
     sim.control("instrument.state", "cents", {"state": "HALTED"})
     orders = sim.exchange.trading.orders
     asleep = moved(sim, HOUR)
-    assert len(acts(asleep, "mm cents")) == len(acts(asleep, "crowd cents")) == 1, "the last timer finds it closed"
+    assert len(acts(asleep, "mm cents")) == len(acts(asleep, "crowd cents")) == 1, (
+        "the last timer finds it closed"
+    )
     assert len(acts(asleep, "crowd fine")) > 800
     count = sum(1 for order in orders.all() if order.symbol == "cents")
     sim.control("instrument.state", "cents", {"state": "OPEN"})
@@ -254,14 +318,21 @@ def test_they_stop_where_a_market_does_not_trade_and_go_on_when_it_opens_again()
 
 
 def test_a_year_of_closed_markets_costs_nothing_and_so_does_one_without_participants() -> None:
-    world = WORLD.replace("state: OPEN", "state: CLOSED").replace("extends: quickstart\n", "").replace("world:", "world:\n  base: empty")
+    world = (
+        WORLD.replace("state: OPEN", "state: CLOSED")
+        .replace("extends: quickstart\n", "")
+        .replace("world:", "world:\n  base: empty")
+    )
     closed, nobody = sim_of(world=world), sim_of("", world=world)
     assert moved(closed, 365 * 24 * HOUR).fired == moved(nobody, 365 * 24 * HOUR).fired
     assert closed.metrics()["sim_timers"] == nobody.metrics()["sim_timers"]
 
 
 def test_maintenance_takes_their_orders_out_and_they_quote_again_after_it() -> None:
-    sim = sim_of("participants: {makers: [{name: mm, symbols: cents, every: 1m}], noise: [{name: fog, symbols: cents, rate: 1/m}]}")
+    sim = sim_of(
+        "participants: {makers: [{name: mm, symbols: cents, every: 1m}], noise: [{name: fog,"
+        " symbols: cents, rate: 1/m}]}"
+    )
     to = parse_instant("2026-09-10T02:30:00-04:00")
     sim.advance_to(to)
     assert depth(sim, "cents") == ([], [])
@@ -272,13 +343,25 @@ def test_maintenance_takes_their_orders_out_and_they_quote_again_after_it() -> N
 # ---- determinism
 
 
-def test_a_run_with_participants_tells_the_same_story_in_other_processes_and_replays(tmp_path: Path) -> None:
-    script = "import sys; from tests.test_participants import journal_of; print(journal_of(sys.argv[1]).digest)"
+def test_a_run_with_participants_tells_the_same_story_in_other_processes_and_replays(
+    tmp_path: Path,
+) -> None:
+    script = (
+        "import sys; from tests.test_participants import journal_of;"
+        " print(journal_of(sys.argv[1]).digest)"
+    )
     digests = []
     for number in range(2):
         environment = {**os.environ, "PYTHONHASHSEED": str(number * 77 + 1)}
         command = [sys.executable, "-c", script, str(tmp_path / f"{number}.ndjson")]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=Path(__file__).parent.parent, check=True)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=Path(__file__).parent.parent,
+            check=True,
+        )
         digests.append(done.stdout.strip())
     assert digests[0] == digests[1] != ""
     out = io.StringIO()
@@ -326,19 +409,42 @@ def test_a_rewind_takes_participants_back_with_everything_else() -> None:
 
 @settings(max_examples=25)
 @given(data=st.data())
-def test_money_and_contracts_add_up_under_participants_whatever_happens(data: st.DataObject) -> None:
-    balances = data.draw(st.lists(st.sampled_from(("3", "25", "400", "100000")), min_size=3, max_size=3))
+def test_money_and_contracts_add_up_under_participants_whatever_happens(
+    data: st.DataObject,
+) -> None:
+    balances = data.draw(
+        st.lists(st.sampled_from(("3", "25", "400", "100000")), min_size=3, max_size=3)
+    )
     crowd = CROWD.replace('"5000"', f'"{balances[0]}"').replace('"40"', f'"{balances[1]}"')
     crowd = crowd.replace("{name: crowd,", f'{{name: crowd, balance: "{balances[2]}",')
     sim = sim_of(crowd, seed=data.draw(st.integers(0, 10**6)))
     trading = sim.exchange.trading
     assert broken(trading) == []
     for _ in range(data.draw(st.integers(1, 6))):
-        what = data.draw(st.sampled_from(("time", "time", "HALTED", "SUSPENDED", "OPEN", "CLOSED", "PREOPEN", "settle", "cancel", "bust")))
+        what = data.draw(
+            st.sampled_from(
+                (
+                    "time",
+                    "time",
+                    "HALTED",
+                    "SUSPENDED",
+                    "OPEN",
+                    "CLOSED",
+                    "PREOPEN",
+                    "settle",
+                    "cancel",
+                    "bust",
+                )
+            )
+        )
         symbol = data.draw(st.sampled_from(("cents", "fine")))
         try:
             if what == "settle":
-                sim.control("instrument.settle", symbol, {"price": data.draw(st.sampled_from(("0", "0.5", "1")))})
+                sim.control(
+                    "instrument.settle",
+                    symbol,
+                    {"price": data.draw(st.sampled_from(("0", "0.5", "1")))},
+                )
             elif what == "cancel":
                 trading.cancel_all((symbol,))
             elif what == "bust" and trading.trades:
@@ -349,7 +455,9 @@ def test_money_and_contracts_add_up_under_participants_whatever_happens(data: st
             pass
         moved(sim, data.draw(st.integers(1, 10 * MINUTE)))
         assert broken(trading) == []
-    assert not any(execution.type is ExecutionType.REJECTED for execution in trading.executions), "what they may not do leaves no trace"
+    assert not any(execution.type is ExecutionType.REJECTED for execution in trading.executions), (
+        "what they may not do leaves no trace"
+    )
 
 
 # ---- mistakes
@@ -358,18 +466,33 @@ WRONG = [
     ("makers: [{name: mm, symbols: cent}]", "unknown symbol 'cent', did you mean 'cents'?"),
     ("makers: [{name: mm, symbols: [cents, 'zz*']}]", "unknown symbol 'zz*'"),
     ("makers: [{name: mm, symbols: cents, every: 0s}]", "expected an interval: at least 1ms"),
-    ("makers: [{name: mm, symbols: cents, sprad: '0.02'}]", "unknown key 'sprad', did you mean 'spread'?"),
+    (
+        "makers: [{name: mm, symbols: cents, sprad: '0.02'}]",
+        "unknown key 'sprad', did you mean 'spread'?",
+    ),
     ("makers: [{name: mm, symbols: cents, spread: '-0.02'}]", "-0.02 is not from 0 to 1"),
     ("makers: [{name: 'm m', symbols: cents}]", "expected a name: at most 64 letters"),
-    ("makers: [{name: mm, symbols: cents, as: firms/no/users/body}]", "nobody is called 'firms/no/users/body'"),
+    (
+        "makers: [{name: mm, symbols: cents, as: firms/no/users/body}]",
+        "nobody is called 'firms/no/users/body'",
+    ),
     ("takers: [{name: t, symbols: cents, rate: often}]", 'write "12/m" or "1/30s"'),
     ("takers: [{name: t, symbols: cents, rate: 9999/s}]", "at most 1000 a second"),
-    ("takers: [{name: t, symbols: cents, size: {low: '9', high: '3'}}]", "from 9 to 3 contracts is no range"),
-    ("{makers: [{name: t, symbols: cents}], noise: [{name: t, symbols: cents}]}", "two participants are called 't'"),
+    (
+        "takers: [{name: t, symbols: cents, size: {low: '9', high: '3'}}]",
+        "from 9 to 3 contracts is no range",
+    ),
+    (
+        "{makers: [{name: t, symbols: cents}], noise: [{name: t, symbols: cents}]}",
+        "two participants are called 't'",
+    ),
     ("makers: [{name: mm, symbols: cents, every: 99999h}]", "at most 366 days"),
     ("makers: [{name: mm, symbols: cents, jitter: 8800h}]", "at most 366 days"),
     ("makers: [{name: mm, symbols: cents, step: '0.0000000000001'}]", "is not above zero"),
-    ("makers: [{name: mm, symbols: cents, balance: '10000000001'}]", "is not from 0 to ten billion"),
+    (
+        "makers: [{name: mm, symbols: cents, balance: '10000000001'}]",
+        "is not from 0 to ten billion",
+    ),
     ("noise: [{name: mm, symbols: cents, resting: 1001}]", "from 1 to 1000"),
     ("noise: [{name: mm, symbols: cents, width: '1.5'}]", "1.5 is not from 0 to 1"),
     ("takers: [{name: mm, symbols: cents, rate: 1/400d}]", "at least one a year"),
@@ -379,8 +502,14 @@ WRONG = [
     ("fair_prices: [{symbol: nowhere}]", "unknown symbol 'nowhere'"),
     ("fair_prices: [{symbol: cents, volatility: '0.2'}]", "at most 0.05 dollars in an hour"),
     ("fair_prices: [{symbol: cents, asset: btc}]", "an asset is crypto:<symbol>"),
-    ("fair_prices: [{symbol: cents, path: [{at: +2m, price: '0.1'}, {at: +1m, price: '0.2'}]}]", "in order of time"),
-    ("fair_prices: [{symbol: cents, path: [{at: +2m, price: '0.1'}], asset: 'crypto:btc'}]", "a path or an asset, not both"),
+    (
+        "fair_prices: [{symbol: cents, path: [{at: +2m, price: '0.1'}, {at: +1m, price: '0.2'}]}]",
+        "in order of time",
+    ),
+    (
+        "fair_prices: [{symbol: cents, path: [{at: +2m, price: '0.1'}], asset: 'crypto:btc'}]",
+        "a path or an asset, not both",
+    ),
 ]
 
 
@@ -393,10 +522,17 @@ def test_participants_that_cannot_be_are_told_at_their_line(text: str, says: str
 
 
 def test_what_a_file_changes_of_what_it_extends_is_told_where_it_stands(tmp_path: Path) -> None:
-    (tmp_path / "base.yaml").write_text(WORLD + "participants: {takers: [{name: t, symbols: cents, size: {low: '5', high: '9'}}]}\n")
-    (tmp_path / "top.yaml").write_text("name: top\nextends: base\nparticipants: {takers: [{name: t, symbols: cents, size: {low: '7'}}]}\n")
+    (tmp_path / "base.yaml").write_text(
+        WORLD + "participants: {takers: [{name: t, symbols: cents, size: {low: '5', high: '9'}}]}\n"
+    )
+    (tmp_path / "top.yaml").write_text(
+        "name: top\nextends: base\nparticipants: {takers: [{name: t, symbols: cents, size: {low:"
+        " '7'}}]}\n"
+    )
     assert load_scenario(str(tmp_path / "top.yaml")).participants.takers[0].size.high == "9"
-    (tmp_path / "top.yaml").write_text("name: top\nextends: base\nparticipants: {noise: [{name: t, symbols: cents}]}\n")
+    (tmp_path / "top.yaml").write_text(
+        "name: top\nextends: base\nparticipants: {noise: [{name: t, symbols: cents}]}\n"
+    )
     with pytest.raises(ScenarioError, match=r"top.yaml:3:31: two participants are called 't'"):
         load_scenario(str(tmp_path / "top.yaml"))
 
@@ -409,7 +545,10 @@ COMMON = {
     "balance": st.sampled_from(("0", "0.01", "70", "10000000000")),
     "inventory": AMOUNTS,
 }
-SIZE = st.one_of(st.fixed_dictionaries({}, optional={"low": AMOUNTS, "high": AMOUNTS}), st.just({"low": HUGE, "high": HUGE}))
+SIZE = st.one_of(
+    st.fixed_dictionaries({}, optional={"low": AMOUNTS, "high": AMOUNTS}),
+    st.just({"low": HUGE, "high": HUGE}),
+)
 KINDS = {
     "makers": {
         "spread": SHARES,
@@ -419,8 +558,20 @@ KINDS = {
         "every": st.sampled_from(("1ms", "1s", "1h", "366d")),
         "jitter": st.sampled_from(("0s", "1s", "366d")),
     },
-    "takers": {"rate": st.sampled_from(("1000/s", "1/1s", "1/366d")), "size": SIZE, "slippage": SHARES, "edge": SHARES, "buys": st.just("always")},
-    "noise": {"rate": st.sampled_from(("200/s", "1/s")), "size": SIZE, "width": SHARES, "resting": st.sampled_from((1, 1000)), "cancels": st.just("never")},
+    "takers": {
+        "rate": st.sampled_from(("1000/s", "1/1s", "1/366d")),
+        "size": SIZE,
+        "slippage": SHARES,
+        "edge": SHARES,
+        "buys": st.just("always"),
+    },
+    "noise": {
+        "rate": st.sampled_from(("200/s", "1/s")),
+        "size": SIZE,
+        "width": SHARES,
+        "resting": st.sampled_from((1, 1000)),
+        "cancels": st.just("never"),
+    },
 }
 FAIR = {
     "volatility": st.sampled_from(("0", "0.05", "0.06")),
@@ -433,10 +584,20 @@ FAIR = {
 
 @settings(max_examples=15)
 @given(st.data())
-def test_whatever_a_scenario_says_of_participants_runs_or_is_told_where_it_is_wrong(data: st.DataObject) -> None:
-    section: dict[str, object] = {"fair_prices": [{"symbol": "fine", **data.draw(st.fixed_dictionaries({}, optional=FAIR))}]}
+def test_whatever_a_scenario_says_of_participants_runs_or_is_told_where_it_is_wrong(
+    data: st.DataObject,
+) -> None:
+    section: dict[str, object] = {
+        "fair_prices": [{"symbol": "fine", **data.draw(st.fixed_dictionaries({}, optional=FAIR))}]
+    }
     for kind, fields in KINDS.items():
-        section[kind] = [{"name": kind, "symbols": ["cents", "fine"], **data.draw(st.fixed_dictionaries({}, optional={**COMMON, **fields}))}]
+        section[kind] = [
+            {
+                "name": kind,
+                "symbols": ["cents", "fine"],
+                **data.draw(st.fixed_dictionaries({}, optional={**COMMON, **fields})),
+            }
+        ]
     text = WORLD + f"participants: {json.dumps(section)}\n"
     try:
         sim = Simulation(load_scenario(text))

@@ -1,4 +1,6 @@
-"""Every call walks the same stages in the same order; what would fail at two of them is refused by the earlier one, and the refusal can be explained."""
+"""Every call walks the same stages in the same order; what would fail at two of them is refused by
+the earlier one, and the refusal can be explained.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ Prepare = Callable[[Connection], None]
 
 
 def _fault(world: Connection) -> None:
-    world.simulation.control("fault.add", "", {"match": {"operation": "InsertOrder"}, "act": {"status": 502}})
+    world.simulation.control(
+        "fault.add", "", {"match": {"operation": "InsertOrder"}, "act": {"status": 502}}
+    )
 
 
 def _maintenance(world: Connection) -> None:
@@ -25,7 +29,9 @@ def _maintenance(world: Connection) -> None:
 
 def _call(world: Connection, **given: Any) -> Response:
     found = given.pop("client", None) or trader(world)
-    return found.request(given.pop("verb", "POST"), given.pop("path", "/v1/trading/orders"), **given)
+    return found.request(
+        given.pop("verb", "POST"), given.pop("path", "/v1/trading/orders"), **given
+    )
 
 
 # Stage, what makes the exchange refuse there, what of the call does, the status.
@@ -45,8 +51,12 @@ def explained(world: Connection, answer: Response) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(("stage", "prepare", "call", "status"), STAGES, ids=[row[0] for row in STAGES])
-def test_each_stage_refuses_with_its_own_status_and_says_so(world: Connection, stage: str, prepare: Prepare | None, call: dict[str, Any], status: int) -> None:
+@pytest.mark.parametrize(
+    ("stage", "prepare", "call", "status"), STAGES, ids=[row[0] for row in STAGES]
+)
+def test_each_stage_refuses_with_its_own_status_and_says_so(
+    world: Connection, stage: str, prepare: Prepare | None, call: dict[str, Any], status: int
+) -> None:
     if prepare is not None:
         prepare(world)
     answer = _call(world, **call)
@@ -66,7 +76,9 @@ def test_of_two_reasons_the_earlier_stage_decides(world: Connection, index: int)
 
 
 @pytest.mark.spec("S7.1-3", "S5.1-9")
-def test_a_missing_scope_comes_before_a_missing_participant_and_both_before_the_body(world: Connection) -> None:
+def test_a_missing_scope_comes_before_a_missing_participant_and_both_before_the_body(
+    world: Connection,
+) -> None:
     poor, rich = poor_firm(world.simulation), firm(world.simulation)
     answer = _call(world, client=world.exchange(poor), body=b"{not json")
     assert answer.status == 403 and "missing required scope write:orders" in answer.json["message"]
@@ -82,7 +94,11 @@ def test_the_rate_limit_comes_before_the_body_is_read(world: Connection) -> None
     assert seen == [400] * 60 + [429]
     refused = user.post("/v1/report/trades/stats", body=b"{not json")
     assert refused.json["code"] == 8
-    assert "GetTradeStats" in refused.json["message"] and "endpoint" in refused.json["message"] and "retry after" in refused.json["message"]
+    assert (
+        "GetTradeStats" in refused.json["message"]
+        and "endpoint" in refused.json["message"]
+        and "retry after" in refused.json["message"]
+    )
     assert int(refused.headers["retry-after"]) >= 1
 
 
@@ -96,7 +112,11 @@ def test_every_call_is_journalled_and_logged_refused_ones_too(world: Connection)
     _call(world, verb="DELETE")
     assert sim.seq == before + 3
     rows = sim.requests(since=before)
-    assert [(row["operation"], row["status"]) for row in rows] == [("OrderEntryAPI.InsertOrder", 200), ("", 404), ("", 405)]
+    assert [(row["operation"], row["status"]) for row in rows] == [
+        ("OrderEntryAPI.InsertOrder", 200),
+        ("", 404),
+        ("", 405),
+    ]
     assert [bool(row["explain"]) for row in rows] == [False, True, True]
 
 
@@ -106,7 +126,9 @@ def test_unknown_fields_are_ignored_and_reported(world: Connection) -> None:
     assert world.simulation.requests(operation="InsertOrder")[-1]["ignored"] == ["favouriteColour"]
 
 
-def test_what_is_in_the_contract_and_not_built_says_so(world: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_in_the_contract_and_not_built_says_so(
+    world: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delitem(handlers(), "HealthAPI.HealthCheck")
     answer = world.exchange(firm(world.simulation)).get("/v1/health")
     assert answer.status == 501
@@ -114,6 +136,8 @@ def test_what_is_in_the_contract_and_not_built_says_so(world: Connection, monkey
 
 
 @pytest.mark.parametrize("path", ["/v1/ws/markets", "/v1/ws/private"])
-def test_a_web_socket_asked_for_without_an_upgrade_is_a_bad_request(world: Connection, path: str) -> None:
+def test_a_web_socket_asked_for_without_an_upgrade_is_a_bad_request(
+    world: Connection, path: str
+) -> None:
     answer = world.retail(key(world.simulation)).get(path)
     assert (answer.status, answer.json["message"]) == (400, "this path is a WebSocket")

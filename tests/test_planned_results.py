@@ -1,4 +1,6 @@
-"""What settles if nobody says how it went: games and questions of the default world end with a result of their own, and every market agrees with it."""
+"""What settles if nobody says how it went: games and questions of the default world end with a
+result of their own, and every market agrees with it.
+"""
 
 from __future__ import annotations
 
@@ -36,25 +38,41 @@ def settlement(world: Connection, slug: str) -> Any:
 
 
 def resolved(world: Connection) -> list[tuple[Any, Any]]:
-    return [(event, market) for event in events(world) for market in event["markets"] if market.get("status") == "MARKET_STATUS_RESOLVED"]
+    return [
+        (event, market)
+        for event in events(world)
+        for market in event["markets"]
+        if market.get("status") == "MARKET_STATUS_RESOLVED"
+    ]
 
 
 @pytest.mark.spec("S2.10-1")
-def test_whatever_is_resolved_at_the_start_has_a_settlement_on_every_surface(world: Connection) -> None:
+def test_whatever_is_resolved_at_the_start_has_a_settlement_on_every_surface(
+    world: Connection,
+) -> None:
     found = [market["slug"] for _, market in resolved(world) if "updown" not in market["slug"]]
     assert len(found) > 15
     for slug in found:
         paid = settlement(world, slug)
         assert paid in (0, 0.5, 1), slug
-        asked = world.exchange(firm(world.simulation)).get(f"/v1/instruments/{slug}/settlement").json
+        asked = (
+            world.exchange(firm(world.simulation)).get(f"/v1/instruments/{slug}/settlement").json
+        )
         assert int(asked["stats"]["settlementPx"]) == paid * int(asked["priceScale"])
 
 
-def test_weeks_later_everything_resolved_has_one_and_what_is_open_has_none(later: Connection) -> None:
+def test_weeks_later_everything_resolved_has_one_and_what_is_open_has_none(
+    later: Connection,
+) -> None:
     found = resolved(later)
     assert len(found) > 4_000
     assert all(settlement(later, market["slug"]) in (0, 0.5, 1) for _, market in found[::23])
-    open_ones = [market for event in events(later, active="true") for market in event["markets"] if market["active"]]
+    open_ones = [
+        market
+        for event in events(later, active="true")
+        for market in event["markets"]
+        if market["active"]
+    ]
     assert open_ones and all(settlement(later, market["slug"]) is None for market in open_ones[:20])
 
 
@@ -64,14 +82,33 @@ def test_l25_settlements_agree_with_the_score_that_is_shown(later: Connection) -
     for event in events(later, ended="true"):
         score, teams = event["score"], event["teams"]
         assert event["eventState"]["score"] == f"{score['home']}-{score['away']}"
-        home_first = event["subcategory"] in ("epl", "efl-cup", "lal", "lib", "mls", "fwc", "atp", "wta", "lol", "cs2")
-        first, second = (score["home"], score["away"]) if home_first else (score["away"], score["home"])
+        home_first = event["subcategory"] in (
+            "epl",
+            "efl-cup",
+            "lal",
+            "lib",
+            "mls",
+            "fwc",
+            "atp",
+            "wta",
+            "lol",
+            "cs2",
+        )
+        first, second = (
+            (score["home"], score["away"]) if home_first else (score["away"], score["home"])
+        )
         for market in event["markets"][:3]:
             if market.get("status") != "MARKET_STATUS_RESOLVED":
                 continue
             kind, line = market["sportsMarketType"], market.get("line")
             paid = settlement(later, market["slug"])
-            if kind in ("moneyline", "tennis_match_winner", "esports_match_winner", "basketball_team_full_game_winner", "ufc_fight_winner"):
+            if kind in (
+                "moneyline",
+                "tennis_match_winner",
+                "esports_match_winner",
+                "basketball_team_full_game_winner",
+                "ufc_fight_winner",
+            ):
                 assert market["marketSides"][0]["team"]["id"] == teams[0]["id"]
                 assert paid == (first > second), market["slug"]
             elif kind in ("spreads", "basketball_team_full_game_spread"):
@@ -88,54 +125,99 @@ def test_of_outcomes_that_exclude_each_other_exactly_one_pays(later: Connection)
     for slug in ("fed-decision-september-2026", "nyc-high-september-9"):
         event = later.gateway.get(f"/v1/events/slug/{slug}").json["event"]
         assert sum(settlement(later, market["slug"]) for market in event["markets"]) == 1
-    matches = [event for event in events(later, ended="true") if event["subcategory"] in ("epl", "lib")]
+    matches = [
+        event for event in events(later, ended="true") if event["subcategory"] in ("epl", "lib")
+    ]
     assert matches
     for event in matches:
-        three = [market["slug"] for market in event["markets"] if market["sportsMarketType"] == "drawable_outcome"]
+        three = [
+            market["slug"]
+            for market in event["markets"]
+            if market["sportsMarketType"] == "drawable_outcome"
+        ]
         assert sum(settlement(later, slug) for slug in three) == 1
 
 
 def test_a_ladder_is_climbed_from_below_and_a_price_ladder_by_its_index(later: Connection) -> None:
-    steps = [settlement(later, market["slug"]) for market in later.gateway.get("/v1/events/slug/cpi-august-2026").json["event"]["markets"]]
+    steps = [
+        settlement(later, market["slug"])
+        for market in later.gateway.get("/v1/events/slug/cpi-august-2026").json["event"]["markets"]
+    ]
     assert steps == sorted(steps, reverse=True)
     end = 1789228800  # 2026-09-12T12:00:00-04:00
     query = {"assets": "crypto:eth", "from": end, "to": end + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
-    close = float(later.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][0]["close"])
-    for market in later.gateway.get("/v1/events/slug/eth-above-on-september-12").json["event"]["markets"]:
+    close = float(
+        later.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][0][
+            "close"
+        ]
+    )
+    for market in later.gateway.get("/v1/events/slug/eth-above-on-september-12").json["event"][
+        "markets"
+    ]:
         assert market["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW"
-        assert settlement(later, market["slug"]) == (close > float(market["assetPriceTerms"]["lowerPrice"]))
+        assert settlement(later, market["slug"]) == (
+            close > float(market["assetPriceTerms"]["lowerPrice"])
+        )
 
 
 @pytest.mark.spec("S2.11-1")
-def test_a_game_that_is_live_at_the_start_shows_its_score_and_never_takes_points_back(world: Connection, later: Connection) -> None:
+def test_a_game_that_is_live_at_the_start_shows_its_score_and_never_takes_points_back(
+    world: Connection, later: Connection
+) -> None:
     event = next(found for found in events(world, live="true") if found["subcategory"] == "mlb")
-    assert (event["score"], event["eventState"]["score"], event["eventState"]["live"]) == ({"home": 3, "away": 2}, "3-2", True)
+    assert (event["score"], event["eventState"]["score"], event["eventState"]["live"]) == (
+        {"home": 3, "away": 2},
+        "3-2",
+        True,
+    )
     after = later.gateway.get(f"/v1/events/slug/{event['slug']}").json["event"]
     assert after["ended"] and after["score"]["home"] >= 3 and after["score"]["away"] >= 2
-    world.simulation.control("event.update", event["slug"], {"ended": True})  # nobody scored any more
+    # nobody scored any more
+    world.simulation.control("event.update", event["slug"], {"ended": True})
     world.advance("2m")
     assert settlement(world, event["markets"][0]["slug"]) in (0, 1)
-    assert world.gateway.get(f"/v1/events/slug/{event['slug']}").json["event"]["eventState"]["score"] == "3-2"
+    assert (
+        world.gateway.get(f"/v1/events/slug/{event['slug']}").json["event"]["eventState"]["score"]
+        == "3-2"
+    )
 
 
 def test_the_scores_of_periods_add_up_to_the_score(world: Connection, later: Connection) -> None:
     seen = set()
     for event in events(later, ended="true"):
-        parts = [tuple(map(int, part["score"].split("-"))) for part in event["eventState"]["periodScores"]]
+        parts = [
+            tuple(map(int, part["score"].split("-")))
+            for part in event["eventState"]["periodScores"]
+        ]
         if parts and event["subcategory"] in ("nba", "wnba", "epl", "lib", "nfl", "mlb", "nhl"):
             seen.add(event["subcategory"])
-            assert [sum(side) for side in zip(*parts, strict=True)] == [event["score"]["home"], event["score"]["away"]]
+            assert [sum(side) for side in zip(*parts, strict=True)] == [
+                event["score"]["home"],
+                event["score"]["away"],
+            ]
         elif parts:
             seen.add("sets")
-            won = [sum(home > away for home, away in parts), sum(away > home for home, away in parts)]
+            won = [
+                sum(home > away for home, away in parts),
+                sum(away > home for home, away in parts),
+            ]
             assert won == [event["score"]["home"], event["score"]["away"]]
     assert seen >= {"nba", "epl", "mlb", "nhl", "nfl", "sets"}
-    world.simulation.control("event.update", "wnba-nyl-lva-2026-09-09", {"periods": {"Q1": [20, 18], "OT1": [3, 5]}})
-    told = world.gateway.get("/v1/events/slug/wnba-nyl-lva-2026-09-09").json["event"]["eventState"]["periodScores"]
-    assert told == [{"type": "REGULATION", "number": 1, "score": "20-18"}, {"type": "OVERTIME", "number": 1, "score": "3-5"}]
+    world.simulation.control(
+        "event.update", "wnba-nyl-lva-2026-09-09", {"periods": {"Q1": [20, 18], "OT1": [3, 5]}}
+    )
+    told = world.gateway.get("/v1/events/slug/wnba-nyl-lva-2026-09-09").json["event"]["eventState"][
+        "periodScores"
+    ]
+    assert told == [
+        {"type": "REGULATION", "number": 1, "score": "20-18"},
+        {"type": "OVERTIME", "number": 1, "score": "3-5"},
+    ]
 
 
-def test_what_was_told_of_a_game_counts_and_comes_too_late_once_it_was_terminated(world: Connection) -> None:
+def test_what_was_told_of_a_game_counts_and_comes_too_late_once_it_was_terminated(
+    world: Connection,
+) -> None:
     game = "mlb-bos-nyy-2026-09-08"
     winner = f"aec-{game}"
     planned = settlement(world, winner)
@@ -147,7 +229,15 @@ def test_what_was_told_of_a_game_counts_and_comes_too_late_once_it_was_terminate
     other = "aec-mlb-sd-lad-2026-09-08"
     world.advance_to(LATER)
     before = settlement(world, other)
-    world.simulation.control("event.update", other[4:], {"home_score": 0 if before == 0 else 9, "away_score": 9 if before == 0 else 0, "ended": True})
+    world.simulation.control(
+        "event.update",
+        other[4:],
+        {
+            "home_score": 0 if before == 0 else 9,
+            "away_score": 9 if before == 0 else 0,
+            "ended": True,
+        },
+    )
     assert settlement(world, other) == before
 
 
@@ -157,7 +247,12 @@ def test_positions_are_paid_at_termination_as_the_score_says(world: Connection) 
     users = firm(world.simulation).users
     world.simulation.exchange.trading.cancel_all((symbol,))
     for user, side in ((0, "buy"), (1, "sell")):
-        assert trader(world, user).post("/v1/trading/orders", json=order(instrument, side, 50, 10)).status == 200
+        assert (
+            trader(world, user)
+            .post("/v1/trading/orders", json=order(instrument, side, 50, 10))
+            .status
+            == 200
+        )
     ledger = world.simulation.exchange.trading.ledger
     before = [ledger.balance(users[user].account) for user in (0, 1)]
     world.advance_to(LATER)
@@ -172,7 +267,9 @@ def test_positions_are_paid_at_termination_as_the_score_says(world: Connection) 
 def test_a_combo_of_games_nobody_told_of_settles_with_their_results(world: Connection) -> None:
     legs = ["aec-mlb-bos-nyy-2026-09-08", "aec-mlb-sd-lad-2026-09-08"]
     key = world.simulation.exchange.firms.api_keys()[0]
-    made = world.retail(key).post("/v1/combos", json={"legs": [{"symbol": leg, "side": "SIDE_BUY"} for leg in legs]})
+    made = world.retail(key).post(
+        "/v1/combos", json={"legs": [{"symbol": leg, "side": "SIDE_BUY"} for leg in legs]}
+    )
     assert made.status == 200, made
     slug = made.json["combo"]["id"]
     world.advance_to(LATER)
@@ -182,9 +279,15 @@ def test_a_combo_of_games_nobody_told_of_settles_with_their_results(world: Conne
 def test_a_combo_with_a_window_settles_with_it(world: Connection) -> None:
     window, game = "cpc-btc-updown-15m-2026-09-08-1800z", "aec-mlb-bos-nyy-2026-09-08"
     key = world.simulation.exchange.firms.api_keys()[0]
-    made = world.retail(key).post("/v1/combos", json={"legs": [{"symbol": window, "side": "SIDE_BUY"}, {"symbol": game, "side": "SIDE_BUY"}]})
+    made = world.retail(key).post(
+        "/v1/combos",
+        json={
+            "legs": [{"symbol": window, "side": "SIDE_BUY"}, {"symbol": game, "side": "SIDE_BUY"}]
+        },
+    )
     world.advance("1s")
-    world.simulation.control("price.tick", "crypto:btc", {"price": "1"})  # far below the price to beat
+    # far below the price to beat
+    world.simulation.control("price.tick", "crypto:btc", {"price": "1"})
     world.advance_to("2026-09-08T18:16:01Z")
     assert settlement(world, window) == 0
     assert settlement(world, made.json["combo"]["id"]) == 0
@@ -197,7 +300,9 @@ def test_results_follow_from_the_slug_and_nothing_else() -> None:
         world.advance_to("2026-09-20T12:00:00Z")
     slugs = [event["slug"] for event in events(one, ended="true")]
     assert slugs == [event["slug"] for event in events(two, ended="true")]
-    assert [event["score"] for event in events(one, ended="true")] == [event["score"] for event in events(two, ended="true")]
+    assert [event["score"] for event in events(one, ended="true")] == [
+        event["score"] for event in events(two, ended="true")
+    ]
 
 
 def test_every_result_is_one_that_can_be(later: Connection) -> None:
@@ -209,7 +314,9 @@ def test_every_result_is_one_that_can_be(later: Connection) -> None:
         game: Game = final(event, [])
         league = event.subcategory
         if league in ("atp", "wta"):
-            assert 2 <= len(game.periods) <= 3 and max(game.home_score or 0, game.away_score or 0) == 2
+            assert (
+                2 <= len(game.periods) <= 3 and max(game.home_score or 0, game.away_score or 0) == 2
+            )
         elif league in ("epl", "lib"):
             assert game.goals is not None and all(1 <= goal.minute <= 90 for goal in game.goals)
             assert game.advances in ("home", "away")
@@ -217,18 +324,29 @@ def test_every_result_is_one_that_can_be(later: Connection) -> None:
             assert game.home_score != game.away_score, event.slug
 
 
-@pytest.mark.parametrize("start", ["2026-09-08T14:00:00-04:00", "2026-12-08T14:00:00-05:00", "2026-08-04T14:00:00-04:00"])
+@pytest.mark.parametrize(
+    "start", ["2026-09-08T14:00:00-04:00", "2026-12-08T14:00:00-05:00", "2026-08-04T14:00:00-04:00"]
+)
 def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(start: str) -> None:
-    """At the listing the index is between the lowest and the highest strike, and at the end each market pays as its candle says."""
+    """At the listing the index is between the lowest and the highest strike, and at the end each
+    market pays as its candle says.
+    """
     paid = set()
     for seed in range(4):
-        text = f'name: ladders\nextends: quickstart\nclock: {{start: {start}}}\nlimits: {{public: "off"}}\nworld: {{games: 0}}\n'
+        text = (
+            f"name: ladders\nextends: quickstart\nclock: {{start: {start}}}\nlimits: {{public:"
+            ' "off"}\nworld: {games: 0}\n'
+        )
         world = connect(Simulation(load_scenario(text), seed=seed))
         for asset in ("btc", "eth"):
             slug = f"{asset}-above-on-september-12"
             event = world.gateway.get(f"/v1/events/slug/{slug}").json["event"]
-            strikes = [float(market["assetPriceTerms"]["lowerPrice"]) for market in event["markets"]]
-            listed, end = (parse_instant(event[name]) // NS_PER_S for name in ("startDate", "endDate"))
+            strikes = [
+                float(market["assetPriceTerms"]["lowerPrice"]) for market in event["markets"]
+            ]
+            listed, end = (
+                parse_instant(event[name]) // NS_PER_S for name in ("startDate", "endDate")
+            )
             assert strikes[0] < close_of(world, asset, listed) < strikes[-1]
             world.advance_to((end + 8 * 86_400) * NS_PER_S)
             at_end = close_of(world, asset, end)
@@ -241,5 +359,14 @@ def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(st
 
 
 def close_of(world: Connection, asset: str, second: int) -> float:
-    query = {"assets": f"crypto:{asset}", "from": second, "to": second + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
-    return float(world.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][0]["close"])
+    query = {
+        "assets": f"crypto:{asset}",
+        "from": second,
+        "to": second + 1,
+        "bucket": "ASSET_PRICE_BUCKET_1S",
+    }
+    return float(
+        world.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][0][
+            "close"
+        ]
+    )

@@ -1,4 +1,6 @@
-"""A journal proves its run: replayed it agrees line by line, tampered it is caught where it was touched, cut it replays what is whole."""
+"""A journal proves its run: replayed it agrees line by line, tampered it is caught where it was
+touched, cut it replays what is whole.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ BENCH = str(Path(__file__).parents[1] / "benchmarks" / "bench.yaml")
 
 
 def busy_journal(path: Path, seed: int = 7) -> Simulation:
-    """A run with every kind of input: REST, gRPC-free calls refused and answered, a trade, time, control, a rewind."""
+    """A run with every kind of input: REST, gRPC-free calls refused and answered, a trade, time,
+    control, a rewind.
+    """
     with path.open("w+b", buffering=0) as file:
         sim = Simulation(load_scenario("quickstart"), seed=seed, journal=file)
         world = connect(sim)
@@ -50,7 +54,9 @@ def test_a_journal_replays_to_the_same_digest(tmp_path: Path) -> None:
     assert sim.digest in out.getvalue()
 
 
-def test_the_same_calls_give_the_same_digest_in_processes_with_other_hash_seeds_and_dates(tmp_path: Path) -> None:
+def test_the_same_calls_give_the_same_digest_in_processes_with_other_hash_seeds_and_dates(
+    tmp_path: Path,
+) -> None:
     script = (
         "import sys; from pathlib import Path; from freezegun import freeze_time\n"
         "freezer = freeze_time(sys.argv[2]); freezer.start()\n"
@@ -61,7 +67,14 @@ def test_the_same_calls_give_the_same_digest_in_processes_with_other_hash_seeds_
     for number, date in enumerate(("2019-02-03", "2031-07-08 11:00:00")):
         environment = {**os.environ, "PYTHONHASHSEED": str(number * 77 + 1)}
         command = [sys.executable, "-c", script, str(tmp_path / f"{number}.ndjson"), date]
-        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=Path(__file__).parent.parent, check=True)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=Path(__file__).parent.parent,
+            check=True,
+        )
         digests.append(done.stdout.strip())
     assert digests[0] == digests[1] != ""
     assert diff(str(tmp_path / "0.ndjson"), str(tmp_path / "1.ndjson"), io.StringIO()) == 0
@@ -82,7 +95,9 @@ def test_another_seed_gives_another_digest(tmp_path: Path) -> None:
         (b'"seed":7', b'"seed":8', "header"),
     ],
 )
-def test_a_tampered_journal_is_caught_and_the_first_difference_named(tmp_path: Path, old: bytes, new: bytes, part: str) -> None:
+def test_a_tampered_journal_is_caught_and_the_first_difference_named(
+    tmp_path: Path, old: bytes, new: bytes, part: str
+) -> None:
     path = tmp_path / "run.ndjson"
     busy_journal(path)
     raw = path.read_bytes()
@@ -95,12 +110,19 @@ def test_a_tampered_journal_is_caught_and_the_first_difference_named(tmp_path: P
     assert "recorded:" in out.getvalue() and "replayed:" in out.getvalue()
 
 
-def test_of_a_long_answer_the_journal_keeps_size_and_digest_and_a_replay_compares_them(tmp_path: Path) -> None:
+def test_of_a_long_answer_the_journal_keeps_size_and_digest_and_a_replay_compares_them(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:
-        answer = connect(Simulation(load_scenario("quickstart"), journal=file)).gateway.get("/v1/events", params={"limit": 20})
+        answer = connect(Simulation(load_scenario("quickstart"), journal=file)).gateway.get(
+            "/v1/events", params={"limit": 20}
+        )
     out = msgspec.json.decode(path.read_bytes().splitlines()[1])["out"]
-    assert (out["body_size"], out["body_sha256"]) == (len(answer.body), sha256(answer.body).hexdigest())
+    assert (out["body_size"], out["body_sha256"]) == (
+        len(answer.body),
+        sha256(answer.body).hexdigest(),
+    )
     assert out["body_size"] > 100_000 > path.stat().st_size
     assert replay(str(path), None, io.StringIO()) == 0
     path.write_bytes(path.read_bytes().replace(out["body_sha256"].encode(), b"0" * 64))
@@ -112,9 +134,18 @@ def test_a_book_is_kept_as_it_is_only_where_it_is_short(tmp_path: Path) -> None:
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:
         gateway = connect(Simulation(load_scenario(BENCH), journal=file)).gateway
-        long, short = gateway.get("/v1/markets/bench-book/book"), gateway.get("/v1/markets/bench-orders/book")
-    first, second = (msgspec.json.decode(line)["out"] for line in path.read_bytes().splitlines()[1:])
-    assert 1024 < len(long.body) < 4096 and first["body_sha256"] == sha256(long.body).hexdigest() and "body" not in first
+        long, short = (
+            gateway.get("/v1/markets/bench-book/book"),
+            gateway.get("/v1/markets/bench-orders/book"),
+        )
+    first, second = (
+        msgspec.json.decode(line)["out"] for line in path.read_bytes().splitlines()[1:]
+    )
+    assert (
+        1024 < len(long.body) < 4096
+        and first["body_sha256"] == sha256(long.body).hexdigest()
+        and "body" not in first
+    )
     assert second["body"] == msgspec.json.decode(short.body)
     assert replay(str(path), None, io.StringIO()) == 0
 
@@ -148,12 +179,32 @@ def test_a_journal_holds_no_secret_in_clear(tmp_path: Path) -> None:
         token = world.token(partner).json["access_token"]
         person = {"external_id": "a", "ssn": "900112233", "first_name": "A"}
         world.exchange(partner).post("/v1/kyc/start", json=person)
-        world.exchange(partner).post("/v1/kyc/prefill", json={"user_id": "a", "phone_number": "14155551212", "date_of_birth": "1985-03-30"})
-        assert world.exchange(partner).post("/v1/kyc/prefill/otp", json={"external_id": "a", "otp": "48151623"}).status == 200
-        world.exchange(partner).post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:1/", "signing_secret": "whsec_" + "c2VjcmV0" * 4})
+        world.exchange(partner).post(
+            "/v1/kyc/prefill",
+            json={"user_id": "a", "phone_number": "14155551212", "date_of_birth": "1985-03-30"},
+        )
+        assert (
+            world.exchange(partner)
+            .post("/v1/kyc/prefill/otp", json={"external_id": "a", "otp": "48151623"})
+            .status
+            == 200
+        )
+        world.exchange(partner).post(
+            "/v1/kyc/webhook",
+            json={
+                "webhook_url": "http://127.0.0.1:1/",
+                "signing_secret": "whsec_" + "c2VjcmV0" * 4,
+            },
+        )
     raw = path.read_bytes()
     assert replay(str(path), None, io.StringIO()) == 0
-    for secret in (token, "900112233", "48151623", "c2VjcmV0c2VjcmV0", *sim.world.parties.secrets.values()):
+    for secret in (
+        token,
+        "900112233",
+        "48151623",
+        "c2VjcmV0c2VjcmV0",
+        *sim.world.parties.secrets.values(),
+    ):
         assert secret.encode() not in raw
     for file_name in sim.world.parties.key_files.values():
         assert file_name.read_bytes().splitlines()[1] not in raw
@@ -166,9 +217,21 @@ def test_a_rewind_restores_books_orders_balances_and_digest_exactly(quickstart: 
     user = trader(world)
     seen = []
     for number in range(12):
-        user.post("/v1/trading/orders", json=order(instrument, "buy" if number % 3 else "sell", 50 + number % 4, 1 + number))
+        user.post(
+            "/v1/trading/orders",
+            json=order(instrument, "buy" if number % 3 else "sell", 50 + number % 4, 1 + number),
+        )
         world.advance("20s")
-        seen.append((quickstart.seq, quickstart.now, quickstart.digest, quickstart.state("accounts"), quickstart.state("orders"), quickstart.state("books")))
+        seen.append(
+            (
+                quickstart.seq,
+                quickstart.now,
+                quickstart.digest,
+                quickstart.state("accounts"),
+                quickstart.state("orders"),
+                quickstart.state("books"),
+            )
+        )
     for seq, now, digest, accounts, orders, books in reversed(seen):
         quickstart.rewind(seq=seq)
         assert (quickstart.seq, quickstart.now, quickstart.digest) == (seq, now, digest)
@@ -185,11 +248,14 @@ def test_a_rewind_to_an_instant_includes_every_input_at_it(quickstart: Simulatio
     at = quickstart.start + 60_000_000_000
     branch, _ = quickstart.rewind(to=at)
     assert quickstart.now == at
-    assert quickstart.seq == 3  # the first read, the first advance, and the read made at that instant
+    # the first read, the first advance, and the read made at that instant
+    assert quickstart.seq == 3
     assert branch == "branch-1"
 
 
-def test_reset_gives_the_digest_of_a_fresh_start_and_refuses_old_tokens(quickstart: Simulation) -> None:
+def test_reset_gives_the_digest_of_a_fresh_start_and_refuses_old_tokens(
+    quickstart: Simulation,
+) -> None:
     fresh = quickstart.digest
     world = connect(quickstart)
     headers = world.bearer(firm(quickstart))
@@ -216,19 +282,34 @@ def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> No
     """A replay needs no flags: the vendor-prefixed names and the body limit come from the header."""
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:
-        sim = Simulation(load_scenario("quickstart"), journal=file, settings=Settings(vendor_prefix=True, max_body=3_000))
+        sim = Simulation(
+            load_scenario("quickstart"),
+            journal=file,
+            settings=Settings(vendor_prefix=True, max_body=3_000),
+        )
         world = connect(sim)
         slug = quiet(sim).symbol
         shown = world.gateway.get(f"/v1/market/slug/{slug}").json["market"]
-        assert trader(world).post("/v1/trading/orders", json=order(quiet(sim), "buy", 60, 10, clordId="x" * 3_000)).status == 413
-    plain = connect(Simulation(load_scenario("quickstart"))).gateway.get(f"/v1/market/slug/{slug}").json["market"]
+        assert (
+            trader(world)
+            .post("/v1/trading/orders", json=order(quiet(sim), "buy", 60, 10, clordId="x" * 3_000))
+            .status
+            == 413
+        )
+    plain = (
+        connect(Simulation(load_scenario("quickstart")))
+        .gateway.get(f"/v1/market/slug/{slug}")
+        .json["market"]
+    )
     assert set(shown) != set(plain)
     out = io.StringIO()
     assert replay(str(path), None, out) == 0, out.getvalue()
 
 
 def test_until_stops_at_the_instant_in_the_middle_of_a_step_of_the_clock(tmp_path: Path) -> None:
-    """What `rewind` to an instant shows of a running exchange, `--until` shows of its journal: the same state, digest and instant."""
+    """What `rewind` to an instant shows of a running exchange, `--until` shows of its journal: the
+    same state, digest and instant.
+    """
     path = tmp_path / "run.ndjson"
     with path.open("w+b", buffering=0) as file:
         sim = Simulation(load_scenario("quickstart"), journal=file)
@@ -241,7 +322,13 @@ def test_until_stops_at_the_instant_in_the_middle_of_a_step_of_the_clock(tmp_pat
 
 def agrees(sim: Simulation, path: Path) -> None:
     """Whether its journal shows what the simulation, rewound, shows."""
-    for moment in ("2026-09-08T18:00:00Z", "2026-09-08T18:20:00Z", "2026-09-08T18:45:00Z", "2026-09-08T19:00:00Z", "2026-09-08T23:00:00Z"):
+    for moment in (
+        "2026-09-08T18:00:00Z",
+        "2026-09-08T18:20:00Z",
+        "2026-09-08T18:45:00Z",
+        "2026-09-08T19:00:00Z",
+        "2026-09-08T23:00:00Z",
+    ):
         until = parse_instant(moment)
         found = replayed(str(path), until, io.StringIO())
         assert isinstance(found, Simulation)

@@ -1,4 +1,6 @@
-"""Rewinds with snapshots on the way: wherever one goes, in whatever order, everything is as it was there."""
+"""Rewinds with snapshots on the way: wherever one goes, in whatever order, everything is as it was
+there.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +26,37 @@ VIEWS = ("accounts", "orders", "books", "instruments", "limits", "faults", "veri
 def seen(sim: Simulation) -> tuple[Any, ...]:
     """Everything a journey has to restore."""
     trading = sim.exchange.trading
-    rows = tuple((account.name, tuple(trading.ledger.entries(account.name)), tuple(trading.positions.rows(account.name))) for account in trading.ledger)
+    rows = tuple(
+        (
+            account.name,
+            tuple(trading.ledger.entries(account.name)),
+            tuple(trading.positions.rows(account.name)),
+        )
+        for account in trading.ledger
+    )
     trades = tuple((trade.id, trade.state, trade.state_at) for trade in trading.trades)
     found = tuple(tuple(trading.executions.of_account(name)) for name, _, _ in rows)
-    return sim.seq, sim.now, sim.digest, [sim.state(view) for view in VIEWS], rows, trades, len(trading.executions), found, sim.requests()
+    return (
+        sim.seq,
+        sim.now,
+        sim.digest,
+        [sim.state(view) for view in VIEWS],
+        rows,
+        trades,
+        len(trading.executions),
+        found,
+        sim.requests(),
+    )
 
 
 @settings(max_examples=8)
-@given(numbers=st.lists(st.integers(0, 300), min_size=4, max_size=12), order_of_visits=st.randoms(use_true_random=False))
-def test_every_place_of_a_run_can_be_visited_in_any_order(numbers: list[int], order_of_visits: Any) -> None:
+@given(
+    numbers=st.lists(st.integers(0, 300), min_size=4, max_size=12),
+    order_of_visits=st.randoms(use_true_random=False),
+)
+def test_every_place_of_a_run_can_be_visited_in_any_order(
+    numbers: list[int], order_of_visits: Any
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(snapshots, "KEPT", 4)
         patch.setattr(snapshots, "FIRST_DISTANCE", 2)
@@ -88,14 +112,18 @@ def test_snapshots_share_what_never_changes() -> None:
         sizes.append(len(sim.snapshots.named["here"].state))
         for _ in range(20):
             trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 3))
-            world.retail(key(sim)).post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 3))
+            world.retail(key(sim)).post(
+                "/v1/orders", json=retail_order(instrument, "BUY_SHORT", 60, 3)
+            )
             world.advance("2s")
     assert sizes[2] - sizes[1] < 2_000
     assert sizes[2] - sizes[1] <= sizes[1] - sizes[0]
 
 
 @pytest.mark.parametrize("where", [{"seq": -1}, {"seq": 99}, {"to": 0}, {"to": 2**62}, {}])
-def test_a_rewind_to_where_the_branch_never_was_is_refused_and_changes_nothing(where: dict[str, int]) -> None:
+def test_a_rewind_to_where_the_branch_never_was_is_refused_and_changes_nothing(
+    where: dict[str, int],
+) -> None:
     sim = Simulation(load_scenario("quickstart"))
     do(connect(sim), 0)
     before = seen(sim)
@@ -105,7 +133,9 @@ def test_a_rewind_to_where_the_branch_never_was_is_refused_and_changes_nothing(w
     assert sim.branch == "main"
 
 
-def test_the_command_line_opens_a_recorded_run_at_any_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_opens_a_recorded_run_at_any_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, digests = tmp_path / "run.ndjson", {}
     with path.open("w+b", buffering=0) as file:
         sim = Simulation(load_scenario("quickstart"), journal=file)

@@ -1,4 +1,6 @@
-"""Scenarios as people write them in a hurry: large, with one thing twice, with numbers that no calendar holds. Each is run, or told where it is wrong."""
+"""Scenarios as people write them in a hurry: large, with one thing twice, with numbers that no
+calendar holds. Each is run, or told where it is wrong.
+"""
 
 from __future__ import annotations
 
@@ -29,21 +31,42 @@ def test_ten_thousand_lines_are_a_scenario():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("world: {instruments: [{symbol: q1}, {symbol: q2}, {symbol: q1}]}\n", "symbol 'q1' stands in `instruments` twice, first in line 3"),
+        (
+            "world: {instruments: [{symbol: q1}, {symbol: q2}, {symbol: q1}]}\n",
+            "symbol 'q1' stands in `instruments` twice, first in line 3",
+        ),
         ("world: {instruments: [&one {symbol: q1}, *one]}\n", "stands in `instruments` twice"),
-        ("world: {assets: [{id: 'crypto:x', price: '1'}, {id: 'crypto:x', price: '2'}]}\n", "stands in `assets` twice"),
-        (LISTED + "participants: {makers: [{name: m, symbols: q1}, {name: m, symbols: q1}]}\n", "stands in `makers` twice"),
+        (
+            "world: {assets: [{id: 'crypto:x', price: '1'}, {id: 'crypto:x', price: '2'}]}\n",
+            "stands in `assets` twice",
+        ),
+        (
+            LISTED + "participants: {makers: [{name: m, symbols: q1}, {name: m, symbols: q1}]}\n",
+            "stands in `makers` twice",
+        ),
         ("world: {instruments: [{symbol: ''}]}\n", "a symbol is 1 to 128 letters"),
         ("world: {instruments: [{symbol: a/b}]}\n", "a symbol is 1 to 128 letters"),
         ("world: {instruments: [{symbol: '😀'}]}\n", "a symbol is 1 to 128 letters"),
-        ("faults: [{match: {operation: SearchTrades, nth: 0}, act: {status: 503}}]\n", "expected a number from 1"),
-        ("faults: [{match: {operation: SearchTrades, every: 0}, act: {status: 503}}]\n", "expected a number from 1"),
+        (
+            "faults: [{match: {operation: SearchTrades, nth: 0}, act: {status: 503}}]\n",
+            "expected a number from 1",
+        ),
+        (
+            "faults: [{match: {operation: SearchTrades, every: 0}, act: {status: 503}}]\n",
+            "expected a number from 1",
+        ),
         ("steps: [{at: +99999999999999999999s}]\n", "longer than time goes on"),
         ("steps: [{at: +70000d}, {at: +1h}]\n", "3:9: the calendar of this exchange ends"),
-        ("steps: [{at: +30000d}, {at: +30000d}, {at: +30000d}, {at: +30000d}]\n", "3:39: the calendar of this exchange ends"),
+        (
+            "steps: [{at: +30000d}, {at: +30000d}, {at: +30000d}, {at: +30000d}]\n",
+            "3:39: the calendar of this exchange ends",
+        ),
         ("steps: [{at: +1s, advance: 70000d}]\n", "3:9: the calendar of this exchange ends"),
         ("assumptions: {engine.latency: 99999999999s}\n", "longer than time goes on"),
-        ("world:\n  instruments:\n  - &a {symbol: q1}\n  - {<<: *a, symbol: q2}\n", "6:6: merge keys (<<) are no part of YAML 1.2"),
+        (
+            "world:\n  instruments:\n  - &a {symbol: q1}\n  - {<<: *a, symbol: q2}\n",
+            "6:6: merge keys (<<) are no part of YAML 1.2",
+        ),
         ("seed: " + "9" * 5_000 + "\n", "not an integer"),
     ],
 )
@@ -55,7 +78,11 @@ def test_what_cannot_be_is_told_at_its_place(text, words):
 
 def test_the_control_plane_refuses_the_same(exchange):
     for path, body, words in (
-        ("/faults", {"match": {"operation": "CreateOrder", "nth": 0}, "act": {"status": 503}}, "match.nth: expected a number from 1"),
+        (
+            "/faults",
+            {"match": {"operation": "CreateOrder", "nth": 0}, "act": {"status": 503}},
+            "match.nth: expected a number from 1",
+        ),
         ("/instruments", {"symbol": "a/b", "tick_size": "0.01"}, "a symbol is 1 to 128 letters"),
         ("/clock/advance", {"by": "99999999h"}, "longer than time goes on"),
     ):
@@ -76,7 +103,13 @@ def test_many_open_orders_are_looked_through_now_and_then_and_at_the_end(monkeyp
     many = run_scenario(load_scenario(HEAD + LISTED + "steps:\n" + line * 200))
     assert many.inputs / 20 < len(looks) < many.inputs / 2
     last = load_scenario(HEAD + LISTED + "steps:\n" + line * 200)
-    monkeypatch.setattr(headless_run, "broken", lambda trading: ["books: spoilt"] if len(list(trading.books.get("q1").working())) == 200 else [])
+    monkeypatch.setattr(
+        headless_run,
+        "broken",
+        lambda trading: (
+            ["books: spoilt"] if len(list(trading.books.get("q1").working())) == 200 else []
+        ),
+    )
     assert len(run_scenario(last).broken) == 1
 
 
@@ -85,13 +118,27 @@ def test_many_open_orders_are_looked_through_now_and_then_and_at_the_end(monkeyp
     [
         ("GET", "/judge?form=xml", None, 400, "form is json or junit"),
         ("PUT", "/preset", {}, 400, "name must be text"),
-        ("PUT", "/quirks/session_revokation", {"value": "never"}, 404, "did you mean 'session_revocation'.*catalogue/quirks"),
-        ("PUT", "/assumptions/engine.latenzy", {"value": "1s"}, 404, "did you mean 'engine.latency'.*catalogue/assumptions"),
+        (
+            "PUT",
+            "/quirks/session_revokation",
+            {"value": "never"},
+            404,
+            "did you mean 'session_revocation'.*catalogue/quirks",
+        ),
+        (
+            "PUT",
+            "/assumptions/engine.latenzy",
+            {"value": "1s"},
+            404,
+            "did you mean 'engine.latency'.*catalogue/assumptions",
+        ),
         ("POST", "/accounts/none/fund", {"amount": "5"}, 404, "state/accounts"),
         ("POST", "/prices/crypto:btc", {"price": "9" * 26}, 400, "at most 18 digits"),
     ],
 )
-def test_a_slip_of_the_pen_is_told_what_would_have_worked(exchange, verb, path, body, status, words):
+def test_a_slip_of_the_pen_is_told_what_would_have_worked(
+    exchange, verb, path, body, status, words
+):
     with pytest.raises(ControlError, match=words) as refused:
         exchange.control(verb, path, body)
     assert refused.value.status == status

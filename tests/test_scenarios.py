@@ -1,4 +1,6 @@
-"""Every bundled scenario runs, holds what it promises, tells the same story twice, and its journal replays."""
+"""Every bundled scenario runs, holds what it promises, tells the same story twice, and its journal
+replays.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_a_bundled_scenario_holds_what_it_promises_and_replays(file: Path, tmp_p
     assert replay(str(tmp_path / "run.ndjson"), None, out) == 0, out.getvalue()
 
 
-@pytest.mark.parametrize("file", [path for path in FILES if path.stem != "quickstart"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "file", [path for path in FILES if path.stem != "quickstart"], ids=lambda path: path.stem
+)
 def test_a_lesson_says_what_it_teaches_and_checks_it(file: Path) -> None:
     scenario = load_scenario(file.stem)
     assert file.read_text().startswith("# ")
@@ -42,8 +46,12 @@ def test_every_bundled_scenario_fits_the_schema_that_editors_use() -> None:
     jsonschema_rs.meta.validate(schema)
     validator = jsonschema_rs.validator_for(schema)
     for file in FILES:
-        assert [str(error)[:300] for error in validator.iter_errors(value_of(read_file(file)))] == [], file
-    assert not validator.is_valid({"name": "x", "participants": {"makers": [{"name": "m", "symbols": "w", "sprad": "0.02"}]}})
+        assert [
+            str(error)[:300] for error in validator.iter_errors(value_of(read_file(file)))
+        ] == [], file
+    assert not validator.is_valid(
+        {"name": "x", "participants": {"makers": [{"name": "m", "symbols": "w", "sprad": "0.02"}]}}
+    )
     assert not validator.is_valid({"name": "x", "participants": {"takers": [{"symbols": "m"}]}})
 
 
@@ -62,5 +70,10 @@ steps:
     lines = list(report.lines())
     assert lines[0].startswith("FAILED  wrong")
     shown = "\n".join(lines)
-    for part in ("order bid is NEW, not FILLED", "['0.45 x 10'], not ['0.46 x 10']", "cash of maker is", "0 orders are open, not 3"):
+    for part in (
+        "order bid is NEW, not FILLED",
+        "['0.45 x 10'], not ['0.46 x 10']",
+        "cash of maker is",
+        "0 orders are open, not 3",
+    ):
         assert part in shown

@@ -1,4 +1,6 @@
-"""The language of scenarios: parameters, matrices, loops, steps that wait, kept values, streams; and what `sim run` makes of them."""
+"""The language of scenarios: parameters, matrices, loops, steps that wait, kept values, streams;
+and what `sim run` makes of them.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,14 @@ steps:
 """)
     assert failures(report) == []
     assert names(report) == ["b-1-0.41", "b-1-0.42", "step 3", "b-2-0.41", "b-2-0.42", "end"]
-    assert [(result.at - report.results[0].at) // 10**9 for result in report.results] == [0, 1, 1, 12, 13, 13]
+    assert [(result.at - report.results[0].at) // 10**9 for result in report.results] == [
+        0,
+        1,
+        1,
+        12,
+        13,
+        13,
+    ]
 
 
 def test_a_matrix_runs_in_every_combination_and_parameters_choose(tmp_path: Path, capsys) -> None:
@@ -69,7 +78,9 @@ steps:
   - {name: o, order: {as: maker, symbol: w, side: "${side}", price: "${price}", qty: "${qty}"}, expect: {order: {state: NEW, leaves: "${qty}"}}}
 """
     )
-    assert scenario_variants(str(file)) == [{"side": side, "price": price} for side in ("buy", "sell") for price in ("0.41", "0.42")]
+    assert scenario_variants(str(file)) == [
+        {"side": side, "price": price} for side in ("buy", "sell") for price in ("0.41", "0.42")
+    ]
     assert main(["run", str(file)]) == 0
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()[:4]] == [
         "lesson[side=buy,price=0.41]",
@@ -82,15 +93,26 @@ steps:
     assert main(["run", str(file), "--param", "size=7"]) == 2
     assert "there is no parameter 'size': it has qty, side, price" in capsys.readouterr().err
     assert main(["run", str(file), "--param", "price=0.99"]) == 2
-    assert "the matrix gives price the values 0.41, 0.42; 0.99 is none of them" in capsys.readouterr().err
+    assert (
+        "the matrix gives price the values 0.41, 0.42; 0.99 is none of them"
+        in capsys.readouterr().err
+    )
     assert main(["check", str(file)]) == 0
     assert "4 combinations" in capsys.readouterr().out
 
 
 def test_several_files_are_extended_in_order(tmp_path: Path) -> None:
-    (tmp_path / "one.yaml").write_text('name: one\nworld: {instruments: [{symbol: one, state: OPEN, tick_size: "0.01"}]}\nseed: 3\n')
-    (tmp_path / "two.yaml").write_text('name: two\nparams: {s: two}\nworld: {instruments: [{symbol: "${s}", state: OPEN, tick_size: "0.01"}]}\nseed: 4\n')
-    (tmp_path / "top.yaml").write_text("name: top\nextends: [quickstart, one, two.yaml]\nparams: {s: three}\n")
+    (tmp_path / "one.yaml").write_text(
+        "name: one\nworld: {instruments: [{symbol: one, state: OPEN, tick_size:"
+        ' "0.01"}]}\nseed: 3\n'
+    )
+    (tmp_path / "two.yaml").write_text(
+        'name: two\nparams: {s: two}\nworld: {instruments: [{symbol: "${s}", state: OPEN,'
+        ' tick_size: "0.01"}]}\nseed: 4\n'
+    )
+    (tmp_path / "top.yaml").write_text(
+        "name: top\nextends: [quickstart, one, two.yaml]\nparams: {s: three}\n"
+    )
     scenario = load_scenario(str(tmp_path / "top.yaml"))
     assert {entry.symbol for entry in scenario.world.instruments} >= {"one", "three"}
     assert (scenario.name, scenario.seed) == ("top", 4)
@@ -98,8 +120,14 @@ def test_several_files_are_extended_in_order(tmp_path: Path) -> None:
 
 WRONG = [
     ("steps:\n  - {name: a, price: {asset: '${asset}', price: '1'}}", "nothing gives ${asset}"),
-    ("params: {asset: x}\nsteps:\n  - {name: a, price: {asset: '${aset}', price: '1'}}", "did you mean ${asset}?"),
-    ("steps:\n  - {order: {as: maker, symbol: w, side: buy, price: '0.4', qty: '1', clord: x}}", "did you mean 'clord_id'?"),
+    (
+        "params: {asset: x}\nsteps:\n  - {name: a, price: {asset: '${aset}', price: '1'}}",
+        "did you mean ${asset}?",
+    ),
+    (
+        "steps:\n  - {order: {as: maker, symbol: w, side: buy, price: '0.4', qty: '1', clord: x}}",
+        "did you mean 'clord_id'?",
+    ),
     ("steps:\n  - {repeat: many, steps: []}", "`repeat` is a number of rounds"),
     ("steps:\n  - {repeat: 2, stepz: []}", "did you mean 'steps'?"),
     ("steps:\n  - {repeat: 2, each: [a], steps: []}", "`repeat` or `each`"),
@@ -108,21 +136,57 @@ WRONG = [
     ("params: {'a b': c}\nsteps: []", "no name for a parameter"),
     ("steps:\n  - {repeat: 999999, steps: [{advance: 1s}]}", "more than 20000 steps"),
     ("steps:\n  - {when: {oder: {name: x, state: FILLED}}}", "did you mean 'order'?"),
-    ("steps:\n  - {fault: {match: {operation: InsrtOrder}, act: {status: 503}}}", "did you mean 'InsertOrder'?"),
+    (
+        "steps:\n  - {fault: {match: {operation: InsrtOrder}, act: {status: 503}}}",
+        "did you mean 'InsertOrder'?",
+    ),
     ("preset: hostil\nsteps: []", "did you mean 'hostile'?"),
-    ("steps:\n  - {cancel: {all: true}, advance: 1s}", "a step does one thing: 'cancel' is done here already"),
-    ("steps:\n  - {call: {plane: grpc, rpc: InsertOrder}}", "did you mean 'OrderEntryAPI.InsertOrder'?"),
-    ("steps:\n  - {call: {plane: grpc, rpc: OrderEntryAPI.CreateOrderSubscription}}", "is a stream: `subscribe` opens it"),
-    ("steps:\n  - {call: {plane: retail, rpc: OrderEntryAPI.InsertOrder}}", "an rpc needs `plane: grpc`, not retail"),
-    ("steps:\n  - {call: {plane: retail, get: /v1/orders/open, post: /v1/orders}}", "a call has exactly one of"),
+    (
+        "steps:\n  - {cancel: {all: true}, advance: 1s}",
+        "a step does one thing: 'cancel' is done here already",
+    ),
+    (
+        "steps:\n  - {call: {plane: grpc, rpc: InsertOrder}}",
+        "did you mean 'OrderEntryAPI.InsertOrder'?",
+    ),
+    (
+        "steps:\n  - {call: {plane: grpc, rpc: OrderEntryAPI.CreateOrderSubscription}}",
+        "is a stream: `subscribe` opens it",
+    ),
+    (
+        "steps:\n  - {call: {plane: retail, rpc: OrderEntryAPI.InsertOrder}}",
+        "an rpc needs `plane: grpc`, not retail",
+    ),
+    (
+        "steps:\n  - {call: {plane: retail, get: /v1/orders/open, post: /v1/orders}}",
+        "a call has exactly one of",
+    ),
     ("steps:\n  - {call: {plane: retail}}", "a call has exactly one of"),
     ("steps:\n  - {call: {plane: retail, get: v1/orders/open}}", "a path begins with /"),
-    ("steps:\n  - {subscribe: {name: a, rpc: OrderEntryAPI.InsertOrder}}", "is no stream: `call` calls it"),
+    (
+        "steps:\n  - {subscribe: {name: a, rpc: OrderEntryAPI.InsertOrder}}",
+        "is no stream: `call` calls it",
+    ),
     ("steps:\n  - {subscribe: {name: a}}", "subscribe takes an rpc or a web_socket"),
-    ("steps:\n  - {subscribe: {name: a, web_socket: /v1/ws/market}}", "did you mean '/v1/ws/markets'?"),
-    ("steps:\n  - {hang_up: b}\n  - {subscribe: {name: bids, web_socket: /v1/ws/markets}}", "no `subscribe` names a stream 'b'"),
-    ("steps:\n  - {send: {stream: bid, frames: []}}\n  - {subscribe: {name: bids, web_socket: /v1/ws/markets}}", "did you mean 'bids'?"),
-    ("steps:\n  - {expect: {stream: {name: nobody, count: 0}}}", "no `subscribe` names a stream 'nobody'"),
+    (
+        "steps:\n  - {subscribe: {name: a, web_socket: /v1/ws/market}}",
+        "did you mean '/v1/ws/markets'?",
+    ),
+    (
+        "steps:\n  - {hang_up: b}\n  - {subscribe: {name: bids, web_socket: /v1/ws/markets}}",
+        "no `subscribe` names a stream 'b'",
+    ),
+    (
+        (
+            "steps:\n  - {send: {stream: bid, frames: []}}\n  - {subscribe: {name: bids,"
+            " web_socket: /v1/ws/markets}}"
+        ),
+        "did you mean 'bids'?",
+    ),
+    (
+        "steps:\n  - {expect: {stream: {name: nobody, count: 0}}}",
+        "no `subscribe` names a stream 'nobody'",
+    ),
     ("steps:\n  - {fund: {account: makr, amount: '1'}}", "no account is called 'makr'"),
     ("steps:\n  - {expect: {balance: {account: makr, cash: '1'}}}", "no account is called 'makr'"),
     ("steps:\n  - {expect: {book: [{symbol: w}, {symbol: x}]}}", "unknown symbol 'x'"),
@@ -139,22 +203,40 @@ WRONG = [
     ("steps:\n  - {expect: {status: 200}}", "this step makes no call"),
     ("steps:\n  - {advance: 1s, save: {a: b}}", "this step makes no call"),
     ("steps:\n  - {at: 9999-12-31T23:59:59Z, advance: 1s}", "ends with the year 2199"),
-    ("steps:\n  - {expect: {book: {symbol: w, bids: ['0.45']}}}", 'a level is written "price x quantity"'),
-    ("faults:\n  - {match: {plane: grpc}, act: {slow_body: true}}", "slow_body can happen on gateway, retail, exchange, auth"),
+    (
+        "steps:\n  - {expect: {book: {symbol: w, bids: ['0.45']}}}",
+        'a level is written "price x quantity"',
+    ),
+    (
+        "faults:\n  - {match: {plane: grpc}, act: {slow_body: true}}",
+        "slow_body can happen on gateway, retail, exchange, auth",
+    ),
     ("faults:\n  - {match: {plane: retail}, act: {status: 200}}", "status is an HTTP error"),
     ("faults:\n  - {match: {plane: retail}, act: {}}", "act needs one of"),
-    ("faults:\n  - {match: {plane: retail, operation: InsertOrder}, act: {status: 503}}", "InsertOrder is on exchange, grpc, not on retail"),
+    (
+        "faults:\n  - {match: {plane: retail, operation: InsertOrder}, act: {status: 503}}",
+        "InsertOrder is on exchange, grpc, not on retail",
+    ),
     ("faults:\n  - {match: {probability: '2'}, act: {status: 503}}", "a chance is"),
-    ("steps:\n  - {fault: {match: {plane: webhook, operation: InsertOrder}, act: {drop: true}}}", "this fault would never strike"),
+    (
+        "steps:\n  - {fault: {match: {plane: webhook, operation: InsertOrder}, act: {drop: true}}}",
+        "this fault would never strike",
+    ),
 ]
 
 
 def test_participants_that_a_scenario_makes_may_be_named() -> None:
     """Whoever is verified or created in the course of it: nobody knows the name before the run."""
-    act = "call: {plane: exchange, get: /v1/whoami, as: firms/atlas/users/43f4a4a3-5d19-47e9-af52-e6c1ba3fb392}"
+    act = (
+        "call: {plane: exchange, get: /v1/whoami, as:"
+        " firms/atlas/users/43f4a4a3-5d19-47e9-af52-e6c1ba3fb392}"
+    )
     with pytest.raises(ScenarioError, match="nobody is called"):
         load_scenario(f"{HEAD}steps:\n  - {{{act}}}\n")
-    load_scenario(f"{HEAD}steps:\n  - {{call: {{plane: exchange, post: /v1/kyc/start, as: firms/atlas, json: {{}}}}}}\n  - {{{act}}}\n")
+    load_scenario(
+        f"{HEAD}steps:\n  - {{call: {{plane: exchange, post: /v1/kyc/start, as: firms/atlas, json:"
+        f" {{}}}}}}\n  - {{{act}}}\n"
+    )
 
 
 @pytest.mark.parametrize(("text", "says"), WRONG)
@@ -183,8 +265,9 @@ WAITS = [
 @pytest.mark.parametrize(("when", "cause"), WAITS)
 def test_a_step_waits_for_what_happens_and_runs_in_the_same_instant(when: str, cause: str) -> None:
     scenario = load_scenario(
-        f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{at: +1m, name: cause, {cause}}}\n"
-        f"  - {{name: reaction, when: {when}, within: 72h, price: {{asset: 'crypto:new', price: '1'}}}}\n"
+        f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{at: +1m, name: cause, {cause}}}\n  -"
+        f" {{name: reaction, when: {when}, within: 72h, price: {{asset: 'crypto:new', price:"
+        " '1'}}\n"
     )
     world = connect(Simulation(scenario))
     world.advance("5s")
@@ -204,22 +287,31 @@ def test_a_step_waits_for_what_happens_and_runs_in_the_same_instant(when: str, c
 
 def test_what_follows_a_step_that_waited_counts_from_when_it_happened() -> None:
     scenario = load_scenario(
-        f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{name: first, at: +3s, when: {{trade: {{symbol: w}}}}, state: {{symbol: w, state: HALTED}}}}\n"
-        "  - {name: second, at: +4s, state: {symbol: w, state: OPEN}}\n"
+        f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{name: first, at: +3s, when: {{trade:"
+        " {symbol: w}}, state: {symbol: w, state: HALTED}}\n  - {name: second, at: +4s,"
+        " state: {symbol: w, state: OPEN}}\n"
     )
     world = connect(Simulation(scenario))
     world.advance("10m")
     happened = world.simulation.now
-    world.simulation.control("order.place", "", {"as": "taker", "symbol": "w", "side": "sell", "price": "0.45", "qty": "5"})
+    world.simulation.control(
+        "order.place",
+        "",
+        {"as": "taker", "symbol": "w", "side": "sell", "price": "0.45", "qty": "5"},
+    )
     world.advance("10s")
-    assert [(result.name, (result.at - happened) // 10**9) for result in world.simulation.script.results[1:]] == [("first", 3), ("second", 7)]
+    assert [
+        (result.name, (result.at - happened) // 10**9)
+        for result in world.simulation.script.results[1:]
+    ] == [("first", 3), ("second", 7)]
 
 
 def test_a_client_can_be_answered_by_the_script() -> None:
     """Chaos at the worst moment: the market halts as soon as the client's order rests."""
     scenario = load_scenario(
-        f"{HEAD}steps:\n  - {{when: {{call: {{operation: InsertOrder, status: 200}}}}, state: {{symbol: w, state: HALTED}}}}\n"
-        "  - {when: {call: {operation: CancelOrder}}, within: 1h, state: {symbol: w, state: OPEN}}\n"
+        f"{HEAD}steps:\n  - {{when: {{call: {{operation: InsertOrder, status: 200}}}}, state:"
+        " {symbol: w, state: HALTED}}\n  - {when: {call: {operation: CancelOrder}},"
+        " within: 1h, state: {symbol: w, state: OPEN}}\n"
     )
     world = connect(Simulation(scenario))
     client = trader(world)
@@ -232,13 +324,22 @@ def test_a_client_can_be_answered_by_the_script() -> None:
 
 
 def test_a_step_gives_up_when_nothing_happens_and_the_rest_goes_on() -> None:
-    report = ran("steps:\n  - {name: never, when: {trade: {symbol: w}}, within: 5m}\n  - {name: after, at: +1m, advance: 1s}\n")
+    report = ran(
+        "steps:\n  - {name: never, when: {trade: {symbol: w}}, within: 5m}\n  - {name: after, at:"
+        " +1m, advance: 1s}\n"
+    )
     assert failures(report) == ["waited 5m for a trade of w, which did not happen"]
-    assert [(result.at - load_scenario("quickstart").clock.start) // 60 // 10**9 for result in report.results] == [5, 6]
+    assert [
+        (result.at - load_scenario("quickstart").clock.start) // 60 // 10**9
+        for result in report.results
+    ] == [5, 6]
 
 
 def test_a_rewind_comes_back_to_the_waiting_step() -> None:
-    text = f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{name: reaction, when: {{trade: {{symbol: w}}}}, state: {{symbol: w, state: HALTED}}}}\n"
+    text = (
+        f"{HEAD}steps:\n  - {{name: bid, {MAKER}}}\n  - {{name: reaction, when: {{trade: {{symbol:"
+        " w}}, state: {symbol: w, state: HALTED}}\n"
+    )
     world = connect(Simulation(load_scenario(text)))
     sell = {"as": "taker", "symbol": "w", "side": "sell", "price": "0.45", "qty": "5"}
     world.advance("1m")
@@ -256,7 +357,10 @@ def test_a_rewind_comes_back_to_the_waiting_step() -> None:
 
 
 def test_parts_of_an_answer_are_kept_for_later_calls() -> None:
-    insert = '{clordId: a, type: ORDER_TYPE_LIMIT, side: SIDE_BUY, symbol: w, orderQty: "1", price: "30"}'
+    insert = (
+        '{clordId: a, type: ORDER_TYPE_LIMIT, side: SIDE_BUY, symbol: w, orderQty: "1", price:'
+        ' "30"}'
+    )
     report = ran(f"""
 steps:
   - call: {{plane: exchange, post: /v1/trading/orders, as: firms/atlas/users/mara-voss, json: {insert}}}
@@ -316,9 +420,21 @@ def load_key() -> str:
 
 def test_results_are_kept_taken_up_again_and_written_as_junit(tmp_path: Path, capsys) -> None:
     file = tmp_path / "mixed.yaml"
-    file.write_text(HEAD + f"matrix: {{leaves: ['5', '6']}}\nsteps:\n  - {{name: bid, {MAKER}, expect: {{order: {{leaves: '${{leaves}}'}}}}}}\n")
+    file.write_text(
+        HEAD + f"matrix: {{leaves: ['5', '6']}}\nsteps:\n  - {{name: bid, {MAKER}, expect: {{order:"
+        " {leaves: '${leaves}'}}}\n"
+    )
     results, report = tmp_path / "results.ndjson", tmp_path / "junit.xml"
-    command = ["run", str(file), "--seeds", "1..2", "--results", str(results), "--keep", str(tmp_path / "kept")]
+    command = [
+        "run",
+        str(file),
+        "--seeds",
+        "1..2",
+        "--results",
+        str(results),
+        "--keep",
+        str(tmp_path / "kept"),
+    ]
     assert main([*command, "--junit", str(report)]) == 1
     first = capsys.readouterr().out
     assert "2 passed, 2 failed" in first
@@ -348,7 +464,10 @@ def test_many_processes_tell_the_same_story(capsys) -> None:
     assert capsys.readouterr().out == one
 
 
-@pytest.mark.parametrize(("arguments", "says"), [(["--resume"], "--results"), (["--param", "x"], "name=value"), (["--seeds", "a..b"], "1..20")])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["--resume"], "--results"), (["--param", "x"], "name=value"), (["--seeds", "a..b"], "1..20")],
+)
 def test_a_wrong_command_line_is_a_usage_error(capsys, arguments: list[str], says: str) -> None:
     try:
         code: object = main(["run", "quickstart", *arguments])

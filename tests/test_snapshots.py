@@ -1,4 +1,6 @@
-"""The shelf of saved moments: bounded in number and bytes, never far from any input, and only of the branch that is asked."""
+"""The shelf of saved moments: bounded in number and bytes, never far from any input, and only of
+the branch that is asked.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_the_shelf_holds_few_moments_and_one_near_every_input() -> None:
     seqs = [found.checkpoint.seq for found in kept(shelf)]
     assert len(seqs) <= KEPT
     assert seqs[0] == 0
-    assert max(b - a for a, b in zip(seqs, [*seqs[1:], journal.seq], strict=True)) <= journal.seq // (KEPT // 2 - 1)
+    assert max(
+        b - a for a, b in zip(seqs, [*seqs[1:], journal.seq], strict=True)
+    ) <= journal.seq // (KEPT // 2 - 1)
     for seq in (0, 1, 17_500, journal.seq):
         found = shelf.nearest(seq, journal).checkpoint.seq
         assert found == max(candidate for candidate in seqs if candidate <= seq)
@@ -69,7 +73,9 @@ def test_a_state_larger_than_the_shelf_is_kept_all_the_same() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 5)), max_size=12))
-def test_a_checkpoint_is_on_a_branch_exactly_when_its_lines_are(steps: list[tuple[int, int]]) -> None:
+def test_a_checkpoint_is_on_a_branch_exactly_when_its_lines_are(
+    steps: list[tuple[int, int]],
+) -> None:
     journal = Journal(HEADER)
     points: list[tuple[Checkpoint, list[bytes]]] = [(journal.checkpoint(), [])]
     for number, (count, back) in enumerate(steps):
@@ -86,8 +92,15 @@ def test_a_checkpoint_is_on_a_branch_exactly_when_its_lines_are(steps: list[tupl
 def test_a_connection_goes_on_after_every_journey_in_time() -> None:
     simulation = Simulation(load_scenario("quickstart"))
     world = connect(simulation)
-    partner = world.exchange(simulation.exchange.firms.require("firms/atlas"), "firms/atlas/users/mara-voss")
-    for journey in (lambda: simulation.reset(), lambda: simulation.reset(99), lambda: simulation.rewind(seq=1), lambda: simulation.restore("here")):
+    partner = world.exchange(
+        simulation.exchange.firms.require("firms/atlas"), "firms/atlas/users/mara-voss"
+    )
+    for journey in (
+        lambda: simulation.reset(),
+        lambda: simulation.reset(99),
+        lambda: simulation.rewind(seq=1),
+        lambda: simulation.restore("here"),
+    ):
         simulation.snapshot("here")
         assert partner.get("/v1/trading/orders/open").status == 200
         world.advance("1m")

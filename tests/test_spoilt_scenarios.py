@@ -16,7 +16,15 @@ from sim.loader.load import load_given
 from sim.scenario.yaml_tree import ScenarioError, read_file, read_text, value_of
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
-QUICK = ("combo-by-quote", "halt-and-suspension", "injected-faults", "kyc-approval-window", "money-through-a-bank", "price-time-priority", "reacting-to-events")
+QUICK = (
+    "combo-by-quote",
+    "halt-and-suspension",
+    "injected-faults",
+    "kyc-approval-window",
+    "money-through-a-bank",
+    "price-time-priority",
+    "reacting-to-events",
+)
 # A word for nearly every key of the format.
 WHOLE = """
 name: whole
@@ -49,18 +57,59 @@ steps:
   - {event: {slug: my, home_score: 1, away_score: 0, live: true, periods: {Q1: [1, 2]}, goals: [{team: home, minute: 4}]}}
   - {settle: {symbol: a, price: "1"}}
   - {at: +30s, expect: {book: {symbol: a, bids: ["0.4 x 5"]}, trades: {symbol: a, count: 0}, order: {clord_id: x, state: NEW}, position: {account: maker, symbol: a, net: "1"}}}
-"""  # noqa: E501
-DOCUMENTS: list[dict[str, Any]] = [*(value_of(read_file(SCENARIOS / f"{name}.yaml")) for name in QUICK), value_of(read_text(WHOLE, "whole"))]
+"""
+DOCUMENTS: list[dict[str, Any]] = [
+    *(value_of(read_file(SCENARIOS / f"{name}.yaml")) for name in QUICK),
+    value_of(read_text(WHOLE, "whole")),
+]
 VALUES = (
-    *("", "0", "-1", "1", "5", "999999999999999999999", "0.5", "1e9", "nan", "abc", "true", "null", "2026-01-01T00:00:00Z", "9999-12-31T23:59:59Z"),
-    *("0001-01-01T00:00:00Z", "+1s", "-1s", "1/0", "2/3", "x" * 300, "é", "firms/x", "${a}", "*", "OPEN", "buy", "1ns", "100000h", "crypto:btc", "."),
+    *(
+        "",
+        "0",
+        "-1",
+        "1",
+        "5",
+        "999999999999999999999",
+        "0.5",
+        "1e9",
+        "nan",
+        "abc",
+        "true",
+        "null",
+        "2026-01-01T00:00:00Z",
+        "9999-12-31T23:59:59Z",
+    ),
+    *(
+        "0001-01-01T00:00:00Z",
+        "+1s",
+        "-1s",
+        "1/0",
+        "2/3",
+        "x" * 300,
+        "é",
+        "firms/x",
+        "${a}",
+        "*",
+        "OPEN",
+        "buy",
+        "1ns",
+        "100000h",
+        "crypto:btc",
+        ".",
+    ),
     *([], {}, ["a"], {"a": "b"}, None, 7, True),
 )
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place in a document but what it extends."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in inner:
         if key != "extends":
             yield (*at, key)
@@ -73,7 +122,9 @@ def test_the_whole_document_is_sound() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_whatever_is_wrong_in_a_scenario_is_told_and_everything_else_runs(data: st.DataObject) -> None:
+def test_whatever_is_wrong_in_a_scenario_is_told_and_everything_else_runs(
+    data: st.DataObject,
+) -> None:
     document = copy.deepcopy(data.draw(st.sampled_from(DOCUMENTS)))
     for _ in range(data.draw(st.integers(1, 2))):
         *way, last = data.draw(st.sampled_from(list(places(document))))
@@ -91,4 +142,6 @@ def test_whatever_is_wrong_in_a_scenario_is_told_and_everything_else_runs(data: 
         return
     report = run_scenario(scenario, simulation=Simulation(scenario), watch=False)
     assert not report.broken, report.broken
-    assert not [failure for result in report.results for failure in result.failures if "mistake" in failure]
+    assert not [
+        failure for result in report.results for failure in result.failures if "mistake" in failure
+    ]

@@ -26,17 +26,32 @@ PERSON = load_scenario("kyc-approval-window").steps[0].call.json  # type: ignore
 
 def switch(world: Connection, **values: str) -> None:
     for name, value in values.items():
-        world.absorb(world.simulation.control("assumption.set", name.replace("__", "."), {"value": value}))
+        world.absorb(
+            world.simulation.control("assumption.set", name.replace("__", "."), {"value": value})
+        )
 
 
 def listed(world: Connection, **terms: object) -> str:
-    world.absorb(world.simulation.control("instrument.create", "", {"symbol": "switches", "tick_size": "0.01", "state": "OPEN", **terms}))
+    world.absorb(
+        world.simulation.control(
+            "instrument.create",
+            "",
+            {"symbol": "switches", "tick_size": "0.01", "state": "OPEN", **terms},
+        )
+    )
     return "switches"
 
 
 def entered(world: Connection, **body: object) -> int:
     """HTTP status of an order of a partner's."""
-    return trader(world).post("/v1/trading/orders", json={"side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40", **body}).status
+    return (
+        trader(world)
+        .post(
+            "/v1/trading/orders",
+            json={"side": "SIDE_BUY", "type": "ORDER_TYPE_LIMIT", "price": "40", **body},
+        )
+        .status
+    )
 
 
 # ---- verifications and webhooks
@@ -44,10 +59,14 @@ def entered(world: Connection, **body: object) -> int:
 
 def document_after_five_seconds(world: Connection) -> object:
     atlas = world.exchange(firm(world.simulation))
-    atlas.post("/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True})
+    atlas.post(
+        "/v1/kyc/start", json={**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
+    )
     world.absorb(world.simulation.control("kyc.document", "person-1", {"result": "uploaded"}))
     world.advance("5s")
-    return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json["status"]["decision"]
+    return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json["status"][
+        "decision"
+    ]
 
 
 def after_two_wrong_codes(world: Connection) -> object:
@@ -62,7 +81,9 @@ def notified(world: Connection, *answers: int) -> Http:
     world.receive = lambda post: waiting.pop(0) if waiting else 200
     atlas = world.exchange(firm(world.simulation))
     switch(world, webhook__breaker_threshold="1000")
-    assert atlas.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
+    assert (
+        atlas.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
+    )
     assert atlas.post("/v1/kyc/start", json=PERSON).status == 200
     return atlas
 
@@ -71,22 +92,35 @@ def gap(world: Connection, number: int) -> int:
     """Whole seconds between an attempt that failed and the next."""
     notified(world, *(500,) * number)
     world.advance("1h")
-    at = [record.at for record in world.simulation.exchange.webhooks.deliveries() if record.type == "kyc.approved"]
+    at = [
+        record.at
+        for record in world.simulation.exchange.webhooks.deliveries()
+        if record.type == "kyc.approved"
+    ]
     return (at[number] - at[number - 1]) // NS_PER_S
 
 
 def unanswered(world: Connection) -> object:
     notified(world)
-    while (due := world.simulation.next_due()) is not None and due <= world.simulation.start + 3600 * NS_PER_S:
+    while (
+        due := world.simulation.next_due()
+    ) is not None and due <= world.simulation.start + 3600 * NS_PER_S:
         world.simulation.advance_to(due)  # nobody answers
-    return next(record.error for record in world.simulation.exchange.webhooks.deliveries() if record.type == "kyc.approved")
+    return next(
+        record.error
+        for record in world.simulation.exchange.webhooks.deliveries()
+        if record.type == "kyc.approved"
+    )
 
 
 def breaker_pause(world: Connection) -> object:
     switch(world, webhook__breaker_cooldown="2h")
     notified(world, 500, 500)
     switch(world, webhook__breaker_threshold="1")
-    while not (found := world.simulation.exchange.webhooks.breakers().get("firms/atlas")) or found.state != "open":
+    while (
+        not (found := world.simulation.exchange.webhooks.breakers().get("firms/atlas"))
+        or found.state != "open"
+    ):
         world.advance_to(world.simulation.next_due() or 0)
     return (found.until - world.simulation.now) // NS_PER_S
 
@@ -104,8 +138,26 @@ def dollars_at_a_limit(world: Connection) -> object:
 
 def market_without_a_reference(world: Connection) -> object:
     symbol = listed(world)
-    world.absorb(world.simulation.control("order.place", "", {"as": "maker", "symbol": symbol, "side": "sell", "price": "0.4", "qty": "5"}))
-    return trader(world).post("/v1/trading/orders", json={"side": "SIDE_BUY", "type": "ORDER_TYPE_MARKET_TO_LIMIT", "symbol": symbol, "orderQty": "1"}).status
+    world.absorb(
+        world.simulation.control(
+            "order.place",
+            "",
+            {"as": "maker", "symbol": symbol, "side": "sell", "price": "0.4", "qty": "5"},
+        )
+    )
+    return (
+        trader(world)
+        .post(
+            "/v1/trading/orders",
+            json={
+                "side": "SIDE_BUY",
+                "type": "ORDER_TYPE_MARKET_TO_LIMIT",
+                "symbol": symbol,
+                "orderQty": "1",
+            },
+        )
+        .status
+    )
 
 
 # ---- streams
@@ -121,7 +173,9 @@ def quiet_stream(world: Connection) -> object:
 
 
 def silent_client(world: Connection) -> object:
-    talk = world.rpc(firm(world.simulation)).stream(streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest())
+    talk = world.rpc(firm(world.simulation)).stream(
+        streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest()
+    )
     streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=[quiet(world.simulation).symbol]))
     return open_after(talk, "3m")
 
@@ -139,7 +193,12 @@ def second_socket(world: Connection) -> object:
     switch(world, limits__extra="true")
     streams.socket(world, streams.MARKETS)
     sim = world.simulation
-    reply = sim.open(streams.PRIVATE, world.retail_headers(key(sim), "GET", streams.PRIVATE), b"", web_socket=True).reply
+    reply = sim.open(
+        streams.PRIVATE,
+        world.retail_headers(key(sim), "GET", streams.PRIVATE),
+        b"",
+        web_socket=True,
+    ).reply
     return 101 if reply is None else reply.status
 
 
@@ -158,7 +217,12 @@ def old_token(world: Connection) -> object:
 
 
 def statistics_without_a_participant(world: Connection) -> object:
-    body = {"symbol": quiet(world.simulation).symbol, "startTime": "2026-09-01T00:00:00Z", "endTime": "2026-09-08T00:00:00Z", "bars": 1}
+    body = {
+        "symbol": quiet(world.simulation).symbol,
+        "startTime": "2026-09-01T00:00:00Z",
+        "endTime": "2026-09-08T00:00:00Z",
+        "bars": 1,
+    }
     return world.exchange(firm(world.simulation)).post("/v1/report/trades/stats", json=body).status
 
 
@@ -174,7 +238,11 @@ def token_for_two_hours(world: Connection) -> object:
 
 
 def kind_of_a_participants_account(world: Connection) -> object:
-    return world.exchange(firm(world.simulation)).get("/v1/funding/accounts").json["accounts"][1]["accountType"]
+    return (
+        world.exchange(firm(world.simulation))
+        .get("/v1/funding/accounts")
+        .json["accounts"][1]["accountType"]
+    )
 
 
 def changes_after_a_second(world: Connection) -> object:
@@ -215,7 +283,13 @@ TURNED: tuple[tuple[str, str, Callable[[Connection], object], object, object], .
     ("report.stats_requires_participant", "true", statistics_without_a_participant, 200, 403),
     ("participant_token.life", "10m", life_of_a_token, 401, 200),
     ("participant_token.life_max", "3h", token_for_two_hours, 400, 200),
-    ("funding.participant_account_type", "CLEARING", kind_of_a_participants_account, "ACCOUNT_TYPE_HOLDING", "ACCOUNT_TYPE_CLEARING"),
+    (
+        "funding.participant_account_type",
+        "CLEARING",
+        kind_of_a_participants_account,
+        "ACCOUNT_TYPE_HOLDING",
+        "ACCOUNT_TYPE_CLEARING",
+    ),
     ("funding.stream_poll", "1s", changes_after_a_second, 0, 1),
     ("rfq.confirm_within", "1m", confirmed_late, 409, 200),
     ("rfq.execute_after", "1m", traded_after_a_second, ["EXECUTED"], ["CONFIRMED"]),
@@ -226,15 +300,22 @@ def fresh() -> Connection:
     return connect(Simulation(load_scenario("quickstart")))
 
 
-@pytest.mark.parametrize(("name", "value", "observe", "usual", "turned"), TURNED, ids=[row[0] for row in TURNED])
-def test_a_switch_does_what_it_says(name: str, value: str, observe: Callable[[Connection], object], usual: object, turned: object) -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "observe", "usual", "turned"), TURNED, ids=[row[0] for row in TURNED]
+)
+def test_a_switch_does_what_it_says(
+    name: str, value: str, observe: Callable[[Connection], object], usual: object, turned: object
+) -> None:
     assert observe(fresh()) == usual
     world = fresh()
     switch(world, **{name.replace(".", "__"): value})
     assert observe(world) == turned
 
 
-@pytest.mark.parametrize(("name", "value", "number"), [("webhook.retry_first", "1m", 1), ("webhook.retry_longest", "2s", 4)])
+@pytest.mark.parametrize(
+    ("name", "value", "number"),
+    [("webhook.retry_first", "1m", 1), ("webhook.retry_longest", "2s", 4)],
+)
 def test_a_switch_of_the_wait_between_attempts(name: str, value: str, number: int) -> None:
     """The documented wait doubles from a second, give or take 20 %."""
     assert int(0.8 * 2 ** (number - 1)) <= gap(fresh(), number) <= 1.2 * 2 ** (number - 1)
@@ -245,9 +326,18 @@ def test_a_switch_of_the_wait_between_attempts(name: str, value: str, number: in
 
 
 def test_every_assumption_and_quirk_is_turned_by_some_test() -> None:
-    text = "\n".join(path.read_text() for path in (*HERE.rglob("*.py"), *(HERE.parent / "scenarios").glob("*.yaml")) if path != Path(__file__))
+    text = "\n".join(
+        path.read_text()
+        for path in (*HERE.rglob("*.py"), *(HERE.parent / "scenarios").glob("*.yaml"))
+        if path != Path(__file__)
+    )
     text += " ".join(("", *(row[0] for row in TURNED), "webhook.retry_first webhook.retry_longest"))
-    constants = {entry.name: name for module in (assumptions, quirks) for name, entry in vars(module).items() if name.isupper() and hasattr(entry, "name")}
+    constants = {
+        entry.name: name
+        for module in (assumptions, quirks)
+        for name, entry in vars(module).items()
+        if name.isupper() and hasattr(entry, "name")
+    }
     known = [*assumptions.catalogue(), *quirks.catalogue()]
     words = set(re.findall(r"[\w.]+", text)) | set(re.findall(r"[\w.]+", text.replace("__", ".")))
     assert not {name for name in known if not {name, constants.get(name, "?")} & words}

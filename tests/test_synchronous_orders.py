@@ -1,4 +1,6 @@
-"""Synchronous retail orders on a slow engine: the answer waits in virtual time for what becomes of the order, at most `maxBlockTime`."""
+"""Synchronous retail orders on a slow engine: the answer waits in virtual time for what becomes of
+the order, at most `maxBlockTime`.
+"""
 
 from __future__ import annotations
 
@@ -37,45 +39,70 @@ def assume(world: Connection, name: str, value: object) -> None:
     world.simulation.control("assumption.set", name, {"value": value})
 
 
-def synchronous(instrument: Instrument, seconds: str | None = "5", intent: str = "BUY_LONG", cents: int = 20, contracts: float = 1) -> dict[str, Any]:
+def synchronous(
+    instrument: Instrument,
+    seconds: str | None = "5",
+    intent: str = "BUY_LONG",
+    cents: int = 20,
+    contracts: float = 1,
+) -> dict[str, Any]:
     block = {} if seconds is None else {"maxBlockTime": seconds}
     return retail_order(instrument, intent, cents, contracts, synchronousExecution=True, **block)
 
 
-def timed(world: Connection, client: Http, body: object, path: str = "/v1/orders") -> tuple[Response, float]:
+def timed(
+    world: Connection, client: Http, body: object, path: str = "/v1/orders"
+) -> tuple[Response, float]:
     """The answer, and the virtual seconds it took."""
     began = world.simulation.now
     answer = client.post(path, json=body)
     return answer, (world.simulation.now - began) / NS_PER_S
 
 
-def test_an_answer_waits_for_the_engine_and_no_longer(world: Connection, instrument: Instrument) -> None:
+def test_an_answer_waits_for_the_engine_and_no_longer(
+    world: Connection, instrument: Instrument
+) -> None:
     slow(world, "400ms")
     answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument))
     assert (answer.status, types(answer), took) == (200, ["NEW"], 0.4)
 
 
-def test_an_answer_has_every_execution_of_its_instant(world: Connection, instrument: Instrument) -> None:
+def test_an_answer_has_every_execution_of_its_instant(
+    world: Connection, instrument: Instrument
+) -> None:
     maker, taker = (world.retail(found) for found in two(world))
     maker.post("/v1/orders", json=synchronous(instrument, cents=20, contracts=2))
     maker.post("/v1/orders", json=synchronous(instrument, cents=19, contracts=2))
     slow(world, "2s")
-    answer, took = timed(world, taker, synchronous(instrument, intent="SELL_LONG", cents=19, contracts=4))
+    answer, took = timed(
+        world, taker, synchronous(instrument, intent="SELL_LONG", cents=19, contracts=4)
+    )
     assert (types(answer), took) == (["NEW", "PARTIAL_FILL", "FILL"], 2)
-    assert [execution["order"]["leavesQuantity"] for execution in answer.json["executions"]] == [4, 2, 0]
+    assert [execution["order"]["leavesQuantity"] for execution in answer.json["executions"]] == [
+        4,
+        2,
+        0,
+    ]
 
 
-def test_an_answer_leaves_empty_when_its_block_time_is_over_and_the_order_goes_on(world: Connection, instrument: Instrument) -> None:
+def test_an_answer_leaves_empty_when_its_block_time_is_over_and_the_order_goes_on(
+    world: Connection, instrument: Instrument
+) -> None:
     client = world.retail(key(world.simulation))
     slow(world, "3s")
     answer, took = timed(world, client, synchronous(instrument, "1"))
     assert (answer.status, answer.json["executions"], took) == (200, [], 1)
-    assert client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_PENDING_NEW"
+    assert (
+        client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"]
+        == "ORDER_STATE_PENDING_NEW"
+    )
     world.advance("2s")
     assert client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_NEW"
 
 
-def test_an_outcome_at_the_last_moment_is_in_the_answer(world: Connection, instrument: Instrument) -> None:
+def test_an_outcome_at_the_last_moment_is_in_the_answer(
+    world: Connection, instrument: Instrument
+) -> None:
     slow(world, "3s")
     answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument, "3"))
     assert (types(answer), took) == (["NEW"], 3)
@@ -87,13 +114,20 @@ def test_the_latency_stopgap_is_in_the_answer(world: Connection, instrument: Ins
     slow(world, "6s")
     answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument, "10"))
     (execution,) = answer.json["executions"]
-    assert (answer.status, took, execution["type"], execution["text"]) == (200, 6, "EXECUTION_TYPE_REJECTED", STOPGAP)
+    assert (answer.status, took, execution["type"], execution["text"]) == (
+        200,
+        6,
+        "EXECUTION_TYPE_REJECTED",
+        STOPGAP,
+    )
     assert execution["orderRejectReason"] == "ORD_REJECT_REASON_EXCHANGE_OPTION"
     assert execution["order"]["state"] == "ORDER_STATE_REJECTED"
 
 
 @pytest.mark.parametrize("given", [None, "0"])
-def test_without_a_block_time_ten_seconds_are_waited(world: Connection, instrument: Instrument, given: str | None) -> None:
+def test_without_a_block_time_ten_seconds_are_waited(
+    world: Connection, instrument: Instrument, given: str | None
+) -> None:
     slow(world, "1m")
     answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument, given))
     assert (answer.json["executions"], took) == ([], 10)
@@ -105,7 +139,9 @@ def test_without_a_block_time_ten_seconds_are_waited(world: Connection, instrume
 
 @pytest.mark.spec("S7.1-9")
 @pytest.mark.parametrize("given", ["31", "9223372036854775807"])
-def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(world: Connection, instrument: Instrument, given: str) -> None:
+def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(
+    world: Connection, instrument: Instrument, given: str
+) -> None:
     client = world.retail(key(world.simulation))
     slow(world, "40s")
     answer, took = timed(world, client, synchronous(instrument, given))
@@ -115,19 +151,33 @@ def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(world: Connection, 
 
 
 @pytest.mark.parametrize("given", ["-1", "5s", "1.5", "9223372036854775808", True, {}])
-def test_a_block_time_that_is_no_number_of_seconds_is_refused(world: Connection, instrument: Instrument, given: object) -> None:
+def test_a_block_time_that_is_no_number_of_seconds_is_refused(
+    world: Connection, instrument: Instrument, given: object
+) -> None:
     client = world.retail(key(world.simulation))
-    body = retail_order(instrument, "BUY_LONG", 20, 1, synchronousExecution=True, maxBlockTime=given)
-    for path, sent in (("/v1/orders", body), ("/v1/orders/batched", {"orders": [body]}), ("/v1/order/preview", {"request": body})):
+    body = retail_order(
+        instrument, "BUY_LONG", 20, 1, synchronousExecution=True, maxBlockTime=given
+    )
+    for path, sent in (
+        ("/v1/orders", body),
+        ("/v1/orders/batched", {"orders": [body]}),
+        ("/v1/order/preview", {"request": body}),
+    ):
         assert client.post(path, json=sent).status == 400, path
     closing = {"marketSlug": instrument.symbol, "maxBlockTime": given}
     assert client.post("/v1/order/close-position", json=closing).status == 400
     assert client.get("/v1/orders/open").json == {"orders": []}
 
 
-def test_without_synchronous_execution_nothing_waits(world: Connection, instrument: Instrument) -> None:
+def test_without_synchronous_execution_nothing_waits(
+    world: Connection, instrument: Instrument
+) -> None:
     slow(world, "3s")
-    answer, took = timed(world, world.retail(key(world.simulation)), retail_order(instrument, "BUY_LONG", 20, 1, maxBlockTime="5"))
+    answer, took = timed(
+        world,
+        world.retail(key(world.simulation)),
+        retail_order(instrument, "BUY_LONG", 20, 1, maxBlockTime="5"),
+    )
     assert (answer.json["executions"], took) == ([], 0)
 
 
@@ -142,10 +192,16 @@ def test_closing_a_position_waits_too(world: Connection, instrument: Instrument)
     assert (types(answer), took) == (["NEW", "FILL"], 0.25)
 
 
-def test_a_batch_waits_for_its_synchronous_entries(world: Connection, instrument: Instrument) -> None:
+def test_a_batch_waits_for_its_synchronous_entries(
+    world: Connection, instrument: Instrument
+) -> None:
     client = world.retail(key(world.simulation))
     slow(world, "2s")
-    plain, quick, patient = (retail_order(instrument, "BUY_LONG", 20, 1), synchronous(instrument, "1"), synchronous(instrument, "4"))
+    plain, quick, patient = (
+        retail_order(instrument, "BUY_LONG", 20, 1),
+        synchronous(instrument, "1"),
+        synchronous(instrument, "4"),
+    )
     assert timed(world, client, {"orders": [plain, plain]}, "/v1/orders/batched")[1] == 0
     world.advance("2s")
     assert timed(world, client, {"orders": [plain, quick]}, "/v1/orders/batched")[1] == 1
@@ -156,7 +212,9 @@ def test_a_batch_waits_for_its_synchronous_entries(world: Connection, instrument
     assert timed(world, client, {"orders": [patient]}, "/v1/orders/batched")[1] == 0
 
 
-def test_an_answer_may_wait_until_the_order_is_done(world: Connection, instrument: Instrument) -> None:
+def test_an_answer_may_wait_until_the_order_is_done(
+    world: Connection, instrument: Instrument
+) -> None:
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.synchronous_until", "done")
     parked = ann.post("/v1/orders", json=synchronous(instrument, "20"), wait=False)
@@ -174,9 +232,13 @@ def test_others_trade_while_an_answer_waits(world: Connection, instrument: Instr
     """What another account does in the meantime is seen by the engine first where it came first."""
     ann, bob = (world.retail(found) for found in two(world))
     slow(world, "1s")
-    parked = ann.post("/v1/orders", json=synchronous(instrument, "5", cents=20, contracts=1), wait=False)
+    parked = ann.post(
+        "/v1/orders", json=synchronous(instrument, "5", cents=20, contracts=1), wait=False
+    )
     world.advance("500ms")
-    later = bob.post("/v1/orders", json=synchronous(instrument, "5", "SELL_LONG", 20, 1), wait=False)
+    later = bob.post(
+        "/v1/orders", json=synchronous(instrument, "5", "SELL_LONG", 20, 1), wait=False
+    )
     assert types(Response(world.answer(later.reply))) == ["NEW", "FILL"]
     assert types(Response(world.answer(parked.reply))) == ["NEW"]
 
@@ -194,7 +256,11 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
         body = msgspec.json.decode(first.body)
         sim.restore("parked")
         again = world.answer(parked.reply)
-        assert [row["type"] for row in msgspec.json.decode(again.body)["executions"]] == [row["type"] for row in body["executions"]] == ["EXECUTION_TYPE_NEW"]
+        assert (
+            [row["type"] for row in msgspec.json.decode(again.body)["executions"]]
+            == [row["type"] for row in body["executions"]]
+            == ["EXECUTION_TYPE_NEW"]
+        )
         assert again.request_id == first.request_id == parked.reply.request_id
         sim.restore("parked")
         world.absorb(sim.answer_due(parked.reply.awaits))
@@ -207,14 +273,22 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
     assert digest in told.getvalue()
     with path.open("rb") as file:
         shown = list(rows(line for _, line in read_journal(file)[1]))
-    assert [row.who for row in shown if "answer-1 is answered: 200" in row.details] == ["clock", "clock", "shell"]
+    assert [row.who for row in shown if "answer-1 is answered: 200" in row.details] == [
+        "clock",
+        "clock",
+        "shell",
+    ]
 
 
 def test_a_step_of_a_scenario_ends_with_its_answer() -> None:
     sim = Simulation(load_scenario(SCRIPT))
     world = connect(sim)
     world.advance("10s")
-    assert [(result.name, result.failures) for result in sim.script.results] == [("quick", ()), ("patient", ()), ("seen", ())]
+    assert [(result.name, result.failures) for result in sim.script.results] == [
+        ("quick", ()),
+        ("patient", ()),
+        ("seen", ()),
+    ]
 
 
 SCRIPT = """
@@ -240,7 +314,9 @@ steps:
 # ---- reads that trail
 
 
-def test_reads_trail_an_asynchronous_order_and_its_fill(world: Connection, instrument: Instrument) -> None:
+def test_reads_trail_an_asynchronous_order_and_its_fill(
+    world: Connection, instrument: Instrument
+) -> None:
     """Retail facts §0: not there for a moment, then new, then filled; its position comes as late."""
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.read_lag", "500ms")
@@ -248,9 +324,17 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(world: Connection, instr
 
     def seen() -> tuple[str, list[str], str]:
         answer = ann.get(f"/v1/order/{placed}")
-        state = answer.json["order"]["state"].removeprefix("ORDER_STATE_") if answer.status == 200 else str(answer.status)
+        state = (
+            answer.json["order"]["state"].removeprefix("ORDER_STATE_")
+            if answer.status == 200
+            else str(answer.status)
+        )
         held = ann.get("/v1/portfolio/positions").json["positions"].get(instrument.symbol)
-        return state, [row["id"] for row in ann.get("/v1/orders/open").json["orders"]], held["netPositionDecimal"] if held else ""
+        return (
+            state,
+            [row["id"] for row in ann.get("/v1/orders/open").json["orders"]],
+            held["netPositionDecimal"] if held else "",
+        )
 
     assert seen() == ("404", [], "")
     world.advance("499ms")
@@ -269,7 +353,9 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(world: Connection, instr
     assert seen() == ("FILLED", [], "2.0000")
 
 
-def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has_passed(world: Connection, instrument: Instrument) -> None:
+def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has_passed(
+    world: Connection, instrument: Instrument
+) -> None:
     client = world.retail(key(world.simulation))
     assume(world, "retail.read_lag", "1s")
     slow(world, "2s")
@@ -277,12 +363,18 @@ def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has
     states = []
     for _ in range(4):
         answer = client.get(f"/v1/order/{placed}")
-        states.append(answer.json["order"]["state"].removeprefix("ORDER_STATE_") if answer.status == 200 else str(answer.status))
+        states.append(
+            answer.json["order"]["state"].removeprefix("ORDER_STATE_")
+            if answer.status == 200
+            else str(answer.status)
+        )
         world.advance("1s")
     assert states == ["404", "PENDING_NEW", "PENDING_NEW", "NEW"]
 
 
-def test_what_a_synchronous_answer_told_can_be_read(world: Connection, instrument: Instrument) -> None:
+def test_what_a_synchronous_answer_told_can_be_read(
+    world: Connection, instrument: Instrument
+) -> None:
     client = world.retail(key(world.simulation))
     assume(world, "retail.read_lag", "5s")
     for latency in ("0s", "1s"):
@@ -293,13 +385,20 @@ def test_what_a_synchronous_answer_told_can_be_read(world: Connection, instrumen
 
 def two(world: Connection) -> list[Any]:
     """Keys of two retail accounts."""
-    return list({found.account: found for found in world.simulation.exchange.firms.api_keys()}.values())[:2]
+    return list(
+        {found.account: found for found in world.simulation.exchange.firms.api_keys()}.values()
+    )[:2]
 
 
-def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(world: Connection, instrument: Instrument) -> None:
+def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(
+    world: Connection, instrument: Instrument
+) -> None:
     slow(world, "40s")
     sim, client = world.simulation, world.retail(key(world.simulation))
-    assert client.post("/v1/orders", json=synchronous(instrument, seconds=None, cents=20)).status == 200
+    assert (
+        client.post("/v1/orders", json=synchronous(instrument, seconds=None, cents=20)).status
+        == 200
+    )
     sim.snapshot("before")
     asked = sim.seq + 1
     answer = client.post("/v1/orders", json=synchronous(instrument, seconds="60"))
@@ -314,12 +413,18 @@ def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(world: Connectio
     assert [one["name"] for one in found["assumptions"]] == ["engine.latency", "retail.block_time"]
     (order,) = found["orders"]
     assert sim.exchange.trading.orders.get(order) is not None
-    assert [link["seq"] for link in found["chain"]] == sorted(link["seq"] for link in found["chain"])
-    assert (found["chain"][0]["seq"], found["chain"][-1]["what"]) == (asked, "refused: upstream timeout")
+    assert [link["seq"] for link in found["chain"]] == sorted(
+        link["seq"] for link in found["chain"]
+    )
+    assert (found["chain"][0]["seq"], found["chain"][-1]["what"]) == (
+        asked,
+        "refused: upstream timeout",
+    )
     assert "answer.due" in found["chain"][-1]["by"]
     assert [call.status for call in Run(sim).calls if call.seq == asked] == [504]
 
-    # Going back to where nobody had answered yet takes the answer back too; going on gives it again.
+    # Going back to where nobody had answered yet takes the answer back too; going on gives it
+    # again.
     digest, seq = sim.digest, sim.seq
     sim.rewind(seq=asked)
     assert not sim.log.select(status=504)
@@ -333,7 +438,18 @@ def test_what_the_edge_cut_is_told_by_log_explanation_and_judge(world: Connectio
 def test_the_answer_to_a_registration_bears_the_id_it_was_asked_with(world: Connection) -> None:
     firm = world.simulation.exchange.firms.require("firms/atlas")
     asked = world.simulation.seq + 1
-    assert world.exchange(firm).post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).headers["x-request-id"] >= f"{asked:016x}"
+    assert (
+        world.exchange(firm)
+        .post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"})
+        .headers["x-request-id"]
+        >= f"{asked:016x}"
+    )
     (row,) = world.simulation.log.select(operation="SetWebhookURL")
-    again = world.exchange(firm).post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"})
-    assert again.headers["x-request-id"] == f"{world.simulation.log.select(operation='SetWebhookURL')[-1]['seq']:016x}" > f"{row['seq']:016x}"
+    again = world.exchange(firm).post(
+        "/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}
+    )
+    assert (
+        again.headers["x-request-id"]
+        == f"{world.simulation.log.select(operation='SetWebhookURL')[-1]['seq']:016x}"
+        > f"{row['seq']:016x}"
+    )

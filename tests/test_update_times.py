@@ -1,4 +1,6 @@
-"""When an instrument, a market or an event says that it last changed: with every change of what is shown of it, the same on every surface."""
+"""When an instrument, a market or an event says that it last changed: with every change of what is
+shown of it, the same on every surface.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
 from tests.journeys import firm
 
-UNLIMITED = 'name: times\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off", list_instruments: "off"}\n'
+UNLIMITED = (
+    'name: times\nextends: quickstart\nlimits: {public: "off", exchange_rest: "off",'
+    ' list_instruments: "off"}\n'
+)
 GAME = "nba-min-nyk-2026-09-08"
 SYMBOL = f"aec-{GAME}"
 
@@ -23,17 +28,28 @@ def world() -> Connection:
 
 
 def shown(world: Connection, symbol: str) -> Any:
-    return world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{symbol}").json["instrument"]
+    return (
+        world.exchange(firm(world.simulation))
+        .get(f"/v1/refdata/instruments/{symbol}")
+        .json["instrument"]
+    )
 
 
 def updated(world: Connection, symbol: str) -> int:
-    """The update time of an instrument, the same by symbol, in a list, in a search, in a new stream, and at the gateway in whole seconds."""
+    """The update time of an instrument, the same by symbol, in a list, in a search, in a new
+    stream, and at the gateway in whole seconds.
+    """
     found = shown(world, symbol)
     rest = world.exchange(firm(world.simulation))
-    assert rest.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json["instruments"] == [found]
-    assert rest.post("/v1/refdata/instruments/search", json={"symbols": [symbol]}).json["instruments"] == [found]
+    assert rest.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json["instruments"] == [
+        found
+    ]
+    assert rest.post("/v1/refdata/instruments/search", json={"symbols": [symbol]}).json[
+        "instruments"
+    ] == [found]
     stream = world.rpc(firm(world.simulation)).stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription", wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[symbol])
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
+        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[symbol]),
     )
     (first,) = stream.take()
     at = parse_instant(found["updateTime"])
@@ -59,11 +75,17 @@ def test_it_moves_with_every_change_of_state(world: Connection) -> None:
 
 @pytest.mark.spec("S3.1-1", "S3.1-2", "S3.1-3", "S3.1-4")
 def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> None:
-    """The instants of opening, game end, expiration and termination, and of maintenance; whether somebody follows it or not."""
+    """The instants of opening, game end, expiration and termination, and of maintenance; whether
+    somebody follows it or not.
+    """
     exchange = world.simulation.exchange
     season = exchange.reference.season
     assert season is not None
-    number = next(number for number in range(season.games) if season.opens(number) > world.simulation.now + 3 * 24 * 60 * MINUTE)
+    number = next(
+        number
+        for number in range(season.games)
+        if season.opens(number) > world.simulation.now + 3 * 24 * 60 * MINUTE
+    )
     symbol = season.symbols_of(number)[0]
     fork = connect(world.simulation.fork())
     fork.simulation.exchange.trading.lifecycle.own(symbol)
@@ -83,20 +105,33 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> 
 def test_maintenance_moves_it_too(world: Connection) -> None:
     symbol = SYMBOL.replace("min-nyk-2026-09-08", "nyk-bos-2026-10-20")
     follower = world.rpc(firm(world.simulation)).stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription", wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL])
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
+        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL]),
     )
     follower.close()
-    begins, ends = parse_instant("2026-09-10T02:00:00-04:00"), parse_instant("2026-09-10T06:00:00-04:00")
+    begins, ends = (
+        parse_instant("2026-09-10T02:00:00-04:00"),
+        parse_instant("2026-09-10T06:00:00-04:00"),
+    )
     season = world.simulation.exchange.reference.season
     assert season is not None
-    quiet = next(slug for number in range(season.games) if season.bare(number).start_time > ends + 86_400 * NS_PER_S for slug in season.symbols_of(number))
+    quiet = next(
+        slug
+        for number in range(season.games)
+        if season.bare(number).start_time > ends + 86_400 * NS_PER_S
+        for slug in season.symbols_of(number)
+    )
     world.advance_to(begins - 1)
-    before = parse_instant(world.gateway.get(f"/v1/market/slug/{quiet}").json["market"]["updatedAt"])
+    before = parse_instant(
+        world.gateway.get(f"/v1/market/slug/{quiet}").json["market"]["updatedAt"]
+    )
     suspended = begins - 60 * NS_PER_S
     assert before == suspended
     world.advance_to(ends + MINUTE)
     assert updated(world, quiet) == ends
-    assert world.simulation.exchange.instruments.get(symbol) is None or updated(world, symbol) == ends
+    assert (
+        world.simulation.exchange.instruments.get(symbol) is None or updated(world, symbol) == ends
+    )
 
 
 def test_a_window_says_when_its_index_was_last_read(world: Connection) -> None:
@@ -112,13 +147,16 @@ def test_a_window_says_when_its_index_was_last_read(world: Connection) -> None:
 
 def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Connection) -> None:
     follower = world.rpc(firm(world.simulation)).stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription", wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL])
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
+        wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL]),
     )
     follower.take()
     over = world.simulation.exchange.results.ends(SYMBOL[4:])
     world.advance_to(over + 10 * MINUTE)
     closed = [one for frame in follower.take() for one in frame.instruments]
-    assert [(one.state, one.update_time) for one in closed] == [(wire.InstrumentState.INSTRUMENT_STATE_CLOSED, over)]
+    assert [(one.state, one.update_time) for one in closed] == [
+        (wire.InstrumentState.INSTRUMENT_STATE_CLOSED, over)
+    ]
     assert updated(world, SYMBOL) == over
 
 
@@ -142,6 +180,8 @@ def test_lists_sort_by_what_they_show() -> None:
     for moment in ("2026-09-09T01:00:00Z", "2026-09-10T11:00:00Z"):
         world.advance_to(moment)
         for path, name in (("/v1/events", "events"), ("/v1/markets", "markets")):
-            found = world.gateway.get(path, params={"limit": 6000, "orderBy": "updatedAt", "orderDirection": "desc"}).json[name]
+            found = world.gateway.get(
+                path, params={"limit": 6000, "orderBy": "updatedAt", "orderDirection": "desc"}
+            ).json[name]
             times = [one["updatedAt"] for one in found]
             assert times == sorted(times, reverse=True), (moment, path)

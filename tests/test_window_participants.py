@@ -1,4 +1,6 @@
-"""Scripted participants in automated windows: seats that come and go with the windows of the products that they name."""
+"""Scripted participants in automated windows: seats that come and go with the windows of the
+products that they name.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,11 @@ def quoted(world: Connection, symbol: str) -> tuple[int, int]:
     """Levels of both sides."""
     found = world.gateway.get(f"/v1/markets/{symbol}/book")
     world.advance("60ms")
-    return (len(found.json["marketData"]["bids"]), len(found.json["marketData"]["offers"])) if found.status == 200 else (0, 0)
+    return (
+        (len(found.json["marketData"]["bids"]), len(found.json["marketData"]["offers"]))
+        if found.status == 200
+        else (0, 0)
+    )
 
 
 def seats(world: Connection) -> list[str]:
@@ -53,11 +59,15 @@ def test_windows_are_quoted_from_their_listing_to_their_end(world: Connection) -
     assert len(trading.trades.of_symbol(FIRST)) > 20
     assert trading.settlements.final(FIRST) and not trading.positions.open_interest.get(FIRST)
     assert quoted(world, "cpc-eth-updown-15m-2026-09-08-1815z") == (2, 2)
-    assert quoted(world, "cpc-btc-updown-5m-2026-09-08-1815z") == (0, 0), "nobody named that product"
+    assert quoted(world, "cpc-btc-updown-5m-2026-09-08-1815z") == (0, 0), (
+        "nobody named that product"
+    )
 
 
 def test_a_window_is_worth_what_its_index_says(world: Connection) -> None:
-    """Half a dollar at the beginning, nearly a dollar far above it, nearly nothing far below; quotes lie around it."""
+    """Half a dollar at the beginning, nearly a dollar far above it, nearly nothing far below;
+    quotes lie around it.
+    """
 
     def middle() -> float:
         book = world.simulation.exchange.trading.book(SECOND)
@@ -69,13 +79,20 @@ def test_a_window_is_worth_what_its_index_says(world: Connection) -> None:
     world.advance_to(BEGINS - 30 * NS_PER_S)
     assert abs(middle() - 0.5) < 0.03
     world.advance_to(BEGINS + MINUTE)
-    for price, low, high in (("64010", 0.45, 0.6), ("64900", 0.9, 1.0), ("63000", 0.0, 0.1), ("64000", 0.45, 0.55)):
+    for price, low, high in (
+        ("64010", 0.45, 0.6),
+        ("64900", 0.9, 1.0),
+        ("63000", 0.0, 0.1),
+        ("64000", 0.45, 0.55),
+    ):
         world.simulation.control("price.tick", "crypto:btc", {"price": price})
         world.advance("10s")
         assert low <= middle() <= high, price
 
 
-def test_it_repeats_and_goes_on_after_a_rewind_a_restored_snapshot_and_in_a_fork(world: Connection) -> None:
+def test_it_repeats_and_goes_on_after_a_rewind_a_restored_snapshot_and_in_a_fork(
+    world: Connection,
+) -> None:
     simulation = world.simulation
     world.advance_to(BEGINS + MINUTE)
     here, digest = simulation.now, simulation.digest
@@ -101,7 +118,8 @@ def test_it_repeats_and_goes_on_after_a_rewind_a_restored_snapshot_and_in_a_fork
 @pytest.mark.spec("S3.1-1")
 def test_who_follows_every_instrument_hears_of_a_listing_once(world: Connection) -> None:
     stream = world.rpc(firm(world.simulation)).stream(
-        "DropCopyAPI.CreateInstrumentStateChangeSubscription", wire.CreateInstrumentStateChangeSubscriptionRequest()
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription",
+        wire.CreateInstrumentStateChangeSubscriptionRequest(),
     )
     stream.take()
     world.advance_to(BEGINS - 60 * NS_PER_S)
@@ -113,7 +131,9 @@ def test_who_follows_every_instrument_hears_of_a_listing_once(world: Connection)
 
 
 def test_nobody_sits_in_maintenance_and_everybody_comes_back(world: Connection) -> None:
-    world.simulation.control("maintenance.add", "", {"begins": "+3m", "length": "40m", "lead": "1m"})
+    world.simulation.control(
+        "maintenance.add", "", {"begins": "+3m", "length": "40m", "lead": "1m"}
+    )
     world.advance("10m")
     assert quoted(world, FIRST) == (0, 0)
     world.advance("60m")
@@ -131,7 +151,11 @@ def test_who_is_told_to_stop_quotes_no_window_until_he_may_go_on(world: Connecti
 
 def test_a_scenario_that_names_no_product_has_no_timer_for_windows() -> None:
     simulation = Simulation(load_scenario("living-market"))
-    assert not [timer for timer in simulation.exchange.save().timers[1] if timer.kind == "participant.listed"]
+    assert not [
+        timer
+        for timer in simulation.exchange.save().timers[1]
+        if timer.kind == "participant.listed"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -147,5 +171,8 @@ def test_what_cannot_be_traded_is_found_before_the_run(maker: str, text: str) ->
 
 
 def test_invariants_hold_while_windows_are_traded() -> None:
-    scenario = load_scenario(WORLD + f"steps: [{{at: +17m, expect: {{instrument: {{symbol: {FIRST}, state: CLOSED}}}}}}]\n")
+    scenario = load_scenario(
+        WORLD
+        + f"steps: [{{at: +17m, expect: {{instrument: {{symbol: {FIRST}, state: CLOSED}}}}}}]\n"
+    )
     assert run_scenario(scenario, watch=True).ok

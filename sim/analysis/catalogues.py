@@ -1,4 +1,6 @@
-"""The catalogues, printed from the code: operations, quirks, faults, assumptions, and the ledger of statements with the tests that show them."""
+"""The catalogues, printed from the code: operations, quirks, faults, assumptions, and the ledger of
+statements with the tests that show them.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def _assumptions(sim: Simulation | None) -> Rows:
         {
             "assumption": found.name,
             "default": found.show(found.default),
-            "value": sim.exchange.ctx.assumptions.shown(found.name) if sim else found.show(found.default),
+            "value": (
+                sim.exchange.ctx.assumptions.shown(found.name) if sim else found.show(found.default)
+            ),
             "accepts": found.accepts(),
             "reason": found.reason,
             "source": found.source,
@@ -67,11 +71,16 @@ def _assumptions(sim: Simulation | None) -> Rows:
 
 
 def _faults(sim: Simulation | None) -> Rows:
-    return [{"act": kind.name, "matches": ", ".join(kind.planes), "does": kind.does} for kind in KINDS]
+    return [
+        {"act": kind.name, "matches": ", ".join(kind.planes), "does": kind.does} for kind in KINDS
+    ]
 
 
 def _presets(sim: Simulation | None) -> Rows:
-    return [{"preset": preset.name, "faults": len(preset.faults), "summary": preset.summary} for preset in PRESETS.values()]
+    return [
+        {"preset": preset.name, "faults": len(preset.faults), "summary": preset.summary}
+        for preset in PRESETS.values()
+    ]
 
 
 def _ledger(sim: Simulation | None) -> Rows:
@@ -81,9 +90,20 @@ def _ledger(sim: Simulation | None) -> Rows:
     try:
         text, shown = spec_coverage.kept()
     except FileNotFoundError:
-        raise NotFound("this installation has no ledger of statements", remedy="run this in a checkout, or install from one") from None
+        raise NotFound(
+            "this installation has no ledger of statements",
+            remedy="run this in a checkout, or install from one",
+        ) from None
     statements = value_of(read_text(text, "ledger.yaml"))
-    return [{"id": str(name), "shown": name in shown, "statement": str(said), "tests": shown.get(name, [])} for name, said in statements.items()]
+    return [
+        {
+            "id": str(name),
+            "shown": name in shown,
+            "statement": str(said),
+            "tests": shown.get(name, []),
+        }
+        for name, said in statements.items()
+    ]
 
 
 CATALOGUES: dict[str, Callable[[Any], Rows]] = {

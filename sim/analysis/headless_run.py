@@ -26,9 +26,11 @@ ORDERS_PER_INPUT = 200
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """A finished run: the verdict, what failed, and what proves it. `params` are the values of the matrix it ran with, `changes` what else it was given.
+    """A finished run: the verdict, what failed, and what proves it. `params` are the values of the
+    matrix it ran with, `changes` what else it was given.
 
-    `broken` are the invariants that did not hold, as they were first found, or the mistake of ours that ended the run.
+    `broken` are the invariants that did not hold, as they were first found, or the mistake of ours
+    that ended the run.
     """
 
     scenario: str
@@ -61,15 +63,22 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Name with the values of the matrix, and what else was changed: `retries[tif=IOC,side=buy] with engine.latency=6s`."""
+        """Name with the values of the matrix, and what else was changed: `retries[tif=IOC,side=buy]
+        with engine.latency=6s`.
+        """
         values = ",".join(f"{name}={value}" for name, value in self.params.items())
-        return (f"{self.scenario}[{values}]" if values else self.scenario) + (f" with {self.changes}" if self.changes else "")
+        return (f"{self.scenario}[{values}]" if values else self.scenario) + (
+            f" with {self.changes}" if self.changes else ""
+        )
 
     def lines(self) -> Iterator[str]:
         """The report for a person: one line, and one more for each failure."""
         checked = len(self.results)
         verdict = "passed" if self.ok else "FAILED"
-        yield f"{verdict}  {self.title}  seed {self.seed}  {checked} steps  until {format_instant(self.ended)}  digest {self.digest}"
+        yield (
+            f"{verdict}  {self.title}  seed {self.seed}  {checked} steps  until"
+            f" {format_instant(self.ended)}  digest {self.digest}"
+        )
         for failure in self.failures():
             yield f"  {failure}"
         if self.journal:
@@ -82,33 +91,57 @@ def junit(reports: Iterable[Report]) -> bytes:
     for report in reports:
         failed = sum(1 for result in report.results if result.failures) + len(report.broken)
         suite = ElementTree.SubElement(
-            root, "testsuite", name=f"{report.title} seed {report.seed}", tests=str(len(report.results) + len(report.broken)), failures=str(failed), errors="0"
+            root,
+            "testsuite",
+            name=f"{report.title} seed {report.seed}",
+            tests=str(len(report.results) + len(report.broken)),
+            failures=str(failed),
+            errors="0",
         )
         properties = ElementTree.SubElement(suite, "properties")
-        for name, value in (("seed", str(report.seed)), ("digest", report.digest), *report.params.items()):
+        for name, value in (
+            ("seed", str(report.seed)),
+            ("digest", report.digest),
+            *report.params.items(),
+        ):
             ElementTree.SubElement(properties, "property", name=name, value=value)
         before = report.results[0].at if report.results else 0
         for result in report.results:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=report.title, name=result.name, time=f"{max(0, result.at - before) / 1e9:.3f}"
+                suite,
+                "testcase",
+                classname=report.title,
+                name=result.name,
+                time=f"{max(0, result.at - before) / 1e9:.3f}",
             )
             before = max(before, result.at)
             if result.failures:
-                ElementTree.SubElement(case, "failure", message=result.failures[0]).text = "\n".join(result.failures)
+                ElementTree.SubElement(
+                    case, "failure", message=result.failures[0]
+                ).text = "\n".join(result.failures)
         for found in report.broken:
-            case = ElementTree.SubElement(suite, "testcase", classname=report.title, name=found.partition(":")[0], time="0")
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=report.title, name=found.partition(":")[0], time="0"
+            )
             ElementTree.SubElement(case, "failure", message=found).text = found
     ElementTree.indent(root)
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
 def run_scenario(
-    scenario: Scenario, seed: int | None = None, simulation: Simulation | None = None, keep: Path | None = None, changes: str = "", *, watch: bool = True
+    scenario: Scenario,
+    seed: int | None = None,
+    simulation: Simulation | None = None,
+    keep: Path | None = None,
+    changes: str = "",
+    *,
+    watch: bool = True,
 ) -> Report:
-    """Run a scenario headless to its last step; after every input the invariants are looked at, if somebody is to `watch`.
+    """Run a scenario headless to its last step; after every input the invariants are looked at, if
+    somebody is to `watch`.
 
-    Webhook receivers are played by one that answers 200. `keep` is the folder for journals of runs that fail, `changes` what the scenario was given besides
-    what it says, for the report.
+    Webhook receivers are played by one that answers 200. `keep` is the folder for journals of runs
+    that fail, `changes` what the scenario was given besides what it says, for the report.
     """
     from sim.simulation import Simulation
 
@@ -137,13 +170,21 @@ def run_scenario(
 
 def file_name(name: str) -> str:
     """A scenario's name as one of a file: in this folder, visible, and of printable letters."""
-    return "".join(letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_" for letter in name).lstrip(".")[:200] or "scenario"
+    return (
+        "".join(
+            letter if letter.isprintable() and letter not in '/\\:*?"<>|' else "_"
+            for letter in name
+        ).lstrip(".")[:200]
+        or "scenario"
+    )
 
 
 def _run(sim: Simulation, watch: bool) -> Iterator[str]:
-    """Let every step happen; what broke on the way: the first moment at which invariants do not hold, and a mistake of ours, which ends the run.
+    """Let every step happen; what broke on the way: the first moment at which invariants do not
+    hold, and a mistake of ours, which ends the run.
 
-    A look goes through all open orders, so with more than a thousand of them it is taken after every so many inputs only, and after the last.
+    A look goes through all open orders, so with more than a thousand of them it is taken after
+    every so many inputs only, and after the last.
     """
     sound = watch  # found broken once is enough
     looked = pause = 0
@@ -153,11 +194,23 @@ def _run(sim: Simulation, watch: bool) -> Iterator[str]:
             if sound and (sim.seq > looked + pause or sim.script.done):
                 wrong = broken(sim.exchange.trading)
                 between = f" or up to {pause} before it" if pause else ""
-                yield from (f"{one} (after input {sim.seq}{between}, {format_instant(sim.now)})" for one in wrong)
+                yield from (
+                    f"{one} (after input {sim.seq}{between}, {format_instant(sim.now)})"
+                    for one in wrong
+                )
                 looked, sound = sim.seq, not wrong
-                pause = max(0, sum(1 for _ in sim.exchange.trading.orders.open()) - ALWAYS_LOOKED_THROUGH) // ORDERS_PER_INPUT
+                pause = (
+                    max(
+                        0,
+                        sum(1 for _ in sim.exchange.trading.orders.open()) - ALWAYS_LOOKED_THROUGH,
+                    )
+                    // ORDERS_PER_INPUT
+                )
     except Exception as mistake:
-        yield f"mistake: {type(mistake).__name__}: {mistake} (in input {sim.seq + 1}, {format_instant(sim.now)})"
+        yield (
+            f"mistake: {type(mistake).__name__}: {mistake} (in input {sim.seq + 1},"
+            f" {format_instant(sim.now)})"
+        )
 
 
 def _chosen(scenario: Scenario) -> dict[str, str]:

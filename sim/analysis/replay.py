@@ -1,4 +1,6 @@
-"""Proving a run from its journal: re-run the inputs, compare every line, stop at the first that differs. And comparing two journals."""
+"""Proving a run from its journal: re-run the inputs, compare every line, stop at the first that
+differs. And comparing two journals.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ SAME, DIVERGED, UNREADABLE = 0, 3, 2
 
 
 class Divergence(Exception):
-    """The journal and its replay differ. `number` is the line; `part` what differs; the two sides as text."""
+    """The journal and its replay differ. `number` is the line; `part` what differs; the two sides
+    as text.
+    """
 
     def __init__(self, number: int, part: str, recorded: str, replayed: str) -> None:
         super().__init__(f"line {number}: {part} differs")
@@ -35,8 +39,12 @@ class Divergence(Exception):
         self.replayed = replayed
 
 
-def simulation_of(header: Header, settings: Settings | None = None, journal: BinaryIO | None = None) -> Simulation:
-    """A fresh simulation at the start a header describes, with a journal of its own. NotAJournal when the scenario in it is not the one its digest names."""
+def simulation_of(
+    header: Header, settings: Settings | None = None, journal: BinaryIO | None = None
+) -> Simulation:
+    """A fresh simulation at the start a header describes, with a journal of its own. NotAJournal
+    when the scenario in it is not the one its digest names.
+    """
     from sim.loader.load import scenario_from_source
     from sim.scenario.yaml_tree import ScenarioError
     from sim.simulation import Simulation
@@ -54,7 +62,9 @@ def simulation_of(header: Header, settings: Settings | None = None, journal: Bin
         settings = convert({**to_builtins(settings or Settings()), **header.settings}, Settings)
     except ValidationError as error:
         raise NotAJournal(f"line 1 holds settings this version cannot read: {error}") from error
-    return Simulation(scenario, seed=header.seed, start=header.start, settings=settings, journal=journal)
+    return Simulation(
+        scenario, seed=header.seed, start=header.start, settings=settings, journal=journal
+    )
 
 
 def at_the_start(header: Header, seed: int, journal: BinaryIO | None = None) -> Simulation:
@@ -65,21 +75,30 @@ def at_the_start(header: Header, seed: int, journal: BinaryIO | None = None) -> 
     return simulation
 
 
-def run(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> int:
-    """Feed recorded lines to a simulation and compare; returns how many inputs agreed. Raises Divergence at the first that does not."""
+def run(
+    simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None
+) -> int:
+    """Feed recorded lines to a simulation and compare; returns how many inputs agreed. Raises
+    Divergence at the first that does not.
+    """
     return sum(1 for _, line in replaying(simulation, lines, until) if not line.mark)
 
 
-def replaying(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None) -> Iterator[tuple[int, Line]]:
+def replaying(
+    simulation: Simulation, lines: Iterator[tuple[int, bytes]], until: Instant | None = None
+) -> Iterator[tuple[int, Line]]:
     """`run` line by line: yields each (line number, line) once the simulation has done it.
 
-    With `until` it stops at that instant: before the first input after it, and in the middle of a line that moves time beyond it.
+    With `until` it stops at that instant: before the first input after it, and in the middle of a
+    line that moves time beyond it.
     """
     for number, raw in lines:
         try:
             line = read_line(raw)
         except DecodeError as error:
-            raise Divergence(number, "form", raw[:200].decode(errors="replace"), f"no journal record: {error}") from error
+            raise Divergence(
+                number, "form", raw[:200].decode(errors="replace"), f"no journal record: {error}"
+            ) from error
         if line.mark:
             _jump(simulation, line)
         elif until is not None and _beyond(simulation, line, until):
@@ -90,7 +109,9 @@ def replaying(simulation: Simulation, lines: Iterator[tuple[int, bytes]], until:
 
 
 def _beyond(simulation: Simulation, line: Line, until: Instant) -> bool:
-    """Whether a line leads beyond an instant; of one that begins before it and moves time, what happens up to there is done."""
+    """Whether a line leads beyond an instant; of one that begins before it and moves time, what
+    happens up to there is done.
+    """
     if line.at > until:
         return True
     if b'"advance"' not in bytes(line.input):
@@ -107,11 +128,15 @@ def _repeat(simulation: Simulation, number: int, raw: bytes, line: Line) -> None
     if line.seq != simulation.seq + 1:
         raise Divergence(number, "seq", str(line.seq), str(simulation.seq + 1))
     if line.aside and f"{crc32(bytes(line.aside)):08x}" != line.check:
-        raise Divergence(number, "aside", bytes(line.aside).decode(errors="replace"), "its check does not match")
+        raise Divergence(
+            number, "aside", bytes(line.aside).decode(errors="replace"), "its check does not match"
+        )
     try:
         given = recorded_input(line)
     except DecodeError as error:
-        raise Divergence(number, "input", bytes(line.input).decode(errors="replace"), f"no input: {error}") from error
+        raise Divergence(
+            number, "input", bytes(line.input).decode(errors="replace"), f"no input: {error}"
+        ) from error
     simulation.handle(given)
     made = next(simulation.journal.lines(simulation.seq - 1, simulation.seq))
     if made != raw:
@@ -141,8 +166,15 @@ def _jump(simulation: Simulation, line: Line) -> None:
         sever(simulation, "the fork begins without them")
 
 
-def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings | None = None, seq: int | None = None) -> Simulation | int:
-    """The simulation that a journal leads to: at its end, at the instant `until`, or rewound to right after an input; or the exit code.
+def replayed(
+    path: str,
+    until: Instant | None,
+    out: TextIO,
+    settings: Settings | None = None,
+    seq: int | None = None,
+) -> Simulation | int:
+    """The simulation that a journal leads to: at its end, at the instant `until`, or rewound to
+    right after an input; or the exit code.
 
     Says what was found.
     """
@@ -167,13 +199,18 @@ def replayed(path: str, until: Instant | None, out: TextIO, settings: Settings |
             print(f"{path}: {refusal.message}", file=out)
             return UNREADABLE
         print(f"  back to right after input {seq}", file=out)
-    print(f"  scenario {header.name}, seed {header.seed}, until {format_instant(simulation.now)}", file=out)
+    print(
+        f"  scenario {header.name}, seed {header.seed}, until {format_instant(simulation.now)}",
+        file=out,
+    )
     print(f"  digest {simulation.digest}", file=out)
     return simulation
 
 
 def _other_libraries(header: Header) -> Iterator[str]:
-    """What a journal was made with and is not replayed with: the first thing to look at when a replay differs."""
+    """What a journal was made with and is not replayed with: the first thing to look at when a
+    replay differs.
+    """
     here = library_versions()
     for name, version in header.libraries.items():
         if here.get(name) != version:
@@ -197,11 +234,17 @@ def _around(text: str, other: str, width: int = 160) -> str:
     """The part of a long text where it begins to differ from another."""
     same = next((index for index, (a, b) in enumerate(zip_longest(text, other)) if a != b), 0)
     start = max(0, same - width // 4)
-    return ("…" if start else "") + text[start : start + width] + ("…" if len(text) > start + width else "")
+    return (
+        ("…" if start else "")
+        + text[start : start + width]
+        + ("…" if len(text) > start + width else "")
+    )
 
 
 def diff(first: str, second: str, out: TextIO) -> int:
-    """`sim diff`: 0 when two journals tell the same story, 1 when not, 2 when one cannot be read. What clients drew at random does not count."""
+    """`sim diff`: 0 when two journals tell the same story, 1 when not, 2 when one cannot be read.
+    What clients drew at random does not count.
+    """
     try:
         with Path(first).open("rb") as a, Path(second).open("rb") as b:
             reading = first
@@ -219,11 +262,21 @@ def diff(first: str, second: str, out: TextIO) -> int:
 
 
 def _compare(
-    first: str, second: str, header_a: Header, header_b: Header, lines_a: Iterator[tuple[int, bytes]], lines_b: Iterator[tuple[int, bytes]], out: TextIO
+    first: str,
+    second: str,
+    header_a: Header,
+    header_b: Header,
+    lines_a: Iterator[tuple[int, bytes]],
+    lines_b: Iterator[tuple[int, bytes]],
+    out: TextIO,
 ) -> int:
     for name in ("name", "seed", "start", "scenario_digest"):
         if getattr(header_a, name) != getattr(header_b, name):
-            print(f"headers differ in {name}: {getattr(header_a, name)} and {getattr(header_b, name)}", file=out)
+            print(
+                f"headers differ in {name}: {getattr(header_a, name)} and"
+                f" {getattr(header_b, name)}",
+                file=out,
+            )
             return 1
     for a, b in zip_longest(lines_a, lines_b):
         if a is None or b is None:
@@ -234,7 +287,11 @@ def _compare(
         for part in ("mark", "argument", "seq", "at", "input", "out", "digest"):
             one, other = plain(getattr(line_a, part)), plain(getattr(line_b, part))
             if one != other:
-                print(f"line {a[0]}, {part}:\n  {first}: {_around(one, other)}\n  {second}: {_around(other, one)}", file=out)
+                print(
+                    f"line {a[0]}, {part}:\n  {first}: {_around(one, other)}\n  {second}:"
+                    f" {_around(other, one)}",
+                    file=out,
+                )
                 return 1
     print("the journals are the same", file=out)
     return 0

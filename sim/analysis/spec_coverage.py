@@ -1,6 +1,8 @@
-"""The ledger of statements: which tests show each, read from the sources of the tests. Standard library only, because a wheel is built with it.
+"""The ledger of statements: which tests show each, read from the sources of the tests. Standard
+library only, because a wheel is built with it.
 
-A wheel has no tests, so what was found stands in it as `sim/_data/ledger.json` (hatch_build.py); a checkout is looked at afresh.
+A wheel has no tests, so what was found stands in it as `sim/_data/ledger.json` (hatch_build.py); a
+checkout is looked at afresh.
 """
 
 from __future__ import annotations
@@ -29,7 +31,10 @@ def _marks(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             for decorator in node.decorator_list:
-                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.spec":
+                if (
+                    isinstance(decorator, ast.Call)
+                    and ast.unparse(decorator.func) == "pytest.mark.spec"
+                ):
                     for argument in decorator.args:
                         if isinstance(argument, ast.Constant):
                             yield str(argument.value), node.name
@@ -37,11 +42,16 @@ def _marks(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 def made(tests: Path) -> str:
     """What a wheel takes along: the ledger's text and the tests that show it."""
-    return json.dumps({"statements": (tests / "ledger.yaml").read_text(encoding="utf-8"), "shown": shown(tests)}, ensure_ascii=False)
+    return json.dumps(
+        {"statements": (tests / "ledger.yaml").read_text(encoding="utf-8"), "shown": shown(tests)},
+        ensure_ascii=False,
+    )
 
 
 def kept() -> tuple[str, dict[str, list[str]]]:
-    """The ledger's text, and tests by statement: of the checkout this runs from, or as the wheel has them. FileNotFoundError where there is neither."""
+    """The ledger's text, and tests by statement: of the checkout this runs from, or as the wheel
+    has them. FileNotFoundError where there is neither.
+    """
     if (TESTS / "ledger.yaml").is_file():
         return (TESTS / "ledger.yaml").read_text(encoding="utf-8"), shown(TESTS)
     found = json.loads(MADE.read_text(encoding="utf-8"))

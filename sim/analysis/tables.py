@@ -29,7 +29,10 @@ def as_markdown(rows: Rows) -> str:
         return ""
     names = list(rows[0])
     lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(_text(row[name]).replace("|", "\\|") for name in names) + " |" for row in rows]
+    lines += [
+        "| " + " | ".join(_text(row[name]).replace("|", "\\|") for name in names) + " |"
+        for row in rows
+    ]
     return "\n".join(lines)
 
 
@@ -40,7 +43,10 @@ def as_text(rows: Rows) -> str:
     names = list(rows[0])
     cells = [names, *([_text(row[name]) for name in names] for row in rows)]
     widths = [min(60, max(len(row[column]) for row in cells)) for column in range(len(names))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in cells
+    ]
     if sys.stdout.isatty():
         limit = shutil.get_terminal_size().columns
         lines = [line if len(line) <= limit else line[: limit - 1] + "…" for line in lines]

@@ -15,7 +15,9 @@ MARK = {True: "✓", False: "✗"}
 
 
 class Row(NamedTuple):
-    """One line of a timeline: `good` is None where nothing was asked, `details` are what an action set off."""
+    """One line of a timeline: `good` is None where nothing was asked, `details` are what an action
+    set off.
+    """
 
     at: Instant
     who: str
@@ -31,42 +33,102 @@ def rows(lines: Iterator[bytes]) -> Iterator[Row]:
     for raw in lines:
         line = read_line(raw)
         if line.mark:
-            yield Row(now, "tester", line.mark, f"to input {line.argument}" if line.mark == "rewind" else line.argument, None)
+            yield Row(
+                now,
+                "tester",
+                line.mark,
+                f"to input {line.argument}" if line.mark == "rewind" else line.argument,
+                None,
+            )
             continue
         now = line.at
         given, out = json.decode(line.input), json.decode(line.out)
-        details = (*_details(out.get("events", ())), *(f"{name} is answered: {status}" for name, status, _ in out.get("resolved", ())))
+        details = (
+            *_details(out.get("events", ())),
+            *(f"{name} is answered: {status}" for name, status, _ in out.get("resolved", ())),
+        )
         match given["type"]:
             case "rest" | "rpc":
                 yield _call(line.at, given, out, details)
             case "open":
-                result = "refused: " + out.get("message", "") if out.get("code") or out.get("status") else f"stream {out.get('stream')}"
-                yield Row(line.at, _short(out.get("caller", "")), f"opens {_method(given['method'])}", result, "stream" in out, details)
+                result = (
+                    "refused: " + out.get("message", "")
+                    if out.get("code") or out.get("status")
+                    else f"stream {out.get('stream')}"
+                )
+                yield Row(
+                    line.at,
+                    _short(out.get("caller", "")),
+                    f"opens {_method(given['method'])}",
+                    result,
+                    "stream" in out,
+                    details,
+                )
             case "frame":
                 yield Row(line.at, f"stream {given['stream']}", "sends a frame", "", None, details)
             case "hangup":
                 yield Row(line.at, f"stream {given['stream']}", "hangs up", "", None, details)
             case "advance":
                 fired = out.get("fired", ())
-                yield Row(given["to"], "clock", f"+{format_span(given['to'] - line.at)}", f"{len(fired)} due" if fired else "", None, details)
+                yield Row(
+                    given["to"],
+                    "clock",
+                    f"+{format_span(given['to'] - line.at)}",
+                    f"{len(fired)} due" if fired else "",
+                    None,
+                    details,
+                )
             case "control":
-                what, refused = f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip(), out.get("message", "")
-                yield Row(line.at, "tester", what, f"refused: {refused}" if refused else "", False if refused else None, details)
+                (what, refused) = (
+                    f"{given['action']} {given.get('subject', '')} {given.get('arguments', '')}".strip(),
+                    out.get("message", ""),
+                )
+                yield Row(
+                    line.at,
+                    "tester",
+                    what,
+                    f"refused: {refused}" if refused else "",
+                    False if refused else None,
+                    details,
+                )
             case "answer_due":
-                yield Row(line.at, "shell", f"wants {given['awaits']}", "the clock stood still", None, details)
+                yield Row(
+                    line.at,
+                    "shell",
+                    f"wants {given['awaits']}",
+                    "the clock stood still",
+                    None,
+                    details,
+                )
             case "answer":
                 status = given.get("status", 0)
-                yield Row(line.at, "receiver", "answers the webhook", str(status or given.get("error", "")), 200 <= status < 300, details)
+                yield Row(
+                    line.at,
+                    "receiver",
+                    "answers the webhook",
+                    str(status or given.get("error", "")),
+                    200 <= status < 300,
+                    details,
+                )
 
 
 def _call(at: Instant, given: dict[str, Any], out: dict[str, Any], details: tuple[str, ...]) -> Row:
     who = _short(out.get("caller", "")) or "anyone"
     if given["type"] == "rpc":
         code = out.get("code", 0)
-        return Row(at, who, f"gRPC {_method(given['method'])}", f"{code} {out.get('message', '')}".strip() if code else "OK", not code, details)
+        return Row(
+            at,
+            who,
+            f"gRPC {_method(given['method'])}",
+            f"{code} {out.get('message', '')}".strip() if code else "OK",
+            not code,
+            details,
+        )
     status = out["status"]
     message = "" if status < 400 else " " + str((out.get("body") or {}).get("message", ""))
-    return Row(at, who, f"{given['verb']} {given['path']}", f"{status}{message}", status < 400, details)
+    return Row(
+        at, who, f"{given['verb']} {given['path']}", f"{status}{message}", status < 400, details
+    )
 
 
 def _details(events: list[dict[str, Any]]) -> Iterator[str]:
@@ -75,12 +137,24 @@ def _details(events: list[dict[str, Any]]) -> Iterator[str]:
             case "Executed":
                 execution = event["execution"]
                 order = execution["order"]
-                kind = ("new", "partial fill", "fill", "canceled", "replaced", "rejected", "expired", "done for day")[execution.get("type", 0)]
+                kind = (
+                    "new",
+                    "partial fill",
+                    "fill",
+                    "canceled",
+                    "replaced",
+                    "rejected",
+                    "expired",
+                    "done for day",
+                )[execution.get("type", 0)]
                 price = execution.get("last_px") or order["price"]
                 qty = execution.get("last_qty") or order["qty"]
                 side = "buy" if order["side"] == 1 else "sell"
                 text = f" ({execution['text']})" if execution.get("text") else ""
-                yield f"order {order['id']} {kind}: {side} {_scaled(qty, order['qty_scale'])} {order['symbol']} @ {_scaled(price, order['price_scale'])}{text}"
+                yield (
+                    f"order {order['id']} {kind}: {side} {_scaled(qty, order['qty_scale'])}"
+                    f" {order['symbol']} @ {_scaled(price, order['price_scale'])}{text}"
+                )
             case "StateChanged":
                 yield f"{event['symbol']}: {_state(event['was'])} → {_state(event['state'])}"
             case "InstrumentListed":
@@ -91,14 +165,31 @@ def _details(events: list[dict[str, Any]]) -> Iterator[str]:
                 yield f"{event['symbol']} settles: {event['text'] or event['price']}"
             case "CashMoved":
                 change = event["after"] - event["before"]
-                yield f"{_short(event['account'])}: {'+' if change >= 0 else '−'}${_scaled(abs(change), 10**8)} {event['description']}".rstrip()
+                yield (
+                    f"{_short(event['account'])}:"
+                    f" {'+' if change >= 0 else '−'}${_scaled(abs(change), 10**8)}"
+                    f" {event['description']}".rstrip()
+                )
             case "KycDecided":
-                yield f"verification of {event['external_id']} {'approved' if event['approved'] else 'rejected'}"
+                yield (
+                    f"verification of {event['external_id']}"
+                    f" {'approved' if event['approved'] else 'rejected'}"
+                )
             case "MaintenanceChanged":
                 yield "maintenance begins" if event["active"] else "maintenance ends"
 
 
-_STATES = ("CLOSED", "OPEN", "PREOPEN", "SUSPENDED", "EXPIRED", "TERMINATED", "HALTED", "MATCH_AND_CLOSE_AUCTION", "PENDING")
+_STATES = (
+    "CLOSED",
+    "OPEN",
+    "PREOPEN",
+    "SUSPENDED",
+    "EXPIRED",
+    "TERMINATED",
+    "HALTED",
+    "MATCH_AND_CLOSE_AUCTION",
+    "PENDING",
+)
 
 
 def _state(number: int) -> str:
@@ -107,7 +198,11 @@ def _state(number: int) -> str:
 
 def _scaled(value: int, scale: int) -> str:
     whole, rest = divmod(value, scale)
-    return str(whole) if not rest else f"{whole}.{str(rest).rjust(len(str(scale)) - 1, '0').rstrip('0')}"
+    return (
+        str(whole)
+        if not rest
+        else f"{whole}.{str(rest).rjust(len(str(scale)) - 1, '0').rstrip('0')}"
+    )
 
 
 def _short(name: str) -> str:
@@ -128,7 +223,11 @@ def write(found: Iterator[Row], out: TextIO) -> None:
             day = f"{moment:%A %Y-%m-%d}"
             print(f"── {day}, Eastern Time", file=out)
         good = " " if row.good is None else MARK[row.good]
-        print(f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d} {good} {row.who:<28.28} {row.what:<52.52} {row.result}".rstrip(), file=out)
+        print(
+            f"{moment:%H:%M:%S}.{moment.microsecond // 1000:03d} {good} {row.who:<28.28}"
+            f" {row.what:<52.52} {row.result}".rstrip(),
+            file=out,
+        )
         for detail in row.details:
             print(f"{'':15}└ {detail}", file=out)
 
@@ -151,7 +250,12 @@ def timeline(path: str, out: TextIO) -> int:
         print(f"{path}:1:1: {unreadable(error)}", file=out)
         return 2
     except (DecodeError, LookupError, TypeError, ValueError, AttributeError) as error:
-        # Whatever does not have the form of a record: this reads without a replay that would notice.
-        print(f"{path}:{number}:1: no journal record: {error if isinstance(error, DecodeError) else repr(error)}", file=out)
+        # Whatever does not have the form of a record: this reads without a replay that would
+        # notice.
+        print(
+            f"{path}:{number}:1: no journal record:"
+            f" {error if isinstance(error, DecodeError) else repr(error)}",
+            file=out,
+        )
         return 2
     return 0

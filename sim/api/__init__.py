@@ -1,1 +1,3 @@
-"""Messages in, messages out: contract, codecs, the pipeline and one handler per operation. Still pure, still no I/O."""
+"""Messages in, messages out: contract, codecs, the pipeline and one handler per operation. Still
+pure, still no I/O.
+"""

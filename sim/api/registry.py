@@ -1,4 +1,6 @@
-"""Every handler there is, by operation. A module of handlers is listed here once; what is in the contract and not here answers an explained 501."""
+"""Every handler there is, by operation. A module of handlers is listed here once; what is in the
+contract and not here answers an explained 501.
+"""
 
 from __future__ import annotations
 

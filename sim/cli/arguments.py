@@ -42,7 +42,9 @@ def seeds_of(text: str) -> range | None:
     if not text:
         return None
     first, dots, last = text.partition("..")
-    if not (first.isdecimal() and (not dots or last.isdecimal())) or (last and int(last) < int(first)):
+    if not (first.isdecimal() and (not dots or last.isdecimal())) or (
+        last and int(last) < int(first)
+    ):
         raise ValueError(f"--seeds is a number or a range such as 1..20, not {text!r}")
     if int(last or first) - int(first) >= SEEDS_MAX:
         raise ValueError(f"--seeds {text}: at most {SEEDS_MAX} at a time")
@@ -63,8 +65,12 @@ def ordinal(text: str) -> int:
     return int(text)
 
 
-def will_be_written(files: Iterable[Path | str | None] = (), folders: Iterable[Path | str | None] = ()) -> None:
-    """Make sure, before hours of work, that what comes out of it can be written: makes folders that are not there. OSError otherwise."""
+def will_be_written(
+    files: Iterable[Path | str | None] = (), folders: Iterable[Path | str | None] = ()
+) -> None:
+    """Make sure, before hours of work, that what comes out of it can be written: makes folders that
+    are not there. OSError otherwise.
+    """
     for folder in folders:
         if folder:
             Path(folder).mkdir(parents=True, exist_ok=True)
@@ -82,12 +88,19 @@ def read_more_than_once(*files: str) -> None:
     """Refuse (ValueError) a pipe where a journal is read twice."""
     for name in files:
         if Path(name).exists() and not Path(name).is_file():
-            raise ValueError(f"{name} is no file: this reads a journal more than once, so write it to a file first")
+            raise ValueError(
+                f"{name} is no file: this reads a journal more than once, so write it to a file"
+                " first"
+            )
 
 
 def failed_on(error: OSError) -> str:
     """What an operating system's error says to a person: the file, and what is the matter with it."""
-    return f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else error.strerror or str(error)
+    return (
+        f"{os.fsdecode(error.filename)}: {error.strerror}"
+        if error.filename
+        else error.strerror or str(error)
+    )
 
 
 def params_of(given: list[str]) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """`sim demo`: a whole partner journey over real sockets, told as a timeline.
 
-It uses the service as a partner would: HTTP, gRPC and WebSocket clients against the addresses of a served quickstart, credentials from its ready
-file, a webhook receiver of its own. The control plane only plays the parts that are not the partner's: the clock, and the official who settles the market.
+It uses the service as a partner would: HTTP, gRPC and WebSocket clients against the addresses of a
+served quickstart, credentials from its ready file, a webhook receiver of its own. The control plane
+only plays the parts that are not the partner's: the clock, and the official who settles the market.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ class Teller:
             must(answer.status < 400, f"{verb} {path}: {answer.status} {found}")
             return found
 
-    async def say(self, who: str, what: str, result: str, *details: str, good: bool | None = True) -> None:
+    async def say(
+        self, who: str, what: str, result: str, *details: str, good: bool | None = True
+    ) -> None:
         """One line."""
         now = parse_instant((await self.control("GET", "/clock"))["now"])
         self._rows.append(Row(now, who, what, result, good, details))
@@ -90,12 +93,21 @@ class Partner:
 
         now = int(time.time())
         client = self.firm["client_id"]
-        claims = {"iss": client, "sub": client, "aud": self.firm["audience"], "iat": now, "exp": now + 240, "jti": f"demo-{time.time_ns()}"}
+        claims = {
+            "iss": client,
+            "sub": client,
+            "aud": self.firm["audience"],
+            "iat": now,
+            "exp": now + 240,
+            "jti": f"demo-{time.time_ns()}",
+        }
         form = {
             "grant_type": "client_credentials",
             "client_id": self.firm["client_id"],
             "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-            "client_assertion": jwt.encode(claims, Path(self.firm["private_key_path"]).read_bytes(), algorithm="RS256"),
+            "client_assertion": jwt.encode(
+                claims, Path(self.firm["private_key_path"]).read_bytes(), algorithm="RS256"
+            ),
             "audience": self.firm["audience"],
         }
         async with self._http.post(f"{self.ready['auth']}/oauth/token", data=form) as answer:
@@ -111,7 +123,9 @@ class Partner:
 
     async def rest(self, verb: str, path: str, **options: Any) -> Any:
         """A REST call that must succeed."""
-        async with self._http.request(verb, self.ready["exchange"] + path, headers=self.headers(), **options) as answer:
+        async with self._http.request(
+            verb, self.ready["exchange"] + path, headers=self.headers(), **options
+        ) as answer:
             found = await answer.json()
             must(answer.status == 200, f"{verb} {path}: {answer.status} {found}")
             return found
@@ -120,7 +134,9 @@ class Partner:
         """A unary gRPC call."""
         found = load_contract().by_name(operation)
         method = self._channel.unary_unary(
-            found.full_methods[0], request_serializer=protobuf_encoder(found.request), response_deserializer=protobuf_decoder(found.response)
+            found.full_methods[0],
+            request_serializer=protobuf_encoder(found.request),
+            response_deserializer=protobuf_decoder(found.response),
         )
         return await method(request, metadata=tuple(self.headers().items()), timeout=5)
 
@@ -128,7 +144,9 @@ class Partner:
         """A gRPC server stream."""
         found = load_contract().by_name(operation)
         method = self._channel.unary_stream(
-            found.full_methods[0], request_serializer=protobuf_encoder(found.request), response_deserializer=protobuf_decoder(found.response)
+            found.full_methods[0],
+            request_serializer=protobuf_encoder(found.request),
+            response_deserializer=protobuf_decoder(found.response),
         )
         return method(request, metadata=tuple(self.headers().items()))
 
@@ -152,11 +170,17 @@ class Trader:
         stamp = str(time.time_ns() // 1_000_000)
         signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(self.key["secret_key"])[:32])
         signature = base64.b64encode(signer.sign(f"{stamp}{verb}{path}".encode())).decode()
-        return {"X-PM-Access-Key": self.key["key_id"], "X-PM-Timestamp": stamp, "X-PM-Signature": signature}
+        return {
+            "X-PM-Access-Key": self.key["key_id"],
+            "X-PM-Timestamp": stamp,
+            "X-PM-Signature": signature,
+        }
 
     async def rest(self, verb: str, path: str, **options: Any) -> Any:
         """A REST call that must succeed."""
-        async with self._http.request(verb, self._base + path, headers=self.headers(verb, path), **options) as answer:
+        async with self._http.request(
+            verb, self._base + path, headers=self.headers(verb, path), **options
+        ) as answer:
             found = await answer.json()
             must(answer.status == 200, f"{verb} {path}: {answer.status} {found}")
             return found
@@ -175,9 +199,16 @@ class Receiver:
 
     async def _take(self, request: web.Request) -> web.Response:
         body = await request.read()
-        content = f"{request.headers['webhook-id']}.{request.headers['webhook-timestamp']}.".encode() + body
-        wanted = base64.b64encode(hmac.digest(base64.b64decode(SECRET.removeprefix("whsec_")), content, hashlib.sha256)).decode()
-        signatures = [part.partition(",")[2] for part in request.headers["webhook-signature"].split()]
+        content = (
+            f"{request.headers['webhook-id']}.{request.headers['webhook-timestamp']}.".encode()
+            + body
+        )
+        wanted = base64.b64encode(
+            hmac.digest(base64.b64decode(SECRET.removeprefix("whsec_")), content, hashlib.sha256)
+        ).decode()
+        signatures = [
+            part.partition(",")[2] for part in request.headers["webhook-signature"].split()
+        ]
         if not any(hmac.compare_digest(wanted, given) for given in signatures):
             return web.Response(status=401)
         self.events.append(await request.json())
@@ -205,7 +236,13 @@ PERSON = {
     "date_of_birth": "1988-04-12",
     "email": "ada.moreno@example.com",
     "phone_number": "+12125550123",
-    "address": {"address_line_1": "1 Main Street", "city": "Albany", "state": "NY", "postal_code": "12207", "country": "US"},
+    "address": {
+        "address_line_1": "1 Main Street",
+        "city": "Albany",
+        "state": "NY",
+        "postal_code": "12207",
+        "country": "US",
+    },
     "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:59:00Z"},
     "ip_address": "203.0.113.7",
 }
@@ -230,14 +267,29 @@ async def _onboard(teller: Teller, partner: Partner, receiver: Receiver) -> str:
     teller.chapter("1  A partner onboards a customer")
     life = await partner.authenticate()
     await teller.say("partner", "token by private_key_jwt", f"200, lives {life} s")
-    await partner.rest("POST", "/v1/kyc/webhook", json={"webhook_url": receiver.url, "signing_secret": SECRET})
-    must([event["type"] for event in receiver.events] == ["webhook.test"], "the test delivery did not arrive")
+    await partner.rest(
+        "POST", "/v1/kyc/webhook", json={"webhook_url": receiver.url, "signing_secret": SECRET}
+    )
+    must(
+        [event["type"] for event in receiver.events] == ["webhook.test"],
+        "the test delivery did not arrive",
+    )
     await teller.say("partner", "registers its webhook", "test delivery signed and verified")
     started = await partner.rest("POST", "/v1/kyc/start", json=PERSON)
-    must(started["status"]["decision"] == "ACCEPT" and started["participantId"] == "", f"not the empty participantId window: {started}")
-    await teller.say("partner", "starts verification of Ada Moreno", 'ACCEPT / CLOSED, participantId ""')
+    must(
+        started["status"]["decision"] == "ACCEPT" and started["participantId"] == "",
+        f"not the empty participantId window: {started}",
+    )
+    await teller.say(
+        "partner", "starts verification of Ada Moreno", 'ACCEPT / CLOSED, participantId ""'
+    )
     moved = await teller.control("POST", "/clock/advance", {"by": "30m"})
-    await teller.say("tester", "moves the clock 30 minutes", ", ".join(one["timer"] for one in moved["fired"]), good=None)
+    await teller.say(
+        "tester",
+        "moves the clock 30 minutes",
+        ", ".join(one["timer"] for one in moved["fired"]),
+        good=None,
+    )
     must(receiver.events[-1]["type"] == "kyc.approved", f"no approval: {receiver.events}")
     partner.participant = receiver.events[-1]["participant_id"]
     await teller.say("exchange", "posts kyc.approved", "signature verified", partner.participant)
@@ -257,10 +309,18 @@ async def _onboard(teller: Teller, partner: Partner, receiver: Receiver) -> str:
             ),
         ),
     )
-    await teller.say("partner", "gRPC CreateCashMovement, deposit $500.00", moved_cash.cash_movement.workflow_id)
-    balance = await partner.rest("POST", "/v1/positions/balance", json={"name": account, "currency": "USD"})
+    await teller.say(
+        "partner", "gRPC CreateCashMovement, deposit $500.00", moved_cash.cash_movement.workflow_id
+    )
+    balance = await partner.rest(
+        "POST", "/v1/positions/balance", json={"name": account, "currency": "USD"}
+    )
     must(Decimal(balance["balance"]) == 500, f"not funded: {balance}")
-    await teller.say("partner", "reads the balance", f"${balance['balance']}, buying power ${balance['buyingPower']}")
+    await teller.say(
+        "partner",
+        "reads the balance",
+        f"${balance['balance']}, buying power ${balance['buyingPower']}",
+    )
     return account
 
 
@@ -276,14 +336,40 @@ async def _trade(teller: Teller, partner: Partner, trader: Trader, account: str)
     teller.chapter("2  They trade with a retail user")
     symbol = await _quiet_symbol(partner, partner.ready["symbols"]["open"])
     instrument = (await partner.rest("GET", f"/v1/refdata/instruments/{symbol}"))["instrument"]
-    price_scale, qty_scale = int(instrument["priceScale"]), max(1, int(instrument["fractionalQtyScale"]))
-    orders = partner.stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest(symbols=[symbol]))
-    must(getattr(await orders.read(), "snapshot", None) is not None, "the order stream does not begin with a snapshot")
-    market = partner.stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]))
-    must(getattr(await market.read(), "update", None) is not None, "the market data stream does not begin with a snapshot")
+    price_scale, qty_scale = (
+        int(instrument["priceScale"]),
+        max(1, int(instrument["fractionalQtyScale"])),
+    )
+    orders = partner.stream(
+        "OrderEntryAPI.CreateOrderSubscription",
+        wire.CreateOrderSubscriptionRequest(symbols=[symbol]),
+    )
+    must(
+        getattr(await orders.read(), "snapshot", None) is not None,
+        "the order stream does not begin with a snapshot",
+    )
+    market = partner.stream(
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+        wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]),
+    )
+    must(
+        getattr(await market.read(), "update", None) is not None,
+        "the market data stream does not begin with a snapshot",
+    )
     socket = await trader.socket("/v1/ws/markets")
-    await socket.send_json({"subscribe": {"requestId": "demo", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA", "marketSlugs": [symbol]}})
-    must("marketData" in await socket.receive_json(timeout=5), "the retail socket does not begin with a book")
+    await socket.send_json(
+        {
+            "subscribe": {
+                "requestId": "demo",
+                "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
+                "marketSlugs": [symbol],
+            }
+        }
+    )
+    must(
+        "marketData" in await socket.receive_json(timeout=5),
+        "the retail socket does not begin with a book",
+    )
     await teller.say("both", "open gRPC and WebSocket streams", "each begins with a snapshot")
     qty = 40
     placed = await partner.rest(
@@ -300,7 +386,12 @@ async def _trade(teller: Teller, partner: Partner, trader: Trader, account: str)
             "account": account,
         },
     )
-    await teller.say("partner", f"POST /v1/trading/orders: buy {qty} YES at $0.60", f"rests as {placed['orderId']}", symbol)
+    await teller.say(
+        "partner",
+        f"POST /v1/trading/orders: buy {qty} YES at $0.60",
+        f"rests as {placed['orderId']}",
+        symbol,
+    )
     crossed = await trader.rest(
         "POST",
         "/v1/orders",
@@ -314,9 +405,13 @@ async def _trade(teller: Teller, partner: Partner, trader: Trader, account: str)
             "synchronousExecution": True,
         },
     )
-    kinds = [execution["type"].removeprefix("EXECUTION_TYPE_") for execution in crossed["executions"]]
+    kinds = [
+        execution["type"].removeprefix("EXECUTION_TYPE_") for execution in crossed["executions"]
+    ]
     must(kinds == ["NEW", "FILL"], f"the retail order did not fill: {kinds}")
-    await teller.say("retail user", f"POST /v1/orders: buy {qty} NO (sells YES at $0.60)", ", ".join(kinds))
+    await teller.say(
+        "retail user", f"POST /v1/orders: buy {qty} NO (sells YES at $0.60)", ", ".join(kinds)
+    )
     await _see_fills(teller, orders, market, socket)
     orders.cancel()
     market.cancel()
@@ -324,7 +419,9 @@ async def _trade(teller: Teller, partner: Partner, trader: Trader, account: str)
     return symbol
 
 
-async def _see_fills(teller: Teller, orders: Any, market: Any, socket: aiohttp.ClientWebSocketResponse) -> None:
+async def _see_fills(
+    teller: Teller, orders: Any, market: Any, socket: aiohttp.ClientWebSocketResponse
+) -> None:
     async def until(read: Any, seen: Any) -> Any:
         async with asyncio.timeout(5):
             while True:
@@ -334,40 +431,83 @@ async def _see_fills(teller: Teller, orders: Any, market: Any, socket: aiohttp.C
 
     filled = await until(
         orders.read,
-        lambda frame: frame.update is not None and any(e.type == wire.ExecutionType.EXECUTION_TYPE_FILL for e in frame.update.executions),
+        lambda frame: (
+            frame.update is not None
+            and any(
+                e.type == wire.ExecutionType.EXECUTION_TYPE_FILL for e in frame.update.executions
+            )
+        ),
     )
     fill = filled.update.executions[-1]
-    await teller.say("gRPC order stream", "execution report", f"FILL, trade {fill.trade_id}, rebate {-fill.commission_notional_collected} notional units")
-    quoted = await until(market.read, lambda frame: frame.update is not None and frame.update.stats is not None and frame.update.stats.last_trade_px)
-    await teller.say("gRPC market data", "book and statistics", f"last trade {quoted.update.stats.last_trade_px}, {len(quoted.update.bids)} bids left")
-    frame = await until(lambda: socket.receive_json(timeout=5), lambda frame: frame.get("marketData", {}).get("stats", {}).get("lastTradePx"))
-    await teller.say("retail WebSocket", "marketData", f"last trade ${frame['marketData']['stats']['lastTradePx']['value']}")
+    await teller.say(
+        "gRPC order stream",
+        "execution report",
+        f"FILL, trade {fill.trade_id}, rebate {-fill.commission_notional_collected} notional units",
+    )
+    quoted = await until(
+        market.read,
+        lambda frame: (
+            frame.update is not None
+            and frame.update.stats is not None
+            and frame.update.stats.last_trade_px
+        ),
+    )
+    await teller.say(
+        "gRPC market data",
+        "book and statistics",
+        f"last trade {quoted.update.stats.last_trade_px}, {len(quoted.update.bids)} bids left",
+    )
+    frame = await until(
+        lambda: socket.receive_json(timeout=5),
+        lambda frame: frame.get("marketData", {}).get("stats", {}).get("lastTradePx"),
+    )
+    await teller.say(
+        "retail WebSocket",
+        "marketData",
+        f"last trade ${frame['marketData']['stats']['lastTradePx']['value']}",
+    )
 
 
-async def _settle(teller: Teller, partner: Partner, trader: Trader, account: str, symbol: str) -> None:
+async def _settle(
+    teller: Teller, partner: Partner, trader: Trader, account: str, symbol: str
+) -> None:
     teller.chapter("3  The market closes, settles and pays")
     await teller.control("POST", f"/instruments/{symbol}/state", {"state": "CLOSED"})
     await teller.say("official", "closes the market", "CLOSED", symbol)
     settled = await teller.control("POST", f"/instruments/{symbol}/settle", {"price": "1"})
     await teller.say("official", "settles at $1: YES won", f"{settled['paid']} accounts paid")
-    balance = await partner.rest("POST", "/v1/positions/balance", json={"name": account, "currency": "USD"})
+    balance = await partner.rest(
+        "POST", "/v1/positions/balance", json={"name": account, "currency": "USD"}
+    )
     await teller.say("partner", "reads the balance", f"${balance['balance']}")
-    ledger = (await partner.rest("GET", "/v1/funding/balance-ledger", params={"account": account}))["entries"]
+    ledger = (await partner.rest("GET", "/v1/funding/balance-ledger", params={"account": account}))[
+        "entries"
+    ]
     entries = sorted(ledger, key=lambda entry: entry["updateTime"])
     for before, after in pairwise(entries):
-        must(before["afterBalance"] == after["beforeBalance"], f"the ledger does not chain: {before} {after}")
-    must(Decimal(entries[-1]["afterBalance"]) == Decimal(balance["balance"]), "ledger and balance differ")
+        must(
+            before["afterBalance"] == after["beforeBalance"],
+            f"the ledger does not chain: {before} {after}",
+        )
+    must(
+        Decimal(entries[-1]["afterBalance"]) == Decimal(balance["balance"]),
+        "ledger and balance differ",
+    )
     lines = []
     for entry in entries:
         change = Decimal(entry["afterBalance"]) - Decimal(entry["beforeBalance"])
         lines.append(f"{entry['entryType']:<16} {change:+.2f} → ${entry['afterBalance']}")
-    await teller.say("partner", "reads its ledger", "every row begins where the last one ended", *lines)
+    await teller.say(
+        "partner", "reads its ledger", "every row begins where the last one ended", *lines
+    )
     retail = (await trader.rest("GET", "/v1/account/balances"))["balances"][0]
     await teller.say("retail user", "reads the balance", f"${retail['currentBalance']}")
     accounts = (await teller.control("GET", "/state/accounts"))["accounts"]
     total = sum(Decimal(row["balance"]) for row in accounts)
     must(total == 0, f"the books do not balance: {total}")
-    await teller.say("auditor", f"adds up all {len(accounts)} accounts, the house's included", "$0.00")
+    await teller.say(
+        "auditor", f"adds up all {len(accounts)} accounts, the house's included", "$0.00"
+    )
 
 
 def demo(journal: Path, out: TextIO) -> int:
@@ -380,7 +520,9 @@ def demo(journal: Path, out: TextIO) -> int:
     with open_journal(journal) as file:
         running = serve_in_thread(load_scenario("quickstart"), journal=file)
         try:
-            facts = running.call(lambda: ready_facts(running.simulation, running.addresses, str(journal)))
+            facts = running.call(
+                lambda: ready_facts(running.simulation, running.addresses, str(journal))
+            )
             asyncio.run(journey(facts, out))
         except Broken as broken:
             print(f"the journey broke off: {broken}", file=out)

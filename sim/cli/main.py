@@ -1,6 +1,8 @@
-"""The command line: arguments in, exit codes out. Each command imports what it needs when it runs, so that `sim --help` is instant.
+"""The command line: arguments in, exit codes out. Each command imports what it needs when it runs,
+so that `sim --help` is instant.
 
-Exit codes: 0 fine, 1 an expectation failed or journals differ, 2 usage or an invalid file, 3 a replay diverged, 4 could not listen, 130 interrupted.
+Exit codes: 0 fine, 1 an expectation failed or journals differ, 2 usage or an invalid file, 3 a
+replay diverged, 4 could not listen, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _prepare_process(*, ours: bool) -> None:
-    """Text goes out whatever the terminal can show, or if nobody reads it. SIGTERM ends a process of ours by its `finally` clauses, and with it its workers."""
+    """Text goes out whatever the terminal can show, or if nobody reads it. SIGTERM ends a process
+    of ours by its `finally` clauses, and with it its workers.
+    """
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
@@ -68,7 +72,9 @@ def _terminated(*_: object) -> NoReturn:
 
 
 def _unwritten(error: OSError) -> int:
-    """A file or the output that could not be read or written; what is left in the output's buffer is given up, or it would fail once more at the end."""
+    """A file or the output that could not be read or written; what is left in the output's buffer
+    is given up, or it would fail once more at the end.
+    """
     code = usage(failed_on(error))
     try:
         sys.stdout.flush()
@@ -78,7 +84,9 @@ def _unwritten(error: OSError) -> int:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The arguments of a command; what stands behind `--` goes on to pytest, as `rest` (only `explore` has a use for it)."""
+    """The arguments of a command; what stands behind `--` goes on to pytest, as `rest` (only
+    `explore` has a use for it).
+    """
     rest: list[str] = []
     if argv[:1] == ["explore"] and "--" in argv:
         end = argv.index("--")
@@ -113,34 +121,89 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="sim",
         description="A deterministic sandbox of a prediction-market exchange.",
-        epilog="examples:\n  sim demo\n  sim serve quickstart --clock paced:60\n  sim run scenarios/*.yaml\n  sim replay runs/demo.ndjson",
+        epilog=(
+            "examples:\n  sim demo\n  sim serve quickstart --clock paced:60\n  sim run"
+            " scenarios/*.yaml\n  sim replay runs/demo.ndjson"
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Command)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=_Command
+    )
     serve.add_serve(commands, PRESETS)
-    command = commands.add_parser("demo", help="a whole partner journey over real sockets, as a timeline")
-    command.add_argument("--journal", type=Path, default=Path("runs/demo.ndjson"), help="where the run's journal goes (default runs/demo.ndjson)")
+    command = commands.add_parser(
+        "demo", help="a whole partner journey over real sockets, as a timeline"
+    )
+    command.add_argument(
+        "--journal",
+        type=Path,
+        default=Path("runs/demo.ndjson"),
+        help="where the run's journal goes (default runs/demo.ndjson)",
+    )
     command.set_defaults(run=_demo)
-    command = commands.add_parser("run", help="run scenarios headless and report", epilog="example: sim run quickstart scenarios/my.yaml --seeds 1..20")
+    command = commands.add_parser(
+        "run",
+        help="run scenarios headless and report",
+        epilog="example: sim run quickstart scenarios/my.yaml --seeds 1..20",
+    )
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
-    command.add_argument("--seeds", default="", metavar="A..B", help="run each scenario with every seed of the range")
-    command.add_argument("--jobs", type=ordinal, default=1, metavar="N", help="processes at once (default 1)")
-    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter; of a matrix only what agrees with it runs")
-    command.add_argument("--preset", choices=PRESETS, default="", help="all quirks and faults at once, instead of the scenario's preset")
-    command.add_argument("--junit", default="", metavar="FILE", help="write JUnit XML: a suite per run, a case per step")
-    command.add_argument("--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes")
-    command.add_argument("--resume", action="store_true", help="skip the runs that stand in --results")
-    command.add_argument("--keep", default="", metavar="DIR", help="keep the journals of runs that fail")
+    command.add_argument(
+        "--seeds", default="", metavar="A..B", help="run each scenario with every seed of the range"
+    )
+    command.add_argument(
+        "--jobs", type=ordinal, default=1, metavar="N", help="processes at once (default 1)"
+    )
+    command.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of a parameter; of a matrix only what agrees with it runs",
+    )
+    command.add_argument(
+        "--preset",
+        choices=PRESETS,
+        default="",
+        help="all quirks and faults at once, instead of the scenario's preset",
+    )
+    command.add_argument(
+        "--junit",
+        default="",
+        metavar="FILE",
+        help="write JUnit XML: a suite per run, a case per step",
+    )
+    command.add_argument(
+        "--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes"
+    )
+    command.add_argument(
+        "--resume", action="store_true", help="skip the runs that stand in --results"
+    )
+    command.add_argument(
+        "--keep", default="", metavar="DIR", help="keep the journals of runs that fail"
+    )
     command.set_defaults(run=_run)
     search.add(commands, PRESETS)
-    command = commands.add_parser("check", help="validate scenario files; errors as file:line:column: message")
+    command = commands.add_parser(
+        "check", help="validate scenario files; errors as file:line:column: message"
+    )
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.set_defaults(run=_check)
     serve.add_replay(commands)
     journals.add(commands)
-    command = commands.add_parser("catalogue", help="operations, quirks, faults, presets, assumptions, ledger of statements; printed from the code")
-    command.add_argument("kind", nargs="?", default="operations", choices=("operations", "quirks", "faults", "presets", "assumptions", "ledger"))
+    command = commands.add_parser(
+        "catalogue",
+        help=(
+            "operations, quirks, faults, presets, assumptions, ledger of statements; printed from"
+            " the code"
+        ),
+    )
+    command.add_argument(
+        "kind",
+        nargs="?",
+        default="operations",
+        choices=("operations", "quirks", "faults", "presets", "assumptions", "ledger"),
+    )
     form = command.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="as JSON")
     form.add_argument("--markdown", action="store_true", help="as a Markdown table")
@@ -148,11 +211,21 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("schema", help="JSON schema of scenario files")
     command.set_defaults(run=_schema)
     command = commands.add_parser("openapi", help="OpenAPI document of a plane")
-    command.add_argument("plane", nargs="?", default="exchange", choices=("gateway", "retail", "exchange", "auth"))
-    command.add_argument("--at", metavar="INSTANT", help="the interface as of this instant (default: the quickstart's start)")
+    command.add_argument(
+        "plane", nargs="?", default="exchange", choices=("gateway", "retail", "exchange", "auth")
+    )
+    command.add_argument(
+        "--at",
+        metavar="INSTANT",
+        help="the interface as of this instant (default: the quickstart's start)",
+    )
     command.set_defaults(run=_openapi)
-    command = commands.add_parser("keys", help="new client key pairs: a partner's RSA key and a retail API key")
-    command.add_argument("--out", type=Path, metavar="DIR", help="write the RSA pair there as PEM files")
+    command = commands.add_parser(
+        "keys", help="new client key pairs: a partner's RSA key and a retail API key"
+    )
+    command.add_argument(
+        "--out", type=Path, metavar="DIR", help="write the RSA pair there as PEM files"
+    )
     command.set_defaults(run=_keys)
     return parser
 
@@ -221,7 +294,9 @@ def _catalogue(given: argparse.Namespace) -> int:
         found = rows(given.kind)
     except Refusal as refusal:
         return usage(f"{refusal.message}: {refusal.remedy}")
-    print(as_json(found) if given.json else as_markdown(found) if given.markdown else as_text(found))
+    print(
+        as_json(found) if given.json else as_markdown(found) if given.markdown else as_text(found)
+    )
     return 0
 
 
@@ -242,7 +317,12 @@ def _openapi(given: argparse.Namespace) -> int:
     from sim.scenario.scenario import DEFAULT_START
 
     at = instant_of(given.at)
-    print(json.dumps(openapi_document(load_contract(), given.plane, DEFAULT_START if at is None else at), indent=2))
+    print(
+        json.dumps(
+            openapi_document(load_contract(), given.plane, DEFAULT_START if at is None else at),
+            indent=2,
+        )
+    )
     return 0
 
 

@@ -9,7 +9,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from sim.cli.arguments import FAILED, USAGE, count, ordinal, params_of, read_more_than_once, seeds_of, will_be_written
+from sim.cli.arguments import (
+    FAILED,
+    USAGE,
+    count,
+    ordinal,
+    params_of,
+    read_more_than_once,
+    seeds_of,
+    will_be_written,
+)
 
 
 def add(commands: Any, presets: tuple[str, ...]) -> None:
@@ -17,76 +26,253 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command = commands.add_parser(
         "sweep",
         help="scenarios over many seeds and under other assumptions, quirks, presets: one table",
-        description="Runs scenarios over seeds, and under each alternative of what the specification leaves open. Invariants of money, positions, orders and "
-        "books are looked at after every input, seldomer over 1,000 open orders. Without --seeds and --over: over assumptions and quirks.",
-        epilog="examples:\n  sim sweep my.yaml --seeds 1..1000\n  sim sweep my.yaml --over assumptions --only 'webhook.*'\n"
-        "  sim sweep my.yaml --seeds 1..50 --over presets --json sweep.json --keep runs/failed\n"
-        "  sim sweep quickstart --seeds 1..1000 --storm 200 --shrink smallest.yaml",
+        description=(
+            "Runs scenarios over seeds, and under each alternative of what the specification leaves"
+            " open. Invariants of money, positions, orders and books are looked at after every"
+            " input, seldomer over 1,000 open orders. Without --seeds and --over: over assumptions"
+            " and quirks."
+        ),
+        epilog=(
+            "examples:\n  sim sweep my.yaml --seeds 1..1000\n  sim sweep my.yaml --over assumptions"
+            " --only 'webhook.*'\n  sim sweep my.yaml --seeds 1..50 --over presets --json"
+            " sweep.json --keep runs/failed\n  sim sweep quickstart --seeds 1..1000 --storm 200"
+            " --shrink smallest.yaml"
+        ),
     )
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
-    command.add_argument("--seeds", default="", metavar="A..B", help="every seed of the range (default: the scenario's own)")
-    command.add_argument("--over", action="append", default=[], choices=("assumptions", "quirks", "presets"), help="and each alternative of these; repeatable")
-    command.add_argument("--storm", type=count, default=0, metavar="N", help="put N steps and a few faults behind the scenario, drawn from the seed")
-    command.add_argument("--prove", action="store_true", help="make every run twice and replay its journal: one digest, every line as recorded")
-    command.add_argument("--shrink", type=Path, metavar="FILE", help="write the first failing run as the smallest scenario that still fails")
-    command.add_argument("--only", default="*", metavar="NAME", help="with --over: names that match, such as 'webhook.*'")
-    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter; of a matrix only what agrees with it runs")
-    command.add_argument("--preset", choices=presets, default="", help="all quirks and faults at once, in every run")
-    command.add_argument("--jobs", type=ordinal, default=os.cpu_count() or 1, metavar="N", help="processes at once (default: the machine's processors)")
-    command.add_argument("--cluster", default="", metavar="ADDRESS", help="run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package")
-    command.add_argument("--json", default="", metavar="FILE", help="write table and failures as JSON; the same sweep writes the same bytes")
-    command.add_argument("--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes")
-    command.add_argument("--resume", action="store_true", help="skip the runs that stand in --results")
-    command.add_argument("--keep", default="", metavar="DIR", help="keep the journals of runs that fail")
+    command.add_argument(
+        "--seeds",
+        default="",
+        metavar="A..B",
+        help="every seed of the range (default: the scenario's own)",
+    )
+    command.add_argument(
+        "--over",
+        action="append",
+        default=[],
+        choices=("assumptions", "quirks", "presets"),
+        help="and each alternative of these; repeatable",
+    )
+    command.add_argument(
+        "--storm",
+        type=count,
+        default=0,
+        metavar="N",
+        help="put N steps and a few faults behind the scenario, drawn from the seed",
+    )
+    command.add_argument(
+        "--prove",
+        action="store_true",
+        help="make every run twice and replay its journal: one digest, every line as recorded",
+    )
+    command.add_argument(
+        "--shrink",
+        type=Path,
+        metavar="FILE",
+        help="write the first failing run as the smallest scenario that still fails",
+    )
+    command.add_argument(
+        "--only",
+        default="*",
+        metavar="NAME",
+        help="with --over: names that match, such as 'webhook.*'",
+    )
+    command.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of a parameter; of a matrix only what agrees with it runs",
+    )
+    command.add_argument(
+        "--preset", choices=presets, default="", help="all quirks and faults at once, in every run"
+    )
+    command.add_argument(
+        "--jobs",
+        type=ordinal,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes at once (default: the machine's processors)",
+    )
+    command.add_argument(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help="run on a Dask cluster, such as tcp://10.0.0.1:8786, whose workers have this package",
+    )
+    command.add_argument(
+        "--json",
+        default="",
+        metavar="FILE",
+        help="write table and failures as JSON; the same sweep writes the same bytes",
+    )
+    command.add_argument(
+        "--results", default="", metavar="FILE", help="write one JSON line per run, as it finishes"
+    )
+    command.add_argument(
+        "--resume", action="store_true", help="skip the runs that stand in --results"
+    )
+    command.add_argument(
+        "--keep", default="", metavar="DIR", help="keep the journals of runs that fail"
+    )
     command.set_defaults(run=_sweep)
     command = commands.add_parser(
         "bisect",
         help="the input after which something stopped being true, or at which two journals part",
-        description="Replays a journal and finds the first input after which an expectation, or else an invariant of the exchange, no longer holds. "
-        "With two journals: where they part, and how their states differ after it.",
-        epilog="examples:\n  sim bisect run.ndjson\n  sim bisect run.ndjson --expect '{balance: {account: maker, cash: \"100000\"}}'\n"
-        "  sim bisect run.ndjson --expect '{order: {clord_id: bid-3, state: FILLED}}' --becomes true\n  sim bisect yesterday.ndjson today.ndjson\n\n"
-        "exit 0: it holds all the time, or the journals are the same; 1: found; 2: cannot be read; 3: the journal no longer replays",
+        description=(
+            "Replays a journal and finds the first input after which an expectation, or else an"
+            " invariant of the exchange, no longer holds. With two journals: where they part, and"
+            " how their states differ after it."
+        ),
+        epilog=(
+            "examples:\n  sim bisect run.ndjson\n  sim bisect run.ndjson --expect '{balance:"
+            " {account: maker, cash: \"100000\"}}'\n  sim bisect run.ndjson --expect '{order:"
+            " {clord_id: bid-3, state: FILLED}}' --becomes true\n  sim bisect yesterday.ndjson"
+            " today.ndjson\n\nexit 0: it holds all the time, or the journals are the same; 1:"
+            " found; 2: cannot be read; 3: the journal no longer replays"
+        ),
     )
-    command.add_argument("journals", nargs="+", metavar="JOURNAL", help="one to look into, or two to compare")
-    command.add_argument("--expect", default="", metavar="YAML", help="what should hold, as in a step's `expect`; default: the invariants")
-    command.add_argument("--becomes", choices=("false", "true"), default="false", help="look for where it turns false (default) or true")
-    command.add_argument("--every", type=count, default=0, metavar="N", help="look after every N-th line first (default: about 5000 looks in all)")
+    command.add_argument(
+        "journals", nargs="+", metavar="JOURNAL", help="one to look into, or two to compare"
+    )
+    command.add_argument(
+        "--expect",
+        default="",
+        metavar="YAML",
+        help="what should hold, as in a step's `expect`; default: the invariants",
+    )
+    command.add_argument(
+        "--becomes",
+        choices=("false", "true"),
+        default="false",
+        help="look for where it turns false (default) or true",
+    )
+    command.add_argument(
+        "--every",
+        type=count,
+        default=0,
+        metavar="N",
+        help="look after every N-th line first (default: about 5000 looks in all)",
+    )
     command.set_defaults(run=_bisect)
     command = commands.add_parser(
         "shrink",
         help="the smallest scenario file that still fails in the same way",
-        description="Leaves out steps, faults, settings, keys and times as long as the same step fails with the same words, or the same invariant breaks. "
-        "A journal of a client's session is written as a scenario first.",
-        epilog="examples:\n  sim shrink failing.yaml --out small.yaml\n  sim shrink my.yaml --seeds 1..1000 --unless faults\n"
-        "  sim shrink run.ndjson --expect '{open_orders: {as: maker, count: 1}}'\n\n"
-        "exit 0: written; 2: it does not fail, or cannot be read",
+        description=(
+            "Leaves out steps, faults, settings, keys and times as long as the same step fails with"
+            " the same words, or the same invariant breaks. A journal of a client's session is"
+            " written as a scenario first."
+        ),
+        epilog=(
+            "examples:\n  sim shrink failing.yaml --out small.yaml\n  sim shrink my.yaml --seeds"
+            " 1..1000 --unless faults\n  sim shrink run.ndjson --expect '{open_orders: {as: maker,"
+            " count: 1}}'\n\nexit 0: written; 2: it does not fail, or cannot be read"
+        ),
     )
-    command.add_argument("what", metavar="SCENARIO|JOURNAL", help="a scenario that fails, or a journal after which --expect does not hold")
-    command.add_argument("--seeds", default="", metavar="A..B", help="the first of these seeds that fails (default: the scenario's own)")
-    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter")
-    command.add_argument("--preset", choices=presets, default="", help="all quirks and faults at once, instead of the scenario's preset")
-    command.add_argument("--expect", default="", metavar="YAML", help="of a journal: what should hold at its end; default: the invariants")
-    command.add_argument("--unless", default="", metavar="WHAT", help="what it fails because of, and must go on to: faults, quirks, assumptions, preset, "
-    "seed=N, a step, or nothing (default: found out)")
-    command.add_argument("--any", action="store_true", help="any failure of the failing step will do, not only one of the same words")
-    command.add_argument("--trials", type=ordinal, default=3000, metavar="N", help="runs to spend at most (default 3000)")
-    command.add_argument("--out", type=Path, metavar="FILE", help="where the scenario goes (default: NAME-small.yaml here)")
+    command.add_argument(
+        "what",
+        metavar="SCENARIO|JOURNAL",
+        help="a scenario that fails, or a journal after which --expect does not hold",
+    )
+    command.add_argument(
+        "--seeds",
+        default="",
+        metavar="A..B",
+        help="the first of these seeds that fails (default: the scenario's own)",
+    )
+    command.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter"
+    )
+    command.add_argument(
+        "--preset",
+        choices=presets,
+        default="",
+        help="all quirks and faults at once, instead of the scenario's preset",
+    )
+    command.add_argument(
+        "--expect",
+        default="",
+        metavar="YAML",
+        help="of a journal: what should hold at its end; default: the invariants",
+    )
+    command.add_argument(
+        "--unless",
+        default="",
+        metavar="WHAT",
+        help=(
+            "what it fails because of, and must go on to: faults, quirks, assumptions, preset, "
+            "seed=N, a step, or nothing (default: found out)"
+        ),
+    )
+    command.add_argument(
+        "--any",
+        action="store_true",
+        help="any failure of the failing step will do, not only one of the same words",
+    )
+    command.add_argument(
+        "--trials",
+        type=ordinal,
+        default=3000,
+        metavar="N",
+        help="runs to spend at most (default 3000)",
+    )
+    command.add_argument(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="where the scenario goes (default: NAME-small.yaml here)",
+    )
     command.set_defaults(run=_shrink)
     command = commands.add_parser(
         "explore",
         help="every fault at every point that a scenario, or your test-suite, passes",
-        description="Watches a run to learn which fault points it passes (calls, stream frames, webhook deliveries, orders on their way into the book), then "
-        "runs it again once for every documented fault at each. Tests are those that use the `exchange` fixture; what follows `--` goes to pytest.",
-        epilog="examples:\n  sim explore my.yaml\n  sim explore tests/test_my_client.py --attacks 'lost*' -- -k orders -x\n"
-        "  sim explore tests/ --operations InsertOrder --json explored.json\n\nexit 1: something was not survived",
+        description=(
+            "Watches a run to learn which fault points it passes (calls, stream frames, webhook"
+            " deliveries, orders on their way into the book), then runs it again once for every"
+            " documented fault at each. Tests are those that use the `exchange` fixture; what"
+            " follows `--` goes to pytest."
+        ),
+        epilog=(
+            "examples:\n  sim explore my.yaml\n  sim explore tests/test_my_client.py --attacks"
+            " 'lost*' -- -k orders -x\n  sim explore tests/ --operations InsertOrder --json"
+            " explored.json\n\nexit 1: something was not survived"
+        ),
     )
-    command.add_argument("what", nargs="+", metavar="SCENARIO|TESTS", help="scenarios; or files, folders and ids of tests, and pytest's own options after --")
-    command.add_argument("--operations", default="*", metavar="NAME", help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'")
-    command.add_argument("--attacks", default="*", metavar="NAME", help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...")
-    command.add_argument("--each", type=count, default=0, metavar="N", help="only the first N passings of a point")
-    command.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="value of a parameter of the scenario")
-    command.add_argument("--jobs", type=ordinal, default=os.cpu_count() or 1, metavar="N", help="processes at once, for scenarios (default: the processors)")
+    command.add_argument(
+        "what",
+        nargs="+",
+        metavar="SCENARIO|TESTS",
+        help="scenarios; or files, folders and ids of tests, and pytest's own options after --",
+    )
+    command.add_argument(
+        "--operations",
+        default="*",
+        metavar="NAME",
+        help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'",
+    )
+    command.add_argument(
+        "--attacks",
+        default="*",
+        metavar="NAME",
+        help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...",
+    )
+    command.add_argument(
+        "--each", type=count, default=0, metavar="N", help="only the first N passings of a point"
+    )
+    command.add_argument(
+        "--param",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="value of a parameter of the scenario",
+    )
+    command.add_argument(
+        "--jobs",
+        type=ordinal,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes at once, for scenarios (default: the processors)",
+    )
     command.add_argument("--json", default="", metavar="FILE", help="write every trial as JSON")
     command.set_defaults(run=_explore)
 
@@ -116,9 +302,15 @@ def _sweep(given: argparse.Namespace) -> int:
             prove=given.prove,
             cluster=given.cluster,
         )
-        will_be_written(files=(given.json, given.results, given.shrink), folders=() if given.cluster else (given.keep,))
+        will_be_written(
+            files=(given.json, given.results, given.shrink),
+            folders=() if given.cluster else (given.keep,),
+        )
         if given.over and len(wanted.variations) == 1:
-            raise ValueError(f"nothing of {' and '.join(given.over)} is called {given.only!r}: `sim catalogue` lists the names")
+            raise ValueError(
+                f"nothing of {' and '.join(given.over)} is called {given.only!r}: `sim catalogue`"
+                " lists the names"
+            )
         return 0 if sweep(wanted, sys.stdout, sys.stderr, given.json, given.shrink) else FAILED
     except ScenarioError as error:
         for problem in error.problems:
@@ -145,8 +337,16 @@ def _bisect(given: argparse.Namespace) -> int:
         read_more_than_once(*given.journals)
         if len(paths) == 2:
             return 0 if compare(paths[0], paths[1], sys.stdout) else FAILED
-        ask, what = (expecting(given.expect), given.expect) if given.expect else (sound, "the invariants")
-        return 0 if bisect(paths[0], ask, what, sys.stdout, to=given.becomes == "true", every=given.every) else FAILED
+        ask, what = (
+            (expecting(given.expect), given.expect) if given.expect else (sound, "the invariants")
+        )
+        return (
+            0
+            if bisect(
+                paths[0], ask, what, sys.stdout, to=given.becomes == "true", every=given.every
+            )
+            else FAILED
+        )
     except ScenarioError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)
@@ -154,7 +354,11 @@ def _bisect(given: argparse.Namespace) -> int:
         say_divergence(given.journals[0], found, sys.stderr)
         return DIVERGED
     except (OSError, NotAJournal, DecodeError) as error:
-        print(f"{error.filename if isinstance(error, OSError) else paths[0]}:1:1: {unreadable(error)}", file=sys.stderr)
+        print(
+            f"{error.filename if isinstance(error, OSError) else paths[0]}:1:1:"
+            f" {unreadable(error)}",
+            file=sys.stderr,
+        )
     except ValueError as error:
         print(f"sim: {error}", file=sys.stderr)
     return USAGE
@@ -197,9 +401,26 @@ def _explore(given: argparse.Namespace) -> int:
     from sim.scenario.yaml_tree import ScenarioError
 
     if any("::" in one or one.endswith(".py") or Path(one).is_dir() for one in given.what):
-        # A process of its own: pytest rewrites what it imports, and here too much is imported already.
-        options = ["--explore", f"--explore-operations={given.operations}", f"--explore-attacks={given.attacks}", f"--explore-each={given.each}"]
-        code = subprocess.run([sys.executable, "-m", "pytest", *given.what, *given.rest, *options, f"--explore-json={given.json}"], check=False).returncode
+        # A process of its own: pytest rewrites what it imports, and here too much is imported
+        # already.
+        options = [
+            "--explore",
+            f"--explore-operations={given.operations}",
+            f"--explore-attacks={given.attacks}",
+            f"--explore-each={given.each}",
+        ]
+        code = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                *given.what,
+                *given.rest,
+                *options,
+                f"--explore-json={given.json}",
+            ],
+            check=False,
+        ).returncode
         return code if code in (0, FAILED) else USAGE
     from sim.analysis.search.explore import Wanted, explore
     from sim.analysis.search.workers import NoWorkers

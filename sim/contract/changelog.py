@@ -1,7 +1,9 @@
-"""The changelog of the simulated interface (§9): numbered releases with tags, as of a virtual instant, as a page and as an RSS feed.
+"""The changelog of the simulated interface (§9): numbered releases with tags, as of a virtual
+instant, as a page and as an RSS feed.
 
-Numbers, and dates on which something takes effect, are the specification's where it gives them. Where it gives none, the place in the order is ours
-(`unconfirmed`). The removal of the three funded-order calls on 2026-08-06 has no entry, because none was issued at the time.
+Numbers, and dates on which something takes effect, are the specification's where it gives them.
+Where it gives none, the place in the order is ours (`unconfirmed`). The removal of the three
+funded-order calls on 2026-08-06 has no entry, because none was issued at the time.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ INSTITUTIONAL, RETAIL = "Institutional API", "Retail API"
 
 
 class Release(Struct, frozen=True, kw_only=True):
-    """One entry. `date` is when it was published, Eastern; `effective` when what it announces happens ("" at once)."""
+    """One entry. `date` is when it was published, Eastern; `effective` when what it announces
+    happens ("" at once).
+    """
 
     number: int
     date: str
@@ -53,14 +57,20 @@ RELEASES = (
         date="2026-04-09",
         title="Retail batch endpoints; outcomeSide and action",
         tags=("New Feature", RETAIL),
-        text="POST /v1/orders/batched, /batched/cancel and /batched/modify take 1 to 20 orders. outcomeSide plus action may replace intent; the pair wins.",
+        text=(
+            "POST /v1/orders/batched, /batched/cancel and /batched/modify take 1 to 20 orders."
+            " outcomeSide plus action may replace intent; the pair wins."
+        ),
     ),
     Release(
         number=27,
         date="2026-04-13",
         title="Commission and trade date on executions",
         tags=("New Feature", INSTITUTIONAL),
-        text="Executions carry commissionNotionalCollected, commissionSpreadPx and transactTradeDate.",
+        text=(
+            "Executions carry commissionNotionalCollected, commissionSpreadPx and"
+            " transactTradeDate."
+        ),
     ),
     Release(
         number=28,
@@ -68,32 +78,44 @@ RELEASES = (
         effective="2026-04-16",
         title="Maintenance moves to Thursday",
         tags=("Maintenance", INSTITUTIONAL, RETAIL),
-        text="Weekly maintenance is every Thursday, 6:00am to 8:00am ET, from 2026-04-16. Until then it is Tuesday, 4:00am to 6:00am ET.",
+        text=(
+            "Weekly maintenance is every Thursday, 6:00am to 8:00am ET, from 2026-04-16. Until then"
+            " it is Tuesday, 4:00am to 6:00am ET."
+        ),
     ),
     Release(
         number=32,
         date="2026-05-01",
         title="Ledger endpoints, stream cap, keepalive",
         tags=("New Feature", INSTITUTIONAL, RETAIL),
-        text="Position and balance ledgers reach back to 2026-05-01T00:00:00Z. InstrumentStats gain last_trade_qty and settlement_set_time. KeepAliveCommand "
-        "(field 7) keeps a bidirectional stream alive. A firm has at most 20 concurrent streams, pooled over all types. New activity types: taker fee "
-        "rebate and liquidity program.",
+        text=(
+            "Position and balance ledgers reach back to 2026-05-01T00:00:00Z. InstrumentStats gain"
+            " last_trade_qty and settlement_set_time. KeepAliveCommand (field 7) keeps a"
+            " bidirectional stream alive. A firm has at most 20 concurrent streams, pooled over all"
+            " types. New activity types: taker fee rebate and liquidity program."
+        ),
     ),
     Release(
         number=34,
         date="2026-05-11",
         title="Partial contracts and decimal ticks",
         tags=("New Feature", INSTITUTIONAL, RETAIL),
-        text="Quantities may be decimal on some markets (minimumTradeQty), ticks may be 0.005 or 0.0025. Orders carry price_to_quantity_filled (41) and "
-        "fractional_quantity_scale (49). Integer position fields are rounded and deprecated.",
+        text=(
+            "Quantities may be decimal on some markets (minimumTradeQty), ticks may be 0.005 or"
+            " 0.0025. Orders carry price_to_quantity_filled (41) and fractional_quantity_scale"
+            " (49). Integer position fields are rounded and deprecated."
+        ),
     ),
     Release(
         number=41,
         date="2026-05-20",
         title="Volume incentive program",
         tags=("Incentives", RETAIL),
-        text="The volume incentive program is live. Eligible are trades priced between 0.03 and 0.97; a taker qualifies from 500 USD of notional. Programs and "
-        "their periods are at GET /v1/incentives, what they earned at GET /v1/incentives/earnings.",
+        text=(
+            "The volume incentive program is live. Eligible are trades priced between 0.03 and"
+            " 0.97; a taker qualifies from 500 USD of notional. Programs and their periods are at"
+            " GET /v1/incentives, what they earned at GET /v1/incentives/earnings."
+        ),
     ),
     Release(
         number=60,
@@ -101,8 +123,11 @@ RELEASES = (
         effective="2026-06-29",
         title="Subjects and deprecated fields leave",
         tags=("Breaking Change", "Upcoming", RETAIL),
-        text="The subjects endpoints and the deprecated market, market side and event fields are removed on 2026-06-29. sportsMarketType replaces "
-        "marketType and sportsMarketTypeV2, marketSides replaces outcomes and outcomePrices, teams replaces participants.",
+        text=(
+            "The subjects endpoints and the deprecated market, market side and event fields are"
+            " removed on 2026-06-29. sportsMarketType replaces marketType and sportsMarketTypeV2,"
+            " marketSides replaces outcomes and outcomePrices, teams replaces participants."
+        ),
     ),
     Release(
         number=63,
@@ -118,7 +143,10 @@ RELEASES = (
         effective="2026-07-01",
         title="Taker fee coefficient 0.06",
         tags=("Upcoming", INSTITUTIONAL, RETAIL),
-        text="The fee coefficient of takers is 0.06 instead of 0.05 from 2026-07-01. Markets show it as feeCoefficient; no endpoint serves a fee schedule.",
+        text=(
+            "The fee coefficient of takers is 0.06 instead of 0.05 from 2026-07-01. Markets show it"
+            " as feeCoefficient; no endpoint serves a fee schedule."
+        ),
     ),
     Release(
         number=66,
@@ -127,8 +155,11 @@ RELEASES = (
         unconfirmed=False,
         title="Single two-sided instruments",
         tags=("New Feature", INSTITUTIONAL, RETAIL),
-        text="soccer_game_to_advance is one two-sided instrument from the quarter-finals of 2026-07-05 on; esports map and game winners and tennis set winners "
-        "since the night of 2026-07-03. Older instruments keep one per team.",
+        text=(
+            "soccer_game_to_advance is one two-sided instrument from the quarter-finals of"
+            " 2026-07-05 on; esports map and game winners and tennis set winners since the night of"
+            " 2026-07-03. Older instruments keep one per team."
+        ),
     ),
     Release(
         number=67,
@@ -144,7 +175,10 @@ RELEASES = (
         effective="2026-07-16",
         title="Retention",
         tags=("Breaking Change", "Upcoming", INSTITUTIONAL),
-        text="From the maintenance window of 2026-07-16 orders are kept 90 days, market data 45 days, executions 7 days. Trades and positions are unaffected.",
+        text=(
+            "From the maintenance window of 2026-07-16 orders are kept 90 days, market data 45"
+            " days, executions 7 days. Trades and positions are unaffected."
+        ),
     ),
     Release(
         number=71,
@@ -152,8 +186,10 @@ RELEASES = (
         unconfirmed=False,
         title="Metadata of sports instruments",
         tags=("New Feature", INSTITUTIONAL),
-        text="Sports instruments created from now on carry home_team_name, away_team_name and tournament_name. Futures without a matchup carry "
-        "tournament_name only.",
+        text=(
+            "Sports instruments created from now on carry home_team_name, away_team_name and"
+            " tournament_name. Futures without a matchup carry tournament_name only."
+        ),
     ),
     Release(
         number=80,
@@ -206,7 +242,10 @@ def page(now: Instant) -> str:
     found = ['<h1>Changelog</h1>\n<p><a href="/changelog/rss.xml">RSS</a>']
     for release in published(now):
         tags = "".join(f"<span class=tag>{escape(tag)}</span> " for tag in release.tags)
-        found.append(f'<h2 id="{release.name}">{release.name}: {escape(release.title)}</h2>\n<p>{release.date} {tags}\n<p>{escape(_body(release))}')
+        found.append(
+            f'<h2 id="{release.name}">{release.name}:'
+            f" {escape(release.title)}</h2>\n<p>{release.date} {tags}\n<p>{escape(_body(release))}"
+        )
     return "\n".join(found)
 
 

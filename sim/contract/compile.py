@@ -1,7 +1,8 @@
 """`python -m sim.contract.compile [--check]`: compile `proto/` into `sim/pb/` and `sim/messages/`.
 
-Everything written here is derived and committed. `--check` compiles into a scratch directory, compares, names what differs and exits 1,
-so that a contract and its Structs cannot drift apart. Needs grpcio-tools, which only a developer has.
+Everything written here is derived and committed. `--check` compiles into a scratch directory,
+compares, names what differs and exits 1, so that a contract and its Structs cannot drift apart.
+Needs grpcio-tools, which only a developer has.
 """
 
 from __future__ import annotations
@@ -18,10 +19,20 @@ OUTPUTS = ("sim/messages", "sim/pb")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Entry point; returns the exit code: 0 written or equal, 1 different, 2 the proto files do not compile."""
-    parser = argparse.ArgumentParser(prog="python -m sim.contract.compile", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when the committed files are out of date")
-    parser.add_argument("--proto", type=Path, default=ROOT / "proto", help="where the .proto files are")
+    """Entry point; returns the exit code: 0 written or equal, 1 different, 2 the proto files do not
+    compile.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m sim.contract.compile", description=__doc__.split("\n\n")[0]
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit 1 when the committed files are out of date",
+    )
+    parser.add_argument(
+        "--proto", type=Path, default=ROOT / "proto", help="where the .proto files are"
+    )
     parser.add_argument("--root", type=Path, default=ROOT, help="where sim/messages and sim/pb are")
     options = parser.parse_args(arguments)
     try:
@@ -43,7 +54,8 @@ def _write(files: dict[str, bytes], root: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.read_bytes() == content:
             continue
-        # A rename is atomic, so whoever imports the package meanwhile sees the old file or the new one.
+        # A rename is atomic, so whoever imports the package meanwhile sees the old file or the new
+        # one.
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as scratch:
             scratch.write(content)
         Path(scratch.name).chmod(0o644)
@@ -52,7 +64,13 @@ def _write(files: dict[str, bytes], root: Path) -> None:
 
 def _compare(files: dict[str, bytes], root: Path) -> int:
     present = _present(root)
-    different = sorted(name for name in {*files, *present} if name not in files or not (root / name).is_file() or (root / name).read_bytes() != files[name])
+    different = sorted(
+        name
+        for name in {*files, *present}
+        if name not in files
+        or not (root / name).is_file()
+        or (root / name).read_bytes() != files[name]
+    )
     for name in different:
         print(f"out of date: {name} (run python -m sim.contract.compile)", file=sys.stderr)
     return 1 if different else 0

@@ -1,7 +1,9 @@
-"""The table of operations: every rpc of the contract with its addresses, scope, dates and the rest of what `proto/` says about it.
+"""The table of operations: every rpc of the contract with its addresses, scope, dates and the rest
+of what `proto/` says about it.
 
-Read from generated data (`sim/messages/operations.py`), so that starting up needs no protobuf. Loading checks what the
-compiler cannot see in one rpc: two operations at one address or under one name, unknown scopes, dates that end before they begin.
+Read from generated data (`sim/messages/operations.py`), so that starting up needs no protobuf.
+Loading checks what the compiler cannot see in one rpc: two operations at one address or under one
+name, unknown scopes, dates that end before they begin.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from sim.messages import Message, find_message
 
 Plane: TypeAlias = Literal["gateway", "retail", "exchange", "auth"]
 Credential: TypeAlias = Literal["default", "none", "api_key", "bearer"]
-Binding: TypeAlias = tuple[str, str, str]  # verb, path template, body ("*" fills the request, "" there is none)
+# verb, path template, body ("*" fills the request, "" there is none)
+Binding: TypeAlias = tuple[str, str, str]
 
 PLANES: tuple[Plane, ...] = ("gateway", "retail", "exchange", "auth")
 
@@ -42,7 +45,12 @@ SCOPES = frozenset(
     )
 )
 
-_PLANE_CREDENTIAL: dict[Plane, Credential] = {"gateway": "none", "auth": "none", "retail": "api_key", "exchange": "bearer"}
+_PLANE_CREDENTIAL: dict[Plane, Credential] = {
+    "gateway": "none",
+    "auth": "none",
+    "retail": "api_key",
+    "exchange": "bearer",
+}
 
 
 class ContractError(ValueError):
@@ -50,7 +58,9 @@ class ContractError(ValueError):
 
 
 class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
-    """One rpc. `since` and `until` bound its life: it answers from `since` on and no longer at `until`."""
+    """One rpc. `since` and `until` bound its life: it answers from `since` on and no longer at
+    `until`.
+    """
 
     service: str
     rpc: str
@@ -83,10 +93,14 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     @cached_property
     def full_methods(self) -> tuple[str, ...]:
-        """Paths gRPC answers to: the own package's first, then the aliases'. Empty when gRPC does not serve it."""
+        """Paths gRPC answers to: the own package's first, then the aliases'. Empty when gRPC does
+        not serve it.
+        """
         if not self.grpc:
             return ()
-        return tuple(f"/{package}.{self.service}/{self.rpc}" for package in (self.package, *self.aliases))
+        return tuple(
+            f"/{package}.{self.service}/{self.rpc}" for package in (self.package, *self.aliases)
+        )
 
     @cached_property
     def request(self) -> type[Message]:
@@ -111,7 +125,9 @@ class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
 
     def exists_at(self, now: Instant) -> bool:
         """Whether it is served at this instant."""
-        return (self.since is None or self.since <= now) and (self.until is None or now < self.until)
+        return (self.since is None or self.since <= now) and (
+            self.until is None or now < self.until
+        )
 
 
 class Route(msgspec.Struct, frozen=True, eq=False):
@@ -129,7 +145,9 @@ class Contract:
     def __init__(self, operations: Iterable[Operation]) -> None:
         self.operations = tuple(operations)
         self._by_name = {operation.name: operation for operation in self.operations}
-        self._by_rpc = {method: operation for operation in self.operations for method in operation.full_methods}
+        self._by_rpc = {
+            method: operation for operation in self.operations for method in operation.full_methods
+        }
         self._services = frozenset(method[1:].partition("/")[0] for method in self._by_rpc)
         self._routes = {plane: tuple(_routes(self.operations, plane)) for plane in PLANES}
         wrong = list(self._contradictions())
@@ -141,7 +159,9 @@ class Contract:
         return self._by_name[name]
 
     def by_rpc(self, full_method: str) -> Operation | None:
-        """The operation at a gRPC path ("/exchange.v1.OrderBookAPI/GetOrderBook", or under an alias); None when gRPC serves none there."""
+        """The operation at a gRPC path ("/exchange.v1.OrderBookAPI/GetOrderBook", or under an
+        alias); None when gRPC serves none there.
+        """
         return self._by_rpc.get(full_method)
 
     def has_service(self, name: str) -> bool:
@@ -155,25 +175,40 @@ class Contract:
     def unknown_statements(self, known: Iterable[str]) -> list[str]:
         """Ledger ids that operations name and `known` lacks, as "Service.Rpc: id"."""
         ids = frozenset(known)
-        return [f"{operation.name}: {statement}" for operation in self.operations for statement in operation.statements if statement not in ids]
+        return [
+            f"{operation.name}: {statement}"
+            for operation in self.operations
+            for statement in operation.statements
+            if statement not in ids
+        ]
 
     def _contradictions(self) -> Iterable[str]:
         seen: dict[str, str] = {}
         for operation in self.operations:
             for key in (operation.name, *operation.full_methods):
                 if key in seen:
-                    yield f"{key}: declared by {seen[key]} and by {operation.package}.{operation.service}"
+                    yield (
+                        f"{key}: declared by {seen[key]} and by"
+                        f" {operation.package}.{operation.service}"
+                    )
                 seen[key] = f"{operation.package}.{operation.service}"
             if operation.scope and operation.scope not in SCOPES:
                 yield f"{operation.name}: unknown scope {operation.scope}"
-            if operation.since is not None and operation.until is not None and operation.since >= operation.until:
+            if (
+                operation.since is not None
+                and operation.until is not None
+                and operation.since >= operation.until
+            ):
                 yield f"{operation.name}: gone before it begins"
         for plane, routes in self._routes.items():
             taken: dict[tuple[str, str], Route] = {}
             for route in routes:
                 other = taken.setdefault((route.verb, _VARIABLE.sub("{}", route.template)), route)
                 if other is not route:
-                    yield f"{plane} {route.verb} {route.template}: both {other.operation.name} and {route.operation.name}"
+                    yield (
+                        f"{plane} {route.verb} {route.template}: both {other.operation.name} and"
+                        f" {route.operation.name}"
+                    )
 
 
 _VARIABLE = re.compile(r"\{[^}]*\}")

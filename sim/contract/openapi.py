@@ -1,4 +1,6 @@
-"""The contract as an OpenAPI 3.1 document, one per plane, for the operations and fields that exist at an instant."""
+"""The contract as an OpenAPI 3.1 document, one per plane, for the operations and fields that exist
+at an instant.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ _CODE_ERROR: Schema = {
 }
 _STATUS_ERROR: Schema = {
     "type": "object",
-    "properties": {"status": {"type": "integer", "description": "HTTP status"}, "message": {"type": "string"}},
+    "properties": {
+        "status": {"type": "integer", "description": "HTTP status"},
+        "message": {"type": "string"},
+    },
     "required": ["status", "message"],
 }
 _OAUTH_ERROR: Schema = {
@@ -47,40 +52,63 @@ _ERRORS: dict[Plane, Schema] = {
     "auth": _OAUTH_ERROR,
 }
 
-# Security schemes and the requirement that asks for them, by credential. The retail key travels in three headers (§5.2).
-_RETAIL_HEADERS = {"retailKey": "X-PM-Access-Key", "retailTimestamp": "X-PM-Timestamp", "retailSignature": "X-PM-Signature"}
+# Security schemes and the requirement that asks for them, by credential. The retail key travels in
+# three headers (§5.2).
+_RETAIL_HEADERS = {
+    "retailKey": "X-PM-Access-Key",
+    "retailTimestamp": "X-PM-Timestamp",
+    "retailSignature": "X-PM-Signature",
+}
 _SCHEMES: dict[str, dict[str, Schema]] = {
     "none": {},
     "bearer": {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}},
-    "api_key": {scheme: {"type": "apiKey", "in": "header", "name": header} for scheme, header in _RETAIL_HEADERS.items()},
+    "api_key": {
+        scheme: {"type": "apiKey", "in": "header", "name": header}
+        for scheme, header in _RETAIL_HEADERS.items()
+    },
 }
 
 
-def openapi_document(contract: Contract, plane: Plane, now: Instant, *, vendor_prefix: bool = False) -> dict[str, Any]:
+def openapi_document(
+    contract: Contract, plane: Plane, now: Instant, *, vendor_prefix: bool = False
+) -> dict[str, Any]:
     """The document of a plane at an instant, ready for JSON."""
     components = Components(now, vendor_prefix=vendor_prefix)
     paths: dict[str, dict[str, Any]] = {}
     services: dict[str, None] = {}
     schemes: dict[str, Schema] = {}
     seen: dict[str, int] = {}
-    for template, variables, route in _distinct(route for route in contract.routes(plane) if route.operation.exists_at(now)):
+    for template, variables, route in _distinct(
+        route for route in contract.routes(plane) if route.operation.exists_at(now)
+    ):
         operation = route.operation
         services.setdefault(operation.service)
         schemes |= _SCHEMES[operation.credential_on(plane)]
         seen[operation.name] = seen.get(operation.name, 0) + 1
         item = _operation(components, plane, route, variables)
-        item["operationId"] = f"{operation.service}_{operation.rpc}" + (f"_{seen[operation.name]}" if seen[operation.name] > 1 else "")
+        item["operationId"] = f"{operation.service}_{operation.rpc}" + (
+            f"_{seen[operation.name]}" if seen[operation.name] > 1 else ""
+        )
         paths.setdefault(template, {})[route.verb.lower()] = item
     components.schemas["Error"] = _ERRORS[plane]
     return {
         "openapi": "3.1.0",
-        "info": {"title": _TITLES[plane], "version": format_instant(now), "description": "As it stands at the instant in `version`."},
+        "info": {
+            "title": _TITLES[plane],
+            "version": format_instant(now),
+            "description": "As it stands at the instant in `version`.",
+        },
         "tags": [_tag(service) for service in services],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(components.schemas.items())),
             "responses": {
-                "Error": {"description": "A refusal.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}
+                "Error": {
+                    "description": "A refusal.",
+                    "content": {
+                        "application/json": {"schema": {"$ref": "#/components/schemas/Error"}}
+                    },
+                }
             },
             "securitySchemes": schemes,
         },
@@ -88,32 +116,54 @@ def openapi_document(contract: Contract, plane: Plane, now: Instant, *, vendor_p
 
 
 def _distinct(routes: Iterator[Route]) -> Iterator[tuple[str, dict[str, str], Route]]:
-    """(path, variable's name in it → field path, route). Paths that differ only in their variables' names are one path to OpenAPI.
+    """(path, variable's name in it → field path, route). Paths that differ only in their variables'
+    names are one path to OpenAPI.
 
-    A field path is written without its dot ("account.id" as account_id): tools read a dot as an attribute, or make a name of it that no language has.
+    A field path is written without its dot ("account.id" as account_id): tools read a dot as an
+    attribute, or make a name of it that no language has.
     """
     first: dict[str, str] = {}
     for route in routes:
         template = _VARIABLE.sub(r"{\1}", route.template)
-        shown = first.setdefault(_VARIABLE.sub("{}", template), _VARIABLE.sub(lambda found: f"{{{found[1].replace('.', '_')}}}", template))
-        yield shown, dict(zip(_VARIABLE.findall(shown), _VARIABLE.findall(template), strict=True)), route
+        shown = first.setdefault(
+            _VARIABLE.sub("{}", template),
+            _VARIABLE.sub(lambda found: f"{{{found[1].replace('.', '_')}}}", template),
+        )
+        yield (
+            shown,
+            dict(zip(_VARIABLE.findall(shown), _VARIABLE.findall(template), strict=True)),
+            route,
+        )
 
 
-def _operation(components: Components, plane: Plane, route: Route, variables: dict[str, str]) -> dict[str, Any]:
+def _operation(
+    components: Components, plane: Plane, route: Route, variables: dict[str, str]
+) -> dict[str, Any]:
     operation = route.operation
     credential = operation.credential_on(plane)
     item: dict[str, Any] = {
         "tags": [operation.service],
         "summary": operation.summary,
-        "parameters": [*_path_parameters(components, operation, variables), *_query_parameters(components, plane, route, variables)],
-        "responses": {**_answers(components, operation), "default": {"$ref": "#/components/responses/Error"}},
+        "parameters": [
+            *_path_parameters(components, operation, variables),
+            *_query_parameters(components, plane, route, variables),
+        ],
+        "responses": {
+            **_answers(components, operation),
+            "default": {"$ref": "#/components/responses/Error"},
+        },
         "x-sim": _about(operation),
     }
     if operation.description:
         item["description"] = operation.description
     if plane == "exchange" and operation.participant != "not_needed":
         item["parameters"].append(
-            {"name": _PARTICIPANT, "in": "header", "required": operation.participant == "required", "schema": {"type": "string"}}
+            {
+                "name": _PARTICIPANT,
+                "in": "header",
+                "required": operation.participant == "required",
+                "schema": {"type": "string"},
+            }
         )
     if route.body:
         item["requestBody"] = _request_body(components, route)
@@ -122,17 +172,26 @@ def _operation(components: Components, plane: Plane, route: Route, variables: di
     return item
 
 
-def _path_parameters(components: Components, operation: Operation, variables: dict[str, str]) -> Iterator[Schema]:
+def _path_parameters(
+    components: Components, operation: Operation, variables: dict[str, str]
+) -> Iterator[Schema]:
     for shown, path in variables.items():
         cls, field = _field_at(operation.request, path)
         schema = components.parameter(field)
         if field.kind == "string":
             schema["minLength"] = 1
-        yield described({"name": shown, "in": "path", "required": True, "schema": schema}, f"{cls.__full_name__}.{field.name}")
+        yield described(
+            {"name": shown, "in": "path", "required": True, "schema": schema},
+            f"{cls.__full_name__}.{field.name}",
+        )
 
 
-def _query_parameters(components: Components, plane: Plane, route: Route, variables: dict[str, str]) -> Iterator[Schema]:
-    """One parameter per readable field that neither path nor body fills; spelled as the plane has it."""
+def _query_parameters(
+    components: Components, plane: Plane, route: Route, variables: dict[str, str]
+) -> Iterator[Schema]:
+    """One parameter per readable field that neither path nor body fills; spelled as the plane has
+    it.
+    """
     if route.body:
         return
     taken = frozenset(variables.values())
@@ -140,14 +199,24 @@ def _query_parameters(components: Components, plane: Plane, route: Route, variab
         if ".".join(names) in taken:
             continue
         name = ".".join(names if plane == "retail" else way)
-        parameter = {"name": name, "in": "query", "required": False, "schema": components.parameter(field)}
+        parameter = {
+            "name": name,
+            "in": "query",
+            "required": False,
+            "schema": components.parameter(field),
+        }
         yield described(parameter, f"{cls.__full_name__}.{field.name}")
 
 
 def _leaves(
-    cls: type[Message], names: tuple[str, ...], way: tuple[str, ...], above: tuple[type[Message], ...]
+    cls: type[Message],
+    names: tuple[str, ...],
+    way: tuple[str, ...],
+    above: tuple[type[Message], ...],
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], type[Message], Field]]:
-    """(proto names, JSON names, holder, field) of everything a query string can set in a message; a message inside itself is not followed."""
+    """(proto names, JSON names, holder, field) of everything a query string can set in a message; a
+    message inside itself is not followed.
+    """
     for field in fields_of(cls):
         if field.key_kind:
             continue
@@ -181,11 +250,21 @@ def _answers(components: Components, operation: Operation) -> dict[str, Schema]:
         components.answer(operation.response)
         return {"101": {"description": "The connection becomes a WebSocket."}}
     if operation.content == "csv":
-        return {"200": {"description": "Comma-separated rows.", "content": {"text/csv": {"schema": {"type": "string"}}}}}
+        return {
+            "200": {
+                "description": "Comma-separated rows.",
+                "content": {"text/csv": {"schema": {"type": "string"}}},
+            }
+        }
     schema = components.answer(operation.response)
     if operation.content == "json_stream":
         schema = {"type": "object", "properties": {"result": schema}, "required": ["result"]}
-        return {"200": {"description": "One such object a line.", "content": {"application/json": {"schema": schema}}}}
+        return {
+            "200": {
+                "description": "One such object a line.",
+                "content": {"application/json": {"schema": schema}},
+            }
+        }
     return {"200": {"description": "Done.", "content": {"application/json": {"schema": schema}}}}
 
 
@@ -202,7 +281,10 @@ def _about(operation: Operation) -> dict[str, Any]:
         "grpc": list(operation.full_methods),
     }
     if operation.content == "web_socket":
-        about["frames"] = {"client": f"{operation.request_name}.input", "server": operation.response_name}
+        about["frames"] = {
+            "client": f"{operation.request_name}.input",
+            "server": operation.response_name,
+        }
     return {key: value for key, value in about.items() if value not in ("", [], None)}
 
 

@@ -1,7 +1,9 @@
-"""Message schemas of the OpenAPI documents: what a Struct looks like as JSON, going out and coming in.
+"""Message schemas of the OpenAPI documents: what a Struct looks like as JSON, going out and coming
+in.
 
-The two differ. What goes out is written whole: unset fields are there, as null or zero, and 64-bit integers are text. What comes in may leave
-out anything; the schema shows the spelling to prefer, and the codec accepts more (snake_case, numbers for text, enumeration numbers).
+The two differ. What goes out is written whole: unset fields are there, as null or zero, and 64-bit
+integers are text. What comes in may leave out anything; the schema shows the spelling to prefer,
+and the codec accepts more (snake_case, numbers for text, enumeration numbers).
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _LONG_PATTERN = {True: "^-?[0-9]{1,18}$", False: "^[0-9]{1,18}$"}
 
 
 class Components:
-    """Collects the schemas a document refers to, under the messages' full names; request forms get ".input" behind theirs."""
+    """Collects the schemas a document refers to, under the messages' full names; request forms get
+    ".input" behind theirs.
+    """
 
     def __init__(self, now: Instant, *, vendor_prefix: bool = False) -> None:
         self.schemas: dict[str, Schema] = {}
@@ -47,7 +51,8 @@ class Components:
 
     def _reference(self, cls: type[Message], name: str, *, answer: bool) -> Schema:
         if name not in self.schemas:
-            schema = self.schemas[name] = {}  # taken before it is filled, so that a message may hold itself
+            # taken before it is filled, so that a message may hold itself
+            schema = self.schemas[name] = {}
             schema |= self._message(cls, answer=answer)
         return {"$ref": f"#/components/schemas/{name}"}
 
@@ -57,8 +62,14 @@ class Components:
         for field in fields_of(cls):
             if answer and not field.active(self._now):
                 continue
-            name = field.vendor_json if answer and self._vendor_prefix and field.vendor_json else field.json_name
-            properties[name] = described(self._field(cls, field, answer=answer), f"{cls.__full_name__}.{field.name}")
+            name = (
+                field.vendor_json
+                if answer and self._vendor_prefix and field.vendor_json
+                else field.json_name
+            )
+            properties[name] = described(
+                self._field(cls, field, answer=answer), f"{cls.__full_name__}.{field.name}"
+            )
             if answer and not (field.presence or field.omit_empty or cls.__omit_unset__):
                 required.append(name)
         schema: Schema = {"type": "object", "properties": properties}
@@ -72,7 +83,11 @@ class Components:
             return {"type": "object", "additionalProperties": one}
         if field.repeated:
             return {"type": "array", "items": one}
-        null = answer and field.kind in _NULLABLE and not (field.presence or field.omit_empty or cls.__omit_unset__)
+        null = (
+            answer
+            and field.kind in _NULLABLE
+            and not (field.presence or field.omit_empty or cls.__omit_unset__)
+        )
         return nullable(one) if null else one
 
     def _element(self, field: Field, *, answer: bool) -> Schema:
@@ -81,11 +96,18 @@ class Components:
             return self.answer(cls) if answer else self.request(cls)
         if field.kind == "enum" and field.bare_enum:
             members: Any = find(field.type_name)
-            return {"type": "string", "enum": [member.name.removeprefix(field.bare_enum) for member in members]}
+            return {
+                "type": "string",
+                "enum": [member.name.removeprefix(field.bare_enum) for member in members],
+            }
         if field.kind == "enum":
             return self._enum(field.type_name)
         if field.kind in LONG_INTEGERS and not (answer and field.as_number):
-            return {"type": "string", "format": field.kind, "pattern": _LONG_PATTERN[field.kind == "int64"]}
+            return {
+                "type": "string",
+                "format": field.kind,
+                "pattern": _LONG_PATTERN[field.kind == "int64"],
+            }
         if field.kind in INTEGER_RANGES:
             lowest, highest = INTEGER_RANGES[field.kind]
             return {"type": "integer", "format": field.kind, "minimum": lowest, "maximum": highest}
@@ -94,7 +116,9 @@ class Components:
     def _enum(self, full_name: str) -> Schema:
         if full_name not in self.schemas:
             members: Any = find(full_name)
-            self.schemas[full_name] = described({"type": "string", "enum": [member.name for member in members]}, full_name)
+            self.schemas[full_name] = described(
+                {"type": "string", "enum": [member.name for member in members]}, full_name
+            )
         return {"$ref": f"#/components/schemas/{full_name}"}
 
 

@@ -1,4 +1,6 @@
-"""What both codecs know of a field, read from the generated wire tables, and the two ways an input can be wrong."""
+"""What both codecs know of a field, read from the generated wire tables, and the two ways an input
+can be wrong.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,16 @@ INTEGER_RANGES = {
     "uint32": (0, 2**32 - 1),
     "uint64": (0, 2**64 - 1),
 }
-LONG_INTEGERS = frozenset(("int64", "uint64"))  # JSON strings, because a JavaScript number cannot hold them
+# JSON strings, because a JavaScript number cannot hold them
+LONG_INTEGERS = frozenset(("int64", "uint64"))
 SCALARS = frozenset((*INTEGER_RANGES, "string", "bool", "double", "bytes", "enum"))
 
-SPAN_MAX: Span = 315_576_000_000 * NS_PER_S + NS_PER_S - 1  # protobuf's Duration: about 10 000 years
+# protobuf's Duration: about 10 000 years
+SPAN_MAX: Span = 315_576_000_000 * NS_PER_S + NS_PER_S - 1
 
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_MOMENT = re.compile(
+    r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
+)
 _DURATION = re.compile(r"(-?)(\d{1,12})(?:\.(\d{1,9}))?s", re.ASCII)
 
 
@@ -41,7 +47,10 @@ class BadField(BadInput):
         """The same complaint seen from the field that holds this one."""
         if not self.path:
             return BadField(parent, self.reason)
-        return BadField(f"{parent}{self.path}" if self.path.startswith("[") else f"{parent}.{self.path}", self.reason)
+        return BadField(
+            f"{parent}{self.path}" if self.path.startswith("[") else f"{parent}.{self.path}",
+            self.reason,
+        )
 
 
 class BadBody(BadInput):
@@ -53,7 +62,9 @@ class BadBody(BadInput):
 
 
 class Field(Struct, frozen=True):
-    """One row of a `__wire__` table. `kind` is that of the value for a map; `key_kind` and `oneof` are empty where they do not apply."""
+    """One row of a `__wire__` table. `kind` is that of the value for a map; `key_kind` and `oneof`
+    are empty where they do not apply.
+    """
 
     attribute: str
     number: int
@@ -82,10 +93,15 @@ class Field(Struct, frozen=True):
 @cache
 def fields_of(cls: type[Message]) -> tuple[Field, ...]:
     """The fields of a message, as written in its proto file."""
-    return tuple(_field(attribute, row) for attribute, row in zip(cls.__struct_fields__, cls.__wire__, strict=True))
+    return tuple(
+        _field(attribute, row)
+        for attribute, row in zip(cls.__struct_fields__, cls.__wire__, strict=True)
+    )
 
 
-def _field(attribute: str, row: tuple[int, str, str, str, str, str, tuple[tuple[str, int | str], ...]]) -> Field:
+def _field(
+    attribute: str, row: tuple[int, str, str, str, str, str, tuple[tuple[str, int | str], ...]]
+) -> Field:
     number, name, json_name, kind, label, type_name, pairs = row
     rules = dict(pairs)
     role, _, detail = label.partition(":")
@@ -113,7 +129,9 @@ def _field(attribute: str, row: tuple[int, str, str, str, str, str, tuple[tuple[
 
 
 def read_moment(text: str) -> Instant:
-    """Instant of RFC 3339 text as protobuf's JSON has it: seconds and offset are not optional. ValueError otherwise."""
+    """Instant of RFC 3339 text as protobuf's JSON has it: seconds and offset are not optional.
+    ValueError otherwise.
+    """
     if not _MOMENT.fullmatch(text):
         raise ValueError("not an RFC 3339 timestamp")
     try:

@@ -1,7 +1,9 @@
-"""The whole exchange: knows every component, hands each timer to the one it concerns, and wires what one asks of another.
+"""The whole exchange: knows every component, hands each timer to the one it concerns, and wires
+what one asks of another.
 
-Components do not import each other's state; where one needs another (verification opens an account, maintenance cancels orders) the wiring is here.
-Events are collected in order on the context; `flush` adds the book changes they caused.
+Components do not import each other's state; where one needs another (verification opens an account,
+maintenance cancels orders) the wiring is here. Events are collected in order on the context;
+`flush` adds the book changes they caused.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ if TYPE_CHECKING:
     from sim.reference.reference import Reference
 
 
-POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, WINDOWS_TIMER})  # what waits for the end of maintenance (rule W7)
+# what waits for the end of maintenance (rule W7)
+POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, WINDOWS_TIMER})
 # States from which the end of a game closes a market.
 CLOSEABLE = frozenset(
     (
@@ -103,7 +106,9 @@ class _Unknown:
 
 
 class State(Struct):
-    """Everything about an exchange that changes, as one value. Terms of instruments that were there from the start are not in it."""
+    """Everything about an exchange that changes, as one value. Terms of instruments that were there
+    from the start are not in it.
+    """
 
     now: Instant
     timers: tuple[int, list[Timer], list[Timer]]
@@ -140,12 +145,21 @@ class State(Struct):
 
 
 class Exchange:
-    """Every component, and virtual now. Bare at first: a scenario lists instruments, enrols firms and opens accounts.
+    """Every component, and virtual now. Bare at first: a scenario lists instruments, enrols firms
+    and opens accounts.
 
-    `reference` is what the gateway shows of leagues, events and markets, `memos` are answers that handlers keep; the core carries both and never looks inside.
+    `reference` is what the gateway shows of leagues, events and markets, `memos` are answers that
+    handlers keep; the core carries both and never looks inside.
     """
 
-    def __init__(self, *, seed: int, now: Instant, environment: Environment | None = None, webhook_hosts: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        seed: int,
+        now: Instant,
+        environment: Environment | None = None,
+        webhook_hosts: tuple[str, ...] = (),
+    ) -> None:
         ctx = self.ctx = Context(seed=seed, now=now)
         self.instruments = Instruments()
         self.faults = Faults(ctx)
@@ -167,9 +181,18 @@ class Exchange:
         self._suspended: list[str] = []
         trading = self.trading
         trading.lifecycle.happens = self.maintenance.free_from
-        trading.lifecycle.ends = lambda instrument: 0 if instrument.settles is None else self.ends(instrument.event)
+        trading.lifecycle.ends = lambda instrument: (
+            0 if instrument.settles is None else self.ends(instrument.event)
+        )
         self.windows = Windows(self.maintenance, trading.lifecycle, trading.resolution)
-        self.window_news = WindowNews(ctx, self.windows, trading.lifecycle, trading.resolution, trading.settlements, trading.books)
+        self.window_news = WindowNews(
+            ctx,
+            self.windows,
+            trading.lifecycle,
+            trading.resolution,
+            trading.settlements,
+            trading.books,
+        )
         self.instruments.windows = self.windows
         self.games = Games(ctx)
         self.incentives = Incentives(ctx, self._reward)
@@ -200,9 +223,11 @@ class Exchange:
         self.ctx.elapsed += span
 
     def tell(self, slug: str, **facts: Any) -> Game:
-        """Somebody says how a game stands: from here on only that counts. What has settled by itself, because nobody had said, stays as it is.
+        """Somebody says how a game stands: from here on only that counts. What has settled by
+        itself, because nobody had said, stays as it is.
 
-        A game that was being played stands still at what it had come to, where the facts do not say otherwise. Markets that it had closed open again.
+        A game that was being played stands still at what it had come to, where the facts do not say
+        otherwise. Markets that it had closed open again.
         """
         trading, played = self.trading, self.played(slug)
         if not self.games.told(slug):
@@ -210,7 +235,10 @@ class Exchange:
                 if trading.settlements.final(instrument.symbol):
                     trading.write_down(instrument.symbol)
             if played is not None:
-                anew = any(facts.get(name) not in (None, "") for name in ("home_score", "away_score", "periods", "goals", "result"))
+                anew = any(
+                    facts.get(name) not in (None, "")
+                    for name in ("home_score", "away_score", "periods", "goals", "result")
+                )
                 self.games.begin(slug, played.bare() if anew else played)
         game = self.games.update(slug, **facts)
         trading.books.told(slug)
@@ -220,40 +248,55 @@ class Exchange:
         return game
 
     def played(self, slug: str) -> Game | None:
-        """How a game of the world stands by the clock; None before its start, for one that somebody has told of, and where games are not played."""
+        """How a game of the world stands by the clock; None before its start, for one that somebody
+        has told of, and where games are not played.
+        """
         if self.games.told(slug) or not self.ctx.assumptions.flag(GAMES_ARE_PLAYED):
             return None
         return self.results.standing(slug, self.ctx.now)
 
     def ends(self, slug: str) -> Instant:
-        """When a game of the world is over by the clock; 0 for one that somebody has told of, and where games are not played."""
+        """When a game of the world is over by the clock; 0 for one that somebody has told of, and
+        where games are not played.
+        """
         if self.games.told(slug) or not self.ctx.assumptions.flag(GAMES_ARE_PLAYED):
             return 0
         return self.results.ends(slug)
 
     def final(self, slug: str) -> Game | None:
-        """The facts with which a game ends if nobody tells of it; None where somebody has, and for what is no game of the world."""
+        """The facts with which a game ends if nobody tells of it; None where somebody has, and for
+        what is no game of the world.
+        """
         return None if self.games.told(slug) else self.results.game(slug)
 
     def _planned(self, instrument: Instrument) -> tuple[Fraction, str] | None:
-        """What a market pays that nobody settled: as its game was told of, else as the world has planned it."""
+        """What a market pays that nobody settled: as its game was told of, else as the world has
+        planned it.
+        """
         if instrument.settles is not None and self.games.told(instrument.event):
             found = outcome_of(instrument.settles, self.games.get(instrument.event))
             return None if found is None else found.worth
         return self.results.outcome(instrument)
 
     def end_game(self, slug: str) -> dict[str, str]:
-        """A game is over: the markets its facts decide close and settle some time later (§2.10, rule L25); outcome by symbol.
+        """A game is over: the markets its facts decide close and settle some time later (§2.10,
+        rule L25); outcome by symbol.
 
-        An abandoned game's markets take their last fair price. What the facts do not decide goes on until somebody settles it.
+        An abandoned game's markets take their last fair price. What the facts do not decide goes on
+        until somebody settles it.
         """
         game, found = self.games.get(slug), {}
-        for instrument in [one for one in self.instruments.of_event(slug) if one.settles is not None]:
+        for instrument in [
+            one for one in self.instruments.of_event(slug) if one.settles is not None
+        ]:
             if instrument.settles is None or self.trading.settlements.final(instrument.symbol):
                 continue
             if game.result == "abandoned":
                 self.scoring.void(instrument.symbol)
-                price, text = self.trading.fair_price(instrument.symbol), "abandoned: last fair price"
+                price, text = (
+                    self.trading.fair_price(instrument.symbol),
+                    "abandoned: last fair price",
+                )
             elif (outcome := outcome_of(instrument.settles, game)) is not None:
                 price, text = int(outcome.value * instrument.price_scale), outcome.name.title()
             else:
@@ -272,7 +315,8 @@ class Exchange:
         self.trading.open_account(user.account)
         return user.name, user.account
 
-    # Maintenance (rule W2): orders are canceled and open instruments suspended before the window, and open again after it.
+    # Maintenance (rule W2): orders are canceled and open instruments suspended before the window,
+    # and open again after it.
 
     def before_begin(self) -> None:
         """The lead before a window."""
@@ -280,9 +324,11 @@ class Exchange:
         self.trading.lifecycle.pause()
 
     def begin(self) -> None:
-        """The window begins: dates wait, the pipeline refuses from here on, and the hub ends streams when it hears of it.
+        """The window begins: dates wait, the pipeline refuses from here on, and the hub ends
+        streams when it hears of it.
 
-        What came into a book since the lead, before an opening or in an instrument that opened meanwhile, goes too: books are empty afterwards (rule W2).
+        What came into a book since the lead, before an opening or in an instrument that opened
+        meanwhile, goes too: books are empty afterwards (rule W2).
         """
         self._clear()
         self.trading.lifecycle.stop(sudden=self.maintenance.sudden)
@@ -307,14 +353,26 @@ class Exchange:
                 self.trading.change_state(symbol, InstrumentState.OPEN, hold=False)
         self._suspended = []
 
-    def _reward(self, account: str, amount: Cash, description: str, symbol: str, reference: str) -> None:
+    def _reward(
+        self, account: str, amount: Cash, description: str, symbol: str, reference: str
+    ) -> None:
         """A program pays an account (rule P16)."""
-        self.funding.move(account, amount, FundingType.INCENTIVE, LedgerEntryType.MANUAL_ADJUSTMENT, description, symbol=symbol, reference=reference)
+        self.funding.move(
+            account,
+            amount,
+            FundingType.INCENTIVE,
+            LedgerEntryType.MANUAL_ADJUSTMENT,
+            description,
+            symbol=symbol,
+            reference=reference,
+        )
 
     def _engine_delay(self, kind: str, names: tuple[str, ...], symbol: str) -> Span:
         if not self.faults.armed:
             return 0
-        struck = self.faults.pick("engine", kind, names) or self.faults.pick("engine", kind, names, (symbol,))
+        struck = self.faults.pick("engine", kind, names) or self.faults.pick(
+            "engine", kind, names, (symbol,)
+        )
         return struck.delay if struck else 0
 
     def _tamper(self, kind: str, firm: str) -> FaultAction | None:
@@ -323,7 +381,9 @@ class Exchange:
     # ---- time and events
 
     def postpones(self, timer: Timer) -> bool:
-        """Whether a timer must wait for the end of maintenance (rule W7), as it does from the instant on at which that begins."""
+        """Whether a timer must wait for the end of maintenance (rule W7), as it does from the
+        instant on at which that begins.
+        """
         return timer.kind in POSTPONABLE and self.maintenance.begun(self.ctx.now)
 
     def fire(self, timer: Timer) -> bool:
@@ -347,7 +407,9 @@ class Exchange:
         )
 
     def flush(self) -> None:
-        """Let events have their consequences: firms are told of verifications, combos settle with their legs, answers are due, quotes score, books are told."""
+        """Let events have their consequences: firms are told of verifications, combos settle with
+        their legs, answers are due, quotes score, books are told.
+        """
         self.trading.flush()
         events = self.ctx.events
         awaited = self.awaited
@@ -364,8 +426,12 @@ class Exchange:
                     self.webhooks.decided(event)  # type: ignore[arg-type]
                 elif kind is Settled and self.combos.settled(event):  # type: ignore[arg-type]
                     self.trading.flush()
-                elif kind is StateChanged and event.state is InstrumentState.TERMINATED and self.combos.waits_for(event.symbol):  # type: ignore[union-attr]
+                elif kind is StateChanged and self._ends_a_leg(event):  # type: ignore[arg-type]
                     self.trading.write_down(event.symbol, tell=True)  # type: ignore[union-attr]
+
+    def _ends_a_leg(self, event: StateChanged) -> bool:
+        """Whether an instrument was terminated of which a combo waits for the settlement."""
+        return event.state is InstrumentState.TERMINATED and self.combos.waits_for(event.symbol)
 
     def take_events(self) -> list[Event]:
         """Everything that has happened since the last take, in order."""

@@ -1,4 +1,6 @@
-"""What has happened and never changes again, apart from what may: so that a snapshot shares the one with the exchange and copies the other only."""
+"""What has happened and never changes again, apart from what may: so that a snapshot shares the one
+with the exchange and copies the other only.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from sim.core.trading.trading import TradingState
 
 
 class History(NamedTuple):
-    """Rows up to a moment, in order. The lists are a snapshot's own, the rows are shared. Of orders that were live then only the id counts."""
+    """Rows up to a moment, in order. The lists are a snapshot's own, the rows are shared. Of orders
+    that were live then only the id counts.
+    """
 
     orders: list[Order]
     executions: list[Execution]
@@ -24,9 +28,13 @@ class History(NamedTuple):
 
 
 def parted(state: TradingState) -> tuple[TradingState, History]:
-    """A state without its history, and the history. Done orders and written rows never change (rule M41)."""
+    """A state without its history, and the history. Done orders and written rows never change (rule
+    M41).
+    """
     tape, cash, positions = state.tape, state.ledger.rows, state.positions.rows
-    history = History(state.orders, tape.executions[:], tape.trades[:], cash[:], positions[:], tape.told[:])
+    history = History(
+        state.orders, tape.executions[:], tape.trades[:], cash[:], positions[:], tape.told[:]
+    )
     present = replace(
         state,
         orders=[order for order in state.orders if order.live],

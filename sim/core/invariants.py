@@ -1,6 +1,8 @@
-"""What must hold at any moment, whatever clients, faults and time do: money, contracts, orders and books add up. Looking changes nothing.
+"""What must hold at any moment, whatever clients, faults and time do: money, contracts, orders and
+books add up. Looking changes nothing.
 
-`broken` goes through accounts, positions and open orders once, so it may be asked after every input of a run.
+`broken` goes through accounts, positions and open orders once, so it may be asked after every input
+of a run.
 """
 
 from __future__ import annotations
@@ -49,14 +51,22 @@ def _positions(trading: Trading) -> Iterator[str]:
         if net:
             yield f"positions in {symbol} net to {net}, not to zero"
         if longs.get(symbol, 0) != trading.positions.open_interest.get(symbol, 0):
-            yield f"open interest of {symbol} is {trading.positions.open_interest.get(symbol, 0)}, its longs are {longs.get(symbol, 0)}"
+            yield (
+                f"open interest of {symbol} is {trading.positions.open_interest.get(symbol, 0)},"
+                f" its longs are {longs.get(symbol, 0)}"
+            )
     for account, margin in _margins(trading).items():
         if margin != trading.margin_requirement(account):
-            yield f"margin of {account} is {trading.margin_requirement(account)}, its shorts need {margin}"
+            yield (
+                f"margin of {account} is {trading.margin_requirement(account)}, its shorts need"
+                f" {margin}"
+            )
 
 
 def _margins(trading: Trading) -> dict[str, Cash]:
-    """A dollar for every short contract, less what related ones give back to accounts with collateral return (rules P2, P8)."""
+    """A dollar for every short contract, less what related ones give back to accounts with
+    collateral return (rules P2, P8).
+    """
     margins: dict[str, Cash] = {}
     groups: dict[tuple[str, str, EventOutcome], list[Holding]] = {}
     for position in trading.positions.all():
@@ -65,7 +75,9 @@ def _margins(trading: Trading) -> dict[str, Cash]:
         margins[position.account] = margins.get(position.account, 0) + max(-worth, 0)
         related = instrument.related
         if related is not None and trading.ledger.require(position.account).collateral_return:
-            groups.setdefault((position.account, related.group, related.kind), []).append(Holding(related.rank, worth))
+            groups.setdefault((position.account, related.group, related.kind), []).append(
+                Holding(related.rank, worth)
+            )
     for (account, _, kind), holdings in groups.items():
         margins[account] -= returned(kind, holdings)
     return margins
@@ -75,7 +87,10 @@ def _orders(trading: Trading) -> Iterator[str]:
     working: dict[tuple[str, str], list[Order]] = {}
     for order in trading.orders.open():
         if order.leaves_qty + order.cum_qty != order.qty:
-            yield f"order {order.id}: {order.leaves_qty} leaves and {order.cum_qty} filled of {order.qty}"
+            yield (
+                f"order {order.id}: {order.leaves_qty} leaves and {order.cum_qty} filled of"
+                f" {order.qty}"
+            )
         if sum(order.filled_at.values()) != order.cum_qty:
             yield f"order {order.id}: fills by price are {order.filled_at}, filled {order.cum_qty}"
         if not order.received:
@@ -84,7 +99,10 @@ def _orders(trading: Trading) -> Iterator[str]:
         for side in (BUY, SELL):
             qty = sum(order.leaves_qty for order in orders if order.side is side)
             if trading.risk.working(account, symbol, side) != qty:
-                yield f"{account} reserves for {trading.risk.working(account, symbol, side)} on the {side.name} side of {symbol}, {qty} work"
+                yield (
+                    f"{account} reserves for {trading.risk.working(account, symbol, side)} on the"
+                    f" {side.name} side of {symbol}, {qty} work"
+                )
     for account, symbol, cash in trading.risk.reservations():
         cost = _cost(trading, account, symbol, working.get((account, symbol), []))
         if cash != cost:
@@ -93,7 +111,12 @@ def _orders(trading: Trading) -> Iterator[str]:
 
 def reserved(trading: Trading, account: str, symbol: str) -> Cash:
     """What the open orders of an account in an instrument could cost, counted one by one (rule P3)."""
-    return _cost(trading, account, symbol, [order for order in trading.orders.open_of((account,), (symbol,)) if not order.received])
+    return _cost(
+        trading,
+        account,
+        symbol,
+        [order for order in trading.orders.open_of((account,), (symbol,)) if not order.received],
+    )
 
 
 def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> Cash:
@@ -111,26 +134,62 @@ def _cost(trading: Trading, account: str, symbol: str, working: list[Order]) -> 
 
 def _books(trading: Trading) -> Iterator[str]:
     for book in trading.books:
-        if book.crossed and trading.state(book.symbol) is InstrumentState.OPEN and not any(order.strict_limit for order in book.working()):
-            yield f"{book.symbol} is open and crossed: bid {book.bids.best}, offer {book.offers.best}"
+        if (
+            book.crossed
+            and trading.state(book.symbol) is InstrumentState.OPEN
+            and not any(order.strict_limit for order in book.working())
+        ):
+            yield (
+                f"{book.symbol} is open and crossed: bid {book.bids.best}, offer {book.offers.best}"
+            )
         for side in (BUY, SELL):
             for level in book.own(side).walk():
                 live = [order for order in level.queue if order.leaves_qty]
                 qty = sum([order.leaves_qty for order in live])
                 if qty != level.qty:
-                    yield f"level {level.price} of {book.symbol} shows {level.qty}, its orders are {qty}"
+                    yield (
+                        f"level {level.price} of {book.symbol} shows {level.qty}, its orders are"
+                        f" {qty}"
+                    )
                 if len(live) > 1 and (queue := [order.priority for order in live]) != sorted(queue):
-                    yield f"level {level.price} of {book.symbol} is out of the order of time: {queue}"
+                    yield (
+                        f"level {level.price} of {book.symbol} is out of the order of time: {queue}"
+                    )
 
 
 INVARIANTS: dict[str, tuple[str, Callable[[Trading], Iterator[str]]]] = {
-    "money": ("cash sums to zero, the clearing house holds nothing, every balance is what its last ledger row says", _money),
-    "positions": ("contracts of an instrument net to zero, open interest is its longs, margin is what its shorts call for", _positions),
-    "orders": ("filled plus leaves is the order's size, an account reserves what its working orders could cost", _orders),
-    "books": ("an open book is not crossed, a level shows what its orders leave, oldest first", _books),
+    "money": (
+        (
+            "cash sums to zero, the clearing house holds nothing, every balance is what its last"
+            " ledger row says"
+        ),
+        _money,
+    ),
+    "positions": (
+        (
+            "contracts of an instrument net to zero, open interest is its longs, margin is what its"
+            " shorts call for"
+        ),
+        _positions,
+    ),
+    "orders": (
+        (
+            "filled plus leaves is the order's size, an account reserves what its working orders"
+            " could cost"
+        ),
+        _orders,
+    ),
+    "books": (
+        "an open book is not crossed, a level shows what its orders leave, oldest first",
+        _books,
+    ),
 }
 
 
 def broken(trading: Trading) -> list[Broken]:
-    """Every invariant that does not hold now, in the order of the catalogue; empty when all is well."""
-    return [Broken(name, found) for name, (_, look) in INVARIANTS.items() for found in look(trading)]
+    """Every invariant that does not hold now, in the order of the catalogue; empty when all is
+    well.
+    """
+    return [
+        Broken(name, found) for name, (_, look) in INVARIANTS.items() for found in look(trading)
+    ]

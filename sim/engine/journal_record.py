@@ -1,4 +1,6 @@
-"""What of an outcome stands in the journal: the record of a line, its events, and the versions a header names."""
+"""What of an outcome stands in the journal: the record of a line, its events, and the versions a
+header names.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,18 @@ from sim.core.model.events import Event, Traded
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, Span
 
-# Longest body of an answer that the journal keeps as it is. A shared one is a book: public, and asked for over and over.
+# Longest body of an answer that the journal keeps as it is. A shared one is a book: public, and
+# asked for over and over.
 _OWN_KEPT = 4096
 _SHARED_KEPT = 1024
 
 
 class Record(Struct, omit_defaults=True):
-    """What came of an input, as the journal shows it. Of a long body size and SHA-256 stand there: a replay makes the body anew, and lists would fill disks.
+    """What came of an input, as the journal shows it. Of a long body size and SHA-256 stand there:
+    a replay makes the body anew, and lists would fill disks.
 
-    `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame once.
+    `frames` counts stream frames sent and `frames_crc` chains their bytes, each distinct frame
+    once.
     """
 
     operation: str = ""
@@ -49,7 +54,9 @@ class Record(Struct, omit_defaults=True):
 
 
 def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Instant) -> Record:
-    """The record of an outcome: its events, the request log's entry of the input if it was a call, and the instant at which it was done."""
+    """The record of an outcome: its events, the request log's entry of the input if it was a call,
+    and the instant at which it was done.
+    """
     reply = outcome.reply
     out = Record(events=events, fired=outcome.fired, stream=outcome.stream)
     if entry is not None:
@@ -62,7 +69,9 @@ def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Ins
         if len(body) > (_SHARED_KEPT if reply.shared else _OWN_KEPT):
             out.body_size, out.body_sha256 = len(body), _sha256(body)
         elif body:
-            out.body = Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
+            out.body = (
+                Raw(body) if reply.content_type == "application/json" else Raw(json.encode(body))
+            )
     if isinstance(outcome.value, Refusal):  # a tester's action that could not be
         out.message = outcome.value.message
     last: bytes | None = None
@@ -77,20 +86,33 @@ def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Ins
         elif isinstance(effect, Resolve):
             out.resolved.append((effect.awaits, effect.reply.status, Raw(effect.reply.body)))
         else:
-            out.posts.append(f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}")
+            out.posts.append(
+                f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}"
+            )
     return out
 
 
 def journal_form(event: Event) -> object:
-    """An event as the journal shows it; a trade's executions are events of their own, so the trade is named only."""
+    """An event as the journal shows it; a trade's executions are events of their own, so the trade
+    is named only.
+    """
     if isinstance(event, Traded):
         trade = event.trade
-        return {"event": "Traded", "id": trade.id, "symbol": trade.symbol, "price": trade.price, "qty": trade.qty, "state": event.state}
+        return {
+            "event": "Traded",
+            "id": trade.id,
+            "symbol": trade.symbol,
+            "price": trade.price,
+            "qty": trade.qty,
+            "state": event.state,
+        }
     return event
 
 
 def _sha256(body: bytes) -> str:
-    """Digest of a body. Pages of megabytes are put together for each answer, so they are not held for the next one."""
+    """Digest of a body. Pages of megabytes are put together for each answer, so they are not held
+    for the next one.
+    """
     return _known_sha256(body) if len(body) <= _KNOWN_MAX else sha256(body).hexdigest()
 
 
@@ -104,5 +126,11 @@ def _known_sha256(body: bytes) -> str:
 
 
 def library_versions() -> dict[str, str]:
-    """Versions that a journal's header names. The modules say them themselves: asking what is installed is slow, and a server does it at every start."""
-    return {"msgspec": msgspec.__version__, "protobuf": google.protobuf.__version__, "tzdata": tzdata.__version__}
+    """Versions that a journal's header names. The modules say them themselves: asking what is
+    installed is slow, and a server does it at every start.
+    """
+    return {
+        "msgspec": msgspec.__version__,
+        "protobuf": google.protobuf.__version__,
+        "tzdata": tzdata.__version__,
+    }

@@ -1,7 +1,9 @@
-"""Time travel: named snapshots, reset, rewind, and forks. What a journey does to streams, journal and branch names is decided here.
+"""Time travel: named snapshots, reset, rewind, and forks. What a journey does to streams, journal
+and branch names is decided here.
 
-A journey restores state and digest exactly. Streams are connections to somebody and no state: whoever travels ends them with UNAVAILABLE, and a fork begins
-with none. Nothing here reads a clock or a file but the journal.
+A journey restores state and digest exactly. Streams are connections to somebody and no state:
+whoever travels ends them with UNAVAILABLE, and a fork begins with none. Nothing here reads a clock
+or a file but the journal.
 """
 
 from __future__ import annotations
@@ -29,16 +31,27 @@ if TYPE_CHECKING:
 
 @cache
 def state_decoder() -> msgpack.Decoder[tuple[State, ScriptState, ParticipantsState]]:
-    """Decoder of a moment's state. Made when somebody first travels: it looks at every type of the state."""
+    """Decoder of a moment's state. Made when somebody first travels: it looks at every type of the
+    state.
+    """
     return msgpack.Decoder(tuple[State, ScriptState, ParticipantsState])
 
 
 def moment_of(sim: Simulation, *, log: bool = False) -> Moment:
-    """The simulation as it is now; with its request log where it may be gone to from another branch."""
+    """The simulation as it is now; with its request log where it may be gone to from another
+    branch.
+    """
     state = sim.exchange.save()
     state.trading, history = parted(state.trading)
     encoded = msgpack.encode((state, sim.script.save(), sim.participants.save()))
-    return Moment(sim.now, sim.journal.checkpoint(), encoded, history, sim.world.reference, sim.log.fork() if log else None)
+    return Moment(
+        sim.now,
+        sim.journal.checkpoint(),
+        encoded,
+        history,
+        sim.world.reference,
+        sim.log.fork() if log else None,
+    )
 
 
 def return_to(sim: Simulation, moment: Moment) -> None:
@@ -67,7 +80,9 @@ def restore(sim: Simulation, name: str) -> list[Effect]:
     """Go to a named moment, back or forward."""
     found = sim.snapshots.named.get(name)
     if found is None:
-        raise NotFound(f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one")
+        raise NotFound(
+            f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one"
+        )
     effects = sever(sim, "a snapshot was restored")
     return_to(sim, found)
     sim.journal.resume(found.checkpoint)
@@ -96,7 +111,9 @@ def rewind(sim: Simulation, to: Instant | None, seq: int | None) -> list[Effect]
     target = _target(sim, to, seq)
     effects = sever(sim, "the simulation was rewound")
     moment = sim.snapshots.nearest(target, sim.journal)
-    inputs = [recorded_input(read_line(line)) for line in sim.journal.lines(moment.checkpoint.seq, target)]
+    inputs = [
+        recorded_input(read_line(line)) for line in sim.journal.lines(moment.checkpoint.seq, target)
+    ]
     places = sim.journal.past()
     return_to(sim, moment)
     sim.journal.resume(moment.checkpoint)
@@ -130,7 +147,9 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
 
 
 def sever(sim: Simulation, why: str) -> list[Effect]:
-    """End every stream, and every download with its next part; nothing that was set for a stream is left."""
+    """End every stream, and every download with its next part; nothing that was set for a stream is
+    left.
+    """
     sim.journeys += 1
     sim.pipeline.replies.journeys = sim.journeys
     sim.exchange.order_sessions.cut()
@@ -156,5 +175,7 @@ def _target(sim: Simulation, to: Instant | None, seq: int | None) -> int:
     if to is None:
         raise Conflict('say where to: {"to": instant} or {"seq": n}')
     if not sim.start <= to <= sim.now:
-        raise Conflict(f"this branch runs from {format_instant(sim.start)} to {format_instant(sim.now)}")
+        raise Conflict(
+            f"this branch runs from {format_instant(sim.start)} to {format_instant(sim.now)}"
+        )
     return sim.journal.seq_at(to)

@@ -1,4 +1,6 @@
-"""Names in the order in which they last changed, so that a reader who kept what follows from them looks again at those alone that changed since."""
+"""Names in the order in which they last changed, so that a reader who kept what follows from them
+looks again at those alone that changed since.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Rows in order of happening, found by place, account, symbol and instant: what executions, trades and orders are kept in.
+"""Rows in order of happening, found by place, account, symbol and instant: what executions, trades
+and orders are kept in.
 
-Nothing is ever taken out but by a journey in time. A `Selection` is a window of rows as it stood at one moment: rows added later are not in it, so a download
-may read from it for as long as its reader takes without holding more than the next row.
+Nothing is ever taken out but by a journey in time. A `Selection` is a window of rows as it stood at
+one moment: rows added later are not in it, so a download may read from it for as long as its reader
+takes without holding more than the next row.
 """
 
 from __future__ import annotations
@@ -44,16 +46,26 @@ class Selection(Generic[R]):
 
     __slots__ = ("_of", "_rows", "_runs")
 
-    def __init__(self, rows: Sequence[R], runs: Sequence[_Run], of: Callable[[R], bool] | None) -> None:
+    def __init__(
+        self, rows: Sequence[R], runs: Sequence[_Run], of: Callable[[R], bool] | None
+    ) -> None:
         self._rows = rows
         self._runs = runs
         self._of = of
 
     def __iter__(self) -> Iterator[R]:
-        return self._read(_distinct(merge(*[run.forward() for run in self._runs])) if len(self._runs) != 1 else self._runs[0].forward())
+        return self._read(
+            _distinct(merge(*[run.forward() for run in self._runs]))
+            if len(self._runs) != 1
+            else self._runs[0].forward()
+        )
 
     def __reversed__(self) -> Iterator[R]:
-        return self._read(_distinct(merge(*map(reversed, self._runs), reverse=True)) if len(self._runs) != 1 else reversed(self._runs[0]))
+        return self._read(
+            _distinct(merge(*map(reversed, self._runs), reverse=True))
+            if len(self._runs) != 1
+            else reversed(self._runs[0])
+        )
 
     def _read(self, seqs: Iterator[int]) -> Iterator[R]:
         found = map(self._rows.__getitem__, seqs)
@@ -61,14 +73,17 @@ class Selection(Generic[R]):
 
 
 class _Words(Generic[R]):
-    """Seqs of rows by account and the text of one attribute, which never changes. Read on to the newest row when somebody asks: who adds rows pays nothing."""
+    """Seqs of rows by account and the text of one attribute, which never changes. Read on to the
+    newest row when somebody asks: who adds rows pays nothing.
+    """
 
     __slots__ = ("_found", "_owners", "_read", "_word")
 
     def __init__(self, attribute: str, owners: Callable[[R], tuple[str, ...]]) -> None:
         self._word = attrgetter(attribute)
         self._owners = owners
-        self._found: dict[str, dict[str, int | list[int]]] = {}  # a bare number while a word has one row: a list for each of a million would cost seconds
+        # a bare number while a word has one row: a list for each of a million would cost seconds
+        self._found: dict[str, dict[str, int | list[int]]] = {}
         self._read = 0
 
     def of(self, rows: Sequence[R], account: str, word: str) -> Sequence[int]:
@@ -93,14 +108,30 @@ def _note(words: dict[str, int | list[int]], word: str, seq: int) -> None:
 
 
 class Rows(Generic[R]):
-    """Rows and their indexes. `at` gives a row's instant, which never falls from one row to the next, `symbol` its symbol, `owners` its accounts.
+    """Rows and their indexes. `at` gives a row's instant, which never falls from one row to the
+    next, `symbol` its symbol, `owners` its accounts.
 
-    Whoever adds a row appends to `rows` and pays nothing more: an index is read on to the newest row when somebody asks.
+    Whoever adds a row appends to `rows` and pays nothing more: an index is read on to the newest
+    row when somebody asks.
     """
 
-    __slots__ = ("_at", "_by_account", "_by_symbol", "_indexed", "_owners", "_symbol", "_words", "rows")
+    __slots__ = (
+        "_at",
+        "_by_account",
+        "_by_symbol",
+        "_indexed",
+        "_owners",
+        "_symbol",
+        "_words",
+        "rows",
+    )
 
-    def __init__(self, at: Callable[[R], Instant], symbol: Callable[[R], str], owners: Callable[[R], tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        at: Callable[[R], Instant],
+        symbol: Callable[[R], str],
+        owners: Callable[[R], tuple[str, ...]],
+    ) -> None:
         self._at = at
         self._symbol = symbol
         self._owners = owners
@@ -155,7 +186,9 @@ class Rows(Generic[R]):
         return self._by_symbol
 
     def of_word(self, attribute: str, account: str, word: str) -> Sequence[int]:
-        """Seqs of an account's rows whose attribute (dotted where it lies deeper) is a word, ascending. The attribute must never change once a row is added."""
+        """Seqs of an account's rows whose attribute (dotted where it lies deeper) is a word,
+        ascending. The attribute must never change once a row is added.
+        """
         words = self._words.get(attribute)
         if words is None:
             words = self._words[attribute] = _Words(attribute, self._owners)
@@ -169,23 +202,33 @@ class Rows(Generic[R]):
         end: Instant | None = None,
         words: Iterable[tuple[str, str]] = (),
     ) -> Selection[R]:
-        """Rows of accounts from start to end, both included, by whichever index is shortest. Symbol and words (attribute, text) only choose the index; they may
-        leave others' rows in.
+        """Rows of accounts from start to end, both included, by whichever index is shortest. Symbol
+        and words (attribute, text) only choose the index; they may leave others' rows in.
         """
         mine = frozenset(accounts)
         groups = [self.of_account(account) for account in sorted(mine)]
         for attribute, word in words:
-            groups = min(groups, [self.of_word(attribute, account, word) for account in sorted(mine)], key=_total)
+            groups = min(
+                groups,
+                [self.of_word(attribute, account, word) for account in sorted(mine)],
+                key=_total,
+            )
         if symbol and len(by_symbol := self.of_symbol(symbol)) < _total(groups):
             owners = self._owners
-            return Selection(self.rows, [self._run(by_symbol, start, end)], lambda row: not mine.isdisjoint(owners(row)))
+            return Selection(
+                self.rows,
+                [self._run(by_symbol, start, end)],
+                lambda row: not mine.isdisjoint(owners(row)),
+            )
         return Selection(self.rows, [self._run(seqs, start, end) for seqs in groups if seqs], None)
 
     def some(self, seqs: Iterable[int], accounts: Iterable[str]) -> Selection[R]:
         """Those rows among these seqs that are of accounts, in order of happening."""
         mine, owners = frozenset(accounts), self._owners
         found = sorted(set(seqs))
-        return Selection(self.rows, [_Run(found, 0, len(found))], lambda row: not mine.isdisjoint(owners(row)))
+        return Selection(
+            self.rows, [_Run(found, 0, len(found))], lambda row: not mine.isdisjoint(owners(row))
+        )
 
     def cut(self, count: int) -> None:
         """Forget the rows from the one with this seq on."""
@@ -204,14 +247,20 @@ class Rows(Generic[R]):
     def _run(self, seqs: Sequence[int], start: Instant | None, end: Instant | None) -> _Run:
         rows, at = self.rows, self._at
         low = 0 if start is None else bisect_left(seqs, start, key=lambda seq: at(rows[seq]))
-        high = len(seqs) if end is None else bisect_right(seqs, end, low, key=lambda seq: at(rows[seq]))
+        high = (
+            len(seqs)
+            if end is None
+            else bisect_right(seqs, end, low, key=lambda seq: at(rows[seq]))
+        )
         return _Run(seqs, low, high)
 
 
 def stretch(rows: Sequence[D], start: Instant, end: Instant | None) -> range:
     """Places of rows from start to end, both included."""
     low = bisect_left(rows, start, key=lambda row: row.at)
-    return range(low, len(rows) if end is None else bisect_right(rows, end, low, key=lambda row: row.at))
+    return range(
+        low, len(rows) if end is None else bisect_right(rows, end, low, key=lambda row: row.at)
+    )
 
 
 def _total(groups: Sequence[Sequence[int]]) -> int:

@@ -1,7 +1,8 @@
-"""Rows in order of a key, kept while their keys change. A row is a place, 0 to n - 1, and the order of places is the order of equals.
+"""Rows in order of a key, kept while their keys change. A row is a place, 0 to n - 1, and the order
+of places is the order of equals.
 
-Which rows a list wants is said by flags, one byte for each place. `pick` walks an ordering and stops where the page ends, so a page costs what it skips and
-shows; nothing is compared for it.
+Which rows a list wants is said by flags, one byte for each place. `pick` walks an ordering and
+stops where the page ends, so a page costs what it skips and shows; nothing is compared for it.
 """
 
 from __future__ import annotations
@@ -62,8 +63,12 @@ class Grouped:
         else:
             insort(joined, place)
 
-    def groups(self, flags: bytes | bytearray, falling: bool, skipped: int = 0) -> Iterator[Sequence[int]]:
-        """Flagged places by key; those of one key ascending. The first so many keys are passed over."""
+    def groups(
+        self, flags: bytes | bytearray, falling: bool, skipped: int = 0
+    ) -> Iterator[Sequence[int]]:
+        """Flagged places by key; those of one key ascending. The first so many keys are passed
+        over.
+        """
         for key in islice(reversed(self._sorted) if falling else self._sorted, skipped, None):
             places = self._places[key]
             if len(places) > 1:
@@ -72,7 +77,9 @@ class Grouped:
                 yield places
 
     def before(self, flags: bytes | bytearray, falling: bool, offset: int) -> tuple[int, int]:
-        """How many keys come before that of the flagged row at an offset, and how many flagged rows have those; (0, 0) where counting costs more."""
+        """How many keys come before that of the flagged row at an offset, and how many flagged rows
+        have those; (0, 0) where counting costs more.
+        """
         missing = flags.count(0)
         if missing > len(flags) // 4:
             return 0, 0
@@ -86,8 +93,12 @@ class Grouped:
         return len(self._sorted), rows
 
     def between(self, low: Any, high: Any) -> Iterator[int]:
-        """Places whose key lies within bounds, both inclusive where they are given; those without a key lie within none."""
-        first = bisect_right(self._sorted, NOTHING) if low is None else bisect_left(self._sorted, low)
+        """Places whose key lies within bounds, both inclusive where they are given; those without a
+        key lie within none.
+        """
+        first = (
+            bisect_right(self._sorted, NOTHING) if low is None else bisect_left(self._sorted, low)
+        )
         last = len(self._sorted) if high is None else bisect_right(self._sorted, high)
         for key in self._sorted[first:last]:
             yield from self._places[key]
@@ -119,7 +130,9 @@ class Amounts:
             del self._amounts[place]
         self._none[place] = not key
 
-    def groups(self, flags: bytes | bytearray, falling: bool, skipped: int = 0) -> Iterator[Sequence[int]]:
+    def groups(
+        self, flags: bytes | bytearray, falling: bool, skipped: int = 0
+    ) -> Iterator[Sequence[int]]:
         """Flagged places by amount; those without any ascending."""
         if not falling:
             yield from self._without(flags)
@@ -141,7 +154,11 @@ class Amounts:
         nothing = (low is None or low <= 0) and (high is None or high >= 0)
         found = bytearray(self._none) if nothing else bytearray(len(self._none))
         first = 0 if low is None else bisect_left(self._sorted, (low, -1))
-        last = len(self._sorted) if high is None else bisect_left(self._sorted, (high, len(self._none)))
+        last = (
+            len(self._sorted)
+            if high is None
+            else bisect_left(self._sorted, (high, len(self._none)))
+        )
         for _, place in self._sorted[first:last]:
             found[place] = 1
         return found
@@ -150,8 +167,12 @@ class Amounts:
 class Ranked:
     """Places by a key that each has for itself."""
 
-    def __init__(self, ranks: Sequence[int], key: Callable[[int], Any], others: dict[int, Any]) -> None:
-        """`ranks` are places in order of their keys, which `key` tells; `others` have keys that must be kept, because they may move."""
+    def __init__(
+        self, ranks: Sequence[int], key: Callable[[int], Any], others: dict[int, Any]
+    ) -> None:
+        """`ranks` are places in order of their keys, which `key` tells; `others` have keys that
+        must be kept, because they may move.
+        """
         self._of = key
         self._others: dict[int, Any] = {}
         self._ranks: list[int] = []
@@ -188,7 +209,9 @@ class Ranked:
 Key = Grouped | Amounts | Ranked
 
 
-def pick(flags: bytes | bytearray, keys: Sequence[Key], falling: bool, offset: int, limit: int) -> list[int]:
+def pick(
+    flags: bytes | bytearray, keys: Sequence[Key], falling: bool, offset: int, limit: int
+) -> list[int]:
     """A page of the flagged places by keys, the first one deciding; equals ascending."""
     if not keys:
         return list(islice(compress(range(len(flags)), flags), offset, offset + limit))
@@ -196,7 +219,9 @@ def pick(flags: bytes | bytearray, keys: Sequence[Key], falling: bool, offset: i
     if isinstance(first, Ranked):
         return list(islice(first.flagged(flags, falling), offset, offset + limit))
     found: list[int] = []
-    skipped, rows = first.before(flags, falling, offset) if isinstance(first, Grouped) and offset else (0, 0)
+    skipped, rows = (
+        first.before(flags, falling, offset) if isinstance(first, Grouped) and offset else (0, 0)
+    )
     offset -= rows
     for group in first.groups(flags, falling, skipped):
         if offset >= len(group):
@@ -237,9 +262,13 @@ def flags_of(places: Iterable[int], count: int) -> bytearray:
 
 def both(one: bytes | bytearray, other: bytes | bytearray) -> bytes:
     """Flags of the places that are flagged in both."""
-    return (int.from_bytes(one, "little") & int.from_bytes(other, "little")).to_bytes(len(one), "little")
+    return (int.from_bytes(one, "little") & int.from_bytes(other, "little")).to_bytes(
+        len(one), "little"
+    )
 
 
 def neither(one: bytes | bytearray) -> bytes:
     """Flags of the places that are not flagged."""
-    return (int.from_bytes(one, "little") ^ int.from_bytes(b"\1" * len(one), "little")).to_bytes(len(one), "little")
+    return (int.from_bytes(one, "little") ^ int.from_bytes(b"\1" * len(one), "little")).to_bytes(
+        len(one), "little"
+    )

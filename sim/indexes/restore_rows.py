@@ -1,4 +1,6 @@
-"""Rows that are only ever added to, with those of each account: how they are put back to an earlier moment."""
+"""Rows that are only ever added to, with those of each account: how they are put back to an earlier
+moment.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ Row = TypeVar("Row", bound=_Owned)
 
 
 def put_back(rows: list[Row], by_account: dict[str, list[Row]], wanted: list[Row]) -> None:
-    """Make `rows` and their index the wanted ones. Rows never change, so where the last wanted one stands in its place already, all before it do too."""
+    """Make `rows` and their index the wanted ones. Rows never change, so where the last wanted one
+    stands in its place already, all before it do too.
+    """
     count = len(wanted)
     if not 0 < count <= len(rows) or rows[count - 1] is not wanted[-1]:
         rows.clear()

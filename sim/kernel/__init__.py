@@ -1,1 +1,3 @@
-"""Determinism, and nothing about markets: time as integers, timers, named entropy, identifiers, the journal."""
+"""Determinism, and nothing about markets: time as integers, timers, named entropy, identifiers, the
+journal.
+"""

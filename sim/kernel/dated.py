@@ -12,12 +12,16 @@ T = TypeVar("T")
 
 
 class Dated(Generic[T]):
-    """A value in eras. `Dated(first, ("2026-07-09", second))`: `first` until that instant, `second` from it on. A bare date is 00:00 Eastern."""
+    """A value in eras. `Dated(first, ("2026-07-09", second))`: `first` until that instant, `second`
+    from it on. A bare date is 00:00 Eastern.
+    """
 
     __slots__ = ("_starts", "_values")
 
     def __init__(self, first: T, *changes: tuple[str | Instant, T]) -> None:
-        self._starts = [parse_instant(start) if isinstance(start, str) else start for start, _ in changes]
+        self._starts = [
+            parse_instant(start) if isinstance(start, str) else start for start, _ in changes
+        ]
         self._values = [first, *(value for _, value in changes)]
         if any(a >= b for a, b in zip(self._starts, self._starts[1:], strict=False)):
             raise ValueError("the changes of a dated value must be in ascending order")

@@ -1,7 +1,9 @@
 """Randomness by name: one independent stream per purpose, all derived from the seed.
 
-A stream is counter-based: draw n of stream "kyc.provision_delay" under seed 7 is the same number whatever else was drawn, in whatever order, on any
-Python. So switching one quirk on never changes the luck of another, and the whole of a simulation's randomness is saved as one small integer per stream.
+A stream is counter-based: draw n of stream "kyc.provision_delay" under seed 7 is the same number
+whatever else was drawn, in whatever order, on any Python. So switching one quirk on never changes
+the luck of another, and the whole of a simulation's randomness is saved as one small integer per
+stream.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class Stream:
         return low + self.below(high - low + 1)
 
     def chance(self, numerator: int, denominator: int) -> bool:
-        """True with probability numerator/denominator. Always draws, so certainty costs the same luck as doubt."""
+        """True with probability numerator/denominator. Always draws, so certainty costs the same
+        luck as doubt.
+        """
         return self.below(denominator) < numerator
 
     def choice(self, options: Sequence[T]) -> T:
@@ -53,13 +57,17 @@ class Stream:
         return options[self.below(len(options))]
 
     def log_between(self, low: int, high: int) -> int:
-        """Integer in [low, high], about log-uniform: each octave is equally likely, uniform inside it. 0 < low <= high. No floats."""
+        """Integer in [low, high], about log-uniform: each octave is equally likely, uniform inside
+        it. 0 < low <= high. No floats.
+        """
         octaves = (high // low).bit_length()
         start = low << self.below(octaves)
         return start + self.below(min(start, high + 1 - start))
 
     def exponential(self, mean: int) -> int:
-        """Exponentially distributed integer of this mean, from 1 on: the wait for the next of independent arrivals. No floats, so the same everywhere."""
+        """Exponentially distributed integer of this mean, from 1 on: the wait for the next of
+        independent arrivals. No floats, so the same everywhere.
+        """
         word = self.bits() | 1
         size = word.bit_length()
         mantissa = word << (_BITS - size) >> (_BITS - 32)  # 32 bits, the highest set
@@ -90,7 +98,9 @@ class Entropy:
 
     def key(self, name: str) -> bytes:
         """32 secret-looking bytes that depend on seed and name only."""
-        return blake2b(f"{self.seed}\x00{name}".encode(), digest_size=32, person=b"sim-entropy").digest()
+        return blake2b(
+            f"{self.seed}\x00{name}".encode(), digest_size=32, person=b"sim-entropy"
+        ).digest()
 
     def save(self) -> dict[str, int]:
         """How much each stream has drawn."""

@@ -1,9 +1,11 @@
 """Identifiers that look random, never repeat, and depend only on seed, purpose and a counter.
 
-The counter is split: its low part picks one of the 1296 pairs of letters and digits in an order of the purpose's own, its high part is scrambled by a keyed
-Feistel network over 50 bits, which ten base-36 digits can hold. Both are one-to-one, so identifiers are unique without a record of those given out, two seeds
-give different ones, and the scrambling is paid once in 1296 times. Rule M8: order and execution ids are 12 or 13 upper-case letters and digits; sorting
-by creation is not promised.
+The counter is split: its low part picks one of the 1296 pairs of letters and digits in an order of
+the purpose's own, its high part is scrambled by a keyed Feistel network over 50 bits, which ten
+base-36 digits can hold. Both are one-to-one, so identifiers are unique without a record of those
+given out, two seeds give different ones, and the scrambling is paid once in 1296 times. Rule M8:
+order and execution ids are 12 or 13 upper-case letters and digits; sorting by creation is not
+promised.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ _MASK = (1 << _HALF_BITS) - 1
 
 
 class Sequence:
-    """The identifiers of one purpose. `count` is how many numbers were given out; the rest is only kept to be quick."""
+    """The identifiers of one purpose. `count` is how many numbers were given out; the rest is only
+    kept to be quick.
+    """
 
     __slots__ = ("_heads", "_key", "_keys", "_place_of", "_run", "_tail", "count")
 
@@ -45,7 +49,9 @@ class Sequence:
         return self._heads[number % _RUN] + self._tail
 
     def number(self, identifier: str) -> int:
-        """Which one of those given out an identifier is, from 1; 0 when it is none. Whoever keeps things in order needs no index by id."""
+        """Which one of those given out an identifier is, from 1; 0 when it is none. Whoever keeps
+        things in order needs no index by id.
+        """
         if not _FORM.fullmatch(identifier):
             return 0
         tail = int(identifier[2:], 36)
@@ -85,7 +91,9 @@ class Identifiers:
         self._sequences: dict[str, Sequence] = {}
 
     def sequence(self, purpose: str) -> Sequence:
-        """The sequence of a purpose, to be kept by whoever draws from it often; it stays the same object when a state is loaded."""
+        """The sequence of a purpose, to be kept by whoever draws from it often; it stays the same
+        object when a state is loaded.
+        """
         found = self._sequences.get(purpose)
         if found is None:
             found = self._sequences[purpose] = Sequence(self._entropy.key(f"id.{purpose}"))
@@ -104,12 +112,18 @@ class Identifiers:
     def uuid(self, purpose: str) -> str:
         """A version 4 shaped UUID, unique for the purpose."""
         number = self.count(purpose)
-        digest = blake2b(number.to_bytes(8, "big"), digest_size=16, key=self._entropy.key(f"id.{purpose}")).hexdigest()
+        digest = blake2b(
+            number.to_bytes(8, "big"), digest_size=16, key=self._entropy.key(f"id.{purpose}")
+        ).hexdigest()
         return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{'89ab'[int(digest[16], 16) % 4]}{digest[17:20]}-{digest[20:32]}"
 
     def save(self) -> dict[str, int]:
         """Counts by purpose."""
-        return {purpose: sequence.count for purpose, sequence in sorted(self._sequences.items()) if sequence.count}
+        return {
+            purpose: sequence.count
+            for purpose, sequence in sorted(self._sequences.items())
+            if sequence.count
+        }
 
     def load(self, state: dict[str, int]) -> None:
         """Continue from saved counts."""

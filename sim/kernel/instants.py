@@ -1,8 +1,9 @@
 """Instants and spans as integer nanoseconds.
 
-An *instant* is nanoseconds since the Unix epoch (UTC), a *span* is a length in nanoseconds; both are plain `int`, so arithmetic is exact
-and cheap. This module owns their text forms (RFC 3339, ISO 8601 durations and the short form "5m") and the exchange's civil calendar, which is
-US Eastern Time with daylight saving, from zoneinfo and the pinned tzdata package. Nothing here reads a clock.
+An *instant* is nanoseconds since the Unix epoch (UTC), a *span* is a length in nanoseconds; both
+are plain `int`, so arithmetic is exact and cheap. This module owns their text forms (RFC 3339, ISO
+8601 durations and the short form "5m") and the exchange's civil calendar, which is US Eastern Time
+with daylight saving, from zoneinfo and the pinned tzdata package. Nothing here reads a clock.
 """
 
 from __future__ import annotations
@@ -27,16 +28,35 @@ EASTERN = ZoneInfo("America/New_York")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _INSTANT = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
+    r"(\d{4})-(\d{2})-(\d{2})[Tt"
+    r" ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:\d{2})",
+    re.ASCII,
 )
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})", re.ASCII)
 _SHORT = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d|w)", re.ASCII)
-_ISO = re.compile(r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,9}))?S)?)?", re.ASCII)
-_UNIT = {"ns": 1, "us": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_ISO = re.compile(
+    r"P(?:(\d+)W)?(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,9}))?S)?)?",
+    re.ASCII,
+)
+_UNIT = {
+    "ns": 1,
+    "us": NS_PER_US,
+    "ms": NS_PER_MS,
+    "s": NS_PER_S,
+    "m": MINUTE,
+    "h": HOUR,
+    "d": DAY,
+    "w": 7 * DAY,
+}
 
-# RFC 3339 years 0001..9999, the range protobuf's Timestamp allows; int64 nanoseconds are narrower (1678..2262) but Python integers are not.
+# RFC 3339 years 0001..9999, the range protobuf's Timestamp allows; int64 nanoseconds are narrower
+# (1678..2262) but Python integers are not.
 EARLIEST: Instant = int((datetime(1, 1, 1, tzinfo=UTC) - _EPOCH).total_seconds()) * NS_PER_S
-LATEST: Instant = int((datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) - _EPOCH).total_seconds()) * NS_PER_S + NS_PER_S - 1
+LATEST: Instant = (
+    int((datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC) - _EPOCH).total_seconds()) * NS_PER_S
+    + NS_PER_S
+    - 1
+)
 
 
 def seconds(n: int) -> Span:
@@ -74,14 +94,18 @@ def to_datetime(at: Instant, zone: ZoneInfo | None = None) -> datetime:
 
 
 def believable(at: Instant) -> bool:
-    """Whether an exchange may stand at an instant: its calendar, with time zones and weekly hours, is worked out for the years 1990 to 2199."""
+    """Whether an exchange may stand at an instant: its calendar, with time zones and weekly hours,
+    is worked out for the years 1990 to 2199.
+    """
     return FIRST <= at < BEYOND
 
 
 def parse_instant(text: str) -> Instant:
-    """Instant of RFC 3339 text with an offset, to nine fractional digits. A bare date means 00:00 Eastern.
+    """Instant of RFC 3339 text with an offset, to nine fractional digits. A bare date means 00:00
+    Eastern.
 
-    Refuses (ValueError) text without an offset, impossible dates and more than nine fractional digits.
+    Refuses (ValueError) text without an offset, impossible dates and more than nine fractional
+    digits.
     """
     bare = _DATE.fullmatch(text)
     if bare:
@@ -106,7 +130,9 @@ def parse_instant(text: str) -> Instant:
 
 
 def format_instant(at: Instant) -> str:
-    """RFC 3339 UTC text with `Z`; fraction in groups of three digits as protobuf writes it (none, 3, 6 or 9)."""
+    """RFC 3339 UTC text with `Z`; fraction in groups of three digits as protobuf writes it (none,
+    3, 6 or 9).
+    """
     whole, fraction = divmod(at, NS_PER_S)
     text = _whole_second(whole)
     if not fraction:
@@ -125,9 +151,11 @@ def _whole_second(second: int) -> str:
 
 
 def parse_span(text: str) -> Span:
-    """Span of an ISO 8601 duration ("PT5M", "P1DT2H") or the short form ("5m", "1h30m", "250ms"), optionally signed.
+    """Span of an ISO 8601 duration ("PT5M", "P1DT2H") or the short form ("5m", "1h30m", "250ms"),
+    optionally signed.
 
-    Refuses (ValueError) empty, mixed or calendar-dependent (months, years) text, and what is longer than the calendar.
+    Refuses (ValueError) empty, mixed or calendar-dependent (months, years) text, and what is longer
+    than the calendar.
     """
     sign = 1
     body = text
@@ -136,9 +164,18 @@ def parse_span(text: str) -> Span:
         body = body[1:]
     iso = _ISO.fullmatch(body)
     if iso and any(iso.groups()):
-        weeks, whole_days, whole_hours, whole_minutes, whole_seconds = (int(iso[i] or 0) for i in range(1, 6))
+        weeks, whole_days, whole_hours, whole_minutes, whole_seconds = (
+            int(iso[i] or 0) for i in range(1, 6)
+        )
         fraction = int((iso[6] or "").ljust(9, "0"))
-        length = weeks * 7 * DAY + whole_days * DAY + whole_hours * HOUR + whole_minutes * MINUTE + whole_seconds * NS_PER_S + fraction
+        length = (
+            weeks * 7 * DAY
+            + whole_days * DAY
+            + whole_hours * HOUR
+            + whole_minutes * MINUTE
+            + whole_seconds * NS_PER_S
+            + fraction
+        )
         return sign * _bounded(length, text)
     if not body or _SHORT.sub("", body):
         raise ValueError(f"not a duration: {text!r} (write PT5M or 5m)")
@@ -178,7 +215,9 @@ def format_seconds(span: Span) -> str:
 
 
 def eastern(day: date, hour: int = 0, minute: int = 0, second: int = 0) -> Instant:
-    """Instant at which Eastern wall clocks show this time; the first of the two in autumn, shifted forward in spring's gap."""
+    """Instant at which Eastern wall clocks show this time; the first of the two in autumn, shifted
+    forward in spring's gap.
+    """
     moment = datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=EASTERN)
     return from_datetime(moment.astimezone(UTC))
 
@@ -192,12 +231,16 @@ TRADE_DAY_ROLL_HOUR = 17  # rule L11
 
 
 def trade_date(at: Instant) -> date:
-    """Trade date: rolls at 17:00 Eastern on every calendar day; an event at 17:00 belongs to the next one (rule L11)."""
+    """Trade date: rolls at 17:00 Eastern on every calendar day; an event at 17:00 belongs to the
+    next one (rule L11).
+    """
     return _trade_date_of_hour(at // HOUR)
 
 
 def same_trade_date(one: Instant, other: Instant) -> bool:
-    """Whether two instants have one trade date; most pairs asked for lie in one hour, which never has two."""
+    """Whether two instants have one trade date; most pairs asked for lie in one hour, which never
+    has two.
+    """
     hours = one // HOUR, other // HOUR
     return hours[0] == hours[1] or _trade_date_of_hour(hours[0]) == _trade_date_of_hour(hours[1])
 
@@ -206,7 +249,9 @@ def same_trade_date(one: Instant, other: Instant) -> bool:
 def _trade_date_of_hour(hour: int) -> date:
     # Eastern offsets are whole hours, so every instant of one UTC hour has one trade date.
     moment = to_datetime(hour * HOUR, EASTERN)
-    return moment.date() + timedelta(days=1) if moment.hour >= TRADE_DAY_ROLL_HOUR else moment.date()
+    return (
+        moment.date() + timedelta(days=1) if moment.hour >= TRADE_DAY_ROLL_HOUR else moment.date()
+    )
 
 
 def next_trade_day_roll(after: Instant) -> Instant:

@@ -1,8 +1,11 @@
-"""The journal: one JSON line for the header, then one for each input with everything that came of it, chained by a running SHA-256.
+"""The journal: one JSON line for the header, then one for each input with everything that came of
+it, chained by a running SHA-256.
 
-A line is written before its outcome leaves the process, in one unbuffered write, so a journal left behind by a killed process holds everything that was
-acknowledged and at most one torn last line. The digest covers the header's scenario and seed and each record's `seq`, `at`, `in` and `out`; the header's
-library versions and each record's `aside` (what clients drew at random) stay outside it, so equal runs have equal digests.
+A line is written before its outcome leaves the process, in one unbuffered write, so a journal left
+behind by a killed process holds everything that was acknowledged and at most one torn last line.
+The digest covers the header's scenario and seed and each record's `seq`, `at`, `in` and `out`; the
+header's library versions and each record's `aside` (what clients drew at random) stay outside it,
+so equal runs have equal digests.
 """
 
 from __future__ import annotations
@@ -28,9 +31,11 @@ _FORMAT = re.compile(rb'\{"journal":\d+')
 
 
 class Header(Struct, kw_only=True):
-    """First line of a journal. `scenario` is the fully resolved scenario, so a journal needs no other file to be replayed.
+    """First line of a journal. `scenario` is the fully resolved scenario, so a journal needs no
+    other file to be replayed.
 
-    `settings` are the settings of the process that change what comes out. `check` is the CRC-32 of the line with an empty `check`.
+    `settings` are the settings of the process that change what comes out. `check` is the CRC-32 of
+    the line with an empty `check`.
     """
 
     journal: int = FORMAT
@@ -45,7 +50,8 @@ class Header(Struct, kw_only=True):
 
 
 class Line(Struct, kw_only=True, omit_defaults=True):
-    """A line as read back: a record, or a mark of a jump (reset, rewind, snapshot, restore, fork) that a replay has to make too.
+    """A line as read back: a record, or a mark of a jump (reset, rewind, snapshot, restore, fork)
+    that a replay has to make too.
 
     `check` is the CRC-32 of `aside`, which the digest does not cover.
     """
@@ -71,9 +77,11 @@ class Chain(Protocol):
 
 
 class Checkpoint(NamedTuple):
-    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are (three numbers each: offset, size, instant after).
+    """A point of a branch: how many inputs led to it, the digest so far, and where their lines are
+    (three numbers each: offset, size, instant after).
 
-    `places` may go on beyond the point: it is the branch's own list, which only grows, so keeping a point costs nothing however long the branch is.
+    `places` may go on beyond the point: it is the branch's own list, which only grows, so keeping a
+    point costs nothing however long the branch is.
     """
 
     seq: int
@@ -91,7 +99,9 @@ def unreadable(error: Exception) -> str:
 
 
 class Journal:
-    """Append-only record of one run. The file keeps every line ever written; `lines` shows those of the present branch."""
+    """Append-only record of one run. The file keeps every line ever written; `lines` shows those of
+    the present branch.
+    """
 
     def __init__(self, header: Header, file: BinaryIO | None = None) -> None:
         self.header = header
@@ -116,10 +126,14 @@ class Journal:
         return self._chain.hexdigest()
 
     def restart(self, seed: int) -> None:
-        """Count and chain from the beginning, as a fresh start with this seed would; earlier lines stay in the file."""
+        """Count and chain from the beginning, as a fresh start with this seed would; earlier lines
+        stay in the file.
+        """
         self.seq = 0
         self._places = array("q")
-        self._chain = sha256(f"{self.header.scenario_digest}\n{seed}\n{self.header.start}\n".encode())
+        self._chain = sha256(
+            f"{self.header.scenario_digest}\n{seed}\n{self.header.start}\n".encode()
+        )
 
     def _write(self, line: bytes) -> None:
         """Add a line, its newline included."""
@@ -127,7 +141,9 @@ class Journal:
         self._end += len(line)
 
     def append(self, at: int, sealed: bytes, out: bytes, aside: bytes, after: int) -> None:
-        """Add the next record: instant before it, JSON of the sealed input and of the outcome, instant after it."""
+        """Add the next record: instant before it, JSON of the sealed input and of the outcome,
+        instant after it.
+        """
         self.seq += 1
         head = b'{"seq":%d,"at":%d,"input":%b,"out":' % (self.seq, at, sealed)
         self._chain.update(head)
@@ -162,11 +178,17 @@ class Journal:
     def on_branch(self, checkpoint: Checkpoint) -> bool:
         """Whether a checkpoint lies on the present branch."""
         end = 3 * checkpoint.seq
-        return checkpoint.places is self._places or (end <= len(self._places) and checkpoint.places[:end] == self._places[:end])
+        return checkpoint.places is self._places or (
+            end <= len(self._places) and checkpoint.places[:end] == self._places[:end]
+        )
 
     def seq_at(self, at: int) -> int:
-        """How many inputs of this branch were complete at an instant, those at exactly that instant included."""
-        return bisect_right(range(len(self._places) // 3), at, key=lambda index: self._places[3 * index + 2])
+        """How many inputs of this branch were complete at an instant, those at exactly that instant
+        included.
+        """
+        return bisect_right(
+            range(len(self._places) // 3), at, key=lambda index: self._places[3 * index + 2]
+        )
 
     def lines(self, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         """Lines of the inputs `start`+1 … `end` of the present branch, without newlines."""
@@ -175,7 +197,9 @@ class Journal:
             yield self._read(places[index], places[index + 1])
 
     def fork(self, file: BinaryIO | None = None) -> Journal:
-        """A journal that goes on from here by itself. With a file everything so far is copied there, byte for byte; without, it is read from this one's."""
+        """A journal that goes on from here by itself. With a file everything so far is copied
+        there, byte for byte; without, it is read from this one's.
+        """
         made = copy(self)
         made._places = self._places[:]
         made._chain = self._chain.copy()
@@ -191,7 +215,9 @@ class Journal:
         """Bytes of the file; a fork's begins in the file of its origin, which only grows."""
         if self._past is not None and offset < self._start:
             found = self._past._read(offset, min(size, self._start - offset))
-            return found if len(found) == size else found + self._read(self._start, size - len(found))
+            return (
+                found if len(found) == size else found + self._read(self._start, size - len(found))
+            )
         self._file.seek(offset - self._start)
         found = self._file.read(size)
         self._file.seek(self._end - self._start)
@@ -209,30 +235,45 @@ read_line = json.Decoder(Line).decode
 
 
 def read_journal(file: BinaryIO) -> tuple[Header, Iterator[tuple[int, bytes]]]:
-    """Header and (line number, line) of a journal file, which gzip may have packed; a torn last line is dropped. NotAJournal says what is wrong."""
+    """Header and (line number, line) of a journal file, which gzip may have packed; a torn last
+    line is dropped. NotAJournal says what is wrong.
+    """
     lines = _lines(file)
     first = next(lines, b"")
     if not first:
         raise NotAJournal("the file is empty, no journal")
     if first.endswith(b"\r\n"):
-        raise NotAJournal("its lines end in CR LF: something has rewritten the journal, and its digests no longer fit; take the original")
+        raise NotAJournal(
+            "its lines end in CR LF: something has rewritten the journal, and its digests no longer"
+            " fit; take the original"
+        )
     try:
         header = _read_header(first)
     except ValidationError as error:
         if _FORMAT.match(first) and (found := json.decode(first)["journal"]) != FORMAT:
-            raise NotAJournal(f"journal format {found} is not the one this version reads ({FORMAT})") from error
+            raise NotAJournal(
+                f"journal format {found} is not the one this version reads ({FORMAT})"
+            ) from error
         raise NotAJournal(f"line 1 is no journal header: {error}") from error
     except DecodeError as error:
         if _FORMAT.match(first) and not first.endswith(b"\n"):
-            raise NotAJournal("the journal ends within its first line: nothing of the run is left") from error
+            raise NotAJournal(
+                "the journal ends within its first line: nothing of the run is left"
+            ) from error
         raise NotAJournal(f"line 1 is no journal header: {error}") from error
     if header.journal != FORMAT:
-        raise NotAJournal(f"journal format {header.journal} is not the one this version reads ({FORMAT})")
-    return header, ((number, raw[:-1]) for number, raw in enumerate(lines, start=2) if raw.endswith(b"\n"))
+        raise NotAJournal(
+            f"journal format {header.journal} is not the one this version reads ({FORMAT})"
+        )
+    return header, (
+        (number, raw[:-1]) for number, raw in enumerate(lines, start=2) if raw.endswith(b"\n")
+    )
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Lines of a file or pipe, unpacked where gzip has packed them; a packed file that is cut yields what is whole."""
+    """Lines of a file or pipe, unpacked where gzip has packed them; a packed file that is cut
+    yields what is whole.
+    """
     peek = getattr(file, "peek", None)
     if peek is None or peek(2)[:2] != _PACKED:
         yield from file

@@ -1,9 +1,11 @@
-"""The queue of everything that will happen by itself: timers as data, ordered by due instant, then by kind where that matters, then by order of scheduling.
+"""The queue of everything that will happen by itself: timers as data, ordered by due instant, then
+by kind where that matters, then by order of scheduling.
 
-A timer names what to do (`kind`) and to whom (`subject`); it holds no code, so a queue can be saved, compared and printed. Whoever owns the
-queue dispatches on the kind. Cancelling is O(1): the entry stays in the heap and is skipped when it surfaces; the heap is rebuilt once more
-than half of it is dead, so memory follows the live timers. A timer may be parked: it stays live and can be cancelled, but does not surface until all parked
-ones are put back.
+A timer names what to do (`kind`) and to whom (`subject`); it holds no code, so a queue can be
+saved, compared and printed. Whoever owns the queue dispatches on the kind. Cancelling is O(1): the
+entry stays in the heap and is skipped when it surfaces; the heap is rebuilt once more than half of
+it is dead, so memory follows the live timers. A timer may be parked: it stays live and can be
+cancelled, but does not surface until all parked ones are put back.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _LAST = "~"
 
 
 class Timer(Struct, frozen=True, order=True, array_like=True, gc=False):
-    """Something due at an instant. `seq` is unique in its queue: timers order by (due, place, seq), as quickly as bare tuples would."""
+    """Something due at an instant. `seq` is unique in its queue: timers order by (due, place, seq),
+    as quickly as bare tuples would.
+    """
 
     due: Instant
     place: str
@@ -35,7 +39,9 @@ class TimerQueue:
     __slots__ = ("_by_subject", "_dead", "_heap", "_live", "_next_seq", "_parked", "_places")
 
     def __init__(self, first: Sequence[str] = (), by_subject: Collection[str] = ()) -> None:
-        """`first`: kinds that go before all others at their instant, in this order; those of them in `by_subject` by subject among themselves."""
+        """`first`: kinds that go before all others at their instant, in this order; those of them
+        in `by_subject` by subject among themselves.
+        """
         self._places = {kind: str(place) for place, kind in enumerate(first)}
         self._by_subject = frozenset(by_subject)
         self._heap: list[Timer] = []
@@ -67,7 +73,8 @@ class TimerQueue:
         if seq not in self._live:
             return False
         self._live.discard(seq)
-        self._dead += 1  # a parked one is no ballast, but counting it costs at most an early rebuild
+        # a parked one is no ballast, but counting it costs at most an early rebuild
+        self._dead += 1
         if self._dead > 64 and self._dead * 2 > len(self._heap):
             self._heap = [timer for timer in self._heap if timer.seq in self._live]
             heapify(self._heap)
@@ -99,7 +106,9 @@ class TimerQueue:
         self._parked.append(timer)
 
     def unpark(self) -> int:
-        """Put parked timers back; long due, they are the next to surface, in order of their due instants. Returns how many there were."""
+        """Put parked timers back; long due, they are the next to surface, in order of their due
+        instants. Returns how many there were.
+        """
         back = [timer for timer in self._parked if timer.seq in self._live]
         for timer in back:
             heappush(self._heap, timer)
@@ -117,7 +126,11 @@ class TimerQueue:
 
     def save(self) -> tuple[int, list[Timer], list[Timer]]:
         """State as plain data: the next seq, the live timers, the parked ones."""
-        return self._next_seq, self.pending(), [timer for timer in self._parked if timer.seq in self._live]
+        return (
+            self._next_seq,
+            self.pending(),
+            [timer for timer in self._parked if timer.seq in self._live],
+        )
 
     def load(self, state: tuple[int, list[Timer], list[Timer]]) -> None:
         """Replace the queue by a saved one."""

@@ -1,4 +1,6 @@
-"""Names in a scenario's world that nobody bears: books, orders and programs of instruments, and people, that do not exist."""
+"""Names in a scenario's world that nobody bears: books, orders and programs of instruments, and
+people, that do not exist.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,23 @@ SECTIONS = ("books", "orders", "incentives")
 
 
 def world_problems(node: Node, world: World) -> Iterator[Problem]:
-    """Problems of the entries that this file itself states. A name with a parameter in it is left to the run."""
+    """Problems of the entries that this file itself states. A name with a parameter in it is left
+    to the run.
+    """
     known = [instrument.symbol for instrument in world.instruments]
     for section in SECTIONS:
         for item in items_of(node, "world", section):
             symbol, who = _text(item, "symbol"), _text(item, "as")
             if symbol is not None and not world.has(symbol.text):
-                yield problem(symbol.at, f"unknown symbol {symbol.text!r}{suggestion(symbol.text, known)}")
+                yield problem(
+                    symbol.at, f"unknown symbol {symbol.text!r}{suggestion(symbol.text, known)}"
+                )
             if who is not None and world.parties.user(who.text) is None:
-                yield problem(who.at, f"nobody is called {who.text!r}: maker, taker, noise, or firms/<firm>/users/<user>")
+                yield problem(
+                    who.at,
+                    f"nobody is called {who.text!r}: maker, taker, noise, or"
+                    " firms/<firm>/users/<user>",
+                )
             for reward in items_of(item, "rewards"):
                 account = _text(reward, "account")
                 if account is not None and world.parties.account(account.text) is None:

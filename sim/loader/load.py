@@ -1,4 +1,6 @@
-"""Reading scenarios: by bundled name, path or text; with what they extend merged in; every problem with its position, all at once."""
+"""Reading scenarios: by bundled name, path or text; with what they extend merged in; every problem
+with its position, all at once.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,8 @@ _KEYS = {
 
 
 def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario:
-    """A scenario by bundled name, file path, or as YAML text. `params` gives values to its parameters; of a matrix the first values count unless given.
+    """A scenario by bundled name, file path, or as YAML text. `params` gives values to its
+    parameters; of a matrix the first values count unless given.
 
     ScenarioError lists everything that is wrong, with line and column.
     """
@@ -81,11 +84,15 @@ def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario
     return _resolved(_chain(node, reach, 0), params or {}, reach)
 
 
-def load_given(given: str | dict[str, Any], folder: Path | None, params: Values[str, str] | None = None) -> Scenario:
-    """A scenario that somebody sends: a bundled name, YAML text, a document as JSON, or the path of a file below `folder`.
+def load_given(
+    given: str | dict[str, Any], folder: Path | None, params: Values[str, str] | None = None
+) -> Scenario:
+    """A scenario that somebody sends: a bundled name, YAML text, a document as JSON, or the path of
+    a file below `folder`.
 
-    Nothing outside the folder is read, and without one nothing but what is bundled. ScenarioError as of `load_scenario`; a document has no lines, so its
-    problems name the place instead, such as `scenario.steps[2].call.plane`.
+    Nothing outside the folder is read, and without one nothing but what is bundled. ScenarioError
+    as of `load_scenario`; a document has no lines, so its problems name the place instead, such as
+    `scenario.steps[2].call.plane`.
     """
     reach = Reach(folder, confined=True)
     if isinstance(given, dict):
@@ -114,7 +121,10 @@ def _opened(what: str) -> tuple[Node, Reach]:
             names = resources.bundled_scenarios()
             near = nearest(what, names)
             perhaps = f"; did you mean {near}?" if near else ""
-            raise refuse(Position(what, 1, 1), f"no scenario or file is called that: bundled are {', '.join(names)}{perhaps}")
+            raise refuse(
+                Position(what, 1, 1),
+                f"no scenario or file is called that: bundled are {', '.join(names)}{perhaps}",
+            )
         path = bundled
     return read_file(path), reach
 
@@ -126,9 +136,13 @@ def _bundled(path: str) -> Scenario:
 
 
 def scenario_from_source(source: bytes) -> Scenario:
-    """A scenario from its canonical JSON, as it stands in a journal. The order flow in it is checked again."""
+    """A scenario from its canonical JSON, as it stands in a journal. The order flow in it is
+    checked again.
+    """
     scenario = _read(tree_of(json.decode(source), "journal"))
-    if scenario.participants.flows and (problems := list(flow_problems(scenario, build_world(scenario), {}))):
+    if scenario.participants.flows and (
+        problems := list(flow_problems(scenario, build_world(scenario), {}))
+    ):
         raise ScenarioError(problems)
     return scenario
 
@@ -145,7 +159,11 @@ def _resolved(chain: list[Node], given: Values[str, str], reach: Reach) -> Scena
         known |= parameters(node)
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise refuse(chain[-1].at, f"there is no parameter {unknown[0]!r}" + (f": it has {', '.join(known)}" if known else ""))
+        raise refuse(
+            chain[-1].at,
+            f"there is no parameter {unknown[0]!r}"
+            + (f": it has {', '.join(known)}" if known else ""),
+        )
     files: dict[str, str] = {}
     filled = [with_order_flow(expanded(node, {**known, **given}), files, reach) for node in chain]
     own = filled[-1]
@@ -169,7 +187,9 @@ def _chain(node: Node, reach: Reach, depth: int) -> list[Node]:
     if at is None:
         return [node]
     if depth >= EXTENDS_MAX:
-        raise refuse(at.at, f"extends more than {EXTENDS_MAX} files deep: do they extend each other?")
+        raise refuse(
+            at.at, f"extends more than {EXTENDS_MAX} files deep: do they extend each other?"
+        )
     found: list[Node] = []
     for one in at.items if isinstance(at, Sequence) else [at]:
         if not isinstance(one, Scalar):
@@ -218,8 +238,18 @@ def _file_of(node: Node) -> str:
 
 
 def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
-    """Names that must exist and terms that must be sound, at the positions of the file itself; `files` are those of order flow, by name of the flow."""
-    problems = [*_names(scenario, node), *_terms(scenario, node), *_windows(scenario, node), *_leagues(node), *_firms(node), *_twice(node), *fee_problems(node)]
+    """Names that must exist and terms that must be sound, at the positions of the file itself;
+    `files` are those of order flow, by name of the flow.
+    """
+    problems = [
+        *_names(scenario, node),
+        *_terms(scenario, node),
+        *_windows(scenario, node),
+        *_leagues(node),
+        *_firms(node),
+        *_twice(node),
+        *fee_problems(node),
+    ]
     named = any(items_of(node, "world", section) for section in SECTIONS)
     if not problems and (scenario.steps or scenario.participants.anybody or named):
         world = build_world(scenario)
@@ -243,7 +273,10 @@ def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
     for name, at in limits.keys.items() if isinstance(limits, Mapping) else ():
         if name not in LIMITS:
             yield problem(at, f"unknown limit {name!r}{suggestion(name, LIMITS)}")
-    for fault in (*items_of(node, "faults"), *(node_at(step, "fault") for step in items_of(node, "steps"))):
+    for fault in (
+        *items_of(node, "faults"),
+        *(node_at(step, "fault") for step in items_of(node, "steps")),
+    ):
         if isinstance(fault, Mapping):
             yield from _fault(fault)
 
@@ -279,7 +312,9 @@ def _terms(scenario: Scenario, node: Node) -> Iterator[Problem]:
 
 def _windows(scenario: Scenario, node: Node) -> Iterator[Problem]:
     """Windows that are new and do not say what they measure, or how long they last."""
-    lacking = {entry.name: unsaid for entry in windows_of(scenario.world) if (unsaid := incomplete(entry))}
+    lacking = {
+        entry.name: unsaid for entry in windows_of(scenario.world) if (unsaid := incomplete(entry))
+    }
     for item in items_of(node, "world", "windows"):
         name = node_at(item, "name")
         if isinstance(name, Scalar) and name.text in lacking:
@@ -294,11 +329,16 @@ def _leagues(node: Node) -> Iterator[Problem]:
         if isinstance(league, Scalar):
             known = known or [row["slug"] for row in fixture("leagues.json")["leagues"]]
             if league.text not in known:
-                yield problem(league.at, f"no league is called {league.text!r}{suggestion(league.text, known)}")
+                yield problem(
+                    league.at,
+                    f"no league is called {league.text!r}{suggestion(league.text, known)}",
+                )
 
 
 def _twice(node: Node) -> Iterator[Problem]:
-    """Named things that one file lists under one name twice: they merge by name, so one of them would be lost."""
+    """Named things that one file lists under one name twice: they merge by name, so one of them
+    would be lost.
+    """
     for section in ("world", "participants"):
         for name in _KEYS:
             seen: dict[str, Position] = {}
@@ -307,7 +347,11 @@ def _twice(node: Node) -> Iterator[Problem]:
                 if not isinstance(named, Scalar):
                     continue
                 if named.text in seen:
-                    yield problem(named.at, f"{_KEYS[name]} {named.text!r} stands in `{name}` twice, first in line {seen[named.text].line}")
+                    yield problem(
+                        named.at,
+                        f"{_KEYS[name]} {named.text!r} stands in `{name}` twice, first in line"
+                        f" {seen[named.text].line}",
+                    )
                 seen.setdefault(named.text, named.at)
 
 
@@ -316,9 +360,15 @@ def _firms(node: Node) -> Iterator[Problem]:
     for firm in items_of(node, "world", "firms"):
         pair = node_at(firm, "key")
         if isinstance(pair, Scalar) and pair.text:
-            pairs = sorted(file.name.removesuffix(".pub.pem") for file in resources.path("fixtures", "keys").glob("*.pub.pem"))
+            pairs = sorted(
+                file.name.removesuffix(".pub.pem")
+                for file in resources.path("fixtures", "keys").glob("*.pub.pem")
+            )
             if pair.text not in pairs:
-                yield problem(pair.at, f"there is no key pair {pair.text!r}: fixtures/keys has {', '.join(pairs)}")
+                yield problem(
+                    pair.at,
+                    f"there is no key pair {pair.text!r}: fixtures/keys has {', '.join(pairs)}",
+                )
         seen: set[str] = set()
         for source in items_of(firm, "funding_sources"):
             name = node_at(source, "id")

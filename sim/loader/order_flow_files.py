@@ -1,4 +1,6 @@
-"""The CSV files a scenario names: read beside the file that names them, packed into it, and checked against its world."""
+"""The CSV files a scenario names: read beside the file that names them, packed into it, and checked
+against its world.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def with_order_flow(node: Node, places: dict[str, str], reach: Reach) -> Node:
-    """The document with the content of every file of order flow in it. `places` learns where each flow's file is."""
+    """The document with the content of every file of order flow in it. `places` learns where each
+    flow's file is.
+    """
     if not isinstance(node, yaml_tree.Mapping):
         return node
     section = node.items.get("participants")
@@ -31,23 +35,34 @@ def with_order_flow(node: Node, places: dict[str, str], reach: Reach) -> Node:
 
 def _with_content(item: Node, places: dict[str, str], reach: Reach) -> Node:
     named = item.items.get("file") if isinstance(item, yaml_tree.Mapping) else None
-    if not isinstance(item, yaml_tree.Mapping) or not isinstance(named, Scalar) or "content" in item.items:
+    if (
+        not isinstance(item, yaml_tree.Mapping)
+        or not isinstance(named, Scalar)
+        or "content" in item.items
+    ):
         return item  # what is amiss is told when it is read
     path = reach.neighbour(named.at, named.text)
     try:
         packed = pack_file(path)
     except OSError as failed:
-        raise ScenarioError([problem(named.at, f"cannot read {path}: {failed.strerror or failed}")]) from None
+        raise ScenarioError(
+            [problem(named.at, f"cannot read {path}: {failed.strerror or failed}")]
+        ) from None
     except FlowError as error:
         raise ScenarioError([Problem(str(path), error.line, error.column, str(error))]) from None
     pinned = item.items.get("sha256")
     if isinstance(pinned, Scalar) and pinned.text != packed.sha256:
-        raise ScenarioError([problem(pinned.at, f"{path} is another file: its SHA-256 is {packed.sha256}")])
+        raise ScenarioError(
+            [problem(pinned.at, f"{path} is another file: its SHA-256 is {packed.sha256}")]
+        )
     name = item.items.get("name")
     if isinstance(name, Scalar):
         places[name.text] = str(path)
     added = {"sha256": packed.sha256, "content": PARTS.write(packed.parts)}
-    items = {**item.items, **{key: Scalar(named.at, text, plain=False) for key, text in added.items()}}
+    items = {
+        **item.items,
+        **{key: Scalar(named.at, text, plain=False) for key, text in added.items()},
+    }
     return yaml_tree.Mapping(item.at, items, {**item.keys, **dict.fromkeys(added, named.at)})
 
 

@@ -1,7 +1,8 @@
 """The default world's games, spread out from the compact rows of `fixtures/world/slate.json`.
 
-A game row names two teams, a start and sets of markets (`slots.py`); this module knows which terms those trade on. Terms follow from the symbol: two markets of
-one product and type may have other ticks and scales (§2.6).
+A game row names two teams, a start and sets of markets (`slots.py`); this module knows which terms
+those trade on. Terms follow from the symbol: two markets of one product and type may have other
+ticks and scales (§2.6).
 """
 
 from __future__ import annotations
@@ -22,8 +23,17 @@ from sim.reference.market_pair import Facts, eastern_day, market_of, with_metada
 from sim.reference.reference import Reference
 from sim.scenario.instrument_terms import related_to
 
-# (price scale, tick, quantity scale, minimum): cent, half-cent and quarter-cent ticks, whole and fractional contracts.
-TERMS = ((100, 1, 1, 1), (1000, 5, 100, 1), (10_000, 25, 100, 1), (100, 1, 100, 1), (1000, 5, 1, 1), (100, 1, 1000, 10), (400, 1, 1000, 1))
+# (price scale, tick, quantity scale, minimum): cent, half-cent and quarter-cent ticks, whole and
+# fractional contracts.
+TERMS = (
+    (100, 1, 1, 1),
+    (1000, 5, 100, 1),
+    (10_000, 25, 100, 1),
+    (100, 1, 100, 1),
+    (1000, 5, 1, 1),
+    (100, 1, 1000, 10),
+    (400, 1, 1000, 1),
+)
 CENT_TERMS = ((100, 1, 1, 1), (100, 1, 100, 1))
 PLAYED_FOR = 6 * HOUR  # from the start of a game to the expiration of its markets
 FIRST_GAME = 880_000  # the number of a game less that of its event
@@ -44,9 +54,19 @@ def terms_of(symbol: str, *, cents: bool = False) -> tuple[int, int, int, int]:
 
 
 def on_terms(instrument: Instrument, *, cents: bool = False) -> Instrument:
-    """The instrument with its scales, tick, minimum and band, which follow from the spelling of its symbol alone."""
+    """The instrument with its scales, tick, minimum and band, which follow from the spelling of its
+    symbol alone.
+    """
     scale, tick, qty_scale, minimum = terms_of(instrument.symbol, cents=cents)
-    return structs.replace(instrument, price_scale=scale, tick=tick, qty_scale=qty_scale, min_qty=minimum, price_low=tick, price_high=scale - tick)
+    return structs.replace(
+        instrument,
+        price_scale=scale,
+        tick=tick,
+        qty_scale=qty_scale,
+        min_qty=minimum,
+        price_low=tick,
+        price_high=scale - tick,
+    )
 
 
 def mid_of(symbol: str) -> str:
@@ -77,7 +97,9 @@ def game_of(row: dict[str, Any], reference: Reference, shift: Span) -> Game:
     )
 
 
-def add_game(row: dict[str, Any], reference: Reference, now: Instant, shift: Span) -> list[Instrument]:
+def add_game(
+    row: dict[str, Any], reference: Reference, now: Instant, shift: Span
+) -> list[Instrument]:
     """Add a game's event and markets to the reference data; its instruments."""
     game = game_of(row, reference, shift)
     event = game_event(game, reference, reference.next_event_id())
@@ -98,7 +120,9 @@ def add_game(row: dict[str, Any], reference: Reference, now: Instant, shift: Spa
     return found
 
 
-def game_market(game: Game, slot: Slot, event: Event, reference: Reference, now: Instant) -> tuple[Instrument, Facts]:
+def game_market(
+    game: Game, slot: Slot, event: Event, reference: Reference, now: Instant
+) -> tuple[Instrument, Facts]:
     """One market of a game: its instrument, metadata apart, and what the gateway says of it."""
     symbol = f"{slot.product}-{game.stem}{slot.tail}"
     facts = Facts(
@@ -124,7 +148,9 @@ def game_market(game: Game, slot: Slot, event: Event, reference: Reference, now:
         created=game.created,
         start=game.created if game.opens is None else game.opens,
         expiration=expiration,
-        termination=expiration if game.state is InstrumentState.TERMINATED else expiration + 7 * DAY,
+        termination=(
+            expiration if game.state is InstrumentState.TERMINATED else expiration + 7 * DAY
+        ),
         opening_state=game.state,
         event=event.slug,
         fee_class=game.fee_class,
@@ -139,7 +165,12 @@ def game_market(game: Game, slot: Slot, event: Event, reference: Reference, now:
             player=slot.subject,
             pick=slot.pick,
         ),
-        related=related_to(event.slug, slot.sports_type, _OUTCOMES.get(slot.sports_type, EventOutcome.INDEPENDENT), slot.line),
+        related=related_to(
+            event.slug,
+            slot.sports_type,
+            _OUTCOMES.get(slot.sports_type, EventOutcome.INDEPENDENT),
+            slot.line,
+        ),
     )
     return on_terms(instrument, cents=slot.cents), facts
 
@@ -165,7 +196,10 @@ def game_event(game: Game, reference: Reference, number: int) -> Event:
         active=True,
         game_id=str(FIRST_GAME + number),
         period="NS",
-        participants=[EventParticipant(id=str(team.id), name=team.name, team=team) for team in (game.first, game.second)],
+        participants=[
+            EventParticipant(id=str(team.id), name=team.name, team=team)
+            for team in (game.first, game.second)
+        ],
         teams=[game.first, game.second],
         start_date=game.created,
         end_date=game.start + PLAYED_FOR,

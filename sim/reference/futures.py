@@ -1,4 +1,6 @@
-"""The default world's futures and event contracts: events with several outcomes, each a market of its own."""
+"""The default world's futures and event contracts: events with several outcomes, each a market of
+its own.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,24 @@ from sim.core.model.index_measures import Measure
 from sim.core.model.instruments import Instrument
 from sim.core.model.quantities import scaled
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
-from sim.messages.gateway_v1 import AssetClass, AssetId, AssetPriceMarketType, AssetPriceRangeKind, AssetPriceTerms, Event
+from sim.messages.gateway_v1 import (
+    AssetClass,
+    AssetId,
+    AssetPriceMarketType,
+    AssetPriceRangeKind,
+    AssetPriceTerms,
+    Event,
+)
 from sim.reference.default_games import mid_of, on_terms
-from sim.reference.market_pair import Facts, Side, eastern_day, market_of, metadata_time, price_text, with_metadata
+from sim.reference.market_pair import (
+    Facts,
+    Side,
+    eastern_day,
+    market_of,
+    metadata_time,
+    price_text,
+    with_metadata,
+)
 from sim.reference.reference import Reference
 
 
@@ -27,7 +44,9 @@ class Outcome(NamedTuple):
     mid: str
 
 
-def add_future(row: dict[str, Any], reference: Reference, now: Instant, shift: Span) -> list[Instrument]:
+def add_future(
+    row: dict[str, Any], reference: Reference, now: Instant, shift: Span
+) -> list[Instrument]:
     """Who wins a competition: one market for each contender. Futures have no home and away (§2.6)."""
     league = reference.league_by_slug[row["league"]]
     sport = reference.sport_of(league)
@@ -38,12 +57,16 @@ def add_future(row: dict[str, Any], reference: Reference, now: Instant, shift: S
         for abbreviation in row["teams"]:
             team = reference.team(row["league"], abbreviation)
             tail = abbreviation.lower()
-            yield Outcome(tail, Side(team.name, team), f"0.{4 + len(tail) * 3 + len(team.name) % 9:02d}")
+            yield Outcome(
+                tail, Side(team.name, team), f"0.{4 + len(tail) * 3 + len(team.name) % 9:02d}"
+            )
 
     return _add(row, event, reference, now, shift, outcomes(), "futures", "futures", league.name)
 
 
-def add_topic(row: dict[str, Any], reference: Reference, now: Instant, shift: Span) -> list[Instrument]:
+def add_topic(
+    row: dict[str, Any], reference: Reference, now: Instant, shift: Span
+) -> list[Instrument]:
     """An event contract: economics, politics, crypto, weather."""
     event = _event(row, reference, shift, row["category"], tuple(row["tags"]))
     event.series_slug = row["series"]
@@ -51,8 +74,13 @@ def add_topic(row: dict[str, Any], reference: Reference, now: Instant, shift: Sp
     return _add(row, event, reference, now, shift, outcomes, row["market_type"], "", "")
 
 
-def _event(row: dict[str, Any], reference: Reference, shift: Span, category: str, tags: tuple[str, ...]) -> Event:
-    created, end = parse_instant(row["created"]) + 12 * HOUR + shift, parse_instant(row["end"]) + shift
+def _event(
+    row: dict[str, Any], reference: Reference, shift: Span, category: str, tags: tuple[str, ...]
+) -> Event:
+    created, end = (
+        parse_instant(row["created"]) + 12 * HOUR + shift,
+        parse_instant(row["end"]) + shift,
+    )
     found = reference.tags_of(*tags)
     event = Event(
         id=reference.next_event_id(),
@@ -86,7 +114,10 @@ def _add(
     sports_type: str,
     tournament: str,
 ) -> list[Instrument]:
-    created, end = parse_instant(row["created"]) + 12 * HOUR + shift, parse_instant(row["end"]) + shift
+    created, end = (
+        parse_instant(row["created"]) + 12 * HOUR + shift,
+        parse_instant(row["end"]) + shift,
+    )
     kind = EventOutcome.DIRECTIONAL if row.get("ladder") else EventOutcome.MUTUALLY_EXCLUSIVE
     found = []
     for rank, outcome in enumerate(outcomes):
@@ -124,8 +155,12 @@ def _add(
     return found
 
 
-def _on_index(instrument: Instrument, facts: Facts, asset: str, above: str) -> tuple[Instrument, Facts]:
-    """A market on an asset's price: it pays by the index at its expiration, and says so in its metadata and terms."""
+def _on_index(
+    instrument: Instrument, facts: Facts, asset: str, above: str
+) -> tuple[Instrument, Facts]:
+    """A market on an asset's price: it pays by the index at its expiration, and says so in its
+    metadata and terms.
+    """
     price = scaled(above, PRICE_SCALE)
     terms = AssetPriceTerms(
         asset=AssetId(asset_class=AssetClass.ASSET_CLASS_CRYPTO, symbol=asset.partition(":")[2]),
@@ -134,6 +169,11 @@ def _on_index(instrument: Instrument, facts: Facts, asset: str, above: str) -> t
         lower_price=price_text(price),
     )
     ends = metadata_time(instrument.expiration)
-    metadata = {"crypto_market_type": "strike", "interval_end": ends, "price_to_beat": price_text(price), "outcome_strike": above}
+    metadata = {
+        "crypto_market_type": "strike",
+        "interval_end": ends,
+        "price_to_beat": price_text(price),
+        "outcome_strike": above,
+    }
     measure = Measure(asset=asset, ends=instrument.expiration, above=price)
     return replace(instrument, measures=measure, metadata=metadata), replace(facts, asset=terms)

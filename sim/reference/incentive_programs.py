@@ -1,4 +1,6 @@
-"""Incentive programs of the default world: the periods that public programs have, placed around each game (§2.3, retail facts §6.3)."""
+"""Incentive programs of the default world: the periods that public programs have, placed around
+each game (§2.3, retail facts §6.3).
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,29 @@ _PAID = ((4, "PAID"), (3, "SKIPPED"), (2, "PAID"), (0, "PENDING"))
 _EARNER = "firms/retail/accounts/e94a6d31"
 
 
-def programs(instruments: tuple[Instrument, ...], reference: Reference, now: Instant) -> tuple[tuple[Period, ...], tuple[Reward, ...]]:
-    """Programs of some markets of every kind, and what one account earned with them in the last days. Nothing is announced before its market is listed."""
-    chosen = [terms for terms in instruments if terms.market_type in _TYPES and terms.opening_state is None and terms.created < now][:_MARKETS]
-    periods = [period for number, terms in enumerate(chosen) for period in _of_market(number, terms, _game_start(reference, terms))]
-    paying = [terms for terms in chosen if any(period.symbol == terms.symbol and period.program_type == LIQUIDITY for period in periods)]
+def programs(
+    instruments: tuple[Instrument, ...], reference: Reference, now: Instant
+) -> tuple[tuple[Period, ...], tuple[Reward, ...]]:
+    """Programs of some markets of every kind, and what one account earned with them in the last
+    days. Nothing is announced before its market is listed.
+    """
+    chosen = [
+        terms
+        for terms in instruments
+        if terms.market_type in _TYPES and terms.opening_state is None and terms.created < now
+    ][:_MARKETS]
+    periods = [
+        period
+        for number, terms in enumerate(chosen)
+        for period in _of_market(number, terms, _game_start(reference, terms))
+    ]
+    paying = [
+        terms
+        for terms in chosen
+        if any(
+            period.symbol == terms.symbol and period.program_type == LIQUIDITY for period in periods
+        )
+    ]
     rewards = [
         Reward(
             account=_EARNER,
@@ -38,7 +58,9 @@ def programs(instruments: tuple[Instrument, ...], reference: Reference, now: Ins
 
 
 def _of_market(number: int, terms: Instrument, game: Instant | None) -> Iterator[Period]:
-    """Every third program pays takers and goes on without end; the others pay makers: until six hours before the game, until it starts, and while it lasts."""
+    """Every third program pays takers and goes on without end; the others pay makers: until six
+    hours before the game, until it starts, and while it lasts.
+    """
     name = f"{terms.subcategory or terms.category}_{number}"
     pool = (number + 1) * 250 * CASH_SCALE
     if number % 3 == 1 or game is None:

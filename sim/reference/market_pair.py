@@ -1,7 +1,9 @@
-"""One market, twice: the exchange's instrument and the gateway's message of it, from the same facts.
+"""One market, twice: the exchange's instrument and the gateway's message of it, from the same
+facts.
 
-A market's slug is its instrument's symbol. The metadata an instrument carries depends on when it was listed: sports instruments name home, away and
-tournament only when created after 2026-07-20 (§2.6).
+A market's slug is its instrument's symbol. The metadata an instrument carries depends on when it
+was listed: sports instruments name home, away and tournament only when created after 2026-07-20
+(§2.6).
 """
 
 from __future__ import annotations
@@ -15,7 +17,18 @@ from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.model.instruments import Instrument
 from sim.core.model.quantities import decimal_text, scaled
 from sim.kernel.instants import EASTERN, Instant, parse_instant, to_datetime
-from sim.messages.gateway_v1 import AssetPriceTerms, Event, ImageDisplayType, Market, MarketSide, MarketSideType, MarketStatus, Subject, Tag, Team
+from sim.messages.gateway_v1 import (
+    AssetPriceTerms,
+    Event,
+    ImageDisplayType,
+    Market,
+    MarketSide,
+    MarketSideType,
+    MarketStatus,
+    Subject,
+    Tag,
+    Team,
+)
 
 SORT_ORDERS = 1_000  # values that a market's sort order takes
 NAMED_SIDES_FROM: Instant = parse_instant("2026-07-21")  # "created after 2026-07-20" (§2.6)
@@ -28,7 +41,14 @@ _V2 = {
     "futures": "SPORTS_MARKET_TYPE_FUTURE",
     "drawable_outcome": "SPORTS_MARKET_TYPE_DRAWABLE_OUTCOME",
 }
-EVENT_CATEGORIES = {"sports": "SPR", "politics": "POL", "crypto": "CRY", "economics": "ECO", "weather": "CLI", "culture": "CUL"}
+EVENT_CATEGORIES = {
+    "sports": "SPR",
+    "politics": "POL",
+    "crypto": "CRY",
+    "economics": "ECO",
+    "weather": "CLI",
+    "culture": "CUL",
+}
 
 
 class Side(Struct, frozen=True):
@@ -51,7 +71,9 @@ class Side(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What the gateway says about a market beyond its instrument's terms. `mid` is a price in dollars, as decimal text."""
+    """What the gateway says about a market beyond its instrument's terms. `mid` is a price in
+    dollars, as decimal text.
+    """
 
     question: str
     long: Side
@@ -78,9 +100,13 @@ def metadata_of(instrument: Instrument, facts: Facts, event_id: int) -> dict[str
         "clearing_sym": instrument.product_id.upper(),
         "event_category": EVENT_CATEGORIES.get(instrument.category, "OTH"),
         "event_id": str(event_id),
-        "event_product_id": f"{instrument.product_id}-{instrument.series or instrument.subcategory or instrument.category}",
+        "event_product_id": (
+            f"{instrument.product_id}-{instrument.series or instrument.subcategory or instrument.category}"
+        ),
         "event_series": instrument.subcategory or instrument.series,
-        "event_start_time": metadata_time(facts.game_start if facts.game_start is not None else instrument.expiration),
+        "event_start_time": metadata_time(
+            facts.game_start if facts.game_start is not None else instrument.expiration
+        ),
         "event_subcategory": instrument.subcategory,
         "instrument_product": instrument.market_type,
         "instrument_rules": f"Pays one dollar per contract if: {facts.question}",
@@ -122,7 +148,9 @@ def combinable(market_type: str) -> bool:
 
 
 def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -> Market:
-    """The gateway's message of an instrument. What trading changes (quotes, exchange status, volumes, fee) is the exchange's to fill in."""
+    """The gateway's message of an instrument. What trading changes (quotes, exchange status,
+    volumes, fee) is the exchange's to fill in.
+    """
     scale = instrument.price_scale
     long_price = _price(facts.mid, 1)
     short_price = _price(facts.mid, -1)
@@ -168,7 +196,11 @@ def market_of(number: int, instrument: Instrument, facts: Facts, now: Instant) -
         subject=facts.subject,
         metadata=_shown_metadata(instrument, facts),
         status=MarketStatus.MARKET_STATUS_RESOLVED if closed else MarketStatus.MARKET_STATUS_OPEN,
-        image_display_type=facts.long.team.image_display_type if facts.long.team else ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK,
+        image_display_type=(
+            facts.long.team.image_display_type
+            if facts.long.team
+            else ImageDisplayType.IMAGE_DISPLAY_TYPE_ARTWORK
+        ),
         asset_price_terms=facts.asset,
     )
 
@@ -203,7 +235,11 @@ def _image(facts: Facts) -> str:
 
 
 def _shown_metadata(instrument: Instrument, facts: Facts) -> dict[str, Any]:
-    return {"outcomeType": instrument.market_type, "tournament": facts.tournament} if facts.tournament else {"outcomeType": instrument.market_type}
+    return (
+        {"outcomeType": instrument.market_type, "tournament": facts.tournament}
+        if facts.tournament
+        else {"outcomeType": instrument.market_type}
+    )
 
 
 def with_metadata(instrument: Instrument, facts: Facts, event: Event) -> Instrument:

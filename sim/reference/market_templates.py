@@ -1,6 +1,8 @@
-"""The markets of a season's games as stencils: what is the same in every game of a league that was listed in the same era, with places for the teams' names.
+"""The markets of a season's games as stencils: what is the same in every game of a league that was
+listed in the same era, with places for the teams' names.
 
-A symbol or a question is a stencil with two names filled in, so tens of thousands of them are spelled in milliseconds and none has to be kept.
+A symbol or a question is a stencil with two names filled in, so tens of thousands of them are
+spelled in milliseconds and none has to be kept.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ STEM = "\x05"
 
 
 class Kind(NamedTuple):
-    """What is the same about the n-th market of every game of a league that was listed in the same era."""
+    """What is the same about the n-th market of every game of a league that was listed in the same
+    era.
+    """
 
     product: str
     tail: str  # of the symbol, after the stem of the game
@@ -45,8 +49,12 @@ def kinds_of(league: str, sets: tuple[str, ...], created: Instant) -> tuple[Kind
     )  # fmt: skip
 
 
-def texts_of_kinds(league: str, sets: tuple[str, ...], created: Instant, reference: Reference) -> Iterator[str]:
-    """The texts of such a game's event and markets that a search looks at, with marks in place of names."""
+def texts_of_kinds(
+    league: str, sets: tuple[str, ...], created: Instant, reference: Reference
+) -> Iterator[str]:
+    """The texts of such a game's event and markets that a search looks at, with marks in place of
+    names.
+    """
     game = _game(league, sets, created)
     yield from texts_of(game_event(game, reference, 0))
     for kind in kinds_of(league, sets, created):
@@ -55,18 +63,34 @@ def texts_of_kinds(league: str, sets: tuple[str, ...], created: Instant, referen
 
 
 def _game(league: str, sets: tuple[str, ...], created: Instant) -> Game:
-    first, second = (Team(abbreviation=short, name=long) for short, long in zip(SHORT, LONG, strict=True))
-    return Game(league=league, home=first, away=second, first=first, second=second, stem=STEM, start=created, created=created, sets=sets)
+    first, second = (
+        Team(abbreviation=short, name=long) for short, long in zip(SHORT, LONG, strict=True)
+    )
+    return Game(
+        league=league,
+        home=first,
+        away=second,
+        first=first,
+        second=second,
+        stem=STEM,
+        start=created,
+        created=created,
+        sets=sets,
+    )
 
 
 class Spelling(NamedTuple):
-    """How symbols of some kinds are put together around the stem of a game, and whether names of teams stand in any."""
+    """How symbols of some kinds are put together around the stem of a game, and whether names of
+    teams stand in any.
+    """
 
     parts: tuple[tuple[str, str], ...]
     named: bool
 
     def symbols(self, stem: str, short: tuple[str, str]) -> list[str]:
-        """The symbols of a game's markets, in order; the teams by their abbreviations in lower case."""
+        """The symbols of a game's markets, in order; the teams by their abbreviations in lower
+        case.
+        """
         if self.named:
             return [f"{before}{stem}{_filled(after, SHORT, short)}" for before, after in self.parts]
         return [f"{before}{stem}{after}" for before, after in self.parts]
@@ -74,7 +98,10 @@ class Spelling(NamedTuple):
 
 def spelling_of(kinds: tuple[Kind, ...]) -> Spelling:
     """How the symbols of kinds of markets are put together."""
-    return Spelling(tuple((f"{kind.product}-", kind.tail) for kind in kinds), any(kind.tail.endswith(SHORT) for kind in kinds))
+    return Spelling(
+        tuple((f"{kind.product}-", kind.tail) for kind in kinds),
+        any(kind.tail.endswith(SHORT) for kind in kinds),
+    )
 
 
 def tail_of(kind: Kind, short: tuple[str, str]) -> str:

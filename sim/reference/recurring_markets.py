@@ -1,7 +1,8 @@
-"""Automated crypto windows as the world shows them: instruments, events and markets of products that recur on the clock (`core/windows.py` says which exist).
+"""Automated crypto windows as the world shows them: instruments, events and markets of products
+that recur on the clock (`core/windows.py` says which exist).
 
-Everything about a window follows from its product and the instant at which it begins, numbers too; what its index says is the caller's. So nothing is kept of
-windows but what was asked for last.
+Everything about a window follows from its product and the instant at which it begins, numbers too;
+what its index says is the caller's. So nothing is kept of windows but what was asked for last.
 """
 
 from __future__ import annotations
@@ -15,9 +16,35 @@ from sim.core.model.index_measures import Measure, Reading
 from sim.core.model.instruments import Instrument
 from sim.core.model.quantities import CASH_SCALE
 from sim.core.recurring.markets import EPOCH, Place, Product, Spelling, spell
-from sim.kernel.instants import EASTERN, HOUR, MINUTE, NS_PER_S, Instant, Span, format_span, to_datetime
-from sim.messages.gateway_v1 import AssetClass, AssetId, AssetPriceDirection, AssetPriceMarketType, AssetPriceTerms, Event, Market, Series
-from sim.reference.market_pair import Facts, Side, eastern_day, market_of, metadata_of, metadata_time, price_text
+from sim.kernel.instants import (
+    EASTERN,
+    HOUR,
+    MINUTE,
+    NS_PER_S,
+    Instant,
+    Span,
+    format_span,
+    to_datetime,
+)
+from sim.messages.gateway_v1 import (
+    AssetClass,
+    AssetId,
+    AssetPriceDirection,
+    AssetPriceMarketType,
+    AssetPriceTerms,
+    Event,
+    Market,
+    Series,
+)
+from sim.reference.market_pair import (
+    Facts,
+    Side,
+    eastern_day,
+    market_of,
+    metadata_of,
+    metadata_time,
+    price_text,
+)
 from sim.reference.reference import LISTED, Reference
 from sim.scenario.instrument_terms import scales_of
 from sim.scenario.recurring_entries import WindowsEntry
@@ -45,13 +72,17 @@ class Recurring:
     """The products of a world, by place; the gateway's reference data of their windows."""
 
     def __init__(self, entries: list[WindowsEntry], reference: Reference) -> None:
-        """Adds the series of the products to the reference data. ValueError says which product cannot be."""
+        """Adds the series of the products to the reference data. ValueError says which product
+        cannot be.
+        """
         if len(entries) > PRODUCTS_MAX:
             raise ValueError(f"at most {PRODUCTS_MAX} products of windows, not {len(entries)}")
         self.products = tuple(map(product_of, entries))
         self._terms = tuple(map(_terms_of, entries))
         self._spelling = Spelling(self.products)
-        self._tags = tuple(tuple(reference.tags_of("crypto", terms.title.lower())) for terms in self._terms)
+        self._tags = tuple(
+            tuple(reference.tags_of("crypto", terms.title.lower())) for terms in self._terms
+        )
         self._series = tuple(map(self._series_of, range(len(entries))))
         for series in self._series:
             reference.add_series(series)
@@ -88,14 +119,19 @@ class Recurring:
 
     # ---- what they are
 
-    def instrument(self, place: Place, reading: Reading = _UNREAD, settled: bool = False) -> Instrument:
+    def instrument(
+        self, place: Place, reading: Reading = _UNREAD, settled: bool = False
+    ) -> Instrument:
         """The instrument of a window, its metadata with what the index says by now."""
         product, terms = self.products[place.product], self._terms[place.product]
         ends = place.begins + product.every
         facts = self._facts(place)
         instrument = Instrument(
             symbol=f"{product.prefix}-{spell(place.begins)}",
-            description=f"Up if the {product.asset} index at {_clock(ends)} is not below its price at {_clock(place.begins)}, else Down.",
+            description=(
+                f"Up if the {product.asset} index at {_clock(ends)} is not below its price at"
+                f" {_clock(place.begins)}, else Down."
+            ),
             product_id=product.product_id,
             price_scale=terms.price_scale,
             qty_scale=terms.qty_scale,
@@ -129,7 +165,11 @@ class Recurring:
 
     def number(self, place: Place) -> int:
         """The number of a window's event and market."""
-        return FIRST_NUMBER + place.product * NUMBERS + (place.begins - EPOCH) // self.products[place.product].every
+        return (
+            FIRST_NUMBER
+            + place.product * NUMBERS
+            + (place.begins - EPOCH) // self.products[place.product].every
+        )
 
     def _facts(self, place: Place) -> Facts:
         title = self._title(place)
@@ -149,8 +189,16 @@ class Recurring:
 
     def _event(self, place: Place) -> Event:
         product, instrument = self.products[place.product], self.instrument(place)
-        number, tags, series = self.number(place), self._tags[place.product], self._series[place.product]
-        market = replace(market_of(number, instrument, self._facts(place), place.begins), end_date=instrument.closes, game_start_time=None)
+        number, tags, series = (
+            self.number(place),
+            self._tags[place.product],
+            self._series[place.product],
+        )
+        market = replace(
+            market_of(number, instrument, self._facts(place), place.begins),
+            end_date=instrument.closes,
+            game_start_time=None,
+        )
         return Event(
             id=number,
             slug=instrument.event,
@@ -177,7 +225,10 @@ class Recurring:
     def _title(self, place: Place) -> str:
         ends = place.begins + self.products[place.product].every
         day = to_datetime(place.begins, EASTERN)
-        return f"{self._terms[place.product].title} Up or Down - {day:%B} {day.day}, {_hour(place.begins)}-{_hour(ends)} ET"
+        return (
+            f"{self._terms[place.product].title} Up or Down - {day:%B} {day.day},"
+            f" {_hour(place.begins)}-{_hour(ends)} ET"
+        )
 
     def _series_of(self, number: int) -> Series:
         product, title = self.products[number], self._terms[number].title
@@ -197,9 +248,15 @@ def incomplete(entry: WindowsEntry) -> str:
     """What an entry lacks, or how its terms clash; empty when it is a product."""
     if entry.asset is None or entry.every is None:
         return f"{entry.name}: say asset and every, no windows of the world are called so"
-    scale, qty_scale = scales_of(entry.tick_size or _TICK)[0], entry.fractional_qty_scale or _QTY_SCALE
+    scale, qty_scale = (
+        scales_of(entry.tick_size or _TICK)[0],
+        entry.fractional_qty_scale or _QTY_SCALE,
+    )
     if CASH_SCALE % (scale * qty_scale):
-        return f"{entry.name}: price scale {scale} times fractional_qty_scale {qty_scale} must divide {CASH_SCALE}"
+        return (
+            f"{entry.name}: price scale {scale} times fractional_qty_scale {qty_scale} must divide"
+            f" {CASH_SCALE}"
+        )
     return ""
 
 
@@ -220,7 +277,12 @@ def product_of(entry: WindowsEntry) -> Product:
 def _terms_of(entry: WindowsEntry) -> Terms:
     scale, tick = scales_of(entry.tick_size or _TICK)
     asset = (entry.asset or "").partition(":")[2]
-    return Terms(title=entry.title or asset.upper(), price_scale=scale, tick=tick, qty_scale=entry.fractional_qty_scale or _QTY_SCALE)
+    return Terms(
+        title=entry.title or asset.upper(),
+        price_scale=scale,
+        tick=tick,
+        qty_scale=entry.fractional_qty_scale or _QTY_SCALE,
+    )
 
 
 def horizon(every: Span) -> str:

@@ -1,7 +1,9 @@
-"""The gateway's reference data as the contract's own messages: sports, leagues, series, tags, teams, and the events and markets the world adds.
+"""The gateway's reference data as the contract's own messages: sports, leagues, series, tags,
+teams, and the events and markets the world adds.
 
-Rows of `fixtures/world/leagues.json` and `teams.json` are fields of the messages and are refused when they are not; what follows from a row (icons, safe
-names, tags of leagues) is filled in here, so that a row says each thing once.
+Rows of `fixtures/world/leagues.json` and `teams.json` are fields of the messages and are refused
+when they are not; what follows from a row (icons, safe names, tags of leagues) is filled in here,
+so that a row says each thing once.
 """
 
 from __future__ import annotations
@@ -38,14 +40,18 @@ M = TypeVar("M", bound=Message)
 
 LISTED: Instant = parse_instant("2026-01-15T12:00:00-05:00")
 ASSETS = "https://static.sandbox.test"
-_SOLO = frozenset(("tennis", "mma", "table-tennis", "boxing", "darts", "golf"))  # sports whose teams are persons
+# sports whose teams are persons
+_SOLO = frozenset(("tennis", "mma", "table-tennis", "boxing", "darts", "golf"))
 
 
 class Reference:
-    """Reference data with its indexes. Lists are in order of listing; events hold the very market objects of `markets`.
+    """Reference data with its indexes. Lists are in order of listing; events hold the very market
+    objects of `markets`.
 
-    `events` and `markets` are those listed one by one, of which the first `base` and `base_markets` are the world's beginning; `season` has the rest of that
-    beginning and makes it when asked. `windows` has those that come and go with the clock; it makes them whether they are listed or not.
+    `events` and `markets` are those listed one by one, of which the first `base` and `base_markets`
+    are the world's beginning; `season` has the rest of that beginning and makes it when asked.
+    `windows` has those that come and go with the clock; it makes them whether they are listed or
+    not.
     """
 
     def __init__(self, *, empty: bool = False) -> None:
@@ -75,11 +81,14 @@ class Reference:
         self.event_by_id: dict[int, Event] = {}
         self.market_by_slug: dict[str, Market] = {}
         self.market_by_id: dict[str, Market] = {}
-        self.partner_events: dict[tuple[str, str], str] = {}  # (partner's key, its id of the event) → slug
+        # (partner's key, its id of the event) → slug
+        self.partner_events: dict[tuple[str, str], str] = {}
         self._event_of_market: dict[str, Event] = {}
 
     def fork(self) -> Reference:
-        """Reference data that starts as this and grows by itself: lists and indexes are its own, the messages in them are shared until an event grows."""
+        """Reference data that starts as this and grows by itself: lists and indexes are its own,
+        the messages in them are shared until an event grows.
+        """
         made = copy.copy(self)
         for name, value in vars(self).items():
             if isinstance(value, list | dict):
@@ -92,12 +101,16 @@ class Reference:
 
     def market(self, slug: str) -> Market | None:
         """The market of an instrument, or None."""
-        found = self.market_by_slug.get(slug) or (self.season.market(slug) if self.season is not None else None)
+        found = self.market_by_slug.get(slug) or (
+            self.season.market(slug) if self.season is not None else None
+        )
         return self.windows.market(slug) if found is None and self.windows is not None else found
 
     def market_numbered(self, number: int) -> Market | None:
         """A market by its number, or None."""
-        found = self.market_by_id.get(str(number)) or (self.season.market_numbered(number) if self.season is not None else None)
+        found = self.market_by_id.get(str(number)) or (
+            self.season.market_numbered(number) if self.season is not None else None
+        )
         if found is None and self.windows is not None:
             event = self.windows.numbered(number)
             return None if event is None else event.markets[0]
@@ -119,7 +132,9 @@ class Reference:
         if number is not None:
             return self.of_season(number)
         found = self.event_by_slug.get(slug)
-        return self.windows.event_named(slug) if found is None and self.windows is not None else found
+        return (
+            self.windows.event_named(slug) if found is None and self.windows is not None else found
+        )
 
     def event_numbered(self, number: int) -> Event | None:
         """An event by its number, or None."""
@@ -127,16 +142,27 @@ class Reference:
         if place is not None:
             return self.of_season(place)
         found = self.event_by_id.get(number)
-        return self.windows.numbered(number) if found is None and self.windows is not None else found
+        return (
+            self.windows.numbered(number) if found is None and self.windows is not None else found
+        )
 
     def event_called(self, name: str) -> Event | None:
         """An event by slug or number, or None."""
         found = self.event_named(name)
-        return self.event_numbered(int(name)) if found is None and name.isascii() and name.isdecimal() and len(name) < 18 else found
+        return (
+            self.event_numbered(int(name))
+            if found is None and name.isascii() and name.isdecimal() and len(name) < 18
+            else found
+        )
 
     def holds(self, event: Event, words: list[str]) -> bool:
         """Whether every word, in lower case, occurs in the texts of an event or of its markets."""
-        whole = "\n".join((*texts_of(event), *(text for market in event.markets for text in (market.question, market.slug)))).lower()
+        whole = "\n".join(
+            (
+                *texts_of(event),
+                *(text for market in event.markets for text in (market.question, market.slug)),
+            )
+        ).lower()
         return all(word in whole for word in words)
 
     def of_season(self, number: int) -> Event:
@@ -154,7 +180,9 @@ class Reference:
         return self._series_by_id.get(str(league.active_series_id))
 
     def team(self, league: str, name: str) -> Team:
-        """A team by abbreviation; `epl:LIV` names one of another league. KeyError when there is none."""
+        """A team by abbreviation; `epl:LIV` names one of another league. KeyError when there is
+        none.
+        """
         other, colon, abbreviation = name.partition(":")
         return self.team_by_name[(other, abbreviation) if colon else (league, name)]
 
@@ -184,10 +212,16 @@ class Reference:
     def is_told(self, slug: str) -> bool:
         """Whether an event is a game that came after the default world's own."""
         found = self.event_by_slug.get(slug)
-        return found is not None and bool(found.game_id) and any(event.slug == slug for event in self.events[self.base :])
+        return (
+            found is not None
+            and bool(found.game_id)
+            and any(event.slug == slug for event in self.events[self.base :])
+        )
 
     def owned(self, event: Event) -> Event:
-        """An event of these lists alone, so that one more market on it is seen by nobody else who shares the default world."""
+        """An event of these lists alone, so that one more market on it is seen by nobody else who
+        shares the default world.
+        """
         mine = msgspec.structs.replace(event, markets=list(event.markets))
         number = self.season.number(event.slug) if self.season is not None else None
         if number is None:
@@ -217,7 +251,13 @@ class Reference:
             sport.created_at = LISTED
             sport.image = f"{ASSETS}/sports/{sport.slug}.png"
             sport.default_jersey_image = f"{ASSETS}/sports/{sport.slug}-jersey.png"
-            tag = Tag(id=str(sport.tag_id), label=sport.name, slug=sport.slug, parent_id=int(sports_tag.id), sport=sport)
+            tag = Tag(
+                id=str(sport.tag_id),
+                label=sport.name,
+                slug=sport.slug,
+                parent_id=int(sports_tag.id),
+                sport=sport,
+            )
             by_sport[sport.id] = _listed(tag, sport.image)
         leagues = [self._league_tag(league, by_sport[league.sport_id]) for league in self.leagues]
         for series in self.series:
@@ -236,7 +276,13 @@ class Reference:
         league.image = f"{ASSETS}/leagues/{league.slug}.png"
         league.resolution = f"https://official.sandbox.test/{league.slug}"
         embedded = msgspec.structs.replace(league, automatic_resolution=league.is_operational)
-        tag = Tag(id=str(league.tag_id), label=league.abbreviation, slug=league.slug, parent_id=int(parent.id), league=embedded)
+        tag = Tag(
+            id=str(league.tag_id),
+            label=league.abbreviation,
+            slug=league.slug,
+            parent_id=int(parent.id),
+            league=embedded,
+        )
         return _listed(tag, league.image)
 
     def _complete_team(self, team: Team) -> None:
@@ -244,24 +290,47 @@ class Reference:
         sport = next(sport for sport in self.sports if sport.id == league.sport_id)
         solo = sport.slug in _SOLO
         stem = f"{ASSETS}/teams/{team.league}/{team.abbreviation.lower()}"
-        team.safe_name = team.name.lower().replace(" & ", "-and-").replace(".", "").replace(" ", "-")
+        team.safe_name = (
+            team.name.lower().replace(" & ", "-and-").replace(".", "").replace(" ", "-")
+        )
         team.display_abbreviation = team.abbreviation
-        team.logo, team.home_icon, team.away_icon = f"{stem}.png", f"{stem}-home.png", f"{stem}-away.png"
+        team.logo, team.home_icon, team.away_icon = (
+            f"{stem}.png",
+            f"{stem}-home.png",
+            f"{stem}-away.png",
+        )
         team.long_icon, team.short_icon = f"{stem}-long.png", f"{stem}-short.png"
-        team.long_icon_dark, team.short_icon_dark = f"{stem}-long-dark.png", f"{stem}-short-dark.png"
+        team.long_icon_dark, team.short_icon_dark = (
+            f"{stem}-long-dark.png",
+            f"{stem}-short-dark.png",
+        )
         team.color = ResolvedColor(light=team.color_primary, dark=team.color_primary)
         team.ordering = league.ordering
         team.provider_id = 40_000 + team.id
         team.provider_ids = [
-            TeamProvider(provider=Provider.PROVIDER_SPORTRADAR, provider_id=f"sr:competitor:{40_000 + team.id}"),
+            TeamProvider(
+                provider=Provider.PROVIDER_SPORTRADAR,
+                provider_id=f"sr:competitor:{40_000 + team.id}",
+            ),
             TeamProvider(provider=Provider.PROVIDER_SPORTSDATAIO, provider_id=str(7_000 + team.id)),
         ]
-        team.image_display_type = ImageDisplayType.IMAGE_DISPLAY_TYPE_HEADSHOT if solo else ImageDisplayType.IMAGE_DISPLAY_TYPE_LOGO
+        team.image_display_type = (
+            ImageDisplayType.IMAGE_DISPLAY_TYPE_HEADSHOT
+            if solo
+            else ImageDisplayType.IMAGE_DISPLAY_TYPE_LOGO
+        )
 
 
 def texts_of(event: Event) -> Iterator[str]:
     """What a search looks at in an event, its markets apart."""
-    yield from (event.title, event.slug, event.subtitle, event.description, event.category, event.subcategory)
+    yield from (
+        event.title,
+        event.slug,
+        event.subtitle,
+        event.description,
+        event.category,
+        event.subcategory,
+    )
     for team in event.teams:
         yield team.name
         yield team.abbreviation
@@ -284,5 +353,7 @@ def messages(rows: list[dict[str, Any]], kind: type[M]) -> list[M]:
     known = frozenset(kind.__struct_fields__)
     for row in rows:
         if not known.issuperset(row):
-            raise ValueError(f"{kind.__name__} has no field {sorted(known.symmetric_difference(row) - known)}")
+            raise ValueError(
+                f"{kind.__name__} has no field {sorted(known.symmetric_difference(row) - known)}"
+            )
     return msgspec.convert(rows, list[kind])  # type: ignore[valid-type]

@@ -1,7 +1,9 @@
-"""How the default world's games and questions end if nobody says: a result for each, the same in every run, drawn from its slug alone.
+"""How the default world's games and questions end if nobody says: a result for each, the same in
+every run, drawn from its slug alone.
 
-A game that is under way at the start goes on from its score. What is shown as the final score is what its markets settle by, so that no market contradicts
-another. Games that a scenario or a tester tells of end as told. How a game gets to its result is in `course.py`.
+A game that is under way at the start goes on from its score. What is shown as the final score is
+what its markets settle by, so that no market contradicts another. Games that a scenario or a tester
+tells of end as told. How a game gets to its result is in `course.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from sim.reference.reference import Reference
 Periods = dict[str, tuple[int, int]]
 _KEPT = 1024  # courses that are remembered
 
-_POINTS = {"nba": (22, 13), "wnba": (15, 12)}  # of a quarter: the fewest, and how many more there may be
+# of a quarter: the fewest, and how many more there may be
+_POINTS = {"nba": (22, 13), "wnba": (15, 12)}
 _SCORES: dict[str, Sequence[int]] = {
     "nfl": (0, 3, 6, 7, 10, 13, 14, 16, 17, 20, 21, 23, 24, 27, 28, 30, 31, 34, 38),
     "mlb": range(10),
@@ -34,14 +37,23 @@ _SCORES: dict[str, Sequence[int]] = {
 _PARTS = {"nfl": ("Q", 4, 3, "OT1"), "mlb": ("I", 8, 1, "X10"), "nhl": ("P", 3, 1, "OT1")}
 _SETS = ((6, 0), (6, 1), (6, 2), (6, 3), (6, 4), (7, 5), (7, 6))
 _BEST_OF = {"atp": ("S", 2), "wta": ("S", 2), "wtt": ("S", 3), "lol": ("M", 2), "cs2": ("M", 2)}
-_STATS = {"points": (8, 30), "rebounds": (1, 14), "assists": (1, 12), "threes": (0, 7), "steals": (0, 4), "blocks": (0, 4)}
+_STATS = {
+    "points": (8, 30),
+    "rebounds": (1, 14),
+    "assists": (1, 12),
+    "threes": (0, 7),
+    "steals": (0, 4),
+    "blocks": (0, 4),
+}
 _SOLO = frozenset(("ufc",))
 
 
 class Results:
     """Results of the events that a world begins with."""
 
-    def __init__(self, reference: Reference, instruments: tuple[Instrument, ...], now: Instant) -> None:
+    def __init__(
+        self, reference: Reference, instruments: tuple[Instrument, ...], now: Instant
+    ) -> None:
         self._reference = reference
         self._instruments = instruments
         self._now = now
@@ -73,7 +85,9 @@ class Results:
         return found
 
     def standing(self, slug: str, now: Instant) -> Game | None:
-        """How a game stands at an instant; None before its start and for what is no game of the world."""
+        """How a game stands at an instant; None before its start and for what is no game of the
+        world.
+        """
         if 0 < self.ends(slug) <= now:  # nobody need know how it came to that
             return self._over(slug)
         course = self._course(slug)
@@ -119,7 +133,9 @@ class Results:
         group = self._groups.get(instrument.related.group, [])
         if all(one.symbol != instrument.symbol for one in group):
             return None
-        return (Outcome.YES if _came_true(instrument, instrument.related, group) else Outcome.NO).worth
+        return (
+            Outcome.YES if _came_true(instrument, instrument.related, group) else Outcome.NO
+        ).worth
 
     @cached_property
     def _groups(self) -> dict[str, list[Instrument]]:
@@ -132,7 +148,11 @@ class Results:
 
     def _players(self, event: Event) -> Iterator[str]:
         teams = {f"{team.league}:{team.abbreviation}" for team in event.teams}
-        return (subject.display_name for subject in self._reference.subjects if subject.description in teams)
+        return (
+            subject.display_name
+            for subject in self._reference.subjects
+            if subject.description in teams
+        )
 
 
 def _came_true(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
@@ -140,7 +160,10 @@ def _came_true(instrument: Instrument, related: Related, group: list[Instrument]
     if related.kind is EventOutcome.DIRECTIONAL:
         ranks = sorted(one.related.rank for one in group if one.related is not None)
         return ranks.index(related.rank) < draw(related.group, "rank", len(ranks) + 1)
-    return group[draw(related.group, "winner", max(2, len(group))) % len(group)].symbol == instrument.symbol
+    return (
+        group[draw(related.group, "winner", max(2, len(group))) % len(group)].symbol
+        == instrument.symbol
+    )
 
 
 def final(event: Event, players: list[str]) -> Game:
@@ -186,21 +209,34 @@ def _final(league: str, slug: str, before: tuple[int, int], first: int) -> Game:
 def _shown(game: Game) -> tuple[int, int]:
     """The score as it is shown: points, goals, or sets and maps won."""
     if game.goals is not None:
-        return sum(goal.team == "home" for goal in game.goals), sum(goal.team == "away" for goal in game.goals)
+        return sum(goal.team == "home" for goal in game.goals), sum(
+            goal.team == "away" for goal in game.goals
+        )
     if not game.periods:
         return game.home_score or 0, game.away_score or 0
     if not {"S1", "M1"}.intersection(game.periods):
-        return sum(home for home, _ in game.periods.values()), sum(away for _, away in game.periods.values())
-    return sum(home > away for home, away in game.periods.values()), sum(away > home for home, away in game.periods.values())
+        return sum(home for home, _ in game.periods.values()), sum(
+            away for _, away in game.periods.values()
+        )
+    return sum(home > away for home, away in game.periods.values()), sum(
+        away > home for home, away in game.periods.values()
+    )
 
 
 def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Periods:
-    """Quarters, innings, thirds: what was scored before lies in those before `first`, what is drawn in the others; a tie is broken after them."""
+    """Quarters, innings, thirds: what was scored before lies in those before `first`, what is drawn
+    in the others; a tie is broken after them.
+    """
     mark, parts, more, extra = _PARTS[league]
     sides = []
     for place, side in enumerate(("home", "away")):
         early = spread(before[place], f"{slug}:{side}early", max(1, first - 1))
-        late = spread(_SCORES[league][draw(slug, side, len(_SCORES[league]))], f"{slug}:{side}late", parts + 1 - first, UNITS.get(league, (1,)))
+        late = spread(
+            _SCORES[league][draw(slug, side, len(_SCORES[league]))],
+            f"{slug}:{side}late",
+            parts + 1 - first,
+            UNITS.get(league, (1,)),
+        )
         sides.append([*early[: first - 1], *late] if first > 1 else late)
     found = {f"{mark}{number}": score for number, score in enumerate(zip(*sides, strict=True), 1)}
     if league == "mlb":
@@ -211,7 +247,13 @@ def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Perio
 
 
 def _quarters(slug: str, least: int, more: int) -> Periods:
-    found = {f"Q{number}": (least + draw(slug, f"home{number}", more), least + draw(slug, f"away{number}", more)) for number in (1, 2, 3, 4)}
+    found = {
+        f"Q{number}": (
+            least + draw(slug, f"home{number}", more),
+            least + draw(slug, f"away{number}", more),
+        )
+        for number in (1, 2, 3, 4)
+    }
     if sum(home - away for home, away in found.values()) == 0:
         found["OT1"] = (11, 8) if draw(slug, "overtime", 2) else (8, 11)
     return found
@@ -236,9 +278,17 @@ def _best_of(slug: str, league: str, mark: str, wins: int) -> Periods:
 
 def _goals(slug: str) -> Iterator[Goal]:
     for half, first in (("1H", 1), ("2H", 46)):
-        minutes = sorted({first + draw(slug, f"{half}{number}", 45) for number in range(draw(slug, half, 4))})
-        yield from (Goal(team="home" if draw(slug, f"{half}scorer{minute}", 2) else "away", minute=minute) for minute in minutes)
+        minutes = sorted(
+            {first + draw(slug, f"{half}{number}", 45) for number in range(draw(slug, half, 4))}
+        )
+        yield from (
+            Goal(team="home" if draw(slug, f"{half}scorer{minute}", 2) else "away", minute=minute)
+            for minute in minutes
+        )
 
 
 def _stats(slug: str, player: str) -> dict[str, int]:
-    return {name: least + draw(slug, f"{player}{name}", most - least + 1) for name, (least, most) in _STATS.items()}
+    return {
+        name: least + draw(slug, f"{player}{name}", most - least + 1)
+        for name, (least, most) in _STATS.items()
+    }

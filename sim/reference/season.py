@@ -1,7 +1,10 @@
-"""The season: games made by code from a seed, as many as a scenario asks for, on the shelf until somebody wants one.
+"""The season: games made by code from a seed, as many as a scenario asks for, on the shelf until
+somebody wants one.
 
-Planning a season says who plays whom and when, and nothing else; that is all that a start pays for. An event is made when a list or a look-up comes to it, its
-markets and instruments when it is shown or traded, and the least recently used ones are forgotten again: what they are follows from the plan.
+Planning a season says who plays whom and when, and nothing else; that is all that a start pays for.
+An event is made when a list or a look-up comes to it, its markets and instruments when it is shown
+or traded, and the least recently used ones are forgotten again: what they are follows from the
+plan.
 """
 
 from __future__ import annotations
@@ -19,7 +22,14 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.instruments import Instrument
 from sim.kernel.instants import DAY, Instant, Span
 from sim.messages.gateway_v1 import Event, Market, Team
-from sim.reference.default_games import FIRST_GAME, PLAYED_FOR, game_event, game_market, terms_of, title_of
+from sim.reference.default_games import (
+    FIRST_GAME,
+    PLAYED_FOR,
+    game_event,
+    game_market,
+    terms_of,
+    title_of,
+)
 from sim.reference.game_clock import lasts
 from sim.reference.market_layout import TWO_SIDED_SETS, TWO_SIDED_SOCCER, Game, ordered, slots_of
 from sim.reference.market_pair import SORT_ORDERS, Facts, market_of, with_metadata
@@ -30,7 +40,8 @@ from sim.reference.season_plan import plan
 
 FIRST_EVENT = 30_001
 FIRST_MARKET = 1_000_001
-MARKETS_PER_EVENT = 100  # numbers kept free for each event, so that a market's number tells its event
+# numbers kept free for each event, so that a market's number tells its event
+MARKETS_PER_EVENT = 100
 _FOUND = 2_048  # instruments that a look-up finds at once
 _KEPT = 384  # events whose markets are remembered
 _TERMINATES = 7 * DAY
@@ -38,7 +49,9 @@ _DATE = re.compile(r"-\d{4}-\d\d-\d\d", re.ASCII)
 
 
 class Season:
-    """The planned games of a world at its beginning: a shelf of instruments, and the events and markets that the gateway shows of them."""
+    """The planned games of a world at its beginning: a shelf of instruments, and the events and
+    markets that the gateway shows of them.
+    """
 
     def __init__(self, count: int, reference: Reference, now: Instant, shift: Span) -> None:
         teams: dict[str, list[str]] = {}
@@ -100,14 +113,25 @@ class Season:
         return self.opens(number), expires, expires + _TERMINATES
 
     def playing(self, at: Instant) -> list[int]:
-        """Places of the events whose games have started by an instant and whose markets have not expired."""
+        """Places of the events whose games have started by an instant and whose markets have not
+        expired.
+        """
         starts = self._starts
-        return [number for _, number in starts[bisect_right(starts, (at - PLAYED_FOR, len(starts))) : bisect_right(starts, (at, len(starts)))]]
+        return [
+            number
+            for _, number in starts[
+                bisect_right(starts, (at - PLAYED_FOR, len(starts))) : bisect_right(
+                    starts, (at, len(starts))
+                )
+            ]
+        ]
 
     @cached_property
     def _starts(self) -> list[tuple[Instant, int]]:
         """When games start, ascending, and the places of their events."""
-        return sorted((fixture.start + self._shift, number) for number, fixture in enumerate(self._fixtures))
+        return sorted(
+            (fixture.start + self._shift, number) for number, fixture in enumerate(self._fixtures)
+        )
 
     def short_names(self, number: int) -> tuple[str, str]:
         """The abbreviations of an event's teams in lower case, in the order of its symbols."""
@@ -143,13 +167,19 @@ class Season:
         return self.market_id(number, place) % SORT_ORDERS
 
     def event_of_market(self, market_id: int) -> int | None:
-        """Place of the event that a market's number lies in; whether it has such a market is another question."""
+        """Place of the event that a market's number lies in; whether it has such a market is
+        another question.
+        """
         number = (market_id - FIRST_MARKET) // MARKETS_PER_EVENT
         return number if 0 <= number < len(self._stems) else None
 
     def numbered_game(self, game_id: str) -> int | None:
         """Place of the event with a game's number, or None."""
-        return self.numbered(int(game_id) - FIRST_GAME) if game_id.isdecimal() and game_id.isascii() and len(game_id) < 19 else None
+        return (
+            self.numbered(int(game_id) - FIRST_GAME)
+            if game_id.isdecimal() and game_id.isascii() and len(game_id) < 19
+            else None
+        )
 
     def symbols_of(self, number: int) -> list[str]:
         """The symbols of an event's markets, in order, without making them."""
@@ -158,7 +188,9 @@ class Season:
     def symbol(self, number: int, place: int) -> str:
         """The symbol of the market at a place of an event."""
         named = self._spelling(number)
-        return Spelling(named.parts[place : place + 1], named.named).symbols(self._stems[number], self.short_names(number))[0]
+        return Spelling(named.parts[place : place + 1], named.named).symbols(
+            self._stems[number], self.short_names(number)
+        )[0]
 
     def event_id(self, number: int) -> int:
         """The number of an event."""
@@ -179,8 +211,14 @@ class Season:
         at = now - self._shift
         over = fixture.start + PLAYED_FOR
         if at >= over:
-            return InstrumentState.EXPIRED if at < over + _TERMINATES else InstrumentState.TERMINATED
-        return InstrumentState.PENDING if at < (fixture.created if fixture.opens is None else fixture.opens) else InstrumentState.OPEN
+            return (
+                InstrumentState.EXPIRED if at < over + _TERMINATES else InstrumentState.TERMINATED
+            )
+        return (
+            InstrumentState.PENDING
+            if at < (fixture.created if fixture.opens is None else fixture.opens)
+            else InstrumentState.OPEN
+        )
 
     # ---- events and markets
 
@@ -192,7 +230,9 @@ class Season:
         """An event without its markets. Whoever changes one must copy it."""
         found = self._events[number]
         if found is None:
-            found = self._events[number] = game_event(self._game(number), self._reference, FIRST_EVENT + number)
+            found = self._events[number] = game_event(
+                self._game(number), self._reference, FIRST_EVENT + number
+            )
             if found.start_time is not None and found.start_time + PLAYED_FOR <= self._now:
                 found.active, found.closed, found.ended, found.period = False, True, True, "FT"
                 found.updated_at = found.finished_timestamp = found.end_date
@@ -205,7 +245,10 @@ class Season:
             self._shown.move_to_end(number)
             return found
         parts = enumerate(self._made(number).values())
-        markets: list[Market] = [market_of(self.market_id(number, place), terms, facts, self._now) for place, (terms, facts) in parts]
+        markets: list[Market] = [
+            market_of(self.market_id(number, place), terms, facts, self._now)
+            for place, (terms, facts) in parts
+        ]
         found = self._shown[number] = replace(self.bare(number), markets=markets)
         if len(self._shown) > _KEPT:
             self._shown.popitem(last=False)
@@ -216,7 +259,10 @@ class Season:
         """What decides which markets an event has, by place."""
         created = [fixture.created + self._shift for fixture in self._fixtures]
         leagues = [fixture.league.slug for fixture in self._fixtures]
-        return [(league, at >= TWO_SIDED_SETS, at >= TWO_SIDED_SOCCER) for league, at in zip(leagues, created, strict=True)]
+        return [
+            (league, at >= TWO_SIDED_SETS, at >= TWO_SIDED_SOCCER)
+            for league, at in zip(leagues, created, strict=True)
+        ]
 
     def questions(self, number: int) -> Iterator[str]:
         """Questions of an event's markets, in order, without making them."""
@@ -231,9 +277,16 @@ class Season:
         return found
 
     def shape(self, number: int) -> tuple[str, tuple[str, ...], Instant, Reference]:
-        """What decides which markets an event has: league, sets of markets and listing; and the reference data they are of."""
+        """What decides which markets an event has: league, sets of markets and listing; and the
+        reference data they are of.
+        """
         fixture = self._fixtures[number]
-        return fixture.league.slug, fixture.league.sets, fixture.created + self._shift, self._reference
+        return (
+            fixture.league.slug,
+            fixture.league.sets,
+            fixture.created + self._shift,
+            self._reference,
+        )
 
     def _spelling(self, number: int) -> Spelling:
         key = self.kind_keys[number]
@@ -250,7 +303,13 @@ class Season:
     def market(self, symbol: str) -> Market | None:
         """The market of a symbol, or None."""
         number = self.event_of(symbol)
-        return None if number is None else next((market for market in self.event(number).markets if market.slug == symbol), None)
+        return (
+            None
+            if number is None
+            else next(
+                (market for market in self.event(number).markets if market.slug == symbol), None
+            )
+        )
 
     def market_numbered(self, market_id: int) -> Market | None:
         """The market with a number, or None."""
@@ -304,7 +363,9 @@ class Season:
             state, kinds = self.state(number, now), self.kinds(number)
             if state is InstrumentState.OPEN and now >= self.over(number):
                 state = InstrumentState.CLOSED
-            for symbol, kind in zip(self._spelling(number).symbols(stem, self.short_names(number)), kinds, strict=True):
+            for symbol, kind in zip(
+                self._spelling(number).symbols(stem, self.short_names(number)), kinds, strict=True
+            ):
                 price_scale, _, qty_scale, _ = terms_of(symbol, cents=kind.cents)
                 yield Standing(symbol, state, price_scale, qty_scale)
 
@@ -313,7 +374,9 @@ class Season:
         number = self._numbers.get(event)
         if number is None:
             return ()
-        return [found for symbol in list(self._made(number)) if (found := self.find(symbol)) is not None]
+        return [
+            found for symbol in list(self._made(number)) if (found := self.find(symbol)) is not None
+        ]
 
     def next_edge(self, after: Instant) -> Instant | None:
         """First date after an instant at which a market opens, expires or terminates."""
@@ -324,7 +387,9 @@ class Season:
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
         """Those with a date after the one instant and up to the other."""
         dates, last = self.dates, len(self._stems)
-        for _, number in dates[bisect_right(dates, (after, last)) : bisect_right(dates, (until, last))]:
+        for _, number in dates[
+            bisect_right(dates, (after, last)) : bisect_right(dates, (until, last))
+        ]:
             yield from [terms for terms, _ in self._made(number).values()]
 
     @cached_property
@@ -344,7 +409,10 @@ class Season:
         stem = self._stems[number]
         fixture = self._plan[stem]
         league = fixture.league.slug
-        home, away = self._reference.team(league, fixture.home), self._reference.team(league, fixture.away)
+        home, away = (
+            self._reference.team(league, fixture.home),
+            self._reference.team(league, fixture.away),
+        )
         first, second = ordered(league, home, away)
         opens = None if fixture.opens is None else fixture.opens + self._shift
         return Game(
@@ -362,13 +430,18 @@ class Season:
         )
 
     def _made(self, number: int) -> dict[str, tuple[Instrument, Facts]]:
-        """An event's instruments by symbol, without metadata as long as nobody asked for them, and what the gateway says of them."""
+        """An event's instruments by symbol, without metadata as long as nobody asked for them, and
+        what the gateway says of them.
+        """
         found = self._parts.get(number)
         if found is not None:
             self._parts.move_to_end(number)
             return found
         game, event = self._game(number), self.bare(number)
-        made = (game_market(game, slot, event, self._reference, self._now) for slot in slots_of(game, ()))
+        made = (
+            game_market(game, slot, event, self._reference, self._now)
+            for slot in slots_of(game, ())
+        )
         found = self._parts[number] = {terms.symbol: (terms, facts) for terms, facts in made}
         if len(self._parts) > _KEPT:
             self._parts.popitem(last=False)

@@ -14,9 +14,12 @@ from zlib import crc32
 from sim.kernel.instants import DAY, MINUTE, Instant, eastern
 from sim.reference.market_layout import ordered
 
-FIRST_DAY = date(2026, 9, 7)  # the day before the default world's beginning, so that some games are over
+# the day before the default world's beginning, so that some games are over
+FIRST_DAY = date(2026, 9, 7)
 SEED = 2026
 _LISTED_BEFORE = eastern(FIRST_DAY, 12)
+
+
 class League(NamedTuple):
     """When a league plays (Monday 0), at which hour, and which markets its games have."""
 
@@ -46,7 +49,9 @@ LEAGUES = (
 
 
 class Fixture(NamedTuple):
-    """A planned game: abbreviations of the teams, when it starts and was listed, and when its markets open where that is later."""
+    """A planned game: abbreviations of the teams, when it starts and was listed, and when its
+    markets open where that is later.
+    """
 
     league: League
     home: str
@@ -60,8 +65,12 @@ Plan = dict[str, Fixture]  # by stem, in order of date
 
 
 @lru_cache(maxsize=8)
-def plan(count: int, teams: tuple[tuple[str, tuple[str, ...]], ...], taken: Set[str], seed: int = SEED) -> Plan:
-    """So many games in order of date: every league plays rounds in which each team meets another. `taken` stems are left out."""
+def plan(
+    count: int, teams: tuple[tuple[str, tuple[str, ...]], ...], taken: Set[str], seed: int = SEED
+) -> Plan:
+    """So many games in order of date: every league plays rounds in which each team meets another.
+    `taken` stems are left out.
+    """
     abbreviations = dict(teams)
     found: Plan = {}
     for number in range(10_000):
@@ -85,7 +94,15 @@ def _round(teams: tuple[str, ...], number: int) -> Iterator[tuple[str, str]]:
     yield from ((table[place], table[-1 - place]) for place in range(len(table) // 2))
 
 
-def _add(found: Plan, league: League, day: date, pair: tuple[str, str], first_start: Instant, taken: Set[str], seed: int) -> None:
+def _add(
+    found: Plan,
+    league: League,
+    day: date,
+    pair: tuple[str, str],
+    first_start: Instant,
+    taken: Set[str],
+    seed: int,
+) -> None:
     mark = crc32(f"{seed}:{league.slug}:{day}:{pair}".encode())
     home, away = pair if mark & 1 else pair[::-1]
     one, other = ordered(league.slug, home, away)
@@ -94,4 +111,6 @@ def _add(found: Plan, league: League, day: date, pair: tuple[str, str], first_st
         return
     start = first_start + mark % 4 * 15 * MINUTE
     created = min(start, _LISTED_BEFORE) - (5 + mark % 60) * DAY
-    found[stem] = Fixture(league, home, away, start, created, start - 2 * DAY if mark % 10 == 3 else None)
+    found[stem] = Fixture(
+        league, home, away, start, created, start - 2 * DAY if mark % 10 == 3 else None
+    )

@@ -1,7 +1,9 @@
-"""Parameters, matrices and loops of a scenario, written out before it is read: what the exchange gets is a plain list of steps.
+"""Parameters, matrices and loops of a scenario, written out before it is read: what the exchange
+gets is a plain list of steps.
 
-`${name}` stands for a parameter (`params`, `matrix`, `sim run --param`), for the variable of a loop, or for a value that an earlier step keeps (`save`), which
-is filled in when the step runs. A name that nobody gives is an error where it stands. Positions are those of the file.
+`${name}` stands for a parameter (`params`, `matrix`, `sim run --param`), for the variable of a
+loop, or for a value that an earlier step keeps (`save`), which is filled in when the step runs. A
+name that nobody gives is an error where it stands. Positions are those of the file.
 """
 
 from __future__ import annotations
@@ -12,7 +14,17 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Values
 
 from sim.scenario.value_types import nearest
-from sim.scenario.yaml_tree import Mapping, Node, Position, Problem, Scalar, ScenarioError, Sequence, problem, refuse
+from sim.scenario.yaml_tree import (
+    Mapping,
+    Node,
+    Position,
+    Problem,
+    Scalar,
+    ScenarioError,
+    Sequence,
+    problem,
+    refuse,
+)
 
 STEPS_MAX = 20_000
 VARIANTS_MAX = 10_000
@@ -30,18 +42,24 @@ def parameters(node: Node) -> dict[str, str]:
 
 
 def variants(node: Node) -> list[dict[str, str]]:
-    """Every combination of the values of `matrix`, the last name changing fastest; one empty one without a matrix."""
+    """Every combination of the values of `matrix`, the last name changing fastest; one empty one
+    without a matrix.
+    """
     matrix = _matrix(node)
     count = 1
     for values in matrix.values():
         count *= len(values)
     if count > VARIANTS_MAX:
         raise refuse(node.at, f"the matrix has {count} combinations, more than {VARIANTS_MAX}")
-    return [dict(zip(matrix, chosen, strict=True)) for chosen in itertools.product(*matrix.values())]
+    return [
+        dict(zip(matrix, chosen, strict=True)) for chosen in itertools.product(*matrix.values())
+    ]
 
 
 def expanded(node: Node, given: Values[str, str]) -> Node:
-    """The document with every parameter in its place and every loop written out. ScenarioError lists names that nobody gives."""
+    """The document with every parameter in its place and every loop written out. ScenarioError
+    lists names that nobody gives.
+    """
     if not isinstance(node, Mapping):
         return node
     problems: list[Problem] = []
@@ -62,7 +80,9 @@ def expanded(node: Node, given: Values[str, str]) -> Node:
     return Mapping(node.at, items, node.keys)
 
 
-def _written_out(steps: Sequence, given: Values[str, str], later: set[str], problems: list[Problem]) -> Iterator[Node]:
+def _written_out(
+    steps: Sequence, given: Values[str, str], later: set[str], problems: list[Problem]
+) -> Iterator[Node]:
     total = 0
     for step in steps.items:
         if not isinstance(step, Mapping) or not ("repeat" in step.items or "each" in step.items):
@@ -71,7 +91,12 @@ def _written_out(steps: Sequence, given: Values[str, str], later: set[str], prob
         for number, round_ in enumerate(_rounds(step, given)):
             pause = step.items.get("pause")
             if number and pause is not None:
-                yield _filled(Mapping(pause.at, {"advance": pause}, {"advance": pause.at}), {**given, **round_}, later, problems)
+                yield _filled(
+                    Mapping(pause.at, {"advance": pause}, {"advance": pause.at}),
+                    {**given, **round_},
+                    later,
+                    problems,
+                )
             inner = step.items.get("steps")
             if not isinstance(inner, Sequence):
                 raise refuse(step.at, "a loop needs `steps`, a list")
@@ -87,16 +112,24 @@ def _rounds(step: Mapping, given: Values[str, str]) -> Iterator[dict[str, str]]:
     for key, at in step.keys.items():
         if key not in _LOOP_KEYS:
             near = nearest(key, _LOOP_KEYS)
-            raise refuse(at, f"a loop has {', '.join(_LOOP_KEYS)}, not {key!r}" + (f", did you mean {near!r}?" if near else ""))
+            raise refuse(
+                at,
+                f"a loop has {', '.join(_LOOP_KEYS)}, not {key!r}"
+                + (f", did you mean {near!r}?" if near else ""),
+            )
     if "repeat" in step.items and "each" in step.items:
         raise refuse(step.keys["each"], "a loop has `repeat` or `each`, not both")
     variable = step.items.get("var")
-    name = variable.text if isinstance(variable, Scalar) else "n" if "repeat" in step.items else "item"
+    name = (
+        variable.text if isinstance(variable, Scalar) else "n" if "repeat" in step.items else "item"
+    )
     if not REFERENCE.fullmatch(f"${{{name}}}"):
         raise refuse(step.at, f"{name!r} is no name for a variable")
     if "each" in step.items:
         values = step.items["each"]
-        if not isinstance(values, Sequence) or not all(isinstance(item, Scalar) for item in values.items):
+        if not isinstance(values, Sequence) or not all(
+            isinstance(item, Scalar) for item in values.items
+        ):
             raise refuse(values.at, "`each` is a list of values")
         for item in values.items:
             assert isinstance(item, Scalar)
@@ -112,7 +145,11 @@ def _rounds(step: Mapping, given: Values[str, str]) -> Iterator[dict[str, str]]:
 
 def _filled(node: Node, given: Values[str, str], later: set[str], problems: list[Problem]) -> Node:
     if isinstance(node, Mapping):
-        return Mapping(node.at, {key: _filled(item, given, later, problems) for key, item in node.items.items()}, node.keys)
+        return Mapping(
+            node.at,
+            {key: _filled(item, given, later, problems) for key, item in node.items.items()},
+            node.keys,
+        )
     if isinstance(node, Sequence):
         return Sequence(node.at, [_filled(item, given, later, problems) for item in node.items])
     if "${" not in node.text:
@@ -120,7 +157,13 @@ def _filled(node: Node, given: Values[str, str], later: set[str], problems: list
     for name in REFERENCE.findall(node.text):
         if name not in given and name not in later:
             near = nearest(name, [*given, *later])
-            problems.append(problem(node.at, f"nothing gives ${{{name}}}" + (f", did you mean ${{{near}}}?" if near else ": name it in `params`")))
+            problems.append(
+                problem(
+                    node.at,
+                    f"nothing gives ${{{name}}}"
+                    + (f", did you mean ${{{near}}}?" if near else ": name it in `params`"),
+                )
+            )
     return Scalar(node.at, _text(node, given), node.plain)
 
 
@@ -150,7 +193,11 @@ def _matrix(node: Node) -> dict[str, list[str]]:
         raise refuse(matrix.at, "`matrix` is a mapping from names to lists of values")
     for name, values in matrix.items.items():
         _check_name(name, matrix.keys[name])
-        if not isinstance(values, Sequence) or not values.items or not all(isinstance(item, Scalar) for item in values.items):
+        if (
+            not isinstance(values, Sequence)
+            or not values.items
+            or not all(isinstance(item, Scalar) for item in values.items)
+        ):
             raise refuse(values.at, f"`matrix` gives {name} a list of values")
         found[name] = [item.text for item in values.items if isinstance(item, Scalar)]
     return found

@@ -1,4 +1,6 @@
-"""What a step of a scenario expects: of its own answer, of the state, of what came on streams and webhooks. `expectations.py` looks whether it holds."""
+"""What a step of a scenario expects: of its own answer, of the state, of what came on streams and
+webhooks. `expectations.py` looks whether it holds.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class StreamExpect(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, "as in `subscribe`"]
     count: Annotated[int | None, COUNT, "frames in all, heartbeats not counted"] = None
-    has: Annotated[Any, "some frame holds this; of a list, what stands here must be among its items"] = UNSET
+    has: Annotated[
+        Any, "some frame holds this; of a list, what stands here must be among its items"
+    ] = UNSET
     last: Annotated[Any, "the last frame holds this, likewise"] = UNSET
     code: Annotated[int | None, COUNT, "the stream has ended with this gRPC status"] = None
 
@@ -67,11 +71,15 @@ class OrderExpect(Struct, frozen=True, kw_only=True):
     filled: Annotated[str | None, DECIMAL, "contracts"] = None
     leaves: Annotated[str | None, DECIMAL, "contracts"] = None
     avg_price: Annotated[str | None, DECIMAL, "dollars"] = None
-    reason: Annotated[str | None, "text of the rejection or unsolicited cancel, or a part of it"] = None
+    reason: Annotated[
+        str | None, "text of the rejection or unsolicited cancel, or a part of it"
+    ] = None
 
 
 class BookExpect(Struct, frozen=True, kw_only=True):
-    """The top of a book: each level as "price x quantity", best first. An empty list means an empty side."""
+    """The top of a book: each level as "price x quantity", best first. An empty list means an empty
+    side.
+    """
 
     symbol: str
     bids: tuple[str, ...] | None = None
@@ -96,14 +104,25 @@ class WebhookExpect(Struct, frozen=True, kw_only=True):
 
 
 class Expect(Struct, frozen=True, kw_only=True):
-    """What must hold after the step: all that is given. Most checks may be one mapping or a list of them."""
+    """What must hold after the step: all that is given. Most checks may be one mapping or a list of
+    them.
+    """
 
     status: Annotated[int | None, ORDINAL, "HTTP status of the call"] = None
     code: Annotated[int | None, COUNT, "gRPC status code of the call"] = None
-    json: Annotated[Any, "part of the answer: mappings match by their keys, lists item by item, numbers by value"] = UNSET
-    header: Annotated[dict[str, str], "headers of the answer, by name"] = field(default_factory=dict)
+    json: Annotated[
+        Any,
+        "part of the answer: mappings match by their keys, lists item by item, numbers by value",
+    ] = UNSET
+    header: Annotated[dict[str, str], "headers of the answer, by name"] = field(
+        default_factory=dict
+    )
     instrument: Annotated[tuple[InstrumentExpect, ...], several(InstrumentExpect)] = ()
-    open_orders: Annotated[int | OpenOrdersExpect | None, Either(COUNT, record(OpenOrdersExpect)), "a count, or a mapping that says whose"] = None
+    open_orders: Annotated[
+        int | OpenOrdersExpect | None,
+        Either(COUNT, record(OpenOrdersExpect)),
+        "a count, or a mapping that says whose",
+    ] = None
     balance: Annotated[tuple[BalanceExpect, ...], several(BalanceExpect)] = ()
     position: Annotated[tuple[PositionExpect, ...], several(PositionExpect)] = ()
     order: Annotated[tuple[OrderExpect, ...], several(OrderExpect)] = ()
@@ -113,5 +132,8 @@ class Expect(Struct, frozen=True, kw_only=True):
     stream: Annotated[tuple[StreamExpect, ...], several(StreamExpect)] = ()
     digest: Annotated[str | None, "journal digest at this point"] = None
     refused: Annotated[
-        str, REFUSED, "true: what the step does is refused, as an illegal change of state is; maybe: it may be, and keep nothing; a call has a status instead"
+        str,
+        REFUSED,
+        "true: what the step does is refused, as an illegal change of state is; maybe: it may be,"
+        " and keep nothing; a call has a status instead",
     ] = "false"

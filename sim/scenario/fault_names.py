@@ -1,4 +1,6 @@
-"""What a fault may name as its operation: whatever is in the contract, and the types of webhook events. A misspelt name would never strike."""
+"""What a fault may name as its operation: whatever is in the contract, and the types of webhook
+events. A misspelt name would never strike.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,29 @@ from sim.scenario.value_types import nearest
 
 @cache
 def operation_names() -> frozenset[str]:
-    """Every name that means something: operations with and without their service, types of webhook events, the engine's work."""
+    """Every name that means something: operations with and without their service, types of webhook
+    events, the engine's work.
+    """
     operations = load_contract().operations
-    return frozenset({name for operation in operations for name in (operation.name, operation.rpc)} | {APPROVED, REJECTED, *ENGINE})
+    return frozenset(
+        {name for operation in operations for name in (operation.name, operation.rpc)}
+        | {APPROVED, REJECTED, *ENGINE}
+    )
 
 
 def never_strikes(match: FaultMatch) -> str:
-    """What is wrong with an operation that is not served on the plane a fault names, "" when nothing is: such a fault would never strike."""
+    """What is wrong with an operation that is not served on the plane a fault names, "" when
+    nothing is: such a fault would never strike.
+    """
     plane, name = match.plane, match.operation
     if not plane or not name or "*" in name:
         return ""
     places = _places(name)
-    return "" if not places or plane in places else f"{name} is on {', '.join(places)}, not on {plane}: this fault would never strike"
+    return (
+        ""
+        if not places or plane in places
+        else f"{name} is on {', '.join(places)}, not on {plane}: this fault would never strike"
+    )
 
 
 def _places(name: str) -> tuple[str, ...]:
@@ -34,7 +47,11 @@ def _places(name: str) -> tuple[str, ...]:
             found |= dict.fromkeys(operation.planes)
             found |= {"grpc": None} if operation.grpc else {}
             found |= {"stream": None} if operation.kind != "unary" else {}
-    return (*found, *(("webhook",) if name in (APPROVED, REJECTED) else ()), *(("engine",) if name in ENGINE else ()))
+    return (
+        *found,
+        *(("webhook",) if name in (APPROVED, REJECTED) else ()),
+        *(("engine",) if name in ENGINE else ()),
+    )
 
 
 def unknown_operation(name: str) -> str:
@@ -42,4 +59,6 @@ def unknown_operation(name: str) -> str:
     if not name or "*" in name or name in operation_names():
         return ""
     near = nearest(name, operation_names())
-    return f"unknown operation {name!r}" + (f", did you mean {near!r}?" if near else "; `sim catalogue operations` lists them")
+    return f"unknown operation {name!r}" + (
+        f", did you mean {near!r}?" if near else "; `sim catalogue operations` lists them"
+    )

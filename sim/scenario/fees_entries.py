@@ -1,4 +1,6 @@
-"""A fee schedule of a scenario's own: rows that change the published one, and steps of the weekly rebate on taker fees (rules P13, P16)."""
+"""A fee schedule of a scenario's own: rows that change the published one, and steps of the weekly
+rebate on taker fees (rules P13, P16).
+"""
 
 from __future__ import annotations
 
@@ -33,24 +35,53 @@ def _dollars(text: str) -> str:
     return text
 
 
-SHARE = Text("a coefficient with at most four decimals", lambda text: _within(THETA_SCALE, 0, 1, text), schema=_DECIMAL)
-COEFFICIENT = Text("a coefficient with at most four decimals", lambda text: _within(THETA_SCALE, -1, 1, text), schema=_DECIMAL)
+SHARE = Text(
+    "a coefficient with at most four decimals",
+    lambda text: _within(THETA_SCALE, 0, 1, text),
+    schema=_DECIMAL,
+)
+COEFFICIENT = Text(
+    "a coefficient with at most four decimals",
+    lambda text: _within(THETA_SCALE, -1, 1, text),
+    schema=_DECIMAL,
+)
 DOLLARS = Text("dollars and cents", _dollars, schema=_DECIMAL)
-PERCENT = Text("a whole percentage", _percent, schema={"type": ["integer", "string"], "minimum": 0, "maximum": 100})
+PERCENT = Text(
+    "a whole percentage",
+    _percent,
+    schema={"type": ["integer", "string"], "minimum": 0, "maximum": 100},
+)
 
 
 class FeeEntry(Struct, frozen=True, kw_only=True):
-    """Coefficients for some instruments from some instant on: fee = coefficient x contracts x p x (1 - p). What is left out stays as it was."""
+    """Coefficients for some instruments from some instant on: fee = coefficient x contracts x p x
+    (1 - p). What is left out stays as it was.
+    """
 
     from_: Annotated[Instant | None, INSTANT, "from when on; always when left out"] = None
     product: Annotated[str, "instruments of this product; of every one when left out"] = ""
     market_type: Annotated[str, "instruments of this market type: moneyline, spreads, ..."] = ""
-    fee_class: Annotated[str, "instruments of this fee class: standard, combo, table_tennis, or one that an instrument names"] = ""
+    fee_class: Annotated[
+        str,
+        "instruments of this fee class: standard, combo, table_tennis, or one that an instrument"
+        " names",
+    ] = ""
     taker: Annotated[str | None, SHARE, "what takers pay, from 0 to 1, in ten-thousandths"] = None
-    maker: Annotated[str | None, COEFFICIENT, "what makers pay, from -1 to 1; below zero it is a rebate"] = None
-    tail: Annotated[str | None, SHARE, "what takers of combos pay on top: tail x contracts x p x (1 - p)^4"] = None
-    cap: Annotated[str | None, DOLLARS, "most dollars that one order pays as a taker, over all its fills"] = None
-    cumulative: Annotated[bool | None, BOOLEAN, "false: every fill of an order is rounded for itself, though their sum may then pass that of the whole"] = None
+    maker: Annotated[
+        str | None, COEFFICIENT, "what makers pay, from -1 to 1; below zero it is a rebate"
+    ] = None
+    tail: Annotated[
+        str | None, SHARE, "what takers of combos pay on top: tail x contracts x p x (1 - p)^4"
+    ] = None
+    cap: Annotated[
+        str | None, DOLLARS, "most dollars that one order pays as a taker, over all its fills"
+    ] = None
+    cumulative: Annotated[
+        bool | None,
+        BOOLEAN,
+        "false: every fill of an order is rounded for itself, though their sum may then pass that"
+        " of the whole",
+    ] = None
 
 
 class RebateEntry(Struct, frozen=True, kw_only=True):
@@ -63,8 +94,15 @@ class RebateEntry(Struct, frozen=True, kw_only=True):
 class FeesSection(Struct, frozen=True, kw_only=True):
     """What trading costs, where it differs from the published schedule."""
 
-    schedule: Annotated[tuple[FeeEntry, ...], "rows; the narrowest decides, among those the one that began last, among those the last one"] = ()
-    rebates: Annotated[tuple[RebateEntry, ...] | None, "steps of the weekly rebate instead of the published ones; an empty list pays none"] = None
+    schedule: Annotated[
+        tuple[FeeEntry, ...],
+        "rows; the narrowest decides, among those the one that began last, among those the"
+        " last one",
+    ] = ()
+    rebates: Annotated[
+        tuple[RebateEntry, ...] | None,
+        "steps of the weekly rebate instead of the published ones; an empty list pays none",
+    ] = None
 
 
 _CHANGES = ("taker", "maker", "tail", "cap", "cumulative")
@@ -90,7 +128,12 @@ def rebate_steps(section: FeesSection) -> tuple[tuple[Cash, int], ...] | None:
     """Steps of the weekly rebate, the highest first; None for the published ones."""
     if section.rebates is None:
         return None
-    return tuple(sorted(((scaled(step.volume, CASH_SCALE), step.percent) for step in section.rebates), reverse=True))
+    return tuple(
+        sorted(
+            ((scaled(step.volume, CASH_SCALE), step.percent) for step in section.rebates),
+            reverse=True,
+        )
+    )
 
 
 def fee_problems(node: Node) -> Iterator[Problem]:
@@ -107,7 +150,11 @@ def fee_problems(node: Node) -> Iterator[Problem]:
         where = (entry.from_, entry.product, entry.market_type, entry.fee_class)
         for name in _CHANGES:
             if name in item.items and (*where, name) in seen:
-                yield problem(item.keys[name], f"{name} is given for the same instruments from the same instant on in line {seen[(*where, name)]}")
+                yield problem(
+                    item.keys[name],
+                    f"{name} is given for the same instruments from the same instant on in line"
+                    f" {seen[(*where, name)]}",
+                )
             elif name in item.items:
                 seen[(*where, name)] = item.keys[name].line
 

@@ -1,4 +1,6 @@
-"""From what a scenario or a tester says about an instrument to its terms: decimal text becomes scaled integers, and what was not said gets a sound value."""
+"""From what a scenario or a tester says about an instrument to its terms: decimal text becomes
+scaled integers, and what was not said gets a sound value.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +36,23 @@ class ListingError(ValueError):
         self.faults = faults
 
 
-def list_instrument(entry: InstrumentEntry, now: Instant, known: Instrument | None = None) -> Instrument:
-    """Terms of an entry, at an instant. With `known`, the entry changes those terms and leaves what it does not name. ListingError when they are unsound."""
+def list_instrument(
+    entry: InstrumentEntry, now: Instant, known: Instrument | None = None
+) -> Instrument:
+    """Terms of an entry, at an instant. With `known`, the entry changes those terms and leaves what
+    it does not name. ListingError when they are unsound.
+    """
     faults: Faults = []
     if known is None and not _SYMBOL.fullmatch(entry.symbol):
-        faults.append(("symbol", f"a symbol is 1 to 128 letters, digits and . _ ~ : @ + = -, not {entry.symbol[:40]!r}: it stands in paths"))
+        faults.append(
+            (
+                "symbol",
+                (
+                    "a symbol is 1 to 128 letters, digits and . _ ~ : @ + = -, not"
+                    f" {entry.symbol[:40]!r}: it stands in paths"
+                ),
+            )
+        )
     terms: dict[str, Any] = {"symbol": entry.symbol} if known is None else {}
     terms |= _scales(entry, known, faults)
     if not faults:
@@ -47,7 +61,14 @@ def list_instrument(entry: InstrumentEntry, now: Instant, known: Instrument | No
     terms |= _texts(entry, known)
     if entry.schedule is not None:
         terms["schedule"] = tuple(
-            Segment(tuple(sorted(set(part.days))), part.start, part.length, part.state, part.hide_market_data, part.expire_all_orders)
+            Segment(
+                tuple(sorted(set(part.days))),
+                part.start,
+                part.length,
+                part.state,
+                part.hide_market_data,
+                part.expire_all_orders,
+            )
             for part in entry.schedule
         )
     if entry.state is not None:
@@ -62,7 +83,12 @@ def list_instrument(entry: InstrumentEntry, now: Instant, known: Instrument | No
 
 def _scales(entry: InstrumentEntry, known: Instrument | None, faults: Faults) -> dict[str, Any]:
     tick = entry.tick_size
-    if known is not None and tick is None and entry.price_scale is None and entry.fractional_qty_scale is None:
+    if (
+        known is not None
+        and tick is None
+        and entry.price_scale is None
+        and entry.fractional_qty_scale is None
+    ):
         return {"price_scale": known.price_scale, "tick": known.tick, "qty_scale": known.qty_scale}
     tick = tick or ("0.01" if known is None else decimal_text(known.tick, known.price_scale))
     scale = entry.price_scale or _price_scale(tick)
@@ -94,8 +120,12 @@ def _price_scale(tick: str) -> int:
     return _PRICE_SCALES[-1]
 
 
-def _bounds(entry: InstrumentEntry, known: Instrument | None, scales: dict[str, Any], faults: Faults) -> dict[str, Any]:
-    """Price band, order sizes and minimum. Where an entry does not say, the band is one tick from each end: 0.01 to 0.99 on cents (retail facts §5.2)."""
+def _bounds(
+    entry: InstrumentEntry, known: Instrument | None, scales: dict[str, Any], faults: Faults
+) -> dict[str, Any]:
+    """Price band, order sizes and minimum. Where an entry does not say, the band is one tick from
+    each end: 0.01 to 0.99 on cents (retail facts §5.2).
+    """
     scale, tick, qty_scale = scales["price_scale"], scales["tick"], scales["qty_scale"]
     terms: dict[str, Any] = {}
     rescaled = known is None or (known.price_scale, known.tick) != (scale, tick)
@@ -119,22 +149,46 @@ def _bounds(entry: InstrumentEntry, known: Instrument | None, scales: dict[str, 
 
 
 def _dates(entry: InstrumentEntry, known: Instrument | None, now: Instant) -> dict[str, Any]:
-    """Dates, filled so that the asked state is one the dates allow: a pending instrument starts tomorrow, an expired one has expired by now."""
+    """Dates, filled so that the asked state is one the dates allow: a pending instrument starts
+    tomorrow, an expired one has expired by now.
+    """
     if known is not None:
-        given = {"created": entry.created, "start": entry.start, "expiration": entry.expiration, "termination": entry.termination}
+        given = {
+            "created": entry.created,
+            "start": entry.start,
+            "expiration": entry.expiration,
+            "termination": entry.termination,
+        }
         return {name: at for name, at in given.items() if at is not None}
     done = entry.state in (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
-    start = entry.start if entry.start is not None else now + DAY if entry.state is InstrumentState.PENDING else now - DAY if done else now
+    start = (
+        entry.start
+        if entry.start is not None
+        else now + DAY
+        if entry.state is InstrumentState.PENDING
+        else now - DAY
+        if done
+        else now
+    )
     expiration = entry.expiration
     if expiration is None:
         expiration = max(start, now) if done else start + TRADED_FOR
     termination = entry.termination
     if termination is None:
-        termination = expiration if entry.state is InstrumentState.TERMINATED else expiration + KEPT_FOR
-    return {"created": entry.created if entry.created is not None else min(start, now), "start": start, "expiration": expiration, "termination": termination}
+        termination = (
+            expiration if entry.state is InstrumentState.TERMINATED else expiration + KEPT_FOR
+        )
+    return {
+        "created": entry.created if entry.created is not None else min(start, now),
+        "start": start,
+        "expiration": expiration,
+        "termination": termination,
+    }
 
 
-def related_to(event: str, kind: str, outcome: EventOutcome, line: str | None = None) -> Related | None:
+def related_to(
+    event: str, kind: str, outcome: EventOutcome, line: str | None = None
+) -> Related | None:
     """Place among the outcomes of one event and kind of market; the line is the rank on a ladder."""
     if outcome is EventOutcome.INDEPENDENT:
         return None
@@ -155,14 +209,25 @@ def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
     terms: dict[str, Any] = {name: text for name, text in given.items() if text is not None}
     if entry.metadata:
         terms["metadata"] = (known.metadata if known else {}) | entry.metadata
-    asked = {"kind": entry.sports_market_type, "long": entry.long, "line": entry.line, "player": entry.player, "pick": entry.pick}
+    asked = {
+        "kind": entry.sports_market_type,
+        "long": entry.long,
+        "line": entry.line,
+        "player": entry.player,
+        "pick": entry.pick,
+    }
     said = {name: text for name, text in asked.items() if text is not None}
     settles = known.settles if known else None
     if entry.sports_market_type is not None or (settles is not None and said):
         terms["settles"] = replace(settles, **said) if settles is not None else Settles(**said)
     if entry.event_outcome is not None:
-        event, market_type = terms.get("event", known.event if known else entry.symbol), terms.get("market_type", known.market_type if known else "")
-        terms["related"] = related_to(event, entry.sports_market_type or market_type, entry.event_outcome, entry.line)
+        event, market_type = (
+            terms.get("event", known.event if known else entry.symbol),
+            terms.get("market_type", known.market_type if known else ""),
+        )
+        terms["related"] = related_to(
+            event, entry.sports_market_type or market_type, entry.event_outcome, entry.line
+        )
     if known is None:
         terms.setdefault("product_id", entry.symbol.split("-")[0])
         terms.setdefault("description", entry.question or entry.symbol)

@@ -1,4 +1,6 @@
-"""`sim schema`: the JSON schema of scenario files, for editors. Generated from the Structs of the format."""
+"""`sim schema`: the JSON schema of scenario files, for editors. Generated from the Structs of the
+format.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ _LOOP = {
     "properties": {
         "repeat": {"type": ["integer", "string"], "description": "rounds, counted from 1"},
         "each": {"type": "array", "description": "a value for each round"},
-        "var": {"type": "string", "description": "name of the count or value: n or item when left out"},
+        "var": {
+            "type": "string",
+            "description": "name of the count or value: n or item when left out",
+        },
         "pause": {"type": "string", "description": "time between two rounds"},
         "steps": _STEPS,
     },
@@ -39,10 +44,24 @@ _LOOP = {
 
 
 def scenario_schema() -> dict[str, Any]:
-    """Schema of a whole file, draft 2020-12, with a definition for every kind of entry it refers to."""
-    modules = (scenario, world_entries, fees_entries, participant_entries, steps, expectations_format, fault_spec)
+    """Schema of a whole file, draft 2020-12, with a definition for every kind of entry it refers
+    to.
+    """
+    modules = (
+        scenario,
+        world_entries,
+        fees_entries,
+        participant_entries,
+        steps,
+        expectations_format,
+        fault_spec,
+    )
     named = {name: value for module in modules for name, value in vars(module).items()}
-    kinds = {name: kind for name, kind in named.items() if isinstance(kind, type) and issubclass(kind, Struct)}
+    kinds = {
+        name: kind
+        for name, kind in named.items()
+        if isinstance(kind, type) and issubclass(kind, Struct)
+    }
     root = record(Scenario).definition()
     definitions: dict[str, Any] = {}
     waiting = _references(root)
@@ -59,13 +78,19 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def _with_references(schema: Any) -> Any:
-    """The schema with `${name}` allowed wherever text of a form, a word of a list or a truth value is asked for: what stands there is filled in later."""
+    """The schema with `${name}` allowed wherever text of a form, a word of a list or a truth value
+    is asked for: what stands there is filled in later.
+    """
     if isinstance(schema, list):
         return [_with_references(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if isinstance(schema.get("pattern"), str):
-        return {**schema, "pattern": f"(?:{schema['pattern']})|{_REFERENCE}", "type": _and_text(schema["type"])}
+        return {
+            **schema,
+            "pattern": f"(?:{schema['pattern']})|{_REFERENCE}",
+            "type": _and_text(schema["type"]),
+        }
     if "enum" in schema or schema.get("type") == "boolean":
         kept = {key: value for key, value in schema.items() if key != "description"}
         said = {"description": schema["description"]} if "description" in schema else {}
@@ -83,4 +108,8 @@ def _references(schema: Any) -> list[str]:
     if isinstance(schema, dict):
         own = [schema["$ref"].removeprefix(_PREFIX)] if isinstance(schema.get("$ref"), str) else []
         return own + [name for value in schema.values() for name in _references(value)]
-    return [name for value in schema for name in _references(value)] if isinstance(schema, list) else []
+    return (
+        [name for value in schema for name in _references(value)]
+        if isinstance(schema, list)
+        else []
+    )

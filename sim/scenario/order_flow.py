@@ -1,7 +1,9 @@
-"""Order flow recorded elsewhere: a CSV file of orders, cancels and replaces, packed when the scenario is read and unpacked a part at a time when it runs.
+"""Order flow recorded elsewhere: a CSV file of orders, cancels and replaces, packed when the
+scenario is read and unpacked a part at a time when it runs.
 
-The file's bytes are kept compressed in parts of a fixed number of lines, so a million rows cost a few megabytes, any line is found without reading those before
-it, and a journal can carry them. Nothing here knows the exchange; `participants.py` sends the rows.
+The file's bytes are kept compressed in parts of a fixed number of lines, so a million rows cost a
+few megabytes, any line is found without reading those before it, and a journal can carry them.
+Nothing here knows the exchange; `participants.py` sends the rows.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ PROBLEMS_SHOWN = 20
 NEW, CANCEL, REPLACE = "new", "cancel", "replace"
 COLUMNS = {
     "at": 'seconds after the start, "+1m30s", or an instant; rows stand in order of time',
-    "as": "maker, taker, noise, another participant, or firms/<firm>/users/<user>; `as` of the flow when empty",
+    "as": (
+        "maker, taker, noise, another participant, or firms/<firm>/users/<user>; `as` of the flow"
+        " when empty"
+    ),
     "action": "new, cancel or replace; new when empty",
     "id": "client order id: of the new order, or of the one to cancel or replace",
     "symbol": "instrument",
@@ -63,7 +68,9 @@ class FlowError(ValueError):
 
 
 class Row(NamedTuple):
-    """One row. `due` is an instant; price and quantity are decimal text, empty where the file has none."""
+    """One row. `due` is an instant; price and quantity are decimal text, empty where the file has
+    none.
+    """
 
     due: Instant
     who: str
@@ -85,7 +92,9 @@ class Packed(NamedTuple):
 
 
 def pack_file(path: Path) -> Packed:
-    """A file in parts, read once, a part at a time. OSError when it cannot be read, FlowError when it is too large or has endless lines."""
+    """A file in parts, read once, a part at a time. OSError when it cannot be read, FlowError when
+    it is too large or has endless lines.
+    """
     digest, parts, lines, size = sha256(), [], [], 0
     with path.open("rb") as file:
         number = 0
@@ -121,7 +130,9 @@ def sound(packed: Packed) -> bool:
 
 
 def lines_of(packed: Packed, first: int = 0) -> Iterator[tuple[int, str]]:
-    """(number, text) of lines from a number on, without their ends; the first line has the number 0. FlowError for text that is not UTF-8."""
+    """(number, text) of lines from a number on, without their ends; the first line has the number
+    0. FlowError for text that is not UTF-8.
+    """
     for index in range(first // PART_LINES, len(packed.parts)):
         number = index * PART_LINES
         for line in zlib.decompress(packed.parts[index]).split(b"\n"):
@@ -143,12 +154,18 @@ class Reader:
         self._who = who
         heading = next(lines_of(packed), None)
         if heading is None:
-            raise FlowError(1, 1, f"the file is empty; its first line names the columns: {','.join(COLUMNS)}")
+            raise FlowError(
+                1, 1, f"the file is empty; its first line names the columns: {','.join(COLUMNS)}"
+            )
         self._columns = _heading(heading[1])
-        self._places = tuple(self._columns.index(name) if name in self._columns else -1 for name in COLUMNS)
+        self._places = tuple(
+            self._columns.index(name) if name in self._columns else -1 for name in COLUMNS
+        )
 
     def rows(self, first: int = 0) -> Iterator[tuple[int, Row]]:
-        """(number of the line, row) from a line on. Empty lines and lines that begin with # are passed over."""
+        """(number of the line, row) from a line on. Empty lines and lines that begin with # are
+        passed over.
+        """
         for number, line in lines_of(self._packed, max(first, 1)):
             if line and not line.isspace() and line[0] != "#":
                 yield number, self._row(number, line)
@@ -156,18 +173,49 @@ class Reader:
     def _row(self, number: int, line: str) -> Row:
         cells = line.split(",")
         if len(cells) != len(self._columns):
-            raise FlowError(number + 1, 1, f"{len(cells)} cells, not {len(self._columns)} as the heading has")
+            raise FlowError(
+                number + 1, 1, f"{len(cells)} cells, not {len(self._columns)} as the heading has"
+            )
         if '"' in line or " " in line or "\t" in line:
             cells = [_bare(cell) for cell in cells]
         cells.append("")  # what a column that the file does not have holds
-        at, who, action_place, order, symbol, side_place, price_place, qty_place, type_place, tif_place = self._places
-        action, type, tif = _ACTIONS.get(cells[action_place]), _TYPES.get(cells[type_place]), _TIFS.get(cells[tif_place])
+        (
+            at,
+            who,
+            action_place,
+            order,
+            symbol,
+            side_place,
+            price_place,
+            qty_place,
+            type_place,
+            tif_place,
+        ) = self._places
+        action, type, tif = (
+            _ACTIONS.get(cells[action_place]),
+            _TYPES.get(cells[type_place]),
+            _TIFS.get(cells[tif_place]),
+        )
         side = _SIDES.get(cells[side_place]) if action == NEW else Side.BUY
         if action is None or type is None or tif is None or side is None:
             known: tuple[tuple[str, int, Mapping[str, object]], ...]
-            known = (("action", action_place, _ACTIONS), ("type", type_place, _TYPES), ("tif", tif_place, _TIFS), ("side", side_place, _SIDES))
-            column, cell, words = next((name, cells[place], words) for name, place, words in known if cells[place] not in words)
-            raise self.wrong(number, line, column, f"{column} is {' or '.join(filter(None, words))}, not {cell[:40]!r}")
+            known = (
+                ("action", action_place, _ACTIONS),
+                ("type", type_place, _TYPES),
+                ("tif", tif_place, _TIFS),
+                ("side", side_place, _SIDES),
+            )
+            column, cell, words = next(
+                (name, cells[place], words)
+                for name, place, words in known
+                if cells[place] not in words
+            )
+            raise self.wrong(
+                number,
+                line,
+                column,
+                f"{column} is {' or '.join(filter(None, words))}, not {cell[:40]!r}",
+            )
         try:
             due = _due(cells[at], self._start)
         except ValueError as error:
@@ -179,18 +227,37 @@ class Reader:
         elif not qty:
             raise self.wrong(number, line, "qty", "a new order has a quantity")
         elif (type is OrderType.LIMIT) != bool(price):
-            raise self.wrong(number, line, "price", "a limit order has a price, a market order has none")
-        return Row(due, cells[who] or self._who, action, cells[order], cells[symbol], side, price, qty, type, tif)
+            raise self.wrong(
+                number, line, "price", "a limit order has a price, a market order has none"
+            )
+        return Row(
+            due,
+            cells[who] or self._who,
+            action,
+            cells[order],
+            cells[symbol],
+            side,
+            price,
+            qty,
+            type,
+            tif,
+        )
 
     def wrong(self, number: int, line: str, column: str, message: str) -> FlowError:
-        """What is wrong with a cell, where it begins; the line itself where the file has no such column."""
+        """What is wrong with a cell, where it begins; the line itself where the file has no such
+        column.
+        """
         place = 0
         if column in self._columns:
             place = sum(len(cell) + 1 for cell in line.split(",")[: self._columns.index(column)])
         return FlowError(number + 1, place + 1, message)
 
-    def check(self, price_scales: Mapping[str, tuple[int, int]], known: Callable[[str], bool]) -> Iterator[FlowError]:
-        """Everything that is wrong, at most PROBLEMS_SHOWN. `price_scales` has the scales of prices and quantities by symbol, `known` says who exists."""
+    def check(
+        self, price_scales: Mapping[str, tuple[int, int]], known: Callable[[str], bool]
+    ) -> Iterator[FlowError]:
+        """Everything that is wrong, at most PROBLEMS_SHOWN. `price_scales` has the scales of prices
+        and quantities by symbol, `known` says who exists.
+        """
         shown, before, names = 0, None, lru_cache(maxsize=4096)(known)
         for number, line in lines_of(self._packed, 1):
             if not line or line.isspace() or line[0] == "#":
@@ -207,7 +274,14 @@ class Reader:
                 if shown == PROBLEMS_SHOWN:
                     return
 
-    def _check(self, row: Row, number: int, line: str, scales: Mapping[str, tuple[int, int]], known: Callable[[str], bool]) -> None:
+    def _check(
+        self,
+        row: Row,
+        number: int,
+        line: str,
+        scales: Mapping[str, tuple[int, int]],
+        known: Callable[[str], bool],
+    ) -> None:
         units = scales.get(row.symbol)
         if units is None:
             raise self.wrong(number, line, "symbol", f"unknown symbol {row.symbol[:80]!r}")
@@ -224,7 +298,12 @@ def _heading(line: str) -> Sequence[str]:
     place = 1
     for index, name in enumerate(columns):
         if name not in COLUMNS:
-            raise FlowError(1, place, f"no column is called {name[:40]!r}{suggestion(name, COLUMNS)}: there are {', '.join(COLUMNS)}")
+            raise FlowError(
+                1,
+                place,
+                f"no column is called {name[:40]!r}{suggestion(name, COLUMNS)}: there are"
+                f" {', '.join(COLUMNS)}",
+            )
         if name in columns[:index]:
             raise FlowError(1, place, f"the column {name!r} stands here twice")
         place += len(cells[index]) + 1

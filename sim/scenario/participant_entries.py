@@ -1,4 +1,6 @@
-"""What a scenario says about its scripted participants: one Struct per kind. What they do is in `traders.py`, when in `participants.py`."""
+"""What a scenario says about its scripted participants: one Struct per kind. What they do is in
+`traders.py`, when in `participants.py`.
+"""
 
 from __future__ import annotations
 
@@ -74,13 +76,25 @@ def _resting(text: str) -> int:
 
 
 NAME = Text("a name", _name, schema={"type": "string", "pattern": f"^{_NAME.pattern}$"})
-RATE = Text("a rate", _rate, schema={"type": "string", "pattern": f"^{_RATE.pattern}$", "examples": ["12/m", "1/30s", "200/h"]})
-INTERVAL = Text("an interval", _interval, SPAN.write, {"type": "string", "examples": ["5s", "250ms", "1m"]})
+RATE = Text(
+    "a rate",
+    _rate,
+    schema={
+        "type": "string",
+        "pattern": f"^{_RATE.pattern}$",
+        "examples": ["12/m", "1/30s", "200/h"],
+    },
+)
+INTERVAL = Text(
+    "an interval", _interval, SPAN.write, {"type": "string", "examples": ["5s", "250ms", "1m"]}
+)
 JITTER = Text("a duration", _jitter, SPAN.write, {"type": "string", "examples": ["1s", "250ms"]})
 _SHARE_SCHEMA: dict[str, Any] = {"type": ["string", "number"], "pattern": r"^\+?\d+(\.\d+)?$"}
 SHARE = Text("dollars from 0 to 1", _share, schema=_SHARE_SCHEMA)
 POSITIVE_SHARE = Text("dollars above 0 and up to 1", _positive_share, schema=_SHARE_SCHEMA)
-RESTING = Text("a number", _resting, schema={"type": ["integer", "string"], "minimum": 1, "maximum": 1000})
+RESTING = Text(
+    "a number", _resting, schema={"type": ["integer", "string"], "minimum": 1, "maximum": 1000}
+)
 
 
 def _parts(text: str) -> tuple[bytes, ...]:
@@ -109,16 +123,34 @@ class PathPoint(Struct, frozen=True, kw_only=True):
 
 
 class FairEntry(Struct, frozen=True, kw_only=True):
-    """What an instrument is worth to those who quote and trade it. An instrument without an entry has one of defaults."""
+    """What an instrument is worth to those who quote and trade it. An instrument without an entry
+    has one of defaults.
+    """
 
     symbol: str
-    start: Annotated[str | None, POSITIVE_SHARE, "dollars at the scenario's start; the last price or the middle of the book when left out, else 0.50"] = None
-    path: Annotated[tuple[PathPoint, ...], "prices at instants, in order of time, in a straight line between them"] = ()
-    asset: Annotated[str, "follow the index ticks of a priced asset, crypto:<symbol>: half a dollar at the strike"] = ""
+    start: Annotated[
+        str | None,
+        POSITIVE_SHARE,
+        "dollars at the scenario's start; the last price or the middle of the book when left out,"
+        " else 0.50",
+    ] = None
+    path: Annotated[
+        tuple[PathPoint, ...],
+        "prices at instants, in order of time, in a straight line between them",
+    ] = ()
+    asset: Annotated[
+        str,
+        "follow the index ticks of a priced asset, crypto:<symbol>: half a dollar at the strike",
+    ] = ""
     strike: Annotated[str, AMOUNT, "dollars of the asset at which the contract is worth 0.50"] = "0"
-    width: Annotated[str, POSITIVE, "dollars by which the asset moves for the contract to go from 0 to 1"] = "1"
+    width: Annotated[
+        str, POSITIVE, "dollars by which the asset moves for the contract to go from 0 to 1"
+    ] = "1"
     volatility: Annotated[
-        str | None, SHARE, "typical move in dollars in an hour, at 0.50, of a seeded walk on top; at most 0.05; 0.01 when left out, 0 with a path or an asset"
+        str | None,
+        SHARE,
+        "typical move in dollars in an hour, at 0.50, of a seeded walk on top; at most 0.05; 0.01"
+        " when left out, 0 with a path or an asset",
     ] = None
 
 
@@ -133,42 +165,83 @@ class Trader(Struct, frozen=True, kw_only=True):
     """What every kind of participant has."""
 
     name: Annotated[str, NAME, "by which scenarios and the control plane know it"]
-    symbols: Annotated[tuple[str, ...], Several(STRING), "instruments of the scenario's start, by symbol or pattern such as aec-nba-*"] = ()
-    windows: Annotated[tuple[str, ...], Several(STRING), "products whose automated windows it trades as they come, by name or pattern: btc-updown-*"] = ()
-    as_: Annotated[str, "user it trades as; firms/sandbox/users/<name> when left out, who is made where there is none"] = ""
-    balance: Annotated[str, DOLLARS, "opening dollars of the account of a user that is made"] = "100000"
-    inventory: Annotated[str, POSITIVE, "largest net position on one instrument, in contracts, long or short"] = "1000"
+    symbols: Annotated[
+        tuple[str, ...],
+        Several(STRING),
+        "instruments of the scenario's start, by symbol or pattern such as aec-nba-*",
+    ] = ()
+    windows: Annotated[
+        tuple[str, ...],
+        Several(STRING),
+        "products whose automated windows it trades as they come, by name or pattern: btc-updown-*",
+    ] = ()
+    as_: Annotated[
+        str,
+        "user it trades as; firms/sandbox/users/<name> when left out, who is made where there is"
+        " none",
+    ] = ""
+    balance: Annotated[str, DOLLARS, "opening dollars of the account of a user that is made"] = (
+        "100000"
+    )
+    inventory: Annotated[
+        str, POSITIVE, "largest net position on one instrument, in contracts, long or short"
+    ] = "1000"
 
 
 class MakerEntry(Trader, frozen=True, kw_only=True):
-    """A market maker: quotes both sides around the fair price, and quotes anew when it has moved or an order is half traded."""
+    """A market maker: quotes both sides around the fair price, and quotes anew when it has moved or
+    an order is half traded.
+    """
 
     every: Annotated[Span, INTERVAL, "time between two looks at an instrument"] = 5 * NS_PER_S
     jitter: Annotated[Span, JITTER, "up to so much later, drawn each time"] = 0
     spread: Annotated[str, SHARE, "dollars between its best bid and its best offer"] = "0.02"
-    sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = ("100", "250", "500")
-    step: Annotated[str | None, POSITIVE_SHARE, "dollars between two levels; a tick when left out"] = None
-    skew: Annotated[str, SHARE, "dollars by which a full inventory moves its quotes towards getting rid of it"] = "0"
+    sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = (
+        "100",
+        "250",
+        "500",
+    )
+    step: Annotated[
+        str | None, POSITIVE_SHARE, "dollars between two levels; a tick when left out"
+    ] = None
+    skew: Annotated[
+        str, SHARE, "dollars by which a full inventory moves its quotes towards getting rid of it"
+    ] = "0"
 
 
 class TakerEntry(Trader, frozen=True, kw_only=True):
     """A taker: arrives at random and takes what is there, immediate or cancel."""
 
-    rate: Annotated[str, RATE, "arrivals on each instrument, on average; they are independent of each other"] = "4/m"
+    rate: Annotated[
+        str, RATE, "arrivals on each instrument, on average; they are independent of each other"
+    ] = "4/m"
     size: SizeRange = SizeRange()
     buys: Annotated[str, CHANCE, "chance that it buys"] = "1/2"
     slippage: Annotated[str, SHARE, "dollars beyond the best price that it pays"] = "0"
-    edge: Annotated[str | None, SHARE, "it knows the fair price, and takes only what is better by so many dollars"] = None
+    edge: Annotated[
+        str | None,
+        SHARE,
+        "it knows the fair price, and takes only what is better by so many dollars",
+    ] = None
 
 
 class NoiseEntry(Trader, frozen=True, kw_only=True):
-    """A noise trader: leaves orders near the fair price, now and then through it, and takes some out again."""
+    """A noise trader: leaves orders near the fair price, now and then through it, and takes some
+    out again.
+    """
 
     rate: Annotated[str, RATE, "actions on each instrument, on average"] = "4/m"
     size: SizeRange = SizeRange()
-    width: Annotated[str, POSITIVE_SHARE, "dollars from the fair price to its farthest orders; a quarter of that is how far it goes through it"] = "0.05"
+    width: Annotated[
+        str,
+        POSITIVE_SHARE,
+        "dollars from the fair price to its farthest orders; a quarter of that is how far it goes"
+        " through it",
+    ] = "0.05"
     resting: Annotated[int, RESTING, "most orders that it leaves on an instrument"] = 8
-    cancels: Annotated[str, CHANCE, "chance that it takes an order out instead of leaving one"] = "1/3"
+    cancels: Annotated[str, CHANCE, "chance that it takes an order out instead of leaving one"] = (
+        "1/3"
+    )
 
 
 class FlowEntry(Struct, frozen=True, kw_only=True):
@@ -178,11 +251,17 @@ class FlowEntry(Struct, frozen=True, kw_only=True):
     file: Annotated[str, "the file, beside the one that names it"]
     as_: Annotated[str, "who sends the rows that name nobody"] = "noise"
     sha256: Annotated[str, "SHA-256 of the file; where it is written, another file is refused"] = ""
-    content: Annotated[tuple[bytes, ...], PARTS, "the file itself, as a journal carries it; left out, `file` is read"] = ()
+    content: Annotated[
+        tuple[bytes, ...],
+        PARTS,
+        "the file itself, as a journal carries it; left out, `file` is read",
+    ] = ()
 
 
 class ParticipantsSection(Struct, frozen=True, kw_only=True):
-    """Who trades by himself. What is due at one instant is done in the order in which it was planned; at the start that is by kind, entry and instrument."""
+    """Who trades by himself. What is due at one instant is done in the order in which it was
+    planned; at the start that is by kind, entry and instrument.
+    """
 
     fair_prices: Annotated[tuple[FairEntry, ...], "by symbol"] = ()
     makers: Annotated[tuple[MakerEntry, ...], "by name"] = ()
@@ -199,4 +278,3 @@ class ParticipantsSection(Struct, frozen=True, kw_only=True):
     def traders(self) -> tuple[Trader, ...]:
         """Everybody, kind by kind."""
         return (*self.makers, *self.takers, *self.noise)
-

@@ -1,4 +1,6 @@
-"""What a scenario says about automated windows (`world.windows`): markets that recur on the clock. A field of None was not written."""
+"""What a scenario says about automated windows (`world.windows`): markets that recur on the clock.
+A field of None was not written.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _SCALES = ("1", "10", "100", "1000")
 
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
-        raise ValueError(f"a name begins with a letter and has at most 40 of a-z, 0-9 and -, not {text[:60]!r}")
+        raise ValueError(
+            f"a name begins with a letter and has at most 40 of a-z, 0-9 and -, not {text[:60]!r}"
+        )
     return text
 
 
@@ -32,7 +36,9 @@ def _asset(text: str) -> str:
 def _every(text: str) -> Span:
     span = parse_span(text)
     if span < MINUTE or span % MINUTE or DAY % span:
-        raise ValueError(f"windows last whole minutes that divide a day, such as 5m, 15m, 1h, not {text[:40]!r}")
+        raise ValueError(
+            f"windows last whole minutes that divide a day, such as 5m, 15m, 1h, not {text[:40]!r}"
+        )
     return span
 
 
@@ -59,18 +65,43 @@ ASSET = Text("crypto:<symbol>", _asset, schema={"type": "string", "examples": ["
 EVERY = Text("the length of a window", _every, format_span, _SPAN_SCHEMA)
 DAY_AT_MOST = Text("a duration of at most a day", _day_at_most, format_span, _SPAN_SCHEMA)
 TICK = Text("a tick", _tick, schema={"type": ["string", "number"], "examples": ["0.01", "0.005"]})
-QTY_SCALE = Text("a scale", _qty_scale, schema={"type": ["integer", "string"], "enum": [int(scale) for scale in _SCALES] + list(_SCALES)})
+QTY_SCALE = Text(
+    "a scale",
+    _qty_scale,
+    schema={
+        "type": ["integer", "string"],
+        "enum": [int(scale) for scale in _SCALES] + list(_SCALES),
+    },
+)
 
 
 class WindowsEntry(Struct, frozen=True, kw_only=True):
-    """A market that recurs on the clock: whether an asset's index ends each window no lower than it began. What is left out is as in the default world's."""
+    """A market that recurs on the clock: whether an asset's index ends each window no lower than it
+    began. What is left out is as in the default world's.
+    """
 
     name: Annotated[str, NAME, "begins the slugs of its events"]
     asset: Annotated[str | None, ASSET, "crypto:<symbol>, whose index decides"] = None
     title: Annotated[str | None, "what people call the asset"] = None
-    every: Annotated[Span | None, EVERY, "length of a window: whole minutes that divide a day, counted from 00:00 UTC"] = None
-    lead: Annotated[Span | None, DAY_AT_MOST, "how long before its beginning a window is listed and opens; 90s when left out"] = None
-    expires: Annotated[Span | None, DAY_AT_MOST, "how long after its end it expires; 30m when left out"] = None
-    terminates: Annotated[Span | None, DAY_AT_MOST, "how long after that it terminates and leaves the lists; 2h when left out"] = None
+    every: Annotated[
+        Span | None,
+        EVERY,
+        "length of a window: whole minutes that divide a day, counted from 00:00 UTC",
+    ] = None
+    lead: Annotated[
+        Span | None,
+        DAY_AT_MOST,
+        "how long before its beginning a window is listed and opens; 90s when left out",
+    ] = None
+    expires: Annotated[
+        Span | None, DAY_AT_MOST, "how long after its end it expires; 30m when left out"
+    ] = None
+    terminates: Annotated[
+        Span | None,
+        DAY_AT_MOST,
+        "how long after that it terminates and leaves the lists; 2h when left out",
+    ] = None
     tick_size: Annotated[str | None, TICK, "dollars; 0.01 when left out"] = None
-    fractional_qty_scale: Annotated[int | None, QTY_SCALE, "quantities are divided by it; 100 when left out"] = None
+    fractional_qty_scale: Annotated[
+        int | None, QTY_SCALE, "quantities are divided by it; 100 when left out"
+    ] = None

@@ -1,6 +1,8 @@
-"""The scenario format. Every key of a file is a field of a Struct: here, in `entries.py` (the world) and in `steps.py`.
+"""The scenario format. Every key of a file is a field of a Struct: here, in `entries.py` (the
+world) and in `steps.py`.
 
-The Structs hold typed values; prices and sizes stay decimal text, because their scale is the instrument's. A field of None was not written.
+The Structs hold typed values; prices and sizes stay decimal text, because their scale is the
+instrument's. A field of None was not written.
 """
 
 from __future__ import annotations
@@ -54,37 +56,76 @@ def _limit(text: str) -> str:
     return text
 
 
-MODE = Text("a clock mode", _mode, schema={"type": "string", "pattern": f"^({_MODE.pattern})$", "examples": ["manual", "autojump", "paced", "paced:60"]})
-LIMIT = Text("a rate limit", _limit, schema={"type": "string", "pattern": f"^({_LIMIT.pattern})$", "examples": ["20/s", "12/m", "off"]})
+MODE = Text(
+    "a clock mode",
+    _mode,
+    schema={
+        "type": "string",
+        "pattern": f"^({_MODE.pattern})$",
+        "examples": ["manual", "autojump", "paced", "paced:60"],
+    },
+)
+LIMIT = Text(
+    "a rate limit",
+    _limit,
+    schema={
+        "type": "string",
+        "pattern": f"^({_LIMIT.pattern})$",
+        "examples": ["20/s", "12/m", "off"],
+    },
+)
 SETTING = Text("a value", schema={"type": ["string", "boolean", "integer"]})
 
 
 class Clock(Struct, frozen=True, kw_only=True):
     """Where virtual time begins and what moves it."""
 
-    start: Annotated[Instant, INSTANT, "virtual instant at which the scenario begins"] = DEFAULT_START
+    start: Annotated[Instant, INSTANT, "virtual instant at which the scenario begins"] = (
+        DEFAULT_START
+    )
     mode: Annotated[
-        str | None, MODE, "manual: moves when told; autojump: jumps while a reply is held; paced:N virtual seconds per second; `sim serve` paces what says none"
+        str | None,
+        MODE,
+        "manual: moves when told; autojump: jumps while a reply is held; paced:N virtual seconds"
+        " per second; `sim serve` paces what says none",
     ] = None
 
 
 class WorldSection(Struct, frozen=True, kw_only=True):
-    """What exists when the scenario begins: the default world, plus and changed by what stands here."""
+    """What exists when the scenario begins: the default world, plus and changed by what stands
+    here.
+    """
 
-    base: Annotated[str, Words({"default": "default", "empty": "empty"}), "empty: only the scripted participants and what stands here"] = "default"
-    games: Annotated[int, COUNT, "how many games the default world has besides its hand-picked ones, made when asked for; 2410 make it as large as life"] = 240
+    base: Annotated[
+        str,
+        Words({"default": "default", "empty": "empty"}),
+        "empty: only the scripted participants and what stands here",
+    ] = "default"
+    games: Annotated[
+        int,
+        COUNT,
+        "how many games the default world has besides its hand-picked ones, made when asked for;"
+        " 2410 make it as large as life",
+    ] = 240
     standing_orders: Annotated[bool, BOOLEAN, "false: the default world's books begin empty"] = True
     instruments: Annotated[tuple[InstrumentEntry, ...], "by symbol"] = ()
     firms: Annotated[tuple[FirmEntry, ...], "by name"] = ()
     accounts: Annotated[tuple[AccountEntry, ...], "by name"] = ()
     api_keys: Annotated[tuple[ApiKeyEntry, ...], "by key_id"] = ()
     assets: Annotated[tuple[AssetEntry, ...], "by id"] = ()
-    automated_windows: Annotated[bool, BOOLEAN, "false: the default world's automated crypto windows are off; those that stand in `windows` are not"] = True
+    automated_windows: Annotated[
+        bool,
+        BOOLEAN,
+        "false: the default world's automated crypto windows are off; those that stand in `windows`"
+        " are not",
+    ] = True
     windows: Annotated[tuple[WindowsEntry, ...], "markets that recur on the clock, by name"] = ()
     events: Annotated[tuple[EventEntry, ...], "by slug"] = ()
     incentives: Annotated[tuple[IncentiveEntry, ...], "by symbol"] = ()
     books: Annotated[tuple[BookEntry, ...], "standing orders, by symbol"] = ()
-    orders: Annotated[tuple[OrderEntry, ...], "single orders, placed before anything else happens"] = ()
+    orders: Annotated[
+        tuple[OrderEntry, ...], "single orders, placed before anything else happens"
+    ] = ()
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
@@ -93,24 +134,50 @@ class Scenario(Struct, frozen=True, kw_only=True):
     name: Annotated[str, "name in reports"]
     description: Annotated[str, "what it shows"] = ""
     seed: Annotated[int, INTEGER, "everything random follows from it"] = DEFAULT_SEED
-    extends: Annotated[tuple[str, ...], Several(STRING), "a bundled scenario or a file beside this one, or several, each on top of the ones before"] = ()
-    params: Annotated[dict[str, str], "values for ${name}; `sim run --param name=value` gives others"] = field(default_factory=dict)
-    matrix: Annotated[dict[str, tuple[str, ...]], "values by name; `sim run` runs every combination"] = field(default_factory=dict)
+    extends: Annotated[
+        tuple[str, ...],
+        Several(STRING),
+        "a bundled scenario or a file beside this one, or several, each on top of the ones before",
+    ] = ()
+    params: Annotated[
+        dict[str, str], "values for ${name}; `sim run --param name=value` gives others"
+    ] = field(default_factory=dict)
+    matrix: Annotated[
+        dict[str, tuple[str, ...]], "values by name; `sim run` runs every combination"
+    ] = field(default_factory=dict)
     clock: Annotated[Clock, "virtual time"] = Clock()
     world: Annotated[WorldSection, "what exists at the start"] = WorldSection()
-    participants: Annotated[ParticipantsSection, "who trades by himself: market makers, takers, noise"] = ParticipantsSection()
-    environment: Annotated[str, ENVIRONMENT, "which environment this is; each has credentials of its own"] = SANDBOX
-    preset: Annotated[str, PRESET, "a mood of all quirks and faults, which those given here come on top of"] = ""
-    quirks: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"] = field(default_factory=dict)
-    assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = field(default_factory=dict)
+    participants: Annotated[
+        ParticipantsSection, "who trades by himself: market makers, takers, noise"
+    ] = ParticipantsSection()
+    environment: Annotated[
+        str, ENVIRONMENT, "which environment this is; each has credentials of its own"
+    ] = SANDBOX
+    preset: Annotated[
+        str, PRESET, "a mood of all quirks and faults, which those given here come on top of"
+    ] = ""
+    quirks: Annotated[
+        dict[str, Annotated[str, CHANCE]], "odds by quirk: always, never or a fraction"
+    ] = field(default_factory=dict)
+    assumptions: Annotated[dict[str, Annotated[str, SETTING]], "value by assumption"] = field(
+        default_factory=dict
+    )
     faults: Annotated[tuple[FaultEntry, ...], "faults that are there from the start"] = ()
-    maintenance: Annotated[tuple[MaintenanceEntry, ...], "one-off windows besides the weekly one"] = ()
-    limits: Annotated[dict[str, Annotated[str, LIMIT]], "rate limits by name"] = field(default_factory=dict)
-    fees: Annotated[FeesSection, "what trading costs, where it differs from the published schedule"] = FeesSection()
+    maintenance: Annotated[
+        tuple[MaintenanceEntry, ...], "one-off windows besides the weekly one"
+    ] = ()
+    limits: Annotated[dict[str, Annotated[str, LIMIT]], "rate limits by name"] = field(
+        default_factory=dict
+    )
+    fees: Annotated[
+        FeesSection, "what trading costs, where it differs from the published schedule"
+    ] = FeesSection()
     steps: Annotated[tuple[Step, ...], "what happens, in order"] = ()
 
     def plain(self) -> dict[str, Any]:
-        """The scenario in its own format, resolved, as JSON values: what it leaves to defaults is left out, and so is every private key."""
+        """The scenario in its own format, resolved, as JSON values: what it leaves to defaults is
+        left out, and so is every private key.
+        """
         written: dict[str, Any] = record(Scenario).write(self)
         for key in written.get("world", {}).get("api_keys", ()):
             key.pop("secret_key", None)
@@ -122,7 +189,18 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the source, in hex. A file of order flow counts by its own SHA-256: how it is packed is nobody's business."""
+        """SHA-256 of the source, in hex. A file of order flow counts by its own SHA-256: how it is
+        packed is nobody's business.
+        """
         section = self.participants
-        bare = replace(self, participants=replace(section, flows=tuple(replace(flow, content=()) for flow in section.flows))) if section.flows else self
+        bare = (
+            replace(
+                self,
+                participants=replace(
+                    section, flows=tuple(replace(flow, content=()) for flow in section.flows)
+                ),
+            )
+            if section.flows
+            else self
+        )
         return hashlib.sha256(bare.source().encode()).hexdigest()

@@ -1,4 +1,6 @@
-"""The steps of a scenario: what is done to the running exchange, and when. What must have come of it is in `expects.py`."""
+"""The steps of a scenario: what is done to the running exchange, and when. What must have come of
+it is in `expects.py`.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,35 @@ from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.expectations_format import ORDER_STATES, Expect
 from sim.scenario.struct_types import Either, Free, Items, Table, record
-from sim.scenario.value_types import BAD, BOOLEAN, CHANCE, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, STRING, Words, members, mistake
+from sim.scenario.value_types import (
+    BAD,
+    BOOLEAN,
+    CHANCE,
+    COUNT,
+    DECIMAL,
+    INSTANT,
+    MOMENT,
+    ORDINAL,
+    POSITIVE,
+    SPAN,
+    STRING,
+    Words,
+    members,
+    mistake,
+)
 from sim.scenario.world_entries import STATES, MaintenanceEntry, OrderEntry
 from sim.scenario.yaml_tree import Node, Problem
 
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 
 DECISION_WORDS = Words({word: word for word in DECISIONS})
-FUNDING_DECISIONS = Words({"completed": FundingState.COMPLETED, "cancelled": FundingState.CANCELLED, "refunded": FundingState.REFUNDED})
+FUNDING_DECISIONS = Words(
+    {
+        "completed": FundingState.COMPLETED,
+        "cancelled": FundingState.CANCELLED,
+        "refunded": FundingState.REFUNDED,
+    }
+)
 COURSES = members(Course, "")
 PURPOSES = members(Purpose, "")
 SIDE_OF_GAME = Words({"home": "home", "away": "away"})
@@ -43,7 +66,13 @@ class StateStep(Struct, frozen=True, kw_only=True):
     """Move an instrument to a state by hand, or let it follow its schedule again."""
 
     symbol: str
-    state: Annotated[str, Words({state.name: state.name for state in InstrumentState} | {"SCHEDULE": "SCHEDULE"}, "INSTRUMENT_STATE_")]
+    state: Annotated[
+        str,
+        Words(
+            {state.name: state.name for state in InstrumentState} | {"SCHEDULE": "SCHEDULE"},
+            "INSTRUMENT_STATE_",
+        ),
+    ]
 
 
 class SettleStep(Struct, frozen=True, kw_only=True):
@@ -59,18 +88,24 @@ class PriceStep(Struct, frozen=True, kw_only=True):
 
     asset: Annotated[str, "crypto:<symbol>"]
     price: Annotated[str, POSITIVE, "dollars"]
-    at: Annotated[Instant | None, INSTANT, "instant of the tick, at once when left out; never in the past"] = None
+    at: Annotated[
+        Instant | None, INSTANT, "instant of the tick, at once when left out; never in the past"
+    ] = None
 
 
 class FairPriceStep(Struct, frozen=True, kw_only=True):
-    """News: from now on scripted participants think an instrument worth so much, and its fair price walks from there."""
+    """News: from now on scripted participants think an instrument worth so much, and its fair price
+    walks from there.
+    """
 
     symbol: str
     price: Annotated[str, POSITIVE, "dollars, below 1"]
 
 
 class ParticipantStep(Struct, frozen=True, kw_only=True):
-    """Let a scripted participant stop, which takes its orders out where the market lets it, or go on."""
+    """Let a scripted participant stop, which takes its orders out where the market lets it, or go
+    on.
+    """
 
     name: str
     active: Annotated[bool, BOOLEAN]
@@ -89,7 +124,11 @@ class HomeAndAway(Items):
     def read(self, node: Node, found: list[Problem]) -> Any:
         """As a list of any length is read, but two it must be."""
         value = super().read(node, found)
-        return value if value is BAD or len(value) == 2 else mistake(node, "expected [home, away]", found)
+        return (
+            value
+            if value is BAD or len(value) == 2
+            else mistake(node, "expected [home, away]", found)
+        )
 
 
 class GoalEntry(Struct, frozen=True, kw_only=True):
@@ -101,7 +140,9 @@ class GoalEntry(Struct, frozen=True, kw_only=True):
 
 
 class EventStep(Struct, frozen=True, kw_only=True):
-    """How a game stands. When it has ended its markets close, and those the facts decide settle (§2.10)."""
+    """How a game stands. When it has ended its markets close, and those the facts decide settle
+    (§2.10).
+    """
 
     slug: Annotated[str, "slug or number of the event"]
     score: Annotated[Score | None, "the same as home_score and away_score"] = None
@@ -111,15 +152,27 @@ class EventStep(Struct, frozen=True, kw_only=True):
     elapsed: str | None = None
     live: Annotated[bool | None, BOOLEAN] = None
     ended: Annotated[bool | None, BOOLEAN] = None
-    periods: Annotated[dict[str, tuple[int, int]], Table(HomeAndAway(COUNT)), "points by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5 (maps), OT1, ET1"] = field(
-        default_factory=dict
-    )
-    goals: Annotated[tuple[GoalEntry, ...] | None, Items(record(GoalEntry)), "all goals; an empty list says there was none"] = None
-    players: Annotated[dict[str, dict[str, int]], Table(Table(COUNT)), "statistics by player: points, rebounds, assists, threes, steals, blocks"] = field(
-        default_factory=dict
-    )
+    periods: Annotated[
+        dict[str, tuple[int, int]],
+        Table(HomeAndAway(COUNT)),
+        "points by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5 (maps), OT1, ET1",
+    ] = field(default_factory=dict)
+    goals: Annotated[
+        tuple[GoalEntry, ...] | None,
+        Items(record(GoalEntry)),
+        "all goals; an empty list says there was none",
+    ] = None
+    players: Annotated[
+        dict[str, dict[str, int]],
+        Table(Table(COUNT)),
+        "statistics by player: points, rebounds, assists, threes, steals, blocks",
+    ] = field(default_factory=dict)
     advances: Annotated[str, SIDE_OF_GAME, "who goes on to the next round"] = ""
-    result: Annotated[str, Words({"no_result": "no_result", "abandoned": "abandoned"}), "no_result pays half, abandoned the last price"] = ""
+    result: Annotated[
+        str,
+        Words({"no_result": "no_result", "abandoned": "abandoned"}),
+        "no_result pays half, abandoned the last price",
+    ] = ""
 
     def __post_init__(self) -> None:
         if self.score is not None:
@@ -132,13 +185,26 @@ class FundStep(Struct, frozen=True, kw_only=True):
 
     account: Annotated[str, "account, or maker, taker, noise"]
     amount: Annotated[str, DECIMAL, "dollars, at most two decimals"]
-    source: Annotated[str, "funding source of the account's firm it goes through, state by state; at once when left out"] = ""
-    course: Annotated[Course, COURSES, "with a source: how it ends by itself; hold waits for a decision"] = Course.COMPLETE
-    purpose: Annotated[Purpose, PURPOSES, "without a source: what the money is, as retail activities tell it; a deposit when left out"] = Purpose.DEPOSIT
+    source: Annotated[
+        str,
+        "funding source of the account's firm it goes through, state by state; at once when"
+        " left out",
+    ] = ""
+    course: Annotated[
+        Course, COURSES, "with a source: how it ends by itself; hold waits for a decision"
+    ] = Course.COMPLETE
+    purpose: Annotated[
+        Purpose,
+        PURPOSES,
+        "without a source: what the money is, as retail activities tell it; a deposit when"
+        " left out",
+    ] = Purpose.DEPOSIT
 
 
 class FundingStep(Struct, frozen=True, kw_only=True):
-    """A decision on a funding transaction by hand, or its refund; all that is left of it without an amount."""
+    """A decision on a funding transaction by hand, or its refund; all that is left of it without an
+    amount.
+    """
 
     transaction: str
     state: Annotated[FundingState, FUNDING_DECISIONS]
@@ -167,7 +233,11 @@ class CallStep(Struct, frozen=True, kw_only=True):
     patch: str = ""
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
     as_: Annotated[str, "participant, firm, API key id or account; nobody when left out"] = ""
-    query: Annotated[dict[str, str | tuple[str, ...]], Table(Either(STRING, Items(STRING))), "a list repeats the parameter"] = field(default_factory=dict)
+    query: Annotated[
+        dict[str, str | tuple[str, ...]],
+        Table(Either(STRING, Items(STRING))),
+        "a list repeats the parameter",
+    ] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     json: Annotated[Any, "body"] = UNSET
 
@@ -183,14 +253,20 @@ class CallStep(Struct, frozen=True, kw_only=True):
 
 
 class SubscribeStep(Struct, frozen=True, kw_only=True):
-    """A stream, opened under a name: a gRPC subscription by its rpc, or a retail WebSocket by its path and the frames to send on it."""
+    """A stream, opened under a name: a gRPC subscription by its rpc, or a retail WebSocket by its
+    path and the frames to send on it.
+    """
 
     name: Annotated[str, "what `expect.stream` calls it"]
     rpc: Annotated[str, "gRPC method, Service.Method"] = ""
     web_socket: Annotated[str, "path, such as /v1/ws/markets"] = ""
     as_: Annotated[str, "participant, firm, API key id or account"] = ""
     json: Annotated[Any, "request of the subscription"] = UNSET
-    send: Annotated[tuple[Any, ...], Items(Free()), "frames to send, in order: on a WebSocket, or on a bidirectional rpc"] = ()
+    send: Annotated[
+        tuple[Any, ...],
+        Items(Free()),
+        "frames to send, in order: on a WebSocket, or on a bidirectional rpc",
+    ] = ()
 
 
 class SendStep(Struct, frozen=True, kw_only=True):
@@ -248,9 +324,19 @@ class When(Struct, frozen=True, kw_only=True):
 class Step(Struct, frozen=True, kw_only=True):
     """One step: at most one thing done, then what is expected."""
 
-    at: Annotated[Instant | str | None, MOMENT, 'an instant, or "+30s" after the step before; at once when left out'] = None
-    when: Annotated[When | None, "wait for this after the step before; `at` then counts from when it happened"] = None
-    within: Annotated[Span, SPAN, "how long to wait for `when`; after that the step has failed and the rest goes on"] = DAY
+    at: Annotated[
+        Instant | str | None,
+        MOMENT,
+        'an instant, or "+30s" after the step before; at once when left out',
+    ] = None
+    when: Annotated[
+        When | None, "wait for this after the step before; `at` then counts from when it happened"
+    ] = None
+    within: Annotated[
+        Span,
+        SPAN,
+        "how long to wait for `when`; after that the step has failed and the rest goes on",
+    ] = DAY
     name: Annotated[str, "shown in the report; also the client order id of an order"] = ""
     order: OrderEntry | None = None
     cancel: CancelStep | None = None
@@ -267,14 +353,18 @@ class Step(Struct, frozen=True, kw_only=True):
     clear_fault: Annotated[str, "id of a fault to remove: f1 is the first that was added"] = ""
     maintenance: MaintenanceEntry | None = None
     preset: Annotated[str, PRESET, "a mood of all quirks and faults"] = ""
-    quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = field(default_factory=dict)
+    quirk: Annotated[dict[str, Annotated[str, CHANCE]], "odds by quirk"] = field(
+        default_factory=dict
+    )
     assumption: Annotated[dict[str, str], "value by assumption"] = field(default_factory=dict)
     advance: Annotated[Span | None, SPAN, "let so much time pass"] = None
     call: CallStep | None = None
     subscribe: SubscribeStep | None = None
     send: SendStep | None = None
     hang_up: Annotated[str, "end a stream from the client's side: its name in `subscribe`"] = ""
-    save: Annotated[dict[str, str], "keep parts of the call's answer for later steps: name to path, such as {order: id}, used as ${order}"] = field(
-        default_factory=dict
-    )
+    save: Annotated[
+        dict[str, str],
+        "keep parts of the call's answer for later steps: name to path, such as {order: id}, used"
+        " as ${order}",
+    ] = field(default_factory=dict)
     expect: Expect | None = None

@@ -1,6 +1,8 @@
-"""Forms of collections: lists, tables, and the mappings that are the Structs of the format, one key a field.
+"""Forms of collections: lists, tables, and the mappings that are the Structs of the format, one key
+a field.
 
-A field's shape follows from its annotation: one given in Annotated wins, otherwise the type decides.
+A field's shape follows from its annotation: one given in Annotated wins, otherwise the type
+decides.
 """
 
 from __future__ import annotations
@@ -12,8 +14,29 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields as struct_fields
 
-from sim.scenario.value_types import BAD, BOOLEAN, INTEGER, ORDINAL, STRING, Schema, Shape, mistake, nearest, shown, suggestion
-from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, Sequence, is_null, problem, value_of
+from sim.scenario.value_types import (
+    BAD,
+    BOOLEAN,
+    INTEGER,
+    ORDINAL,
+    STRING,
+    Schema,
+    Shape,
+    mistake,
+    nearest,
+    shown,
+    suggestion,
+)
+from sim.scenario.yaml_tree import (
+    Mapping,
+    Node,
+    Problem,
+    Scalar,
+    Sequence,
+    is_null,
+    problem,
+    value_of,
+)
 
 
 class Free(Shape):
@@ -56,7 +79,9 @@ class Several(Items):
         self.words = f"{item.words} or a list of such"
 
     def read(self, node: Node, found: list[Problem]) -> Any:
-        return super().read(node if isinstance(node, Sequence) else Sequence(node.at, [node]), found)
+        return super().read(
+            node if isinstance(node, Sequence) else Sequence(node.at, [node]), found
+        )
 
     def schema(self) -> Schema:
         return {"anyOf": [self._item.schema(), super().schema()]}
@@ -95,19 +120,24 @@ class Either(Shape):
         return (self._scalar if isinstance(node, Scalar) else self._collection).read(node, found)
 
     def write(self, value: Any) -> Any:
-        return (self._collection if isinstance(value, (Struct, tuple, dict)) else self._scalar).write(value)
+        return (
+            self._collection if isinstance(value, (Struct, tuple, dict)) else self._scalar
+        ).write(value)
 
     def schema(self) -> Schema:
         return {"anyOf": [self._scalar.schema(), self._collection.schema()]}
 
 
 class Record(Shape):
-    """A Struct as a mapping: its fields are the keys, without a trailing underscore. Unknown keys are problems, with the nearest known one."""
+    """A Struct as a mapping: its fields are the keys, without a trailing underscore. Unknown keys
+    are problems, with the nearest known one.
+    """
 
     words = "a mapping"
 
     def __init__(self, kind: type[Struct]) -> None:
-        # Annotations are evaluated when the first mapping is read: of sixty kinds a file uses a few.
+        # Annotations are evaluated when the first mapping is read: of sixty kinds a file uses a
+        # few.
         self.kind = kind
 
     @cached_property
@@ -121,7 +151,12 @@ class Record(Shape):
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:
-        return {key_of(field.name): field.default if field.default_factory is NODEFAULT else field.default_factory() for field in struct_fields(self.kind)}
+        return {
+            key_of(field.name): (
+                field.default if field.default_factory is NODEFAULT else field.default_factory()
+            )
+            for field in struct_fields(self.kind)
+        }
 
     @cached_property
     def shapes(self) -> dict[str, Shape]:
@@ -130,13 +165,20 @@ class Record(Shape):
 
     def read(self, node: Node, found: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
-            return mistake(node, f"expected a mapping with {', '.join(self.shapes)}, not {shown(node)}", found)
+            return mistake(
+                node, f"expected a mapping with {', '.join(self.shapes)}, not {shown(node)}", found
+            )
         values: dict[str, Any] = {}
         for key, item in node.items.items():
             shape = self.shapes.get(key)
             if shape is None:
-                found.append(problem(node.keys[key], f"unknown key {key[:80]!r}{suggestion(key, self.shapes)}"))
-                values[nearest(key, self.shapes)] = BAD  # so that a misspelt key is not reported as missing too
+                found.append(
+                    problem(
+                        node.keys[key], f"unknown key {key[:80]!r}{suggestion(key, self.shapes)}"
+                    )
+                )
+                # so that a misspelt key is not reported as missing too
+                values[nearest(key, self.shapes)] = BAD
             elif isinstance(shape, Free) or not is_null(item):
                 values[key] = shape.read(item, found)
         for key, default in self._defaults.items():
@@ -165,12 +207,19 @@ class Record(Shape):
             properties[key] = shape.schema() | ({"description": doc} if doc else {})
         required = [key for key, default in self._defaults.items() if default is NODEFAULT]
         first_line = (self.kind.__doc__ or "").strip().split("\n")[0]
-        body: Schema = {"type": "object", "description": first_line, "properties": properties, "additionalProperties": False}
+        body: Schema = {
+            "type": "object",
+            "description": first_line,
+            "properties": properties,
+            "additionalProperties": False,
+        }
         return body | ({"required": required} if required else {})
 
 
 def key_of(attribute: str) -> str:
-    """Key of a Struct's field: fields named after Python keywords carry a trailing underscore (`as_`)."""
+    """Key of a Struct's field: fields named after Python keywords carry a trailing underscore
+    (`as_`).
+    """
     return attribute.removesuffix("_")
 
 
@@ -189,11 +238,15 @@ _PLAIN: dict[Any, Shape] = {str: STRING, int: INTEGER, bool: BOOLEAN, Any: Free(
 
 
 def _field_shape(hint: Any) -> Shape:
-    """Shape of an annotation: one given in Annotated wins, otherwise the type decides. `X | None` is X that may be left out."""
+    """Shape of an annotation: one given in Annotated wins, otherwise the type decides. `X | None`
+    is X that may be left out.
+    """
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         given = [extra for extra in hint.__metadata__ if isinstance(extra, Shape)]
-        if not given and any(isinstance(extra, Meta) and extra.ge == 1 for extra in hint.__metadata__):
+        if not given and any(
+            isinstance(extra, Meta) and extra.ge == 1 for extra in hint.__metadata__
+        ):
             return ORDINAL
         return given[0] if given else _field_shape(arguments[0])
     if origin in (Union, UnionType):
@@ -210,4 +263,6 @@ def _field_shape(hint: Any) -> Shape:
 
 def _field_doc(hint: Any) -> str:
     """Description of a field: the text in its Annotated."""
-    return next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, str)), "")
+    return next(
+        (extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, str)), ""
+    )

@@ -1,7 +1,9 @@
-"""The forms a scenario's values take: each shape reads a node into a typed value, writes it back as plain JSON, and describes itself as JSON schema.
+"""The forms a scenario's values take: each shape reads a node into a typed value, writes it back as
+plain JSON, and describes itself as JSON schema.
 
-The format itself is the Structs of `model.py`, which `records.py` reads; here are the leaves. Reading collects every problem with its position and goes on; a
-value that could not be read is `BAD`.
+The format itself is the Structs of `model.py`, which `records.py` reads; here are the leaves.
+Reading collects every problem with its position and goes on; a value that could not be read is
+`BAD`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,14 @@ from typing import Any, TypeAlias
 
 from sim.core.catalogue.quirks import parse_chance
 from sim.core.model.quantities import NotADecimal, scaled
-from sim.kernel.instants import Instant, Span, format_instant, format_span, parse_instant, parse_span
+from sim.kernel.instants import (
+    Instant,
+    Span,
+    format_instant,
+    format_span,
+    parse_instant,
+    parse_span,
+)
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
 BAD: Any = object()
@@ -54,7 +63,9 @@ def shown(node: Node) -> str:
 
 
 class Text(Shape):
-    """Text that `check` accepts; ValueError from it is the problem. The value is what `check` returns, `back` writes it as text again."""
+    """Text that `check` accepts; ValueError from it is the problem. The value is what `check`
+    returns, `back` writes it as text again.
+    """
 
     def __init__(
         self,
@@ -146,7 +157,10 @@ def _moment(text: str) -> Instant | str:
 _DECIMAL_SCHEMA: Schema = {"type": ["string", "number"], "pattern": r"^[+-]?\d+(\.\d+)?$"}
 _INTEGER_SCHEMA: Schema = {"type": ["integer", "string"], "pattern": r"^-?\d+$"}
 _SPAN_SCHEMA: Schema = {"type": "string", "examples": ["30s", "5m", "1h30m", "PT5M"]}
-_INSTANT_SCHEMA: Schema = {"type": "string", "examples": ["2026-09-08T14:00:00-04:00", "2026-09-08"]}
+_INSTANT_SCHEMA: Schema = {
+    "type": "string",
+    "examples": ["2026-09-08T14:00:00-04:00", "2026-09-08"],
+}
 
 STRING = Text()
 DECIMAL = Text("decimal text", _decimal, schema=_DECIMAL_SCHEMA)
@@ -156,9 +170,18 @@ INTEGER = Text("an integer", _integer, schema=_INTEGER_SCHEMA)
 COUNT = Text("a count", _count, schema=_INTEGER_SCHEMA | {"minimum": 0})
 ORDINAL = Text("a number from 1", _at_least_one, schema=_INTEGER_SCHEMA | {"minimum": 1})
 BOOLEAN = Text("true or false", _boolean, schema={"type": "boolean"})
-INSTANT = Text("an instant such as 2026-09-08T14:00:00-04:00", parse_instant, format_instant, _INSTANT_SCHEMA)
+INSTANT = Text(
+    "an instant such as 2026-09-08T14:00:00-04:00", parse_instant, format_instant, _INSTANT_SCHEMA
+)
 SPAN = Text('a duration such as "60s"', _span, format_span, _SPAN_SCHEMA)
-CHANCE = Text("a chance", _chance, schema={"type": ["string", "boolean", "number"], "examples": ["always", "never", "2/3", "0.25"]})
+CHANCE = Text(
+    "a chance",
+    _chance,
+    schema={
+        "type": ["string", "boolean", "number"],
+        "examples": ["always", "never", "2/3", "0.25"],
+    },
+)
 _MOMENT_SCHEMA: Schema = {"type": "string", "examples": ["+30s", "2026-09-08T14:00:30-04:00"]}
 
 
@@ -166,12 +189,18 @@ def _written_moment(value: Instant | str) -> str:
     return value if isinstance(value, str) else format_instant(value)
 
 
-MOMENT = Text('an instant, or "+30s" after the step before', _moment, _written_moment, _MOMENT_SCHEMA)
-SINCE_START = Text('an instant, or "+30s" after the start', _moment, _written_moment, _MOMENT_SCHEMA)
+MOMENT = Text(
+    'an instant, or "+30s" after the step before', _moment, _written_moment, _MOMENT_SCHEMA
+)
+SINCE_START = Text(
+    'an instant, or "+30s" after the start', _moment, _written_moment, _MOMENT_SCHEMA
+)
 
 
 class Words(Shape):
-    """One of a few words. A mapping gives each word its value; case does not matter, nor does the wire's `prefix` before it."""
+    """One of a few words. A mapping gives each word its value; case does not matter, nor does the
+    wire's `prefix` before it.
+    """
 
     def __init__(self, words: dict[str, Any], prefix: str = "") -> None:
         self._prefix = prefix.lower()
@@ -188,7 +217,11 @@ class Words(Shape):
         word = node.text.lower().removeprefix(self._prefix)
         value = self._values.get(word, BAD)
         if value is BAD:
-            return mistake(node, f"expected {self.words}, not {shown(node)}{suggestion(word, self._spellings)}", found)
+            return mistake(
+                node,
+                f"expected {self.words}, not {shown(node)}{suggestion(word, self._spellings)}",
+                found,
+            )
         return value
 
     def write(self, value: Any) -> Any:
@@ -196,7 +229,8 @@ class Words(Shape):
 
     def schema(self) -> Schema:
         names = list(self._names.values())
-        return {"enum": list(dict.fromkeys((*names, *(name.lower() for name in names))))}  # case does not matter, and these are how it is written
+        # case does not matter, and these are how it is written
+        return {"enum": list(dict.fromkeys((*names, *(name.lower() for name in names))))}
 
 
 def members(enumeration: type[IntEnum], prefix: str) -> Words:
@@ -205,10 +239,20 @@ def members(enumeration: type[IntEnum], prefix: str) -> Words:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The known name most like this one, or nothing. Case does not count; the only name that begins with this one, or that it begins with, comes first."""
+    """The known name most like this one, or nothing. Case does not count; the only name that begins
+    with this one, or that it begins with, comes first.
+    """
     spellings, low = {word.lower(): word for word in known}, name.lower()
-    related = [word for word in spellings if word and (word.startswith(low) or low.startswith(word))] if len(low) > 2 else []
-    near = related if len(related) == 1 else difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
+    related = (
+        [word for word in spellings if word and (word.startswith(low) or low.startswith(word))]
+        if len(low) > 2
+        else []
+    )
+    near = (
+        related
+        if len(related) == 1
+        else difflib.get_close_matches(low, list(spellings), n=1, cutoff=0.6)
+    )
     return spellings[near[0]] if near else ""
 
 

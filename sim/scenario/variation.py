@@ -1,4 +1,6 @@
-"""A scenario changed for one run: another value of an assumption, other odds of a quirk, a preset, a fault. Searches are made of such changes."""
+"""A scenario changed for one run: another value of an assumption, other odds of a quirk, a preset,
+a fault. Searches are made of such changes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ KINDS = ("assumptions", "quirks", "presets")
 
 
 class Change(Struct, frozen=True):
-    """One thing a run does differently. `kind` is one of KINDS, or "faults"; a preset has no value, the value of a fault is its document as JSON."""
+    """One thing a run does differently. `kind` is one of KINDS, or "faults"; a preset has no value,
+    the value of a fault is its document as JSON.
+    """
 
     kind: str
     name: str
@@ -31,18 +35,32 @@ class Change(Struct, frozen=True):
 
 
 def alternatives(kind: str, scenario: Scenario, only: str = "*") -> Iterator[Change]:
-    """Every other value of everything of a kind whose name matches `only`: what the scenario itself says is no alternative to it."""
+    """Every other value of everything of a kind whose name matches `only`: what the scenario itself
+    says is no alternative to it.
+    """
     if kind == "presets":
-        yield from (Change(kind, name) for name in PRESETS if name != scenario.preset and fnmatchcase(name, only))
+        yield from (
+            Change(kind, name)
+            for name in PRESETS
+            if name != scenario.preset and fnmatchcase(name, only)
+        )
     elif kind == "quirks":
         for quirk in quirks.catalogue().values():
             now = scenario.quirks.get(quirk.name, str(quirk.default))
-            yield from (Change(kind, quirk.name, odds) for odds in ("always", "never") if odds != now and fnmatchcase(quirk.name, only))
+            yield from (
+                Change(kind, quirk.name, odds)
+                for odds in ("always", "never")
+                if odds != now and fnmatchcase(quirk.name, only)
+            )
     else:
         for found in assumptions.catalogue().values():
             now = scenario.assumptions.get(found.name, _text(found.show(found.default)))
             values = dict.fromkeys((*found.alternatives(), _text(found.show(found.default))))
-            yield from (Change(kind, found.name, value) for value in values if value != now and fnmatchcase(found.name, only))
+            yield from (
+                Change(kind, found.name, value)
+                for value in values
+                if value != now and fnmatchcase(found.name, only)
+            )
 
 
 def _text(value: object) -> str:
@@ -55,11 +73,15 @@ def changed(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
         if change.kind == "presets":
             scenario = replace(scenario, preset=change.name)
         elif change.kind == "faults":
-            scenario = replace(scenario, faults=(*scenario.faults, fault_from(json.decode(change.value))))
+            scenario = replace(
+                scenario, faults=(*scenario.faults, fault_from(json.decode(change.value)))
+            )
         elif change.kind == "quirks":
             scenario = replace(scenario, quirks={**scenario.quirks, change.name: change.value})
         else:
-            scenario = replace(scenario, assumptions={**scenario.assumptions, change.name: change.value})
+            scenario = replace(
+                scenario, assumptions={**scenario.assumptions, change.name: change.value}
+            )
     return scenario
 
 

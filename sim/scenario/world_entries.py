@@ -1,7 +1,8 @@
-"""What a scenario says about its world: one Struct per entry of `world`. Prices and sizes are decimal text here; `listing.py` and
-`parties.py` make integers of them.
+"""What a scenario says about its world: one Struct per entry of `world`. Prices and sizes are
+decimal text here; `listing.py` and `parties.py` make integers of them.
 
-A field of None was not written: an entry that names something of the default world changes what it gives and leaves the rest.
+A field of None was not written: an entry that names something of the default world changes what it
+gives and leaves the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +18,20 @@ from sim.core.model.enums import InstrumentState, OrderType, Side, TimeInForce
 from sim.core.model.funding_records import SourceType
 from sim.kernel.instants import Instant, Span
 from sim.scenario.fees_entries import SHARE
-from sim.scenario.value_types import AMOUNT, BOOLEAN, COUNT, DECIMAL, INSTANT, MOMENT, ORDINAL, POSITIVE, SPAN, Text, Words, members
+from sim.scenario.value_types import (
+    AMOUNT,
+    BOOLEAN,
+    COUNT,
+    DECIMAL,
+    INSTANT,
+    MOMENT,
+    ORDINAL,
+    POSITIVE,
+    SPAN,
+    Text,
+    Words,
+    members,
+)
 
 SOURCE_TYPES = Words(
     {
@@ -28,7 +42,9 @@ SOURCE_TYPES = Words(
     }
 )
 STATES = members(InstrumentState, "INSTRUMENT_STATE_")
-ENVIRONMENT = Words({name: name for name in (SANDBOX, "development", "pre-production", "production")})
+ENVIRONMENT = Words(
+    {name: name for name in (SANDBOX, "development", "pre-production", "production")}
+)
 OUTCOMES = Words({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")
 SIDES = Words({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
 ORDER_TYPES = Words(
@@ -56,12 +72,26 @@ TIMES_IN_FORCE = Words(
     },
     "TIME_IN_FORCE_",
 )
-WEEKDAYS = Words({name: day for day, name in enumerate(("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"))})
+WEEKDAYS = Words(
+    {
+        name: day
+        for day, name in enumerate(
+            ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+        )
+    }
+)
 
 
 def _time_of_day(text: str) -> Span:
     hour, colon, minute = text.partition(":")
-    if not (colon and hour.isdecimal() and minute.isdecimal() and int(hour) < 24 and int(minute) < 60 and text.isascii()):
+    if not (
+        colon
+        and hour.isdecimal()
+        and minute.isdecimal()
+        and int(hour) < 24
+        and int(minute) < 60
+        and text.isascii()
+    ):
         raise ValueError(f"write hours and minutes, not {text[:40]!r}")
     return (int(hour) * 60 + int(minute)) * 60_000_000_000
 
@@ -93,7 +123,15 @@ class Limits(Struct, frozen=True):
 class SegmentEntry(Struct, frozen=True, kw_only=True):
     """A weekly stretch of an instrument's trading schedule, in Eastern Time."""
 
-    days: Annotated[tuple[Annotated[int, WEEKDAYS], ...], "weekdays; all when left out"] = (0, 1, 2, 3, 4, 5, 6)
+    days: Annotated[tuple[Annotated[int, WEEKDAYS], ...], "weekdays; all when left out"] = (
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+    )
     start: Annotated[Span, TIME_OF_DAY, "time of day at which the stretch begins"] = 0
     length: Annotated[Span, SPAN, "how long it lasts"]
     state: Annotated[InstrumentState, STATES, "state during the stretch"] = InstrumentState.OPEN
@@ -105,34 +143,66 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
     """An instrument, new or changed. Body of POST /_sim/v1/instruments too."""
 
     symbol: Annotated[str, "exchange symbol, and slug of the market on the gateway"]
-    state: Annotated[InstrumentState | None, STATES, "state at the scenario's start; left out, dates and schedule decide"] = None
+    state: Annotated[
+        InstrumentState | None,
+        STATES,
+        "state at the scenario's start; left out, dates and schedule decide",
+    ] = None
     description: Annotated[str | None, "free text"] = None
     question: Annotated[str | None, "question of the market on the gateway"] = None
     product_id: Annotated[str | None, "product, the symbol's first part when left out"] = None
-    price_scale: Annotated[int | None, ORDINAL, "integer prices are divided by this; the smallest that fits the tick when left out"] = None
-    fractional_qty_scale: Annotated[int | None, ORDINAL, "integer quantities are divided by this; 1 when left out"] = None
+    price_scale: Annotated[
+        int | None,
+        ORDINAL,
+        "integer prices are divided by this; the smallest that fits the tick when left out",
+    ] = None
+    fractional_qty_scale: Annotated[
+        int | None, ORDINAL, "integer quantities are divided by this; 1 when left out"
+    ] = None
     tick_size: Annotated[str | None, POSITIVE, "tick in dollars, 0.01 when left out"] = None
-    minimum_trade_qty: Annotated[int | None, ORDINAL, "smallest order, as a scaled integer; 1 when left out"] = None
-    price_limit: Annotated[Limits | None, "lowest and highest price in dollars; one tick from 0 and from 1 when left out"] = None
+    minimum_trade_qty: Annotated[
+        int | None, ORDINAL, "smallest order, as a scaled integer; 1 when left out"
+    ] = None
+    price_limit: Annotated[
+        Limits | None,
+        "lowest and highest price in dollars; one tick from 0 and from 1 when left out",
+    ] = None
     order_size_limit: Annotated[Limits | None, "smallest and largest order in contracts"] = None
     created: Annotated[Instant | None, INSTANT, "when it was listed"] = None
     start: Annotated[Instant | None, INSTANT, "start of trading"] = None
     expiration: Annotated[Instant | None, INSTANT, "30 days after the start when left out"] = None
     termination: Annotated[Instant | None, INSTANT, "7 days after expiration when left out"] = None
-    schedule: Annotated[tuple[SegmentEntry, ...] | None, "weekly trading schedule; always open when left out"] = None
+    schedule: Annotated[
+        tuple[SegmentEntry, ...] | None, "weekly trading schedule; always open when left out"
+    ] = None
     event: Annotated[str | None, "slug of its event; one is made when left out"] = None
     fee_class: Annotated[str | None, "row of the fee schedule"] = None
     market_type: Annotated[str | None, "moneyline, spreads, totals, props, futures, ..."] = None
-    sports_market_type: Annotated[str | None, "any text: new values are how enum handling is tested"] = None
+    sports_market_type: Annotated[
+        str | None, "any text: new values are how enum handling is tested"
+    ] = None
     category: Annotated[str | None, "category of its event"] = None
     subcategory: Annotated[str | None, "league slug for sports"] = None
     series: Annotated[str | None, "series slug"] = None
     line: Annotated[str | None, DECIMAL, "line of a spread or total"] = None
-    long: Annotated[str | None, Words({"home": "home", "away": "away"}), "which team of the event its long side is; home when left out"] = None
+    long: Annotated[
+        str | None,
+        Words({"home": "home", "away": "away"}),
+        "which team of the event its long side is; home when left out",
+    ] = None
     player: Annotated[str | None, "player of a prop"] = None
-    event_outcome: Annotated[EventOutcome | None, OUTCOMES, "how outcomes of its event and type hang together; independent when left out"] = None
-    pick: Annotated[str | None, "what exactly it asks for, where the type alone does not say: home, away, none, draw, 2-0"] = None
-    metadata: Annotated[dict[str, str], "instrument metadata, added to what the dates call for"] = field(default_factory=dict)
+    event_outcome: Annotated[
+        EventOutcome | None,
+        OUTCOMES,
+        "how outcomes of its event and type hang together; independent when left out",
+    ] = None
+    pick: Annotated[
+        str | None,
+        "what exactly it asks for, where the type alone does not say: home, away, none, draw, 2-0",
+    ] = None
+    metadata: Annotated[dict[str, str], "instrument metadata, added to what the dates call for"] = (
+        field(default_factory=dict)
+    )
 
 
 class UserEntry(Struct, frozen=True, kw_only=True):
@@ -150,7 +220,9 @@ class FundingSourceEntry(Struct, frozen=True, kw_only=True):
     id: str
     type: Annotated[SourceType, SOURCE_TYPES] = SourceType.BANK_ACCOUNT
     disabled: Annotated[bool, BOOLEAN] = False
-    max_deposit: Annotated[str | None, POSITIVE, "most dollars of one deposit; unbounded when left out"] = None
+    max_deposit: Annotated[
+        str | None, POSITIVE, "most dollars of one deposit; unbounded when left out"
+    ] = None
 
 
 class FirmEntry(Struct, frozen=True, kw_only=True):
@@ -164,9 +236,15 @@ class FirmEntry(Struct, frozen=True, kw_only=True):
     scopes: Annotated[tuple[str, ...] | None, "granted scopes; all when left out"] = None
     clearing_firm: Annotated[str | None, "firms/<firm> under which its accounts stand"] = None
     users: Annotated[tuple[UserEntry, ...], "participants, by name"] = ()
-    limits: Annotated[dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"] = field(default_factory=dict)
-    environment: Annotated[str, ENVIRONMENT, "environment its credentials are of; the scenario's when left out"] = ""
-    funding_sources: Annotated[tuple[FundingSourceEntry, ...], "one bank account when left out"] = ()
+    limits: Annotated[
+        dict[str, int], "rate limits raised for this firm: name of the limit, calls in its period"
+    ] = field(default_factory=dict)
+    environment: Annotated[
+        str, ENVIRONMENT, "environment its credentials are of; the scenario's when left out"
+    ] = ""
+    funding_sources: Annotated[
+        tuple[FundingSourceEntry, ...], "one bank account when left out"
+    ] = ()
 
 
 class AccountEntry(Struct, frozen=True, kw_only=True):
@@ -174,8 +252,17 @@ class AccountEntry(Struct, frozen=True, kw_only=True):
 
     name: Annotated[str, "firms/<clearing firm>/accounts/<account>"]
     balance: Annotated[str | None, DECIMAL, "opening dollars"] = None
-    prior_volume: Annotated[str | None, DECIMAL, "dollars traded in the calendar month before the scenario begins; decides rebates of taker fees"] = None
-    collateral_return: Annotated[bool | None, BOOLEAN, "less margin for related shorts; as collateral_return.enabled says when left out"] = None
+    prior_volume: Annotated[
+        str | None,
+        DECIMAL,
+        "dollars traded in the calendar month before the scenario begins; decides rebates of taker"
+        " fees",
+    ] = None
+    collateral_return: Annotated[
+        bool | None,
+        BOOLEAN,
+        "less margin for related shorts; as collateral_return.enabled says when left out",
+    ] = None
 
 
 class ApiKeyEntry(Struct, frozen=True, kw_only=True):
@@ -183,11 +270,21 @@ class ApiKeyEntry(Struct, frozen=True, kw_only=True):
 
     key_id: str
     account: Annotated[str, "account it trades on"]
-    participant: Annotated[str, "user that owns its client order ids; one named after the account when left out"] = ""
-    secret_key: Annotated[str | None, SEED, "base64 of the 32-byte Ed25519 seed; never written to a journal"] = None
-    public_key: Annotated[str | None, SEED, "base64 of the 32-byte public key; follows from the secret when left out"] = None
-    limits: Annotated[dict[str, int], "rate limits raised for this key: name of the limit, calls in its period"] = field(default_factory=dict)
-    environment: Annotated[str, ENVIRONMENT, "environment it is of; the scenario's when left out"] = ""
+    participant: Annotated[
+        str, "user that owns its client order ids; one named after the account when left out"
+    ] = ""
+    secret_key: Annotated[
+        str | None, SEED, "base64 of the 32-byte Ed25519 seed; never written to a journal"
+    ] = None
+    public_key: Annotated[
+        str | None, SEED, "base64 of the 32-byte public key; follows from the secret when left out"
+    ] = None
+    limits: Annotated[
+        dict[str, int], "rate limits raised for this key: name of the limit, calls in its period"
+    ] = field(default_factory=dict)
+    environment: Annotated[
+        str, ENVIRONMENT, "environment it is of; the scenario's when left out"
+    ] = ""
 
 
 class OutageEntry(Struct, frozen=True, kw_only=True):
@@ -202,7 +299,11 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
 
     id: Annotated[str, "crypto:<symbol>"]
     price: Annotated[str | None, POSITIVE, "dollars at `price_at`"] = None
-    price_at: Annotated[Instant | None, INSTANT, "when the index is at `price`, whatever the seed; at the first tick when left out"] = None
+    price_at: Annotated[
+        Instant | None,
+        INSTANT,
+        "when the index is at `price`, whatever the seed; at the first tick when left out",
+    ] = None
     since: Annotated[Instant | None, INSTANT, "instant of the first tick"] = None
     every: Annotated[Span | None, SPAN, "time between ticks"] = None
     volatility: Annotated[str | None, DECIMAL, "typical relative move per hour"] = None
@@ -211,11 +312,18 @@ class AssetEntry(Struct, frozen=True, kw_only=True):
 
 
 class MaintenanceEntry(Struct, frozen=True, kw_only=True):
-    """A one-off maintenance window. Without `begins` it begins at once, unannounced: an emergency pause (rule W9)."""
+    """A one-off maintenance window. Without `begins` it begins at once, unannounced: an emergency
+    pause (rule W9).
+    """
 
     begins: Annotated[Instant | str | None, MOMENT, 'an instant, or "+30m" from now'] = None
     length: Annotated[Span, SPAN, "how long it lasts"]
-    lead: Annotated[Span | None, SPAN, "how long before it orders are canceled and instruments suspended; `maintenance.cancel_lead` when left out"] = None
+    lead: Annotated[
+        Span | None,
+        SPAN,
+        "how long before it orders are canceled and instruments suspended;"
+        " `maintenance.cancel_lead` when left out",
+    ] = None
 
 
 class EventEntry(Struct, frozen=True, kw_only=True):
@@ -233,19 +341,29 @@ class EventEntry(Struct, frozen=True, kw_only=True):
     period: str | None = None
     home_score: Annotated[int | None, COUNT] = None
     away_score: Annotated[int | None, COUNT] = None
-    partners: Annotated[dict[str, str], "what partners call it: partner key, id"] = field(default_factory=dict)
+    partners: Annotated[dict[str, str], "what partners call it: partner key, id"] = field(
+        default_factory=dict
+    )
 
 
 class PeriodEntry(Struct, frozen=True, kw_only=True):
     """A period of an incentive program. Its status follows the clock."""
 
     program_id: str
-    program_type: Annotated[str, Words({"liquidityProgram": "liquidityProgram", "volumeProgram": "volumeProgram"})] = "liquidityProgram"
+    program_type: Annotated[
+        str, Words({"liquidityProgram": "liquidityProgram", "volumeProgram": "volumeProgram"})
+    ] = "liquidityProgram"
     start: Annotated[Instant, INSTANT]
     end: Annotated[Instant | None, INSTANT, "left out: ongoing"] = None
     reward_pool: Annotated[str, DECIMAL, "dollars"]
-    discount_factor: Annotated[str | None, SHARE, "what an order's score is multiplied by for each tick from the best price"] = None
-    target_size: Annotated[int | None, COUNT, "contracts a side must hold, and from the best price on scores"] = None
+    discount_factor: Annotated[
+        str | None,
+        SHARE,
+        "what an order's score is multiplied by for each tick from the best price",
+    ] = None
+    target_size: Annotated[
+        int | None, COUNT, "contracts a side must hold, and from the best price on scores"
+    ] = None
     max_spread: Annotated[str | None, AMOUNT, "dollars, half width around the midpoint"] = None
     period: Annotated[str, "early, day_of, live, ..."] = "early"
     created: Annotated[Instant | None, INSTANT] = None
@@ -259,7 +377,9 @@ class RewardEntry(Struct, frozen=True, kw_only=True):
     program_type: str = "liquidityProgram"
     date: Annotated[str, "Eastern date, YYYY-MM-DD"]
     reward: Annotated[str, DECIMAL, "dollars"]
-    status: Annotated[str, Words({"PAID": "PAID", "PENDING": "PENDING", "SKIPPED": "SKIPPED"})] = "PAID"
+    status: Annotated[str, Words({"PAID": "PAID", "PENDING": "PENDING", "SKIPPED": "SKIPPED"})] = (
+        "PAID"
+    )
 
 
 class IncentiveEntry(Struct, frozen=True, kw_only=True):
@@ -296,4 +416,8 @@ class BookEntry(Struct, frozen=True, kw_only=True):
     as_: Annotated[str, "whose orders"] = "maker"
     mid: Annotated[str, POSITIVE, "dollars"]
     spread: Annotated[str, DECIMAL, "dollars between best bid and best offer"] = "0.02"
-    sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = ("100", "250", "500")
+    sizes: Annotated[tuple[Annotated[str, POSITIVE], ...], "contracts per level, best first"] = (
+        "100",
+        "250",
+        "500",
+    )

@@ -1,8 +1,9 @@
 """YAML text → a plain tree that remembers where every node stands.
 
-Nothing is typed here: a scalar stays the text that was written, so 0.55 is no float, `2:00` no 120 and `no` no false. Types come from the format
-(`shapes.py`); only free JSON (`value_of`) follows the YAML 1.2 core rules. The tree is built from parser events with an explicit stack, so a hostile
-file is refused by its size, depth or aliases before anything grows.
+Nothing is typed here: a scalar stays the text that was written, so 0.55 is no float, `2:00` no 120
+and `no` no false. Types come from the format (`shapes.py`); only free JSON (`value_of`) follows the
+YAML 1.2 core rules. The tree is built from parser events with an explicit stack, so a hostile file
+is refused by its size, depth or aliases before anything grows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ ALIAS_LIMIT = 100
 
 
 class Position(NamedTuple):
-    """A place in a file; line and column count from 1. Line 0: the tree came from values, not from text."""
+    """A place in a file; line and column count from 1. Line 0: the tree came from values, not from
+    text.
+    """
 
     file: str
     line: int
@@ -98,7 +101,9 @@ def read_file(path: Path) -> Node:
 
 
 def read_text(source: str | bytes, file: str) -> Node:
-    """Tree of YAML text (JSON is YAML). `file` is the name problems carry. Refuses what this module's limits and the paragraph above exclude."""
+    """Tree of YAML text (JSON is YAML). `file` is the name problems carry. Refuses what this
+    module's limits and the paragraph above exclude.
+    """
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     if len(raw) > SIZE_LIMIT:
         raise refuse(Position(file, 1, 1), f"larger than {SIZE_LIMIT} bytes")
@@ -116,12 +121,18 @@ def read_text(source: str | bytes, file: str) -> Node:
     except yaml.YAMLError as failed:
         mark = getattr(failed, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        said = getattr(failed, "problem", None) or getattr(failed, "reason", None) or str(failed).splitlines()[0]
+        said = (
+            getattr(failed, "problem", None)
+            or getattr(failed, "reason", None)
+            or str(failed).splitlines()[0]
+        )
         raise refuse(Position(file, line, column), f"not YAML: {said}") from None
 
 
 class _Frame:
-    """A collection being built: its finished members, the key that waits for its value, and the weight and height so far."""
+    """A collection being built: its finished members, the key that waits for its value, and the
+    weight and height so far.
+    """
 
     __slots__ = ("anchor", "at", "height", "items", "key", "key_at", "keys", "members", "weight")
 
@@ -155,7 +166,9 @@ class _Builder:
                 case "DocumentStartEvent":
                     documents += 1
                     if documents > 1:
-                        raise refuse(at, "a second document begins here; a scenario is one document")
+                        raise refuse(
+                            at, "a second document begins here; a scenario is one document"
+                        )
                 case "ScalarEvent":
                     self._untagged(event, at)
                     self._done(Scalar(at, event.value, event.implicit[0]), event.anchor, 1, 0)
@@ -183,7 +196,11 @@ class _Builder:
 
     def _close(self) -> None:
         frame = self._stack.pop()
-        node: Node = Mapping(frame.at, frame.members, frame.keys) if frame.items is None else Sequence(frame.at, frame.items)
+        node: Node = (
+            Mapping(frame.at, frame.members, frame.keys)
+            if frame.items is None
+            else Sequence(frame.at, frame.items)
+        )
         self._done(node, frame.anchor, frame.weight, frame.height + 1)
 
     def _alias(self, name: str, at: Position) -> None:
@@ -207,7 +224,11 @@ class _Builder:
         frame.weight += weight
         frame.height = max(frame.height, height)
         if frame.weight > NODE_LIMIT:
-            raise refuse(node.at, f"more than {NODE_LIMIT} nodes" + (" once aliases are expanded" if self._aliases else ""))
+            raise refuse(
+                node.at,
+                f"more than {NODE_LIMIT} nodes"
+                + (" once aliases are expanded" if self._aliases else ""),
+            )
         if frame.items is not None:
             frame.items.append(node)
         elif frame.key is None:
@@ -221,9 +242,17 @@ class _Builder:
         if not isinstance(node, Scalar):
             raise refuse(node.at, "a key must be plain text")
         if node.plain and node.text == "<<":
-            raise refuse(node.at, "merge keys (<<) are no part of YAML 1.2: write the keys out, or let `each` repeat a step with other values")
+            raise refuse(
+                node.at,
+                "merge keys (<<) are no part of YAML 1.2: write the keys out, or let `each` repeat"
+                " a step with other values",
+            )
         if node.text in frame.members:
-            raise refuse(node.at, f"the key {node.text!r} stands here twice, first in line {frame.keys[node.text].line}")
+            raise refuse(
+                node.at,
+                f"the key {node.text!r} stands here twice, first in line"
+                f" {frame.keys[node.text].line}",
+            )
         frame.key, frame.key_at = node.text, node.at
 
 
@@ -241,7 +270,9 @@ def is_null(node: Node) -> bool:
 
 
 def value_of(node: Node) -> Any:
-    """JSON value of a tree by the YAML 1.2 core rules. Text such as `.inf`, which JSON cannot say, stays text."""
+    """JSON value of a tree by the YAML 1.2 core rules. Text such as `.inf`, which JSON cannot say,
+    stays text.
+    """
     if isinstance(node, Mapping):
         return {key: value_of(item) for key, item in node.items.items()}
     if isinstance(node, Sequence):
@@ -265,7 +296,8 @@ def _resolved(text: str) -> Any:
 
 
 def tree_of(value: Any, file: str = "", *, places: bool = False) -> Node:
-    """Tree of a JSON value, as it comes in a request body. Its positions say line 0; the same depth limit holds.
+    """Tree of a JSON value, as it comes in a request body. Its positions say line 0; the same depth
+    limit holds.
 
     With `places` they say where in the value instead, behind the name: `scenario.steps[2].call`.
     """
@@ -280,9 +312,22 @@ def _tree(value: Any, at: Position, depth: int, places: bool) -> Node:
         raise refuse(at, f"nested deeper than {DEPTH_LIMIT} levels")
     if isinstance(value, dict):
         keys = {str(key): below(f".{key}") for key in value}
-        return Mapping(at, {str(key): _tree(item, keys[str(key)], depth + 1, places) for key, item in value.items()}, keys)
+        return Mapping(
+            at,
+            {
+                str(key): _tree(item, keys[str(key)], depth + 1, places)
+                for key, item in value.items()
+            },
+            keys,
+        )
     if isinstance(value, (list, tuple)):
-        return Sequence(at, [_tree(item, below(f"[{index}]"), depth + 1, places) for index, item in enumerate(value)])
+        return Sequence(
+            at,
+            [
+                _tree(item, below(f"[{index}]"), depth + 1, places)
+                for index, item in enumerate(value)
+            ],
+        )
     if isinstance(value, str):
         return Scalar(at, value, False)
     return Scalar(at, json.dumps(value), True)

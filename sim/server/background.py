@@ -1,4 +1,6 @@
-"""A service in a background thread, for tests: start it, call into it, stop it, from a thread that may block."""
+"""A service in a background thread, for tests: start it, call into it, stop it, from a thread that
+may block.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# A call that takes longer than this in real time is stuck: the slowest honest one waits for webhook receivers at every step of an advance.
+# A call that takes longer than this in real time is stuck: the slowest honest one waits for webhook
+# receivers at every step of an advance.
 _STUCK_S = 600.0
 
 
 class Running:
-    """A service at work in its thread. Everything of the simulation is touched in that thread: use `call` and `run`."""
+    """A service at work in its thread. Everything of the simulation is touched in that thread: use
+    `call` and `run`.
+    """
 
     def __init__(self, simulation: Simulation, clock: ClockMode, bound: Bound) -> None:
         self.simulation = simulation
@@ -109,7 +114,9 @@ class Running:
 
 
 class Forked:
-    """A world in the thread of another. To be used like `Running`; stopping it leaves the others alone."""
+    """A world in the thread of another. To be used like `Running`; stopping it leaves the others
+    alone.
+    """
 
     def __init__(self, thread: Running, name: str) -> None:
         self._thread = thread
@@ -134,7 +141,12 @@ class Forked:
 
 
 def serve_in_thread(
-    scenario: Scenario, *, seed: int | None = None, clock: ClockMode = MANUAL, journal: BinaryIO | None = None, settings: Settings | None = None
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    clock: ClockMode = MANUAL,
+    journal: BinaryIO | None = None,
+    settings: Settings | None = None,
 ) -> Running:
     """Serve a scenario on free loopback ports from a background thread."""
     from msgspec.structs import replace
@@ -146,7 +158,12 @@ def serve_in_thread(
     bound = bind(chosen.host, 0)
     try:
         known = addresses_of(bound)
-        settings = replace(chosen, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs)
+        settings = replace(
+            chosen,
+            token_url=f"{known.auth}/oauth/token",
+            api_addresses=(known.exchange,),
+            docs_url=known.docs,
+        )
         simulation = Simulation(scenario, seed=seed, journal=journal, settings=settings)
         return Running(simulation, clock, bound)
     except BaseException:

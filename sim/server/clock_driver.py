@@ -1,4 +1,5 @@
-"""Who moves the clock (design D3). Three modes, each of which ends in `Host.step`, that is in a journalled `advance_to`:
+"""Who moves the clock (design D3). Three modes, each of which ends in `Host.step`, that is in a
+journalled `advance_to`:
 
 | Mode | Moves when |
 |---|---|
@@ -24,7 +25,8 @@ Mode: TypeAlias = Literal["manual", "autojump", "paced"]
 
 _PACED = re.compile(r"paced(?::(\d{1,7}(?:\.\d{1,6})?))?", re.ASCII)
 
-# A paced clock is brought up to date by arriving calls at most this often in real time, so that a busy second does not journal ten thousand advances.
+# A paced clock is brought up to date by arriving calls at most this often in real time, so that a
+# busy second does not journal ten thousand advances.
 _GRAIN_NS = NS_PER_MS
 # Longest real sleep; loops accept no timer of years.
 _NAP_S = 600.0
@@ -57,7 +59,10 @@ def parse_clock_mode(text: str) -> ClockMode:
     found = _PACED.fullmatch(text)
     if found and (rate := Fraction(found[1] or 1)):
         return ClockMode("paced", rate)
-    raise ValueError(f"the clock is manual, autojump, paced or paced:N with N virtual seconds per real second, not {text!r}")
+    raise ValueError(
+        "the clock is manual, autojump, paced or paced:N with N virtual seconds per real second,"
+        f" not {text!r}"
+    )
 
 
 class ClockDriver:
@@ -103,7 +108,10 @@ class ClockDriver:
 
     def _step(self, real: int, at_least: Instant = 0) -> None:
         self._real_last = real
-        paced_to = self._virtual_origin + (real - self._real_origin) * self._mode.rate.numerator // self._mode.rate.denominator
+        paced_to = (
+            self._virtual_origin
+            + (real - self._real_origin) * self._mode.rate.numerator // self._mode.rate.denominator
+        )
         target = max(paced_to, at_least)
         if target > self._host.simulation.now:
             self._host.step(target)
@@ -121,10 +129,17 @@ class ClockDriver:
         self._armed_for = due
         if due is None:
             return
-        self._timer = asyncio.get_running_loop().call_later(min(self._real_wait(due) / NS_PER_S, _NAP_S), self._wake)
+        self._timer = asyncio.get_running_loop().call_later(
+            min(self._real_wait(due) / NS_PER_S, _NAP_S), self._wake
+        )
 
     def _real_wait(self, due: Instant) -> int:
-        real_due = self._real_origin + (due - self._virtual_origin) * self._mode.rate.denominator // self._mode.rate.numerator
+        real_due = (
+            self._real_origin
+            + (due - self._virtual_origin)
+            * self._mode.rate.denominator
+            // self._mode.rate.numerator
+        )
         return max(0, real_due - time.monotonic_ns())
 
     def reply_held(self) -> None:

@@ -1,4 +1,6 @@
-"""Event loops: uvloop where it is installed, which halves the cost of a request; asyncio's own elsewhere. Virtual time does not live on the loop."""
+"""Event loops: uvloop where it is installed, which halves the cost of a request; asyncio's own
+elsewhere. Virtual time does not live on the loop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Replies that take time: those that leave at a later instant, and those whose answer another input brings."""
+"""Replies that take time: those that leave at a later instant, and those whose answer another input
+brings.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class HeldReplies:
     # ---- what a shell asks of a reply
 
     def elides(self, reply: Reply) -> str:
-        """Seconds of virtual time that a reply which leaves at once should have taken, as text; "" when it takes none or is held."""
+        """Seconds of virtual time that a reply which leaves at once should have taken, as text; ""
+        when it takes none or is held.
+        """
         span = reply.ready_at - self._host.simulation.now
         return format_seconds(span) if span > 0 and not self._holding else ""
 
@@ -57,10 +61,12 @@ class HeldReplies:
                 self.release()
 
     async def answer(self, reply: Reply) -> Reply:
-        """The answer that a reply waits for, with what a fault makes of it. It may be there already.
+        """The answer that a reply waits for, with what a fault makes of it. It may be there
+        already.
 
-        Where only time has to pass the reply counts as held, so autojump jumps to its answer. On a clock that nobody moves it is wanted after as much real
-        time as it would have waited in virtual time: no client waits longer than it said (docs/control-plane.md).
+        Where only time has to pass the reply counts as held, so autojump jumps to its answer. On a
+        clock that nobody moves it is wanted after as much real time as it would have waited in
+        virtual time: no client waits longer than it said (docs/control-plane.md).
         """
         host, future = self._host, self._awaited[reply.awaits]
         patience = max(1, reply.until - host.simulation.now) / NS_PER_S if reply.until else None
@@ -103,7 +109,12 @@ class HeldReplies:
 
     def abandon(self) -> None:
         """No input will bring what is awaited: it ends as unavailable. Everything else may leave."""
-        gone = Reply(status=503, code=Code.UNAVAILABLE, body=b'{"code":14,"message":"service unavailable","details":[]}', message="service unavailable")
+        gone = Reply(
+            status=503,
+            code=Code.UNAVAILABLE,
+            body=b'{"code":14,"message":"service unavailable","details":[]}',
+            message="service unavailable",
+        )
         for waiting in self._awaited.values():
             if not waiting.done():
                 waiting.set_result(gone)
@@ -115,6 +126,8 @@ class HeldReplies:
         self._host.driver.reply_held()
 
     def _forget_done(self) -> None:
-        """Nobody waits for what has been answered, or for whom is gone: such an entry goes once it comes first."""
+        """Nobody waits for what has been answered, or for whom is gone: such an entry goes once it
+        comes first.
+        """
         while self._held and self._held[0][2].done():
             heapq.heappop(self._held)

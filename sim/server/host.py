@@ -1,7 +1,9 @@
-"""The serial inbox: everything a socket receives reaches the simulation here, and everything the simulation does leaves from here.
+"""The serial inbox: everything a socket receives reaches the simulation here, and everything the
+simulation does leaves from here.
 
-All shells run in one event loop, and a call on the simulation runs to completion, so calling it is the queue. The host brings a paced clock up to date
-before each input, applies effects in order, and lets the clock driver or a command move time step by step.
+All shells run in one event loop, and a call on the simulation runs to completion, so calling it is
+the queue. The host brings a paced clock up to date before each input, applies effects in order, and
+lets the clock driver or a command move time step by step.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sim.server")
 
-# Longest real time a step waits for webhook receivers; an attempt itself gives up after 5 s, and its retry is due later in virtual time.
+# Longest real time a step waits for webhook receivers; an attempt itself gives up after 5 s, and
+# its retry is due later in virtual time.
 _SETTLE_S = 10.0
 # A long advance lets sockets have a turn at least this often.
 _STEPS_PER_BREATH = 64
 
-# Longest real time that moving the clock by command waits for a reader who has fallen behind and does not move (rule S12 says what becomes of it).
+# Longest real time that moving the clock by command waits for a reader who has fallen behind and
+# does not move (rule S12 says what becomes of it).
 _READER_S = 1.0
 
 TOO_SLOW = Close(0, Code.RESOURCE_EXHAUSTED, "slow consumer", 1013)
@@ -42,7 +46,9 @@ STARTED_OVER = Close(0, Code.UNAVAILABLE, "the simulation was moved to another m
 
 
 class Host:
-    """A simulation with a clock driver, streams and a webhook sender around it. Belongs to one event loop. `worlds` are those of the process, this one too."""
+    """A simulation with a clock driver, streams and a webhook sender around it. Belongs to one
+    event loop. `worlds` are those of the process, this one too.
+    """
 
     def __init__(self, simulation: Simulation, clock: ClockMode = MANUAL) -> None:
         self.simulation = simulation
@@ -55,7 +61,10 @@ class Host:
         self._news: dict[asyncio.Event, None] = {}
         self._moving = asyncio.Lock()
         self.webhooks = WebhookSender(
-            self.settings, now=lambda: self.simulation.now, secret_for=lambda key: self.simulation.secret_for(key), answered=self._webhook_answered
+            self.settings,
+            now=lambda: self.simulation.now,
+            secret_for=lambda key: self.simulation.secret_for(key),
+            answered=self._webhook_answered,
         )
         self.worlds: Worlds | None = None
         self.driver = ClockDriver(self, clock)
@@ -64,25 +73,59 @@ class Host:
     # ---- inputs
 
     def rest(
-        self, plane: Plane, verb: str, path: str, query: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0
+        self,
+        plane: Plane,
+        verb: str,
+        path: str,
+        query: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        peer: str,
+        oversize: int = 0,
     ) -> Reply:
         """One HTTP request."""
         self.arrive()
-        outcome = self.simulation.rest(plane, verb, path, query, headers, body, peer=peer, wall=time.time_ns(), oversize=oversize)
+        outcome = self.simulation.rest(
+            plane,
+            verb,
+            path,
+            query,
+            headers,
+            body,
+            peer=peer,
+            wall=time.time_ns(),
+            oversize=oversize,
+        )
         return self._replied(outcome)
 
     def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str) -> Reply:
         """One unary gRPC request."""
         self.arrive()
-        return self._replied(self.simulation.rpc(method, metadata, message, peer=peer, wall=time.time_ns()))
+        return self._replied(
+            self.simulation.rpc(method, metadata, message, peer=peer, wall=time.time_ns())
+        )
 
-    def open(self, method: str, metadata: Mapping[str, str], message: bytes, peer: str, *, web_socket: bool = False) -> Channel | Reply:
-        """A stream begins: the channel of its frames, or the reply that refuses it or holds the messages of a download."""
+    def open(
+        self,
+        method: str,
+        metadata: Mapping[str, str],
+        message: bytes,
+        peer: str,
+        *,
+        web_socket: bool = False,
+    ) -> Channel | Reply:
+        """A stream begins: the channel of its frames, or the reply that refuses it or holds the
+        messages of a download.
+        """
         self.arrive()
-        outcome = self.simulation.open(method, metadata, message, peer=peer, wall=time.time_ns(), web_socket=web_socket)
+        outcome = self.simulation.open(
+            method, metadata, message, peer=peer, wall=time.time_ns(), web_socket=web_socket
+        )
         if outcome.reply is not None:
             return self._replied(outcome)
-        channel = self._channels[outcome.stream] = Channel(outcome.stream, self.simulation.stream_buffer, self.settings.stream_buffer)
+        channel = self._channels[outcome.stream] = Channel(
+            outcome.stream, self.simulation.stream_buffer, self.settings.stream_buffer
+        )
         self._carry_out(outcome.effects)
         return channel
 
@@ -101,7 +144,9 @@ class Host:
             self._carry_out(self.simulation.hangup(channel.stream).effects)
 
     async def control(self, action: str, subject: str, arguments: dict[str, Any]) -> object:
-        """A tester's action that changes the world; answers when what it set off has settled. Raises Refusal."""
+        """A tester's action that changes the world; answers when what it set off has settled.
+        Raises Refusal.
+        """
         self.arrive()
         outcome = self.simulation.control(action, subject, arguments)
         self._carry_out(outcome.effects)
@@ -118,7 +163,9 @@ class Host:
         if reply is None:
             raise AssertionError("a call without a reply")
         if reply.failure is not None:
-            log.error("a call failed inside, request id %s", reply.request_id, exc_info=reply.failure)
+            log.error(
+                "a call failed inside, request id %s", reply.request_id, exc_info=reply.failure
+            )
         if reply.awaits:
             # Before the effects: what it waits for may be among those that they set off.
             self.replies.expect(reply.awaits)
@@ -127,7 +174,11 @@ class Host:
 
     def _webhook_answered(self, attempt: Post, answer: Answered) -> None:
         self.arrive()
-        self._carry_out(self.simulation.answer(attempt.attempt, answer.status, answer.error, answer.retry_after).effects)
+        self._carry_out(
+            self.simulation.answer(
+                attempt.attempt, answer.status, answer.error, answer.retry_after
+            ).effects
+        )
 
     # ---- effects
 
@@ -168,10 +219,11 @@ class Host:
             del self._news[happened]
 
     def _fell_behind(self, channel: Channel) -> None:
-        """The reader of a stream is waited for where that is possible, and loses what waits for it or the stream where it is too slow.
+        """The reader of a stream is waited for where that is possible, and loses what waits for it
+        or the stream where it is too slow.
 
-        What one input brings at once, such as a snapshot of everything, makes nobody slow: too much has to be waiting when more comes. Memory is another
-        matter.
+        What one input brings at once, such as a snapshot of everything, makes nobody slow: too much
+        has to be waiting when more comes. Memory is another matter.
         """
         self._behind[channel.stream] = channel
         channel.slow_since = (channel.slow_since or self._applied) if channel.slow else 0
@@ -186,7 +238,9 @@ class Host:
         asyncio.get_running_loop().call_soon(self.hangup, channel)
 
     async def _read(self) -> None:
-        """Let readers who have fallen behind catch up: time that is moved by command moves faster than anybody can read."""
+        """Let readers who have fallen behind catch up: time that is moved by command moves faster
+        than anybody can read.
+        """
         behind, self._behind = self._behind, {}
         for channel in behind.values():
             await channel.caught_up(_READER_S)
@@ -197,7 +251,13 @@ class Host:
         """When the next thing happens by itself: a timer, or a held reply that becomes ready."""
         due = self.simulation.next_due()
         ready = self.replies.next_due
-        return min(due, ready) if due is not None and ready is not None else ready if due is None else due
+        return (
+            min(due, ready)
+            if due is not None and ready is not None
+            else ready
+            if due is None
+            else due
+        )
 
     def step(self, to: Instant) -> Outcome:
         """Move time to an instant in one input."""
@@ -207,7 +267,9 @@ class Host:
         return outcome
 
     async def advance(self, to: Instant) -> list[Fired]:
-        """Move time to an instant, due instant by due instant, each settled before the next; everything that fired, in order."""
+        """Move time to an instant, due instant by due instant, each settled before the next;
+        everything that fired, in order.
+        """
         if not believable(to):
             raise InvalidRequest(CALENDAR_ENDS)
         async with self._moving:
@@ -231,9 +293,13 @@ class Host:
         return fired
 
     async def settled(self) -> None:
-        """Wait until webhook receivers have answered what was posted so far and what their answers set off, a bounded real time."""
+        """Wait until webhook receivers have answered what was posted so far and what their answers
+        set off, a bounded real time.
+        """
         if self.webhooks.busy and not await self.webhooks.idle(_SETTLE_S):
-            log.warning("a webhook receiver has not answered within %g s; going on without it", _SETTLE_S)
+            log.warning(
+                "a webhook receiver has not answered within %g s; going on without it", _SETTLE_S
+            )
 
     async def reset(self, seed: int | None = None) -> None:
         """Back to the scenario's start."""

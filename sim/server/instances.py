@@ -1,6 +1,8 @@
-"""Many worlds in one process: each its own exchange, clock, journal and ports, told apart by port. Forked from one that runs, or begun from a scenario.
+"""Many worlds in one process: each its own exchange, clock, journal and ports, told apart by port.
+Forked from one that runs, or begun from a scenario.
 
-All of them live in one event loop. A world that ends leaves the others alone; the first one, `main`, is the process's own and ends them all.
+All of them live in one event loop. A world that ends leaves the others alone; the first one,
+`main`, is the process's own and ends them all.
 """
 
 from __future__ import annotations
@@ -33,9 +35,13 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
 class Worlds:
-    """Every world of a process, by name in order of making. `journal` is where the first one's journal goes: the others' stand beside it."""
+    """Every world of a process, by name in order of making. `journal` is where the first one's
+    journal goes: the others' stand beside it.
+    """
 
-    def __init__(self, journal: Path | None = None, identity: Identity | None = None, control_token: str = "") -> None:
+    def __init__(
+        self, journal: Path | None = None, identity: Identity | None = None, control_token: str = ""
+    ) -> None:
         self._services: dict[str, Service] = {}
         self._journals: dict[str, tuple[BinaryIO, Path | None]] = {}
         self._journal = journal
@@ -57,16 +63,26 @@ class Worlds:
         """What the ready file would say of a world. NotFound when there is none of this name."""
         service = self._services.get(name)
         if service is None:
-            raise NotFound(f"no world is called {name!r}", rule="control", remedy="GET /_sim/v1/worlds lists them")
+            raise NotFound(
+                f"no world is called {name!r}",
+                rule="control",
+                remedy="GET /_sim/v1/worlds lists them",
+            )
         kept = self._journal if name == MAIN else self._journals[name][1]
-        return {"world": name, **ready_facts(service.host.simulation, service.addresses, str(kept) if kept else None)}
+        return {
+            "world": name,
+            **ready_facts(service.host.simulation, service.addresses, str(kept) if kept else None),
+        }
 
     def all(self) -> list[dict[str, Any]]:
         """Every world in short, oldest first."""
         found = []
         for name, service in self._services.items():
             facts = self.facts(name)
-            found.append({key: facts[key] for key in ("world", "scenario", "seed", "now", "control")} | {"seq": service.host.simulation.seq})
+            found.append(
+                {key: facts[key] for key in ("world", "scenario", "seed", "now", "control")}
+                | {"seq": service.host.simulation.seq}
+            )
         return found
 
     def service(self, name: str) -> Service:
@@ -74,16 +90,29 @@ class Worlds:
         return self._services[name]
 
     async def fork(self, origin: Host, name: str = "", journal: Path | None = None) -> str:
-        """A world that begins as another is now, on ports of its own, with the same clock mode; its name. Refuses a name that is taken."""
+        """A world that begins as another is now, on ports of its own, with the same clock mode; its
+        name. Refuses a name that is taken.
+        """
         name = self._free(name)
 
         def build(settings: Settings, file: BinaryIO) -> Simulation:
             return origin.simulation.fork(journal=file, settings=settings)
 
-        return await self._open(name, origin, origin.driver.mode, build, journal or self._beside(name))
+        return await self._open(
+            name, origin, origin.driver.mode, build, journal or self._beside(name)
+        )
 
-    async def begin(self, origin: Host, scenario: Scenario, seed: int | None = None, name: str = "", clock: ClockMode | None = None) -> str:
-        """A world at the start of a scenario; its name. It has the settings of its origin and, unless given, its clock mode."""
+    async def begin(
+        self,
+        origin: Host,
+        scenario: Scenario,
+        seed: int | None = None,
+        name: str = "",
+        clock: ClockMode | None = None,
+    ) -> str:
+        """A world at the start of a scenario; its name. It has the settings of its origin and,
+        unless given, its clock mode.
+        """
         from sim.simulation import Simulation
 
         name = self._free(name)
@@ -91,7 +120,9 @@ class Worlds:
         def build(settings: Settings, file: BinaryIO) -> Simulation:
             return Simulation(scenario, seed=seed, journal=file, settings=settings)
 
-        return await self._open(name, origin, clock or origin.driver.mode, build, self._beside(name))
+        return await self._open(
+            name, origin, clock or origin.driver.mode, build, self._beside(name)
+        )
 
     async def end(self, name: str) -> None:
         """Stop serving a world. The first one ends with the process only."""
@@ -106,7 +137,9 @@ class Worlds:
         for name in [name for name in self._services if name != MAIN]:
             await self.end(name)
 
-    async def _open(self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None) -> str:
+    async def _open(
+        self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None
+    ) -> str:
         self._making.add(name)
         try:
             await self._serve(name, origin, clock, build, where)
@@ -114,14 +147,23 @@ class Worlds:
             self._making.discard(name)
         return name
 
-    async def _serve(self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None) -> None:
+    async def _serve(
+        self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None
+    ) -> None:
         bound = bind(origin.settings.host, 0)
         file = open_journal(where) if where is not None else spooled_journal()
         try:
             known = addresses_of(bound, tls_ca=self._identity.ca_file if self._identity else None)
-            settings = replace(origin.settings, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs)
+            settings = replace(
+                origin.settings,
+                token_url=f"{known.auth}/oauth/token",
+                api_addresses=(known.exchange,),
+                docs_url=known.docs,
+            )
             host = Host(build(settings, file), clock)
-            service = await Service.start(host, bound, identity=self._identity, control_token=self._control_token, first=False)
+            service = await Service.start(
+                host, bound, identity=self._identity, control_token=self._control_token, first=False
+            )
         except BaseException:
             bound.close()
             file.close()
@@ -131,7 +173,11 @@ class Worlds:
 
     def _free(self, name: str) -> str:
         if len(self._services) + len(self._making) >= WORLDS_MAX:
-            raise Conflict(f"a process serves at most {WORLDS_MAX} worlds", rule="control", remedy="DELETE /_sim/v1/worlds/{name} ends one")
+            raise Conflict(
+                f"a process serves at most {WORLDS_MAX} worlds",
+                rule="control",
+                remedy="DELETE /_sim/v1/worlds/{name} ends one",
+            )
         if not name:
             self._made += 1
             name = f"world-{self._made}"
@@ -143,4 +189,8 @@ class Worlds:
         return name
 
     def _beside(self, name: str) -> Path | None:
-        return self._journal.with_suffix(f".{name}{self._journal.suffix}") if self._journal is not None else None
+        return (
+            self._journal.with_suffix(f".{name}{self._journal.suffix}")
+            if self._journal is not None
+            else None
+        )

@@ -1,6 +1,9 @@
-"""The journal's file: read and write, each write in the kernel's hands before it returns, so that a killed process leaves at most one torn line.
+"""The journal's file: read and write, each write in the kernel's hands before it returns, so that a
+killed process leaves at most one torn line.
 
-A server that keeps no journal still needs one, for rewinds and for those who ask; it goes to an unnamed temporary file, so that memory stays bounded."""
+A server that keeps no journal still needs one, for rewinds and for those who ask; it goes to an
+unnamed temporary file, so that memory stays bounded.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ _SPOOL_BUFFER = 1 << 16
 
 
 class JournalFile(io.BufferedRandom):
-    """A file that buffers reads only. `lost` is called when something cannot be written: what happens from then on has no journal."""
+    """A file that buffers reads only. `lost` is called when something cannot be written: what
+    happens from then on has no journal.
+    """
 
     lost: Callable[[OSError], None] | None = None
 
@@ -33,9 +38,13 @@ class JournalFile(io.BufferedRandom):
 
 
 def open_journal(path: Path) -> JournalFile:
-    """A new journal at a path, replacing what was there; BlockingIOError while somebody else is writing it."""
+    """A new journal at a path, replacing what was there; BlockingIOError while somebody else is
+    writing it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    file = io.FileIO(path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666))
+    file = io.FileIO(
+        path, "r+", opener=lambda name, flags: os.open(name, flags | os.O_CREAT, 0o666)
+    )
     try:
         _lock(file, path)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -47,7 +56,9 @@ def open_journal(path: Path) -> JournalFile:
 
 
 def _lock(file: io.FileIO, path: Path) -> None:
-    """Two processes that write one journal would spoil it for both. Held until the file is closed; not everywhere to be had."""
+    """Two processes that write one journal would spoil it for both. Held until the file is closed;
+    not everywhere to be had.
+    """
     try:
         import fcntl
     except ImportError:
@@ -55,9 +66,13 @@ def _lock(file: io.FileIO, path: Path) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise BlockingIOError(error.errno, "another process is writing this journal: give each its own", str(path)) from None
+        raise BlockingIOError(
+            error.errno, "another process is writing this journal: give each its own", str(path)
+        ) from None
 
 
 def spooled_journal() -> BinaryIO:
-    """A journal that is gone with the process. It is buffered: nobody will look for what a killed process had acknowledged."""
+    """A journal that is gone with the process. It is buffered: nobody will look for what a killed
+    process had acknowledged.
+    """
     return cast(BinaryIO, tempfile.TemporaryFile(prefix="sim-journal-", buffering=_SPOOL_BUFFER))

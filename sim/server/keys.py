@@ -1,4 +1,6 @@
-"""`sim keys`: new credentials for a scenario. The only place that draws real randomness; what it prints is pasted into a scenario by a person."""
+"""`sim keys`: new credentials for a scenario. The only place that draws real randomness; what it
+prints is pasted into a scenario by a person.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,30 @@ def new_keys(folder: Path | None) -> str:
 
     retail = Ed25519PrivateKey.generate()
     partner = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    private = partner.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    public = partner.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    private = partner.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = partner.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     seed = base64.b64encode(retail.private_bytes_raw()).decode()
-    lines = ["# world.api_keys of a scenario", f"- {{key_id: {uuid.uuid4()}, secret_key: {seed}, account: firms/retail/accounts/mine}}", ""]
+    lines = [
+        "# world.api_keys of a scenario",
+        f"- {{key_id: {uuid.uuid4()}, secret_key: {seed}, account: firms/retail/accounts/mine}}",
+        "",
+    ]
     if folder is None:
-        lines += ["# a partner's RSA key; its public half goes into world.firms[].public_key", private.decode(), public.decode()]
+        lines += [
+            "# a partner's RSA key; its public half goes into world.firms[].public_key",
+            private.decode(),
+            public.decode(),
+        ]
     else:
         folder.mkdir(parents=True, exist_ok=True)
         # Never over a key that somebody uses: FileExistsError.
-        with open(folder / "partner.pem", "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        with open(
+            folder / "partner.pem", "xb", opener=lambda path, flags: os.open(path, flags, 0o600)
+        ) as file:
             file.write(private)
         (folder / "partner.pub.pem").write_bytes(public)
         lines += [f"# a partner's RSA pair: {folder / 'partner.pem'}, {folder / 'partner.pub.pem'}"]

@@ -1,4 +1,6 @@
-"""Ports: which surface listens where. Binding comes first of all, so that a port that is taken costs nobody a start."""
+"""Ports: which surface listens where. Binding comes first of all, so that a port that is taken
+costs nobody a start.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
 
 
 class CouldNotListen(OSError):
-    """A port is taken, or the address is none of this machine's. The text says which and what to do."""
+    """A port is taken, or the address is none of this machine's. The text says which and what to
+    do.
+    """
 
 
 class Bound(NamedTuple):
@@ -27,7 +31,9 @@ class Bound(NamedTuple):
 
 
 def bind(host: str, base: int) -> Bound:
-    """Bind every HTTP surface: `base`, `base`+1, … in the order of `SURFACES`, or free ports when it is 0. Raises CouldNotListen."""
+    """Bind every HTTP surface: `base`, `base`+1, … in the order of `SURFACES`, or free ports when
+    it is 0. Raises CouldNotListen.
+    """
     sockets: dict[str, socket.socket] = {}
     try:
         for offset, surface in enumerate(SURFACES):
@@ -42,7 +48,9 @@ def bind(host: str, base: int) -> Bound:
 
 def _bind_one(host: str, port: int, surface: str) -> socket.socket:
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         plug = socket.socket(family, kind, protocol)
     except OSError as problem:
         raise CouldNotListen(f"cannot listen on {host}: {problem.strerror or problem}") from problem
@@ -60,7 +68,10 @@ def _bind_one(host: str, port: int, surface: str) -> socket.socket:
 def taken(host: str, port: int, surface: str, problem: Exception | None = None) -> CouldNotListen:
     """The error of a port that could not be bound."""
     why = getattr(problem, "strerror", None) or "the port is taken"
-    return CouldNotListen(f"cannot listen on {host}:{port} for the {surface} surface: {why}; try --port-base 0 for free ports, or another --port-base")
+    return CouldNotListen(
+        f"cannot listen on {host}:{port} for the {surface} surface: {why}; try --port-base 0 for"
+        " free ports, or another --port-base"
+    )
 
 
 def is_loopback(host: str) -> bool:
@@ -74,6 +85,8 @@ def is_loopback(host: str) -> bool:
 
 
 def reachable(host: str, port: int) -> str:
-    """host:port by which this machine reaches a listener: loopback for a wildcard, brackets around IPv6."""
+    """host:port by which this machine reaches a listener: loopback for a wildcard, brackets around
+    IPv6.
+    """
     host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

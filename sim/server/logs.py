@@ -1,4 +1,6 @@
-"""Log lines of the process, as text or as one JSON object a line. What the exchange does is in the journal, not here."""
+"""Log lines of the process, as text or as one JSON object a line. What the exchange does is in the
+journal, not here.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,11 @@ import sys
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        fields = {"level": record.levelname.lower(), "logger": record.name, "message": record.getMessage()}
+        fields = {
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
         return json.dumps(fields)
@@ -18,5 +24,7 @@ class _Json(logging.Formatter):
 def set_up_logging(form: str) -> None:
     """Log warnings and errors to standard error."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(
+        _Json() if form == "json" else logging.Formatter("%(levelname)s %(name)s: %(message)s")
+    )
     logging.basicConfig(level=logging.WARNING, handlers=[handler])

@@ -1,4 +1,6 @@
-"""The ready file: where everything listens and who may call, for the programs that started us. Written whole or not at all."""
+"""The ready file: where everything listens and who may call, for the programs that started us.
+Written whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from sim.simulation import Simulation
 
 
-def ready_facts(simulation: Simulation, addresses: Addresses, journal: str | None) -> dict[str, Any]:
+def ready_facts(
+    simulation: Simulation, addresses: Addresses, journal: str | None
+) -> dict[str, Any]:
     """What the ready file says."""
     parties = simulation.world.parties
     firms = [
@@ -36,7 +40,9 @@ def ready_facts(simulation: Simulation, addresses: Addresses, journal: str | Non
         if firm.client_id in parties.key_files
     ]
     keys = [
-        {"key_id": key.key_id, "secret_key": parties.secrets[key.key_id], "account": key.account} for key in parties.api_keys if key.key_id in parties.secrets
+        {"key_id": key.key_id, "secret_key": parties.secrets[key.key_id], "account": key.account}
+        for key in parties.api_keys
+        if key.key_id in parties.secrets
     ]
     return {
         **dict(addresses.surfaces()),
@@ -52,13 +58,16 @@ def ready_facts(simulation: Simulation, addresses: Addresses, journal: str | Non
 
 
 def symbols(simulation: Simulation) -> dict[str, list[str]]:
-    """Symbols by what they are good for: open ones (those with an empty book first), fractional ones among them, and one list for each other state.
+    """Symbols by what they are good for: open ones (those with an empty book first), fractional
+    ones among them, and one list for each other state.
 
     Only those listed one by one: what is on the shelf is as good, and there is too much of it.
     """
     trading = simulation.exchange.trading
     found: dict[str, list[str]] = {"open": [], "fractional": []}
-    found |= {state.name.lower(): [] for state in InstrumentState if state is not InstrumentState.OPEN}
+    found |= {
+        state.name.lower(): [] for state in InstrumentState if state is not InstrumentState.OPEN
+    }
     quiet: list[Instrument] = []
     quoted: list[Instrument] = []
     for instrument in simulation.exchange.instruments.listed():
@@ -67,7 +76,11 @@ def symbols(simulation: Simulation) -> dict[str, list[str]]:
             found[state.name.lower()].append(instrument.symbol)
             continue
         book = trading.books.touched(instrument.symbol)
-        (quoted if book is not None and (book.levels(Side.BUY, 1) or book.levels(Side.SELL, 1)) else quiet).append(instrument)
+        (
+            quoted
+            if book is not None and (book.levels(Side.BUY, 1) or book.levels(Side.SELL, 1))
+            else quiet
+        ).append(instrument)
     for instrument in (*quiet, *quoted):
         found["open"].append(instrument.symbol)
         if instrument.qty_scale > 1:
@@ -87,14 +100,22 @@ def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
 
 
 def clear_ready_file(path: Path) -> None:
-    """Make its folder, and take away what an earlier server left: whoever waits for the file must not find that one. OSError when it cannot be written."""
+    """Make its folder, and take away what an earlier server left: whoever waits for the file must
+    not find that one. OSError when it cannot be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
 
 
 def greeting(facts: dict[str, Any], took_ms: float) -> str:
     """Addresses and ready-to-paste client settings."""
-    lines = [f"sandbox exchange: {facts['scenario']}, seed {facts['seed']}, {facts['now']}, ready in {took_ms:.0f} ms", ""]
+    lines = [
+        (
+            f"sandbox exchange: {facts['scenario']}, seed {facts['seed']}, {facts['now']}, ready in"
+            f" {took_ms:.0f} ms"
+        ),
+        "",
+    ]
     for surface in ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs"):
         lines.append(f"  {surface:<9} {facts[surface]}")
     if facts["tls_ca"]:
@@ -107,18 +128,25 @@ def greeting(facts: dict[str, Any], took_ms: float) -> str:
             "  from polymarket_us import PolymarketUS",
             f'  client = PolymarketUS(key_id="{key["key_id"]}",',
             f'                        secret_key="{key["secret_key"]}",',
-            f'                        gateway_base_url="{facts["gateway"]}", api_base_url="{facts["retail"]}")',
+            (
+                f'                        gateway_base_url="{facts["gateway"]}",'
+                f' api_base_url="{facts["retail"]}")'
+            ),
         ]
     if facts["firms"]:
         firm = facts["firms"][0]
         lines += [
             "",
             "partner (private_key_jwt, RS256):",
-            f'  client_id={firm["client_id"]}  audience={firm["audience"]}',
-            f'  token_url={facts["auth"]}/oauth/token',
-            f'  private_key={firm["private_key_path"]}',
-            f'  x-participant-id: {firm["users"][0] if firm["users"] else "onboard one by KYC"}',
+            f"  client_id={firm['client_id']}  audience={firm['audience']}",
+            f"  token_url={facts['auth']}/oauth/token",
+            f"  private_key={firm['private_key_path']}",
+            f"  x-participant-id: {firm['users'][0] if firm['users'] else 'onboard one by KYC'}",
         ]
     if facts["symbols"]["open"]:
-        lines += ["", f"try: curl {facts['gateway']}/v1/markets/{facts['symbols']['open'][-1]}/book", ""]
+        lines += [
+            "",
+            f"try: curl {facts['gateway']}/v1/markets/{facts['symbols']['open'][-1]}/book",
+            "",
+        ]
     return "\n".join(lines)

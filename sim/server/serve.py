@@ -32,7 +32,9 @@ INTERRUPTED, UNWRITABLE = 130, 2
 
 
 class Wanted(NamedTuple):
-    """How to serve. `journal` is where the journal goes, for the ready file; `began` the process's perf_counter at its start, for the greeting."""
+    """How to serve. `journal` is where the journal goes, for the ready file; `began` the process's
+    perf_counter at its start, for the greeting.
+    """
 
     settings: Settings
     clock: ClockMode
@@ -45,14 +47,23 @@ class Wanted(NamedTuple):
 
 
 def serve(wanted: Wanted, build: Callable[[Settings], Simulation]) -> int:
-    """Serve what `build` makes of the settings, addresses included, until interrupted; exit code. Raises CouldNotListen before anything is built."""
+    """Serve what `build` makes of the settings, addresses included, until interrupted; exit code.
+    Raises CouldNotListen before anything is built.
+    """
     bound = bind(wanted.settings.host, wanted.port_base)
     try:
         if wanted.ready_file is not None:
             clear_ready_file(wanted.ready_file)
         identity = _identity(wanted, bound)
         known = addresses_of(bound, tls_ca=identity.ca_file if identity else None)
-        simulation = build(replace(wanted.settings, token_url=f"{known.auth}/oauth/token", api_addresses=(known.exchange,), docs_url=known.docs))
+        simulation = build(
+            replace(
+                wanted.settings,
+                token_url=f"{known.auth}/oauth/token",
+                api_addresses=(known.exchange,),
+                docs_url=known.docs,
+            )
+        )
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             return runner.run(_serve(wanted, bound, simulation, identity))
     finally:
@@ -67,12 +78,18 @@ def _identity(wanted: Wanted, bound: Bound) -> Identity | None:
     return make_identity(wanted.tls, bound.host)
 
 
-async def _serve(wanted: Wanted, bound: Bound, simulation: Simulation, identity: Identity | None) -> int:
+async def _serve(
+    wanted: Wanted, bound: Bound, simulation: Simulation, identity: Identity | None
+) -> int:
     token = wanted.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
-    service = await Service.start(Host(simulation, wanted.clock), bound, identity=identity, control_token=token)
+    service = await Service.start(
+        Host(simulation, wanted.clock), bound, identity=identity, control_token=token
+    )
     worlds = Worlds(wanted.journal, identity, token)
     worlds.adopt(service)
-    facts = ready_facts(simulation, service.addresses, str(wanted.journal) if wanted.journal else None)
+    facts = ready_facts(
+        simulation, service.addresses, str(wanted.journal) if wanted.journal else None
+    )
     if wanted.ready_file is not None:
         write_ready_file(wanted.ready_file, facts | ({"control_token": token} if token else {}))
     print(greeting(facts, (time.perf_counter() - wanted.began) * 1_000), flush=True)
@@ -81,14 +98,18 @@ async def _serve(wanted: Wanted, bound: Bound, simulation: Simulation, identity:
     code = await _interrupted(simulation, wanted.journal)
     await worlds.end_all()
     await service.stop()
-    print(f"seed {simulation.seed}, {simulation.seq} inputs, digest {simulation.digest}", flush=True)
+    print(
+        f"seed {simulation.seed}, {simulation.seq} inputs, digest {simulation.digest}", flush=True
+    )
     if wanted.journal is not None:
         print(f"replay: sim replay {wanted.journal}", flush=True)
     return code
 
 
 async def _interrupted(simulation: Simulation, journal: Path | None) -> int:
-    """Wait for SIGINT or SIGTERM, or for the journal to be lost; the exit code that asks for. A second SIGINT kills the process."""
+    """Wait for SIGINT or SIGTERM, or for the journal to be lost; the exit code that asks for. A
+    second SIGINT kills the process.
+    """
     loop = asyncio.get_running_loop()
     first: asyncio.Future[int] = loop.create_future()
 
@@ -103,10 +124,15 @@ async def _interrupted(simulation: Simulation, journal: Path | None) -> int:
             first.set_result(0)
 
     def lost(error: OSError) -> None:
-        # An exchange that went on without its journal could never be replayed, and would answer 500 to everybody.
+        # An exchange that went on without its journal could never be replayed, and would answer 500
+        # to everybody.
         if not first.done():
             first.set_result(UNWRITABLE)
-            print(f"sim: {journal}: {error.strerror}: the journal ends here, so this exchange stops", file=sys.stderr, flush=True)
+            print(
+                f"sim: {journal}: {error.strerror}: the journal ends here, so this exchange stops",
+                file=sys.stderr,
+                flush=True,
+            )
 
     file = simulation.journal.file
     if isinstance(file, JournalFile):

@@ -1,4 +1,6 @@
-"""What waits to be sent on one stream: frames in order, then perhaps an end. Bounded, so a client that stops reading cannot fill the memory."""
+"""What waits to be sent on one stream: frames in order, then perhaps an end. Bounded, so a client
+that stops reading cannot fill the memory.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,26 @@ from sim.api.pipeline.inputs import Close
 
 
 class Channel:
-    """Outgoing side of one stream. The host pushes, the stream's own task takes; both live in one loop.
+    """Outgoing side of one stream. The host pushes, the stream's own task takes; both live in one
+    loop.
 
-    `messages` and `size` (bytes) are how much may wait; from half of the messages on the reader is `behind`. A `sink` may take a frame at once while nothing
-    waits: it says whether it did.
+    `messages` and `size` (bytes) are how much may wait; from half of the messages on the reader is
+    `behind`. A `sink` may take a frame at once while nothing waits: it says whether it did.
     """
 
-    __slots__ = ("_end", "_frames", "_given_up", "_messages", "_relief", "_size", "_waiting", "_waker", "sink", "slow_since", "stream")
+    __slots__ = (
+        "_end",
+        "_frames",
+        "_given_up",
+        "_messages",
+        "_relief",
+        "_size",
+        "_waiting",
+        "_waker",
+        "sink",
+        "slow_since",
+        "stream",
+    )
 
     def __init__(self, stream: int, messages: int, size: int) -> None:
         self.stream = stream
@@ -69,7 +84,9 @@ class Channel:
         return list(self._frames)
 
     def skip(self, frames: list[bytes]) -> None:
-        """Send these in the place of all that waits. They may be more than the limit: the next skip is due when as much again has come."""
+        """Send these in the place of all that waits. They may be more than the limit: the next skip
+        is due when as much again has come.
+        """
         self._frames = deque(frames)
         self._waiting = sum(map(len, frames))
         self._messages = max(self._messages, 2 * len(frames))
@@ -100,7 +117,9 @@ class Channel:
         return frame
 
     async def caught_up(self, patience: float) -> None:
-        """Wait until the reader is no longer behind, or the stream has ended; not for one who takes nothing for so many seconds of real time."""
+        """Wait until the reader is no longer behind, or the stream has ended; not for one who takes
+        nothing for so many seconds of real time.
+        """
         while self.behind and not self.ended and not self._given_up:
             self._relief = self._relief or asyncio.get_running_loop().create_future()
             left = len(self._frames)

@@ -1,4 +1,6 @@
-"""A local certificate authority for `--tls`, made with trustme: nobody trusts it until told to, and it never leaves the directory given."""
+"""A local certificate authority for `--tls`, made with trustme: nobody trusts it until told to, and
+it never leaves the directory given.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""For tests: in-process clients of every surface, a pytest plugin, hypothesis strategies, the obviously correct matcher."""
+"""For tests: in-process clients of every surface, a pytest plugin, hypothesis strategies, the
+obviously correct matcher.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Clients of every surface without a socket or an event loop: calls go straight into a `Simulation`, signed and encoded as over the wire.
+"""Clients of every surface without a socket or an event loop: calls go straight into a
+`Simulation`, signed and encoded as over the wire.
 
 ```python
-sim = Simulation(load_scenario("quickstart"))
-world = connect(sim)
-world.gateway.get("/v2/leagues").json["leagues"]
-world.exchange(firm, participant).post("/v1/trading/orders", json={...})
-world.retail(key).get("/v1/account/balances")
+sim = Simulation(load_scenario("quickstart")) world = connect(sim)
+world.gateway.get("/v2/leagues").json["leagues"] world.exchange(firm,
+participant).post("/v1/trading/orders", json={...}) world.retail(key).get("/v1/account/balances")
 world.rpc(firm, participant).call("OrderBookAPI.GetOrderBook", GetOrderBookRequest(symbol=...))
 world.advance("5m")
 ```
@@ -32,11 +31,15 @@ if TYPE_CHECKING:
 
 
 class Response:
-    """What came back over HTTP. A download's chunks are `reply.chunks`; whoever reads `body` instead gets them whole."""
+    """What came back over HTTP. A download's chunks are `reply.chunks`; whoever reads `body`
+    instead gets them whole.
+    """
 
     def __init__(self, reply: Reply) -> None:
         self.status = reply.status
-        self.headers = {name.lower(): value for name, value in reply.headers} | ({"x-request-id": reply.request_id} if reply.request_id else {})
+        self.headers = {name.lower(): value for name, value in reply.headers} | (
+            {"x-request-id": reply.request_id} if reply.request_id else {}
+        )
         self.reply = reply
 
     @cached_property
@@ -92,7 +95,9 @@ class Stream:
 
 
 class Connection:
-    """All clients of one simulation. `webhooks` are the attempts so far; `receive` answers them (default: 200)."""
+    """All clients of one simulation. `webhooks` are the attempts so far; `receive` answers them
+    (default: 200).
+    """
 
     def __init__(self, simulation: Simulation) -> None:
         self.simulation = simulation
@@ -130,7 +135,9 @@ class Connection:
 
     def web_socket(self, key: ApiKey, path: str) -> Stream:
         """A retail WebSocket."""
-        outcome = self.simulation.open(path, self.retail_headers(key, "GET", path), b"", web_socket=True)
+        outcome = self.simulation.open(
+            path, self.retail_headers(key, "GET", path), b"", web_socket=True
+        )
         if outcome.reply is not None:
             self.absorb(outcome)
             raise RpcError(outcome.reply.status, outcome.reply.message)
@@ -152,15 +159,23 @@ class Connection:
     # ---- plumbing
 
     def answer(self, reply: Reply) -> Reply:
-        """The answer that a reply waits for; moves the clock from due instant to due instant until it is there."""
-        while reply.awaits not in self.resolved and reply.until and (due := self.simulation.next_due()) is not None:
+        """The answer that a reply waits for; moves the clock from due instant to due instant until
+        it is there.
+        """
+        while (
+            reply.awaits not in self.resolved
+            and reply.until
+            and (due := self.simulation.next_due()) is not None
+        ):
             self.absorb(self.simulation.advance_to(due))
         answer = self.resolved.pop(reply.awaits)
         answer.disturb = reply.disturb or answer.disturb
         return answer
 
     def absorb(self, outcome: Outcome) -> Outcome:
-        """Deliver the effects of an outcome: frames to streams, webhooks to the receiver, whose answers go back in. A mistake of ours is raised."""
+        """Deliver the effects of an outcome: frames to streams, webhooks to the receiver, whose
+        answers go back in. A mistake of ours is raised.
+        """
         if outcome.reply is not None and outcome.reply.failure is not None:
             raise outcome.reply.failure
         self.deliver(outcome.effects)
@@ -196,12 +211,16 @@ class Connection:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         stamp = str(self.simulation.now // NS_PER_MS)
-        signer = Ed25519PrivateKey.from_private_bytes(base64.b64decode(self.simulation.world.parties.secrets[key.key_id])[:32])
+        signer = Ed25519PrivateKey.from_private_bytes(
+            base64.b64decode(self.simulation.world.parties.secrets[key.key_id])[:32]
+        )
         signature = base64.b64encode(signer.sign(f"{stamp}{verb}{path}".encode())).decode()
         return {"x-pm-access-key": key.key_id, "x-pm-timestamp": stamp, "x-pm-signature": signature}
 
     def bearer(self, firm: Firm, participant: str | None = None) -> dict[str, str]:
-        """Headers of an exchange call; a token is fetched when there is none that lives another 30 seconds, and after every journey in time."""
+        """Headers of an exchange call; a token is fetched when there is none that lives another 30
+        seconds, and after every journey in time.
+        """
         if self._journeys != self.simulation.journeys:
             self._journeys = self.simulation.journeys
             self.forget_tokens()
@@ -211,7 +230,10 @@ class Connection:
             if answer.status != 200:
                 raise RpcError(answer.status, answer.body.decode())
             token = answer.json["access_token"]
-            self._tokens[firm.client_id] = (token, self.simulation.now + answer.json["expires_in"] * NS_PER_S)
+            self._tokens[firm.client_id] = (
+                token,
+                self.simulation.now + answer.json["expires_in"] * NS_PER_S,
+            )
         headers = {"authorization": f"Bearer {token}"}
         if participant is not None:
             headers["x-participant-id"] = participant
@@ -227,7 +249,9 @@ class Connection:
         self._tokens.clear()
 
     def assertion(self, firm: Firm, **claims: object) -> str:
-        """A client assertion signed with the firm's key (§5.1); `claims` override the reference client's."""
+        """A client assertion signed with the firm's key (§5.1); `claims` override the reference
+        client's.
+        """
         import jwt
 
         self._assertions += 1
@@ -241,7 +265,11 @@ class Connection:
             "jti": f"{firm.client_id}-{self._assertions}",
             **claims,
         }
-        return jwt.encode(body, self.simulation.world.parties.key_files[firm.client_id].read_bytes(), algorithm="RS256")
+        return jwt.encode(
+            body,
+            self.simulation.world.parties.key_files[firm.client_id].read_bytes(),
+            algorithm="RS256",
+        )
 
     def token(self, firm: Firm, **fields: str) -> Response:
         """POST /oauth/token; `fields` override the form's."""
@@ -258,7 +286,9 @@ class Connection:
 class Http:
     """HTTP on one plane with one identity."""
 
-    def __init__(self, connection: Connection, plane: Plane, sign: Callable[[str, str], Mapping[str, str]]) -> None:
+    def __init__(
+        self, connection: Connection, plane: Plane, sign: Callable[[str, str], Mapping[str, str]]
+    ) -> None:
         self._connection = connection
         self._plane = plane
         self._sign = sign
@@ -275,14 +305,20 @@ class Http:
         headers: Mapping[str, str] | None = None,
         wait: bool = True,
     ) -> Response:
-        """Any request. `params` go behind those that `path` has; their values may be lists (repeated parameters), true, false, or None for none.
+        """Any request. `params` go behind those that `path` has; their values may be lists
+        (repeated parameters), true, false, or None for none.
 
-        A call that is held for the clock moves it to its answer, as nobody else could. With `wait=False` it comes back unanswered (`reply.awaits` names
-        the answer), and `Connection.answer` has it once the clock has been moved.
+        A call that is held for the clock moves it to its answer, as nobody else could. With
+        `wait=False` it comes back unanswered (`reply.awaits` names the answer), and
+        `Connection.answer` has it once the clock has been moved.
         """
         path, _, query = path.partition("?")
         query = "&".join(part for part in (query, _query(params or {})) if part)
-        sent = {"content-type": "application/json", **self._sign(verb, path), **{name.lower(): value for name, value in (headers or {}).items()}}
+        sent = {
+            "content-type": "application/json",
+            **self._sign(verb, path),
+            **{name.lower(): value for name, value in (headers or {}).items()},
+        }
         content = body if body is not None else b""
         if form is not None:
             sent["content-type"] = "application/x-www-form-urlencoded"
@@ -318,12 +354,18 @@ class Http:
 
 def _query(params: Mapping[str, object]) -> str:
     """A query string as clients spell it."""
-    spelt = {name: str(value).lower() if isinstance(value, bool) else value for name, value in params.items() if value is not None}
+    spelt = {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in params.items()
+        if value is not None
+    }
     return urlencode(spelt, doseq=True)
 
 
 class Rpc:
-    """gRPC with one identity. Requests and answers are the contract's Structs, travelling as protobuf bytes."""
+    """gRPC with one identity. Requests and answers are the contract's Structs, travelling as
+    protobuf bytes.
+    """
 
     def __init__(self, connection: Connection, metadata: Callable[[], Mapping[str, str]]) -> None:
         self._connection = connection
@@ -345,17 +387,23 @@ class Rpc:
 
     def raw(self, method: str, message: bytes) -> Reply:
         """A unary call by full method name and bytes."""
-        outcome = self._connection.absorb(self._connection.simulation.rpc(method, self._metadata(), message))
+        outcome = self._connection.absorb(
+            self._connection.simulation.rpc(method, self._metadata(), message)
+        )
         assert outcome.reply is not None
         return outcome.reply
 
     def download(self, operation: str, request: Message) -> Iterator[Any]:
-        """Messages of a download, each made when it is asked for; RpcError carries any other status than OK."""
+        """Messages of a download, each made when it is asked for; RpcError carries any other status
+        than OK.
+        """
         from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 
         found = self._connection.simulation.contract.by_name(operation)
         outcome = self._connection.absorb(
-            self._connection.simulation.open(found.full_methods[0], self._metadata(), protobuf_encoder(type(request))(request))
+            self._connection.simulation.open(
+                found.full_methods[0], self._metadata(), protobuf_encoder(type(request))(request)
+            )
         )
         reply = outcome.reply
         assert reply is not None
@@ -379,4 +427,3 @@ class Rpc:
 def connect(simulation: Simulation) -> Connection:
     """In-process clients for every surface of a simulation."""
     return Connection(simulation)
-

@@ -1,4 +1,6 @@
-"""What must hold of the exchange's events whoever caused them: read in order, they tell one story without gaps or contradictions."""
+"""What must hold of the exchange's events whoever caused them: read in order, they tell one story
+without gaps or contradictions.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,28 @@ from sim.core.trading.trading import Trading
 
 
 class Audit:
-    """Follows a market from the moment it is made. `read` raises AssertionError at the first event that cannot be true."""
+    """Follows a market from the moment it is made. `read` raises AssertionError at the first event
+    that cannot be true.
+    """
 
     def __init__(self, trading: Trading) -> None:
         self._trading = trading
-        self._states: dict[str, InstrumentState] = {one.symbol: trading.state(one.symbol) for one in trading.instruments}
+        self._states: dict[str, InstrumentState] = {
+            one.symbol: trading.state(one.symbol) for one in trading.instruments
+        }
         self._cash: dict[str, Cash] = {account.name: account.balance for account in trading.ledger}
         self._positions: dict[tuple[str, str], tuple[int, int, int]] = {
-            (position.account, position.symbol): _figures(position) for position in trading.positions.all()
+            (position.account, position.symbol): _figures(position)
+            for position in trading.positions.all()
         }
         self._orders: dict[str, OrderState] = {}
         self._half: dict[str, Execution] = {}
         self.last_fill: dict[str, str] = {}
 
     def read(self, events: Iterable[Event]) -> None:
-        """Take the events of one input. `last_fill` then says which accounts traded in it, and where last."""
+        """Take the events of one input. `last_fill` then says which accounts traded in it, and
+        where last.
+        """
         self.last_fill.clear()
         uncrossing: set[str] = set()
         for event in events:
@@ -56,7 +65,9 @@ class Audit:
         self._agrees()
 
     def _executed(self, execution: Execution) -> None:
-        """A done order is never heard of again, and is done exactly when nothing is left; both sides of a trade agree."""
+        """A done order is never heard of again, and is done exactly when nothing is left; both
+        sides of a trade agree.
+        """
         order = execution.order
         assert self._orders.get(order.id) not in DONE_STATES, execution
         assert (order.leaves_qty == 0) == (order.state in DONE_STATES), execution
@@ -82,9 +93,13 @@ class Audit:
         for symbol, state in self._states.items():
             assert trading.state(symbol) is state
         for account in trading.ledger:
-            assert account.kind == HOUSE or self._cash.get(account.name, 0) == account.balance, account
+            assert account.kind == HOUSE or self._cash.get(account.name, 0) == account.balance, (
+                account
+            )
         for position in trading.positions.all():
-            assert self._positions.get((position.account, position.symbol), (0, 0, 0)) == _figures(position)
+            assert self._positions.get((position.account, position.symbol), (0, 0, 0)) == _figures(
+                position
+            )
 
 
 def _figures(position: Position) -> tuple[int, int, int]:

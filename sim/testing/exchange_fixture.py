@@ -1,4 +1,6 @@
-"""A served exchange as a test holds it: addresses and credentials for the client under test; clock, faults and other people's activity for the test itself."""
+"""A served exchange as a test holds it: addresses and credentials for the client under test; clock,
+faults and other people's activity for the test itself.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import json
 
-from sim.kernel.instants import Instant, format_instant, from_datetime, parse_instant, parse_span, to_datetime
+from sim.kernel.instants import (
+    Instant,
+    format_instant,
+    from_datetime,
+    parse_instant,
+    parse_span,
+    to_datetime,
+)
 from sim.testing.wall_clock import open_grpc_channels, warn_of_patched_time
 from sim.testing.webhook_receiver import Received, WebhookReceiver
 
@@ -42,25 +51,35 @@ class ControlError(Exception):
 
 
 class Control(str):
-    """Address of the control plane; called, it makes a call there: `exchange.control("POST", "/instruments/x/settle", {"price": "1"})`."""
+    """Address of the control plane; called, it makes a call there: `exchange.control("POST",
+    "/instruments/x/settle", {"price": "1"})`.
+    """
 
     def __call__(self, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:
         """The decoded answer (text where it is no JSON). Raises ControlError on any status but 200."""
         connection = HTTPConnection(urlsplit(self).netloc)
         try:
-            connection.request(verb, f"/_sim/v1{path}", json.encode(body) if body is not None else None)
+            connection.request(
+                verb, f"/_sim/v1{path}", json.encode(body) if body is not None else None
+            )
             answer = connection.getresponse()
             content = answer.read()
         finally:
             connection.close()
-        found = json.decode(content) if answer.headers.get_content_type() == "application/json" else content.decode()
+        found = (
+            json.decode(content)
+            if answer.headers.get_content_type() == "application/json"
+            else content.decode()
+        )
         if answer.status != 200:
             raise ControlError(answer.status, found)
         return found
 
 
 class Clock:
-    """Virtual time. It stands still until told; every move answers once all that was due has fired and webhooks were answered."""
+    """Virtual time. It stands still until told; every move answers once all that was due has fired
+    and webhooks were answered.
+    """
 
     def __init__(self, exchange: ServedExchange) -> None:
         self._exchange = exchange
@@ -75,7 +94,9 @@ class Clock:
 
     def advance(self, by: Length) -> list[str]:
         """Move by "5m", "PT5M" or a timedelta. Answers what fired, as "timer subject", in order."""
-        span = by // timedelta(microseconds=1) * 1_000 if isinstance(by, timedelta) else parse_span(by)
+        span = (
+            by // timedelta(microseconds=1) * 1_000 if isinstance(by, timedelta) else parse_span(by)
+        )
         return self._to(self._exchange._instant() + span)
 
     def to(self, moment: Moment) -> list[str]:
@@ -105,7 +126,9 @@ class Clock:
 
 
 class Webhooks:
-    """A receiver that records what the exchange delivers; register its `url`. `deliveries` is the exchange's own account of its attempts."""
+    """A receiver that records what the exchange delivers; register its `url`. `deliveries` is the
+    exchange's own account of its attempts.
+    """
 
     def __init__(self, control: Control) -> None:
         self._control = control
@@ -164,7 +187,9 @@ class Fault:
 
 
 class ServedExchange:
-    """An exchange on free loopback ports. `gateway`, `retail`, `exchange`, `auth`, `docs` are URLs, `grpc` is host:port, `control` a URL that can be called."""
+    """An exchange on free loopback ports. `gateway`, `retail`, `exchange`, `auth`, `docs` are URLs,
+    `grpc` is host:port, `control` a URL that can be called.
+    """
 
     def __init__(self, scenario: Scenario, *, seed: int | None = None, journal: Path) -> None:
         from sim.server.background import serve_in_thread
@@ -178,7 +203,14 @@ class ServedExchange:
         self.journal = journal
         self._forks: list[ServedExchange] = []
         at = running.addresses
-        self.gateway, self.retail, self.exchange, self.auth, self.grpc, self.docs = at.gateway, at.retail, at.exchange, at.auth, at.grpc, at.docs
+        self.gateway, self.retail, self.exchange, self.auth, self.grpc, self.docs = (
+            at.gateway,
+            at.retail,
+            at.exchange,
+            at.auth,
+            at.grpc,
+            at.docs,
+        )
         self.control = Control(at.control)
         self.clock = Clock(self)
         self.webhooks = Webhooks(self.control)
@@ -191,11 +223,15 @@ class ServedExchange:
         from sim.server.ready_file import ready_facts
 
         running = self.running
-        return running.call(lambda: ready_facts(running.simulation, running.addresses, str(self.journal)))
+        return running.call(
+            lambda: ready_facts(running.simulation, running.addresses, str(self.journal))
+        )
 
     @property
     def firms(self) -> list[dict[str, Any]]:
-        """Partner firms: firm, client_id, private_key_path, audience, scopes, users, accounts, participants."""
+        """Partner firms: firm, client_id, private_key_path, audience, scopes, users, accounts,
+        participants.
+        """
         found: list[dict[str, Any]] = self.ready["firms"]
         return found
 
@@ -229,33 +265,55 @@ class ServedExchange:
         return self.running.call(lambda: self.running.simulation.digest)
 
     def at(self, moment: Moment, do: Callable[[], object]) -> None:
-        """Call something when the clock gets to an instant, or to "+30s" from now, on its way through `clock.advance` or `clock.to`."""
+        """Call something when the clock gets to an instant, or to "+30s" from now, on its way
+        through `clock.advance` or `clock.to`.
+        """
         relative = isinstance(moment, str) and moment.startswith("+")
-        self.clock.plan(self._instant() + parse_span(str(moment)) if relative else _instant_of(moment), do)
+        self.clock.plan(
+            self._instant() + parse_span(str(moment)) if relative else _instant_of(moment), do
+        )
 
     def fault(self, operation: str = "", **rest: Any) -> Fault:
         """Inject a fault: `exchange.fault("SearchTrades", nth=3, status=503)`.
 
-        Names of a scenario's `match` (caller, symbol, nth, every, probability, plane, until, and `from_`) say which calls; `times` and `ttl` how often and how
-        long; all others are its `act` (status, code, message, delay, retry_after, reset, refuse, half_close, slow_body, drop, duplicate, reorder, revoke).
+        Names of a scenario's `match` (caller, symbol, nth, every, probability, plane, until, and
+        `from_`) say which calls; `times` and `ttl` how often and how long; all others are its `act`
+        (status, code, message, delay, retry_after, reset, refuse, half_close, slow_body, drop,
+        duplicate, reorder, revoke).
         """
-        given = {name.rstrip("_"): value for name, value in rest.items()} | ({"operation": operation} if operation else {})
+        given = {name.rstrip("_"): value for name, value in rest.items()} | (
+            {"operation": operation} if operation else {}
+        )
         body: dict[str, Any] = {name: value for name, value in given.items() if name in _WHOLE}
         body["match"] = {name: value for name, value in given.items() if name in _MATCH}
-        body["act"] = {name: value for name, value in given.items() if name not in _MATCH and name not in _WHOLE}
+        body["act"] = {
+            name: value
+            for name, value in given.items()
+            if name not in _MATCH and name not in _WHOLE
+        }
         return Fault(self.control, str(self.control("POST", "/faults", body)["id"]))
 
-    def requests(self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0) -> list[dict[str, Any]]:
+    def requests(
+        self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
+    ) -> list[dict[str, Any]]:
         """What clients sent and were told, oldest first."""
         simulation = self.running.simulation
-        return self.running.call(lambda: simulation.requests(operation=operation, status=status, caller=caller, since=since))
+        return self.running.call(
+            lambda: simulation.requests(
+                operation=operation, status=status, caller=caller, since=since
+            )
+        )
 
     def explain(self, subject: str) -> dict[str, Any] | None:
-        """Why a call was refused (by its x-request-id), or why an order, stream ("stream/7"), account or instrument is as it is."""
+        """Why a call was refused (by its x-request-id), or why an order, stream ("stream/7"),
+        account or instrument is as it is.
+        """
         return self.running.call(lambda: self.running.simulation.explain(subject))
 
     def judge(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
-        """What clients did so far, held against the documented rules: `report.ok`, `report.broken()`, `"\\n".join(report.lines())`."""
+        """What clients did so far, held against the documented rules: `report.ok`,
+        `report.broken()`, `"\\n".join(report.lines())`.
+        """
         running = self.running
         return running.call(lambda: running.simulation.judge(caller=caller, rules=rules))
 
@@ -274,16 +332,22 @@ class ServedExchange:
         self.running.run(self.running.host.restore(name))
 
     def rewind(self, *, to: Moment | None = None, seq: int | None = None) -> str:
-        """Go back to an instant, or to right after an input, on a new branch; its name. Streams end."""
+        """Go back to an instant, or to right after an input, on a new branch; its name. Streams
+        end.
+        """
         running = self.running
         return running.run(running.host.rewind(to=None if to is None else _instant_of(to), seq=seq))
 
     def fork(self) -> ServedExchange:
-        """Another exchange that begins as this one is now, on ports of its own; what happens in one leaves the other alone.
+        """Another exchange that begins as this one is now, on ports of its own; what happens in one
+        leaves the other alone.
 
-        Credentials and tokens hold in both. It begins without the streams that are open here. It ends with this one at the latest.
+        Credentials and tokens hold in both. It begins without the streams that are open here. It
+        ends with this one at the latest.
         """
-        journal = self.journal.with_name(f"{self.journal.stem}-fork-{len(self._forks) + 1}{self.journal.suffix}")
+        journal = self.journal.with_name(
+            f"{self.journal.stem}-fork-{len(self._forks) + 1}{self.journal.suffix}"
+        )
         made = object.__new__(ServedExchange)
         made._file = None  # its world closes it
         made._hold(self.running.fork(journal), journal)
@@ -292,18 +356,24 @@ class ServedExchange:
 
     @contextmanager
     def freeze(self) -> Iterator[None]:
-        """While it lasts, this process's wall clock (by freezegun) shows virtual now and follows it.
+        """While it lasts, this process's wall clock (by freezegun) shows virtual now and follows
+        it.
 
-        Refuses (RuntimeError) while a gRPC channel is open in this process: its deadlines are measured by native code against a clock that no longer moves with
-        Python's, so a one-second deadline fires at once or never.
+        Refuses (RuntimeError) while a gRPC channel is open in this process: its deadlines are
+        measured by native code against a clock that no longer moves with Python's, so a one-second
+        deadline fires at once or never.
         """
         if open_grpc_channels():
             raise RuntimeError(
-                "freeze() would break the open gRPC channel of this process: its deadlines would fire at once or never. "
-                "Close the channel first, or leave the wall clock alone: the exchange accepts clients whose clock differs from virtual now."
+                "freeze() would break the open gRPC channel of this process: its deadlines would"
+                " fire at once or never. Close the channel first, or leave the wall clock alone:"
+                " the exchange accepts clients whose clock differs from virtual now."
             )
         if self.running.host.driver.mode.mode != "manual":
-            raise RuntimeError("freeze() needs the manual clock; the others are paced by the wall clock that it stops")
+            raise RuntimeError(
+                "freeze() needs the manual clock; the others are paced by the wall clock that it"
+                " stops"
+            )
         from freezegun import freeze_time
 
         freezer = freeze_time(self.now, real_asyncio=True)
@@ -330,7 +400,10 @@ class ServedExchange:
     def report(self) -> str:
         """What a person needs to see a failed run again."""
         now = format_instant(self._instant())
-        return f"scenario {self.running.simulation.scenario.name}, seed {self.seed}, now {now}\njournal {self.journal}\nsim replay {self.journal}"
+        return (
+            f"scenario {self.running.simulation.scenario.name}, seed {self.seed}, now"
+            f" {now}\njournal {self.journal}\nsim replay {self.journal}"
+        )
 
 
 def _instant_of(moment: Moment) -> Instant:

@@ -1,6 +1,8 @@
-"""`pytest --explore`: each test that uses the `exchange` fixture is run once to learn which fault points it passes, and then once for every fault at each.
+"""`pytest --explore`: each test that uses the `exchange` fixture is run once to learn which fault
+points it passes, and then once for every fault at each.
 
-A test survives a fault when it passes all the same. One that does not end by itself is stopped: its client waits without a limit of its own.
+A test survives a fault when it passes all the same. One that does not end by itself is stopped: its
+client waits without a limit of its own.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ SHOWN = 12
 
 
 class Hung(BaseException):
-    """Raised in a test that takes too long under a fault; no `except Exception` of a client swallows it."""
+    """Raised in a test that takes too long under a fault; no `except Exception` of a client
+    swallows it.
+    """
 
 
 class Trial(NamedTuple):
@@ -80,13 +84,27 @@ class Explorer:
         hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
-    def _explore(self, item: pytest.Item, nextitem: pytest.Item | None, survey: dict[tuple[str, str], int], limit_s: float) -> None:
+    def _explore(
+        self,
+        item: pytest.Item,
+        nextitem: pytest.Item | None,
+        survey: dict[tuple[str, str], int],
+        limit_s: float,
+    ) -> None:
         option = self._config.getoption
-        wanted = points(survey, wire=True, operations=option("explore_operations"), attacks=option("explore_attacks"), each=option("explore_each"))
+        wanted = points(
+            survey,
+            wire=True,
+            operations=option("explore_operations"),
+            attacks=option("explore_attacks"),
+            each=option("explore_each"),
+        )
         for point in wanted:
             self.trials.append(self._try(item, nextitem, point, limit_s))
 
-    def _try(self, item: pytest.Item, nextitem: pytest.Item | None, point: Point, limit_s: float) -> Trial:
+    def _try(
+        self, item: pytest.Item, nextitem: pytest.Item | None, point: Point, limit_s: float
+    ) -> Trial:
         if hasattr(item, "_initrequest"):
             item._initrequest()  # its fixtures are made anew
         item.stash[ARMED] = point.as_json()
@@ -104,7 +122,9 @@ class Explorer:
         if not failed:
             return Trial(item.nodeid, point, SURVIVED, "")
         why = _why(failed[0])
-        return Trial(item.nodeid, point, HUNG if why.startswith("Hung") or ".Hung" in why else FAILED, why)
+        return Trial(
+            item.nodeid, point, HUNG if why.startswith("Hung") or ".Hung" in why else FAILED, why
+        )
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """What was survived, and what was not."""
@@ -118,7 +138,10 @@ class Explorer:
         for line in as_text(rows).splitlines() if rows else ():
             write(line)
         lost = [trial for trial in self.trials if trial.verdict != SURVIVED]
-        write(f"{len(self.trials)} trials: {len(self.trials) - len(lost)} survived, {len(lost)} did not")
+        write(
+            f"{len(self.trials)} trials: {len(self.trials) - len(lost)} survived, {len(lost)}"
+            " did not"
+        )
         if self._failing:
             write(f"not explored, because they fail without any fault: {', '.join(self._failing)}")
         if not self.trials:
@@ -132,7 +155,9 @@ class Explorer:
             write(f"next: pytest '{lost[0].test}' --exchange-fault '{lost[0].point.as_json()}'")
         path = self._config.getoption("explore_json")
         if path:
-            Path(path).write_bytes(json.format(json.encode([trial.plain() for trial in self.trials])) + b"\n")
+            Path(path).write_bytes(
+                json.format(json.encode([trial.plain() for trial in self.trials])) + b"\n"
+            )
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         by_place: dict[tuple[str, str], list[Trial]] = {}
@@ -140,12 +165,26 @@ class Explorer:
             by_place.setdefault((trial.test, trial.point.where), []).append(trial)
         for (test, where), trials in by_place.items():
             lost = [trial for trial in trials if trial.verdict != SURVIVED]
-            names = ", ".join(trial.point.attack if trial.verdict == FAILED else f"{trial.point.attack} ({trial.verdict})" for trial in lost)
-            yield {"test": test.rpartition("::")[2], "point": where, "survived": f"{len(trials) - len(lost)} of {len(trials)}", "not survived": names}
+            names = ", ".join(
+                (
+                    trial.point.attack
+                    if trial.verdict == FAILED
+                    else f"{trial.point.attack} ({trial.verdict})"
+                )
+                for trial in lost
+            )
+            yield {
+                "test": test.rpartition("::")[2],
+                "point": where,
+                "survived": f"{len(trials) - len(lost)} of {len(trials)}",
+                "not survived": names,
+            }
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A fault that was not survived fails the run."""
-        if session.exitstatus == pytest.ExitCode.OK and any(trial.verdict != SURVIVED for trial in self.trials):
+        if session.exitstatus == pytest.ExitCode.OK and any(
+            trial.verdict != SURVIVED for trial in self.trials
+        ):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -157,7 +196,9 @@ def _why(report: pytest.TestReport) -> str:
 
 @contextmanager
 def _limited(limit_s: float) -> Iterator[None]:
-    """Raise `Hung` in the test after so long. Where there is no alarm to set (Windows, another thread) a test that hangs, hangs."""
+    """Raise `Hung` in the test after so long. Where there is no alarm to set (Windows, another
+    thread) a test that hangs, hangs.
+    """
     if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return

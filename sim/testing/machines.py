@@ -1,25 +1,26 @@
-"""State machines that users subclass: their own client and the exchange, under everything that others and time may do. The invariants are looked at after
-every step.
+"""State machines that users subclass: their own client and the exchange, under everything that
+others and time may do. The invariants are looked at after every step.
 
 ```python
 class MyClientMachine(ExchangeMachine):
-    def begin(self):                                              # once per example, with a fresh exchange behind self.world
+    def begin(self):                                              # once per example, with a fresh
+    exchange behind self.world
         self.client = MyClient(self.world.retail(self.key))
 
-    @rule(order=retail_orders(WHOLE))
-    def buys(self, order):
+    @rule(order=retail_orders(WHOLE)) def buys(self, order):
         self.client.place(order)
 
-    @invariant()
-    def knows_its_open_orders(self):
-        assert self.client.open_ids() == [order["id"] for order in self.truth.open_orders(self.key.account)]
+    @invariant() def knows_its_open_orders(self):
+        assert self.client.open_ids() == [order["id"] for order in
+        self.truth.open_orders(self.key.account)]
 
 
 TestMyClient = MyClientMachine.TestCase
 ```
 
-Rules that are here: others trade, take their orders out, markets halt and go on, time passes; with `FaultyExchangeMachine` faults strike too. A failing example
-is kept as a scenario file and a journal, so `sim timeline`, `sim replay --serve` and `sim shrink` can go on from it.
+Rules that are here: others trade, take their orders out, markets halt and go on, time passes; with
+`FaultyExchangeMachine` faults strike too. A failing example is kept as a scenario file and a
+journal, so `sim timeline`, `sim replay --serve` and `sim shrink` can go on from it.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ if TYPE_CHECKING:
 
 JOURNAL_MOST = 16 << 20  # bytes of examples after which a new exchange is made
 WHOLE = Terms("machine-whole")
-FRACTIONAL = Terms("machine-fractional", tick=25, price_scale=10_000, qty_scale=100, low=100, high=9_900)
+FRACTIONAL = Terms(
+    "machine-fractional", tick=25, price_scale=10_000, qty_scale=100, low=100, high=9_900
+)
 MARKETS = (WHOLE, FRACTIONAL)
 
 _SCENARIO = """
@@ -71,13 +74,17 @@ def currently_final() -> bool:
 
 
 class Truth:
-    """What the exchange itself holds to be so, for a client's belief to be compared with. Looking is no call: nothing is logged, limited or faulted."""
+    """What the exchange itself holds to be so, for a client's belief to be compared with. Looking
+    is no call: nothing is logged, limited or faulted.
+    """
 
     def __init__(self, view: Callable[[str], list[Document]]) -> None:
         self._view = view
 
     def orders(self, account: str) -> list[Document]:
-        """Every order of an account, oldest first: id, clord_id, symbol, side, price, qty, filled, leaves, state."""
+        """Every order of an account, oldest first: id, clord_id, symbol, side, price, qty, filled,
+        leaves, state.
+        """
         return [row for row in self._view("orders") if row["account"] == account]
 
     def open_orders(self, account: str) -> list[Document]:
@@ -90,16 +97,25 @@ class Truth:
 
     def position(self, account: str, symbol: str) -> Decimal:
         """Net contracts; negative is short."""
-        return next((Decimal(row["net"]) for row in self._account(account)["positions"] if row["symbol"] == symbol), Decimal(0))
+        return next(
+            (
+                Decimal(row["net"])
+                for row in self._account(account)["positions"]
+                if row["symbol"] == symbol
+            ),
+            Decimal(0),
+        )
 
     def _account(self, account: str) -> Document:
         return next(row for row in self._view("accounts") if row["account"] == account)
 
 
 class ExchangeMachine(RuleBasedStateMachine):
-    """The exchange in this process, without sockets: `self.world` has clients of every surface. Each example begins with a fresh one.
+    """The exchange in this process, without sockets: `self.world` has clients of every surface.
+    Each example begins with a fresh one.
 
-    `extends` is the scenario it stands on, a bundled name or a path; `kept` the folder for failing examples. `begin` is where a subclass makes its client.
+    `extends` is the scenario it stands on, a bundled name or a path; `kept` the folder for failing
+    examples. `begin` is where a subclass makes its client.
     """
 
     extends: ClassVar[str] = "quickstart"
@@ -114,12 +130,19 @@ class ExchangeMachine(RuleBasedStateMachine):
         self.begin()
 
     def _connect(self) -> None:
-        """The exchange at its start: one is set back for every example, and a fresh one made for the last, whose journal may be kept."""
+        """The exchange at its start: one is set back for every example, and a fresh one made for
+        the last, whose journal may be kept.
+        """
         cls = type(self)
         made: tuple[Simulation, BytesIO] | None = cls.__dict__.get("_made")
         if made is None or made[1].tell() > JOURNAL_MOST or currently_final():
             journal = BytesIO()
-            cls._made = made = (Simulation(load_scenario(_SCENARIO % self.extends), seed=self.seed, journal=journal), journal)
+            cls._made = made = (
+                Simulation(
+                    load_scenario(_SCENARIO % self.extends), seed=self.seed, journal=journal
+                ),
+                journal,
+            )
         else:
             made[0].reset()
         self.simulation, self._journal = made
@@ -152,7 +175,10 @@ class ExchangeMachine(RuleBasedStateMachine):
         """A scripted participant places an order."""
         self.tester("order.place", "", order)
 
-    @rule(terms=st.sampled_from(MARKETS), state=st.sampled_from(("SUSPENDED", "HALTED", "OPEN", "OPEN", "CLOSED")))
+    @rule(
+        terms=st.sampled_from(MARKETS),
+        state=st.sampled_from(("SUSPENDED", "HALTED", "OPEN", "OPEN", "CLOSED")),
+    )
     def market_changes(self, terms: Terms, state: str) -> None:
         """A market stops, or goes on; an edge that does not exist is not taken."""
         self.tester("instrument.state", terms.symbol, {"state": state})
@@ -173,7 +199,9 @@ class ExchangeMachine(RuleBasedStateMachine):
     # ---- plumbing
 
     def tester(self, action: str, subject: str, body: Document) -> bool:
-        """An action of the control plane by its name in the journal, such as "fault.add"; whether it was taken. A refused one changes nothing."""
+        """An action of the control plane by its name in the journal, such as "fault.add"; whether
+        it was taken. A refused one changes nothing.
+        """
         try:
             self.world.absorb(self.simulation.control(action, subject, body))
         except Refusal:
@@ -183,7 +211,11 @@ class ExchangeMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Keep the example if it fails and is the smallest that hypothesis found."""
         problem = sys.exc_info()[1]
-        if currently_final() and isinstance(problem, Exception) and not isinstance(problem, HypothesisException):
+        if (
+            currently_final()
+            and isinstance(problem, Exception)
+            and not isinstance(problem, HypothesisException)
+        ):
             problem.add_note(self._keep())
 
     def _recorded(self) -> bytes:
@@ -193,16 +225,36 @@ class ExchangeMachine(RuleBasedStateMachine):
         """Write the example; where it is, for the failure's message."""
         folder = Path(self.kept)
         folder.mkdir(parents=True, exist_ok=True)
-        journal, path = folder / f"{type(self).__name__}.ndjson", folder / f"{type(self).__name__}.yaml"
+        journal, path = (
+            folder / f"{type(self).__name__}.ndjson",
+            folder / f"{type(self).__name__}.yaml",
+        )
         journal.write_bytes(self._recorded())
         found = transcript(journal)
         left = [f"left out: {count} {kind}" for kind, count in found.left_out.items()]
-        path.write_text(as_yaml(found.document, [f"The smallest failing example of {type(self).__name__}, as the exchange saw it", f"sim run {path}", *left]))
-        return f"sandbox exchange: this example is {path} (sim run {path}); its journal is {journal} (sim timeline {journal})"
+        path.write_text(
+            as_yaml(
+                found.document,
+                [
+                    (
+                        f"The smallest failing example of {type(self).__name__}, as the exchange"
+                        " saw it"
+                    ),
+                    f"sim run {path}",
+                    *left,
+                ],
+            )
+        )
+        return (
+            f"sandbox exchange: this example is {path} (sim run {path}); its journal is {journal}"
+            f" (sim timeline {journal})"
+        )
 
 
 class FaultyExchangeMachine(ExchangeMachine):
-    """The same, and faults strike calls and streams. A client that should survive them is tried with this."""
+    """The same, and faults strike calls and streams. A client that should survive them is tried
+    with this.
+    """
 
     @rule(fault=faults(("retail", "exchange", "gateway", "stream", "webhook", "engine")))
     def trouble_begins(self, fault: Document) -> None:
@@ -218,7 +270,8 @@ class FaultyExchangeMachine(ExchangeMachine):
 
 
 class ServedExchangeMachine(ExchangeMachine):
-    """The same over sockets, for a client that cannot do without: `self.exchange` is what the pytest fixture is, one for all examples, set back for each.
+    """The same over sockets, for a client that cannot do without: `self.exchange` is what the
+    pytest fixture is, one for all examples, set back for each.
 
     Close what the client holds open in `teardown`, and call the one here.
     """
@@ -232,7 +285,9 @@ class ServedExchangeMachine(ExchangeMachine):
             folder = Path(self.kept)
             folder.mkdir(parents=True, exist_ok=True)
             journal = folder / f"{type(self).__name__}-served.ndjson"
-            type(self)._served = ServedExchange(load_scenario(_SCENARIO % self.extends), seed=self.seed, journal=journal)
+            type(self)._served = ServedExchange(
+                load_scenario(_SCENARIO % self.extends), seed=self.seed, journal=journal
+            )
         served = type(self)._served
         assert served is not None
         served.reset()
@@ -268,4 +323,3 @@ class ServedExchangeMachine(ExchangeMachine):
         if cls._served is not None:
             cls._served.close()
             cls._served = None
-

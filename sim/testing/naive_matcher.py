@@ -1,7 +1,10 @@
-"""The obviously correct matcher: one plain list of resting orders, sorted anew for every question. It exists to be compared with `core/matching.py`.
+"""The obviously correct matcher: one plain list of resting orders, sorted anew for every question.
+It exists to be compared with `core/matching.py`.
 
-It knows price-time priority, limit and market-to-limit orders, GTC, IOC and FOK, minimum quantity, all-or-none, post-only, stops, cancel and replace, and
-reports what the exchange reports: (type, order, quantity, price, aggressor), in order. Money, accounts and self-match prevention it does not know.
+It knows price-time priority, limit and market-to-limit orders, GTC, IOC and FOK, minimum quantity,
+all-or-none, post-only, stops, cancel and replace, and reports what the exchange reports: (type,
+order, quantity, price, aggressor), in order. Money, accounts and self-match prevention it does not
+know.
 """
 
 from __future__ import annotations
@@ -70,7 +73,9 @@ class NaiveMatcher:
             self.reports.append(Report("CANCELED", number))
 
     def replace(self, number: int, price: int, total: int) -> None:
-        """Change price and total quantity of a resting order, if it is in and the total is above what filled; a post-only order must not come to cross."""
+        """Change price and total quantity of a resting order, if it is in and the total is above
+        what filled; a post-only order must not come to cross.
+        """
         order = next((found for found in self.resting if found.number == number), None)
         if order is None or total <= order.filled:
             return
@@ -90,9 +95,18 @@ class NaiveMatcher:
 
     def depth(self, *, buying: bool) -> list[tuple[int, int, int]]:
         """(price, quantity, orders) of a side, best first."""
-        prices = sorted({order.price for order in self.resting if order.buying is buying}, reverse=buying)
-        at = {price: [order for order in self.resting if order.buying is buying and order.price == price] for price in prices}
-        return [(price, sum(order.leaves for order in at[price]), len(at[price])) for price in prices]
+        prices = sorted(
+            {order.price for order in self.resting if order.buying is buying}, reverse=buying
+        )
+        at = {
+            price: [
+                order for order in self.resting if order.buying is buying and order.price == price
+            ]
+            for price in prices
+        }
+        return [
+            (price, sum(order.leaves for order in at[price]), len(at[price])) for price in prices
+        ]
 
     def _stamp(self, order: Resting) -> None:
         self.clock += 1
@@ -100,16 +114,30 @@ class NaiveMatcher:
 
     def _reached(self, order: Resting) -> list[Resting]:
         """Resting orders that an order may trade with, in order of priority."""
-        found = [other for other in self.resting if other.buying is not order.buying and _within(order, other.price)]
-        return sorted(found, key=lambda other: (other.price if order.buying else -other.price, other.time))
+        found = [
+            other
+            for other in self.resting
+            if other.buying is not order.buying and _within(order, other.price)
+        ]
+        return sorted(
+            found, key=lambda other: (other.price if order.buying else -other.price, other.time)
+        )
 
     def _crosses(self, buying: bool, price: int) -> bool:
-        return any(other.buying is not buying and (other.price <= price if buying else other.price >= price) for other in self.resting)
+        return any(
+            other.buying is not buying
+            and (other.price <= price if buying else other.price >= price)
+            for other in self.resting
+        )
 
     def _run(self, order: Resting) -> None:
         within = self._reached(order)
         available = sum(other.leaves for other in within)
-        needed = order.leaves if order.tif == "FOK" or order.all_or_none else min(order.min_qty, order.leaves)
+        needed = (
+            order.leaves
+            if order.tif == "FOK" or order.all_or_none
+            else min(order.min_qty, order.leaves)
+        )
         if needed and available < needed:
             self.reports.append(Report("EXPIRED", order.number))
             return
@@ -130,16 +158,33 @@ class NaiveMatcher:
         for order, aggressor in ((taker, True), (maker, False)):
             order.leaves -= qty
             order.filled += qty
-            self.reports.append(Report("PARTIAL_FILL" if order.leaves else "FILL", order.number, qty, maker.price, aggressor))
+            self.reports.append(
+                Report(
+                    "PARTIAL_FILL" if order.leaves else "FILL",
+                    order.number,
+                    qty,
+                    maker.price,
+                    aggressor,
+                )
+            )
         if not maker.leaves:
             self.resting.remove(maker)
         self.trades.append(maker.price)
 
     def _release(self) -> None:
-        """Run stops that trades have reached: all those of one order at once, by time, before those that their own trades reach."""
+        """Run stops that trades have reached: all those of one order at once, by time, before those
+        that their own trades reach.
+        """
         queue: list[Resting] = []
         while True:
-            hit = [stop for stop in self.waiting if any(price >= stop.stop if stop.buying else price <= stop.stop for price in self.trades)]
+            hit = [
+                stop
+                for stop in self.waiting
+                if any(
+                    price >= stop.stop if stop.buying else price <= stop.stop
+                    for price in self.trades
+                )
+            ]
             self.trades.clear()
             for stop in hit:
                 self.waiting.remove(stop)

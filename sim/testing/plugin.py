@@ -1,16 +1,18 @@
-"""pytest plugin (entry point `pytest11`): the fixture `exchange`, the marker `scenario`, and what to do about a failure.
+"""pytest plugin (entry point `pytest11`): the fixture `exchange`, the marker `scenario`, and what
+to do about a failure.
 
 ```python
-@pytest.mark.scenario("outage.yaml", seed=7)          # beside the test file, or the name of a bundled one
-def test_my_client_survives(exchange):
-    client = MyClient(exchange.exchange, exchange.firms[0])
-    with exchange.fault("InsertOrder", status=503, times=1):
+@pytest.mark.scenario("outage.yaml", seed=7)          # beside the test file, or the name of a
+bundled one def test_my_client_survives(exchange):
+    client = MyClient(exchange.exchange, exchange.firms[0]) with exchange.fault("InsertOrder",
+    status=503, times=1):
         client.buy(exchange.symbols["open"][0])
-    exchange.clock.advance("5m")
-    assert exchange.requests(operation="InsertOrder")[-1]["status"] == 200
+    exchange.clock.advance("5m") assert exchange.requests(operation="InsertOrder")[-1]["status"] ==
+    200
 ```
 
-Nothing heavy is imported until a test asks for the fixture: the plugin is loaded by every pytest run of the environment.
+Nothing heavy is imported until a test asks for the fixture: the plugin is loaded by every pytest
+run of the environment.
 """
 
 from __future__ import annotations
@@ -32,17 +34,47 @@ _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options of `--explore`."""
     group = parser.getgroup("sandbox exchange")
-    group.addoption("--explore", action="store_true", help="run each test that uses `exchange` under every fault at every point it passes")
-    group.addoption("--explore-operations", default="*", metavar="NAME", help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'")
-    group.addoption("--explore-attacks", default="*", metavar="NAME", help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...")
-    group.addoption("--explore-each", type=int, default=0, metavar="N", help="only the first N passings of a point")
+    group.addoption(
+        "--explore",
+        action="store_true",
+        help="run each test that uses `exchange` under every fault at every point it passes",
+    )
+    group.addoption(
+        "--explore-operations",
+        default="*",
+        metavar="NAME",
+        help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'",
+    )
+    group.addoption(
+        "--explore-attacks",
+        default="*",
+        metavar="NAME",
+        help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...",
+    )
+    group.addoption(
+        "--explore-each",
+        type=int,
+        default=0,
+        metavar="N",
+        help="only the first N passings of a point",
+    )
     group.addoption("--explore-json", default="", metavar="FILE", help="write every trial as JSON")
-    group.addoption("--exchange-fault", action="append", default=[], metavar="JSON", help="arm this fault in every exchange: an entry of a scenario's `faults`")
+    group.addoption(
+        "--exchange-fault",
+        action="append",
+        default=[],
+        metavar="JSON",
+        help="arm this fault in every exchange: an entry of a scenario's `faults`",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, and begin to explore if that is wanted."""
-    config.addinivalue_line("markers", "scenario(path, seed=None): what the `exchange` fixture serves: a file beside the test, or a bundled name")
+    config.addinivalue_line(
+        "markers",
+        "scenario(path, seed=None): what the `exchange` fixture serves: a file beside the test, or"
+        " a bundled name",
+    )
     for text in config.getoption("exchange_fault"):
         _fault_of(text)
     if config.getoption("explore"):
@@ -52,7 +84,9 @@ def pytest_configure(config: pytest.Config) -> None:
         from sim.testing.fault_exploration import Explorer
 
         try:
-            refuse_unknown(config.getoption("explore_operations"), config.getoption("explore_attacks"))
+            refuse_unknown(
+                config.getoption("explore_operations"), config.getoption("explore_attacks")
+            )
         except ValueError as error:
             raise pytest.UsageError(str(error)) from None
         config.pluginmanager.register(Explorer(config), "sandbox-exchange-explorer")
@@ -65,12 +99,16 @@ def _fault_of(text: str) -> dict[str, Any]:
     try:
         return json.decode(text, type=dict[str, Any])
     except DecodeError as error:
-        raise pytest.UsageError(f"--exchange-fault is the JSON of a scenario's fault, such as {_FAULT!r}: {error}") from None
+        raise pytest.UsageError(
+            f"--exchange-fault is the JSON of a scenario's fault, such as {_FAULT!r}: {error}"
+        ) from None
 
 
 @pytest.fixture
 def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedExchange]:
-    """A sandbox exchange of this test's own, on free loopback ports, its clock standing still until the test moves it."""
+    """A sandbox exchange of this test's own, on free loopback ports, its clock standing still until
+    the test moves it.
+    """
     from sim.loader.load import load_scenario
     from sim.scenario.yaml_tree import ScenarioError
     from sim.testing.exchange_fixture import ServedExchange
@@ -93,7 +131,9 @@ def exchange(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServedE
 
 @contextmanager
 def _explored(request: pytest.FixtureRequest, served: ServedExchange) -> Iterator[None]:
-    """Arm the faults that this run asks for; with `--explore` count the points a test passes, and look at the invariants in the end."""
+    """Arm the faults that this run asks for; with `--explore` count the points a test passes, and
+    look at the invariants in the end.
+    """
     for text in request.config.getoption("exchange_fault"):
         served.control("POST", "/faults", _fault_of(text))
     if not request.config.getoption("explore"):
@@ -118,15 +158,25 @@ def _scenario_of(item: pytest.Item) -> tuple[str, int | None]:
     if marker is None:
         return "quickstart", None
     seed = marker.kwargs.get("seed")
-    well_formed = len(marker.args) == 1 and isinstance(marker.args[0], str | Path) and not set(marker.kwargs) - {"seed"}
+    well_formed = (
+        len(marker.args) == 1
+        and isinstance(marker.args[0], str | Path)
+        and not set(marker.kwargs) - {"seed"}
+    )
     if not well_formed or not (seed is None or type(seed) is int):
-        pytest.fail('write @pytest.mark.scenario("path.yaml") or @pytest.mark.scenario("path.yaml", seed=7)', pytrace=False)
+        pytest.fail(
+            'write @pytest.mark.scenario("path.yaml") or @pytest.mark.scenario("path.yaml",'
+            " seed=7)",
+            pytrace=False,
+        )
     beside = item.path.parent / marker.args[0]
     return str(beside if beside.is_file() else marker.args[0]), seed
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A failed test says how to see its run again."""
     report = yield
     served = item.stash.get(_SERVED, None)

@@ -1,4 +1,6 @@
-"""The trading half of the exchange alone, with funded accounts and short words for what tests say most: for tests of rules, below every surface."""
+"""The trading half of the exchange alone, with funded accounts and short words for what tests say
+most: for tests of rules, below every surface.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,13 @@ GTT = TimeInForce.GOOD_TILL_TIME
 
 
 class Market:
-    """One instrument "X" (a cent tick, whole contracts) unless told otherwise; accounts are opened and funded on first use with 10,000 dollars."""
+    """One instrument "X" (a cent tick, whole contracts) unless told otherwise; accounts are opened
+    and funded on first use with 10,000 dollars.
+    """
 
-    def __init__(self, *instruments: Instrument, now: Instant = START, cash: Cash = 10_000 * DOLLAR) -> None:
+    def __init__(
+        self, *instruments: Instrument, now: Instant = START, cash: Cash = 10_000 * DOLLAR
+    ) -> None:
         self.ctx = Context(seed=1, now=now)
         self.trading = Trading(self.ctx, Instruments())
         self.cash = cash
@@ -36,13 +42,26 @@ class Market:
         """Open an account if need be and set its balance by a deposit."""
         if account not in self.trading.ledger:
             self.trading.open_account(account)
-        self.trading.move_cash(account, cash - self.trading.ledger.balance(account), LedgerEntryType.DEPOSIT, "Deposit")
+        self.trading.move_cash(
+            account, cash - self.trading.ledger.balance(account), LedgerEntryType.DEPOSIT, "Deposit"
+        )
 
-    def command(self, account: str, side: Side, qty: int, price: int = 0, symbol: str = "X", **rest: Any) -> PlaceOrder:
-        """The command of an order; the participant has the account's name, time in force is GTC, and without a price it is a market-to-limit order."""
+    def command(
+        self, account: str, side: Side, qty: int, price: int = 0, symbol: str = "X", **rest: Any
+    ) -> PlaceOrder:
+        """The command of an order; the participant has the account's name, time in force is GTC,
+        and without a price it is a market-to-limit order.
+        """
         if account not in self.trading.ledger:
             self.fund(account, self.cash)
-        rest.setdefault("type", OrderType.LIMIT if price or rest.get("best_limit") or rest.get("immediately_executable_limit") else OrderType.MARKET_TO_LIMIT)
+        rest.setdefault(
+            "type",
+            (
+                OrderType.LIMIT
+                if price or rest.get("best_limit") or rest.get("immediately_executable_limit")
+                else OrderType.MARKET_TO_LIMIT
+            ),
+        )
         rest.setdefault("participant", account)
         rest.setdefault("tif", GTC)
         return PlaceOrder(symbol=symbol, account=account, side=side, qty=qty, price=price, **rest)
@@ -61,7 +80,9 @@ class Market:
 
     def replace(self, order: Order, **rest: Any) -> Order:
         """Replace an order as its owner."""
-        return self.trading.replace(ReplaceOrder(accounts=(order.account,), order_id=order.id, **rest))
+        return self.trading.replace(
+            ReplaceOrder(accounts=(order.account,), order_id=order.id, **rest)
+        )
 
     def now(self, order: Order) -> Order:
         """An order as it is now."""
@@ -96,7 +117,9 @@ class Market:
     def depth(self, symbol: str = "X") -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """(price, quantity) of bids and of offers, best first."""
         book = self.trading.book(symbol)
-        return [level[:2] for level in book.levels(Side.BUY)], [level[:2] for level in book.levels(Side.SELL)]
+        return [level[:2] for level in book.levels(Side.BUY)], [
+            level[:2] for level in book.levels(Side.SELL)
+        ]
 
     def move(self, state: InstrumentState | None, symbol: str = "X") -> InstrumentState:
         """Change an instrument's state as its operator."""

@@ -31,12 +31,15 @@ def _is_open(channel: Any) -> bool:
 def warn_of_patched_time(*, ours: bool = False) -> None:
     """Warn when a test library has stopped or shifted this process's clock behind our back."""
     freezegun, time_machine = sys.modules.get("freezegun.api"), sys.modules.get("time_machine")
-    patched = "freezegun" if freezegun is not None and freezegun.freeze_factories and not ours else ""
+    patched = (
+        "freezegun" if freezegun is not None and freezegun.freeze_factories and not ours else ""
+    )
     if time_machine is not None and time_machine.escape_hatch.is_travelling():
         patched = "time-machine"
     if patched:
         warn(
-            f"{patched} holds this process's clock: gRPC deadlines fire at once or never, and tokens look stale. Move virtual time with exchange.clock, "
-            "or let exchange.freeze() do it",
+            f"{patched} holds this process's clock: gRPC deadlines fire at once or never, and"
+            " tokens look stale. Move virtual time with exchange.clock, or let exchange.freeze()"
+            " do it",
             stacklevel=4,
         )

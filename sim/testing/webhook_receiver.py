@@ -1,11 +1,10 @@
-"""A recording webhook receiver with scripted answers, in a thread of its own, so that blocking tests can use it.
+"""A recording webhook receiver with scripted answers, in a thread of its own, so that blocking
+tests can use it.
 
 ```python
 with WebhookReceiver() as receiver:
-    ...register receiver.url...
-    receiver.answer_next(500, 500)            # then 200 again
-    delivery = receiver.wait(1)[0]
-    assert delivery.verify("whsec_...")
+    ...register receiver.url... receiver.answer_next(500, 500)            # then 200 again delivery
+    = receiver.wait(1)[0] assert delivery.verify("whsec_...")
 ```
 """
 
@@ -25,7 +24,9 @@ _LARGEST = 1 << 20
 
 
 class Answer(NamedTuple):
-    """What the receiver says to a delivery. `hang`: it says nothing and drops the connection after that many real seconds."""
+    """What the receiver says to a delivery. `hang`: it says nothing and drops the connection after
+    that many real seconds.
+    """
 
     status: int = 200
     headers: Mapping[str, str] = {}
@@ -48,13 +49,21 @@ class Received(NamedTuple):
     def verify(self, secret: str) -> bool:
         """Whether a `whsec_...` secret signed exactly these bytes (§6.1 item 6)."""
         key = base64.b64decode(secret.removeprefix("whsec_"))
-        content = f"{self.headers.get('webhook-id', '')}.{self.headers.get('webhook-timestamp', '')}.".encode() + self.body
+        content = (
+            f"{self.headers.get('webhook-id', '')}.{self.headers.get('webhook-timestamp', '')}.".encode()
+            + self.body
+        )
         wanted = "v1," + base64.b64encode(hmac.digest(key, content, "sha256")).decode()
-        return any(hmac.compare_digest(wanted, entry) for entry in self.headers.get("webhook-signature", "").split())
+        return any(
+            hmac.compare_digest(wanted, entry)
+            for entry in self.headers.get("webhook-signature", "").split()
+        )
 
 
 class WebhookReceiver:
-    """Listens on a free loopback port from construction to `close`. `received` holds every delivery in order of arrival."""
+    """Listens on a free loopback port from construction to `close`. `received` holds every delivery
+    in order of arrival.
+    """
 
     def __init__(self) -> None:
         self.received: list[Received] = []
@@ -63,7 +72,12 @@ class WebhookReceiver:
         self._always = Answer()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="webhook-receiver", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever,
+            kwargs={"poll_interval": 0.05},
+            name="webhook-receiver",
+            daemon=True,
+        )
         self._thread.start()
 
     @property
@@ -82,10 +96,15 @@ class WebhookReceiver:
             self._always = _answer(answer)
 
     def wait(self, count: int, within_s: float = 5.0) -> list[Received]:
-        """The deliveries so far, once there are at least `count`; AssertionError when that takes longer in real time."""
+        """The deliveries so far, once there are at least `count`; AssertionError when that takes
+        longer in real time.
+        """
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.received) >= count, within_s):
-                raise AssertionError(f"{len(self.received)} of {count} webhook deliveries arrived within {within_s:g} s")
+                raise AssertionError(
+                    f"{len(self.received)} of {count} webhook deliveries arrived within"
+                    f" {within_s:g} s"
+                )
             return list(self.received)
 
     def clear(self) -> None:
@@ -104,7 +123,12 @@ class WebhookReceiver:
     def __enter__(self) -> WebhookReceiver:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def _take(self, delivery: Received) -> Answer:
@@ -125,7 +149,11 @@ def _handler(receiver: WebhookReceiver) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             length = min(int(self.headers.get("Content-Length") or 0), _LARGEST)
             body = self.rfile.read(length)
-            answer = receiver._take(Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+            answer = receiver._take(
+                Received(
+                    self.path, {name.lower(): value for name, value in self.headers.items()}, body
+                )
+            )
             if answer.hang:
                 threading.Event().wait(answer.hang)
                 self.close_connection = True

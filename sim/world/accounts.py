@@ -1,7 +1,9 @@
-"""Who takes part: partner firms, their participants, accounts with opening balances, and retail API keys.
+"""Who takes part: partner firms, their participants, accounts with opening balances, and retail API
+keys.
 
-Names follow the service: a participant is `firms/<firm>/users/<user>`, an account `firms/<clearing firm>/accounts/<id>`, and neither firm part can be
-derived from the other. The scripted participants `maker`, `taker` and `noise` are users of `firms/sandbox`.
+Names follow the service: a participant is `firms/<firm>/users/<user>`, an account `firms/<clearing
+firm>/accounts/<id>`, and neither firm part can be derived from the other. The scripted participants
+`maker`, `taker` and `noise` are users of `firms/sandbox`.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ OPENING_BALANCE = "10000"
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """An account with its opening cash. `clearing`: a firm's own, which is no participant's. `collateral_return`: None for what the assumption says.
+    """An account with its opening cash. `clearing`: a firm's own, which is no participant's.
+    `collateral_return`: None for what the assumption says.
 
     `prior_volume`: what it traded in the month before.
     """
@@ -59,7 +62,8 @@ class Account(Struct, frozen=True, kw_only=True):
 class Parties(Struct, frozen=True, kw_only=True):
     """Everybody, each kind in order of first mention.
 
-    `key_files` has the private halves of firms' keys by client id, `secrets` the base64 seeds of API keys by key id, where they are known.
+    `key_files` has the private halves of firms' keys by client id, `secrets` the base64 seeds of
+    API keys by key id, where they are known.
     """
 
     firms: tuple[Firm, ...]
@@ -71,13 +75,19 @@ class Parties(Struct, frozen=True, kw_only=True):
     def user(self, name: str) -> User | None:
         """A user by resource name, or a scripted participant by its last part."""
         wanted = scripted_user(name)
-        return next((user for firm in self.firms for user in firm.users if user.name == wanted), None)
+        return next(
+            (user for firm in self.firms for user in firm.users if user.name == wanted), None
+        )
 
     def require_user(self, name: str) -> User:
         """The user; NotFound when there is none."""
         found = self.user(name)
         if found is None:
-            raise NotFound(f"nobody is called {name}", rule="scenario", remedy="maker, taker, noise, or firms/<firm>/users/<user>")
+            raise NotFound(
+                f"nobody is called {name}",
+                rule="scenario",
+                remedy="maker, taker, noise, or firms/<firm>/users/<user>",
+            )
         return found
 
     def account(self, name: str) -> Account | None:
@@ -87,14 +97,20 @@ class Parties(Struct, frozen=True, kw_only=True):
         return next((account for account in self.accounts if account.name == wanted), None)
 
     def knows(self, caller: str) -> bool:
-        """Whether a name is somebody a call can be made as: a firm, a user, an account or an API key."""
-        if any(caller == firm.name for firm in self.firms) or any(caller == key.key_id for key in self.api_keys):
+        """Whether a name is somebody a call can be made as: a firm, a user, an account or an API
+        key.
+        """
+        if any(caller == firm.name for firm in self.firms) or any(
+            caller == key.key_id for key in self.api_keys
+        ):
             return True
         return self.account(caller) is not None
 
 
 def scripted_user(name: str) -> str:
-    """Resource name of a user that may be called by its last part alone, as scripted participants are."""
+    """Resource name of a user that may be called by its last part alone, as scripted participants
+    are.
+    """
     return name if "/" in name else f"{SANDBOX_FIRM}/users/{name}"
 
 
@@ -104,21 +120,46 @@ def with_traders(firms: Iterable[FirmEntry], traders: Iterable[Trader]) -> list[
     for firm in firms:
         if firm.name == SANDBOX_FIRM:
             known = {user.name.rpartition("/")[2] for user in firm.users}
-            new = [UserEntry(name=one.name, display_name=one.name, balance=one.balance) for one in traders if not one.as_ and one.name not in known]
+            new = [
+                UserEntry(name=one.name, display_name=one.name, balance=one.balance)
+                for one in traders
+                if not one.as_ and one.name not in known
+            ]
             firm = replace(firm, users=(*firm.users, *new))
         found.append(firm)
     return found
 
 
-def credentials_of(environment: str, firms: Iterable[FirmEntry], api_keys: Iterable[ApiKeyEntry]) -> tuple[list[FirmEntry], list[ApiKeyEntry]]:
-    """The default world's credentials as another environment has them: other client ids, other API keys, for the same people (§0)."""
+def credentials_of(
+    environment: str, firms: Iterable[FirmEntry], api_keys: Iterable[ApiKeyEntry]
+) -> tuple[list[FirmEntry], list[ApiKeyEntry]]:
+    """The default world's credentials as another environment has them: other client ids, other API
+    keys, for the same people (§0).
+    """
 
     def other(text: str, size: int) -> bytes:
-        return blake2b(f"{environment} {text}".encode(), digest_size=size, person=b"sim-environment").digest()
+        return blake2b(
+            f"{environment} {text}".encode(), digest_size=size, person=b"sim-environment"
+        ).digest()
 
     return (
-        [replace(entry, client_id=f"{entry.client_id.rpartition('-')[0]}-{other(entry.client_id, 4).hex()}" if entry.client_id else None) for entry in firms],
-        [replace(entry, key_id=_uuid(other(entry.key_id, 16).hex()), secret_key=None, public_key=None) for entry in api_keys],
+        [
+            replace(
+                entry,
+                client_id=(
+                    f"{entry.client_id.rpartition('-')[0]}-{other(entry.client_id, 4).hex()}"
+                    if entry.client_id
+                    else None
+                ),
+            )
+            for entry in firms
+        ],
+        [
+            replace(
+                entry, key_id=_uuid(other(entry.key_id, 16).hex()), secret_key=None, public_key=None
+            )
+            for entry in api_keys
+        ],
     )
 
 
@@ -127,7 +168,12 @@ def _uuid(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_keys: Iterable[ApiKeyEntry], environment: str = SANDBOX) -> Parties:
+def gather(
+    firms: Iterable[FirmEntry],
+    accounts: Iterable[AccountEntry],
+    api_keys: Iterable[ApiKeyEntry],
+    environment: str = SANDBOX,
+) -> Parties:
     """Everybody the entries name. An account that only a user or a key names comes into being too."""
     entries = {entry.name: entry for entry in accounts}
     opened: dict[str, Account] = {}
@@ -171,7 +217,13 @@ def gather(firms: Iterable[FirmEntry], accounts: Iterable[AccountEntry], api_key
             secrets[key_entry.key_id] = secret
     for name in (*entries, *(key.account for key in keys)):
         open_account(name, OPENING_BALANCE)
-    return Parties(firms=tuple(made), accounts=tuple(opened.values()), api_keys=tuple(keys), key_files=key_files, secrets=secrets)
+    return Parties(
+        firms=tuple(made),
+        accounts=tuple(opened.values()),
+        api_keys=tuple(keys),
+        key_files=key_files,
+        secrets=secrets,
+    )
 
 
 def _firm(entry: FirmEntry, environment: str) -> Firm:
@@ -183,7 +235,13 @@ def _firm(entry: FirmEntry, environment: str) -> Firm:
     users = []
     for user in entry.users:
         last = user.name.rpartition("/")[2]
-        users.append(User(name=f"{entry.name}/users/{last}", account=user.account or f"{clearing_firm}/accounts/{last}", display_name=user.display_name))
+        users.append(
+            User(
+                name=f"{entry.name}/users/{last}",
+                account=user.account or f"{clearing_firm}/accounts/{last}",
+                display_name=user.display_name,
+            )
+        )
     return Firm(
         name=entry.name,
         display_name=entry.display_name or short.replace("-", " ").title(),
@@ -196,17 +254,26 @@ def _firm(entry: FirmEntry, environment: str) -> Firm:
         environment=entry.environment or environment,
         limits=dict(entry.limits),
         funding_sources=tuple(
-            FundingSource(id=source.id, type=source.type, disabled=source.disabled, max_deposit=scaled(source.max_deposit or "0", CASH_SCALE))
+            FundingSource(
+                id=source.id,
+                type=source.type,
+                disabled=source.disabled,
+                max_deposit=scaled(source.max_deposit or "0", CASH_SCALE),
+            )
             for source in entry.funding_sources
         ),
     )
 
 
 def key_pair(entry: ApiKeyEntry) -> tuple[str, str]:
-    """Base64 seed and public key of an entry. An entry with neither gets a pair that follows from its id; the seed is empty where only the other is given."""
+    """Base64 seed and public key of an entry. An entry with neither gets a pair that follows from
+    its id; the seed is empty where only the other is given.
+    """
     secret = entry.secret_key or ""
     if not secret and entry.public_key is None:
-        secret = b64encode(blake2b(entry.key_id.encode(), digest_size=32, person=b"sim-api-key").digest()).decode()
+        secret = b64encode(
+            blake2b(entry.key_id.encode(), digest_size=32, person=b"sim-api-key").digest()
+        ).decode()
     return secret, entry.public_key or public_half(secret)
 
 
@@ -214,4 +281,6 @@ def public_half(secret_key: str) -> str:
     """Base64 of the public key that belongs to a base64 Ed25519 seed."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    return b64encode(Ed25519PrivateKey.from_private_bytes(b64decode(secret_key)).public_key().public_bytes_raw()).decode()
+    return b64encode(
+        Ed25519PrivateKey.from_private_bytes(b64decode(secret_key)).public_key().public_bytes_raw()
+    ).decode()

@@ -1,4 +1,6 @@
-"""Events that a scenario makes or changes: what the gateway shows of them (§2.11). How their games stand is told once the exchange is there."""
+"""Events that a scenario makes or changes: what the gateway shows of them (§2.11). How their games
+stand is told once the exchange is there.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,14 @@ from sim.reference.market_pair import eastern_day
 from sim.reference.reference import Reference
 from sim.scenario.world_entries import EventEntry
 
-FACTS = ("home_score", "away_score", "period", "live", "ended")  # of a game; only a game can have them
+# of a game; only a game can have them
+FACTS = ("home_score", "away_score", "period", "live", "ended")
 
 
 def tell_events(reference: Reference, entries: Iterable[EventEntry], now: Instant) -> None:
-    """Make and change events, before the instruments that belong to them are listed. ValueError for a league that does not exist."""
+    """Make and change events, before the instruments that belong to them are listed. ValueError for
+    a league that does not exist.
+    """
     for entry in entries:
         known = reference.event_named(entry.slug)
         if known is None:
@@ -54,7 +59,9 @@ def _put(reference: Reference, event: Event, entry: EventEntry) -> None:
         event.series_slug = series.slug if series is not None else ""
         event.tags = reference.tags_of("sports", reference.sport_of(league).slug, league.slug)
         event.primary_tag = event.tags[-1] if event.tags else None
-    if not event.game_id and (entry.league is not None or any(getattr(entry, name) is not None for name in FACTS)):
+    if not event.game_id and (
+        entry.league is not None or any(getattr(entry, name) is not None for name in FACTS)
+    ):
         event.game_id, event.period = str(FIRST_GAME + event.id), "NS"
     if entry.title is not None:
         event.title = entry.title

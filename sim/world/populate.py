@@ -1,4 +1,6 @@
-"""The world as it is when a scenario begins: firms enrolled, accounts opened and funded, instruments listed, standing orders placed, switches set."""
+"""The world as it is when a scenario begins: firms enrolled, accounts opened and funded,
+instruments listed, standing orders placed, switches set.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,16 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for event in world.reference.events[: world.reference.base]:
         if event.score is not None:
             score = event.score
-            exchange.games.begin(event.slug, Game(home_score=score["home"], away_score=score["away"], period=event.period, live=event.live, ended=event.ended))
+            exchange.games.begin(
+                event.slug,
+                Game(
+                    home_score=score["home"],
+                    away_score=score["away"],
+                    period=event.period,
+                    live=event.live,
+                    ended=event.ended,
+                ),
+            )
     enrol(exchange, world.parties)
     for period in world.periods:
         exchange.incentives.add(period)
@@ -61,7 +72,8 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for game in scenario.world.events:
         facts = {name: value for name in FACTS if (value := getattr(game, name)) is not None}
         if not facts and world.reference.is_told(game.slug):
-            facts = {"live": False}  # a game of the scenario's own stands as it is told, and is not played by itself
+            # a game of the scenario's own stands as it is told, and is not played by itself
+            facts = {"live": False}
         if facts:
             exchange.tell(game.slug, **facts)
         world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
@@ -77,9 +89,13 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
 
 
 def enrol(exchange: Exchange, parties: Parties) -> None:
-    """Register firms with their users and retail keys, and open every account with its opening balance."""
+    """Register firms with their users and retail keys, and open every account with its opening
+    balance.
+    """
     for firm in parties.firms:
-        exchange.firms.add_firm(structs.replace(firm, users=[structs.replace(user) for user in firm.users]))
+        exchange.firms.add_firm(
+            structs.replace(firm, users=[structs.replace(user) for user in firm.users])
+        )
         for name, count in firm.limits.items():
             exchange.rate_limits.raise_limit(firm.name, name, count)
     for key in parties.api_keys:
@@ -88,11 +104,19 @@ def enrol(exchange: Exchange, parties: Parties) -> None:
             exchange.rate_limits.raise_limit(key.key_id, name, count)
     for account in parties.accounts:
         kind = "clearing" if account.clearing else "trading"
-        exchange.trading.open_account(account.name, kind=kind, collateral_return=account.collateral_return)
+        exchange.trading.open_account(
+            account.name, kind=kind, collateral_return=account.collateral_return
+        )
         if account.prior_volume:
             exchange.rebates.note(account.name, account.prior_volume)
         if account.opening_balance:
-            exchange.funding.move(account.name, account.opening_balance, FundingType.DEPOSIT, LedgerEntryType.DEPOSIT, "opening balance")
+            exchange.funding.move(
+                account.name,
+                account.opening_balance,
+                FundingType.DEPOSIT,
+                LedgerEntryType.DEPOSIT,
+                "opening balance",
+            )
 
 
 def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
@@ -101,12 +125,18 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
     user = world.parties.user(book.as_)
     if user is None:
         raise NotFound(f"nobody is called {book.as_}", rule="scenario")
-    middle, spread = scaled_down(book.mid, instrument.price_scale), scaled_down(book.spread, instrument.price_scale)
+    middle, spread = (
+        scaled_down(book.mid, instrument.price_scale),
+        scaled_down(book.spread, instrument.price_scale),
+    )
     bid = (middle - spread // 2) // instrument.tick * instrument.tick
     offer = -(-(middle + spread // 2) // instrument.tick) * instrument.tick
     for level, size in enumerate(book.sizes):
         qty = scaled(size, instrument.qty_scale)
-        for side, price in ((Side.BUY, bid - level * instrument.tick), (Side.SELL, offer + level * instrument.tick)):
+        for side, price in (
+            (Side.BUY, bid - level * instrument.tick),
+            (Side.SELL, offer + level * instrument.tick),
+        ):
             if instrument.price_low <= price <= instrument.price_high:
                 exchange.trading.place(
                     PlaceOrder(

@@ -1,7 +1,9 @@
-"""The world a scenario begins with: the default one from `fixtures/world`, changed by what the scenario says, or only that.
+"""The world a scenario begins with: the default one from `fixtures/world`, changed by what the
+scenario says, or only that.
 
-The default world is spread out once for each starting instant and then shared: instruments, teams and texts never change. What one simulation adds by hand
-goes into its own lists, so worlds do not see each other.
+The default world is spread out once for each starting instant and then shared: instruments, teams
+and texts never change. What one simulation adds by hand goes into its own lists, so worlds do not
+see each other.
 """
 
 from __future__ import annotations
@@ -30,7 +32,16 @@ from sim.reference.season import Season
 from sim.scenario.instrument_terms import list_instrument
 from sim.scenario.recurring_entries import WindowsEntry
 from sim.scenario.struct_types import record
-from sim.scenario.world_entries import AccountEntry, ApiKeyEntry, AssetEntry, BookEntry, FirmEntry, IncentiveEntry, InstrumentEntry, OrderEntry
+from sim.scenario.world_entries import (
+    AccountEntry,
+    ApiKeyEntry,
+    AssetEntry,
+    BookEntry,
+    FirmEntry,
+    IncentiveEntry,
+    InstrumentEntry,
+    OrderEntry,
+)
 from sim.scenario.yaml_tree import tree_of
 from sim.world.accounts import Parties, credentials_of, gather, with_traders
 from sim.world.event_overrides import tell_events
@@ -39,7 +50,8 @@ if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario, WorldSection
 
 _UNPRICED = "0.5"
-DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")  # the instant that the rows of fixtures/world are written for
+# the instant that the rows of fixtures/world are written for
+DEFAULT_START: Instant = parse_instant("2026-09-08T14:00:00-04:00")
 
 
 class World:
@@ -71,9 +83,15 @@ class World:
         self.orders = orders
 
     def has(self, symbol: str) -> bool:
-        """Whether the world begins with an instrument of this symbol, or it spells a window, which is listed in its time."""
+        """Whether the world begins with an instrument of this symbol, or it spells a window, which
+        is listed in its time.
+        """
         windows = self.reference.windows
-        return symbol in self._symbols or self.shelf.find(symbol) is not None or (windows is not None and windows.place(symbol) is not None)
+        return (
+            symbol in self._symbols
+            or self.shelf.find(symbol) is not None
+            or (windows is not None and windows.place(symbol) is not None)
+        )
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
         """Put an instrument made by hand on the gateway too; the instrument with its metadata.
@@ -84,7 +102,9 @@ class World:
         return add_by_hand(self.reference, instrument, entry, now)
 
 
-def add_by_hand(reference: Reference, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
+def add_by_hand(
+    reference: Reference, instrument: Instrument, entry: InstrumentEntry, now: Instant
+) -> Instrument:
     """A market for an instrument, under its event, which is made when there is none."""
     slug = instrument.event or instrument.symbol
     event = reference.event_named(slug)
@@ -131,8 +151,10 @@ def add_by_hand(reference: Reference, instrument: Instrument, entry: InstrumentE
 
 
 class _Default:
-    """The default world at a starting instant. A scenario that begins in another week finds the same games and markets that many weeks away, so that the
-    world is alive whenever it begins; symbols stay as they are."""
+    """The default world at a starting instant. A scenario that begins in another week finds the
+    same games and markets that many weeks away, so that the world is alive whenever it begins;
+    symbols stay as they are.
+    """
 
     def __init__(self, now: Instant) -> None:
         rows = fixture("slate.json")
@@ -152,7 +174,12 @@ class _Default:
         self.shift = shift
         assets = _read(AssetEntry, rows["assets"])
         self.assets = [
-            structs.replace(asset, since=asset.since + min(0, shift), price_at=None if asset.price_at is None else asset.price_at + shift) for asset in assets
+            structs.replace(
+                asset,
+                since=asset.since + min(0, shift),
+                price_at=None if asset.price_at is None else asset.price_at + shift,
+            )
+            for asset in assets
         ]
         self.periods, self.rewards = programs(self.instruments, self.reference, now)
 
@@ -174,7 +201,11 @@ def _default_parties() -> tuple[list[FirmEntry], list[AccountEntry], list[ApiKey
     from sim.kernel import resources
 
     keys = tree_value(resources.path("fixtures", "keys/retail.json").read_bytes())
-    return _read(FirmEntry, rows["firms"]), _read(AccountEntry, rows["accounts"]), _read(ApiKeyEntry, keys)
+    return (
+        _read(FirmEntry, rows["firms"]),
+        _read(AccountEntry, rows["accounts"]),
+        _read(ApiKeyEntry, keys),
+    )
 
 
 def tree_value(raw: bytes) -> Any:
@@ -195,7 +226,12 @@ def _read(kind: Any, rows: list[dict[str, Any]]) -> list[Any]:
 
 def _book(terms: Instrument) -> BookEntry:
     cents = int(mid_of(terms.symbol)[2:])
-    return BookEntry(symbol=terms.symbol, mid=f"0.{cents:02d}", spread="0.02", sizes=("100", "250", "500", "1000"))
+    return BookEntry(
+        symbol=terms.symbol,
+        mid=f"0.{cents:02d}",
+        spread="0.02",
+        sizes=("100", "250", "500", "1000"),
+    )
 
 
 # ---- a scenario's world
@@ -211,23 +247,36 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     if default is not None:
         reference.season = _season(section.games, now)
     shelf = reference.season or NOTHING
-    terms = {instrument.symbol: instrument for instrument in (default.instruments if default else ())}
+    terms = {
+        instrument.symbol: instrument for instrument in (default.instruments if default else ())
+    }
     tell_events(reference, section.events, now)
     for entry in section.instruments:
-        terms[entry.symbol] = _listed(reference, entry, terms.get(entry.symbol) or shelf.find(entry.symbol), now)
+        terms[entry.symbol] = _listed(
+            reference, entry, terms.get(entry.symbol) or shelf.find(entry.symbol), now
+        )
     firms, accounts, keys = _default_parties()
     if scenario.environment != SANDBOX:
         firms, keys = credentials_of(scenario.environment, firms, keys)
     if empty:
         firms, accounts, keys = firms[:1], [], []
-    changed = tuple(structs.replace(entry, price_at=0) if entry.price is not None and entry.price_at is None else entry for entry in section.assets)
+    changed = tuple(
+        (
+            structs.replace(entry, price_at=0)
+            if entry.price is not None and entry.price_at is None
+            else entry
+        )
+        for entry in section.assets
+    )
     assets = _by(lambda entry: entry.id, default.assets if default else [], changed)
     windows = windows_of(section)
     reference.windows = Recurring(windows, reference) if windows else None
     periods, rewards = _incentives(section)
     return World(
         parties=gather(
-            with_traders(_by(lambda entry: entry.name, firms, section.firms), scenario.participants.traders),
+            with_traders(
+                _by(lambda entry: entry.name, firms, section.firms), scenario.participants.traders
+            ),
             _by(lambda entry: entry.name, accounts, section.accounts),
             _by(lambda entry: entry.key_id, keys, section.api_keys),
             scenario.environment,
@@ -244,7 +293,9 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
 
 
 def windows_of(section: WorldSection) -> list[WindowsEntry]:
-    """The windows of a world: those of the default one, changed and joined by what the section says."""
+    """The windows of a world: those of the default one, changed and joined by what the section
+    says.
+    """
     base = [] if section.base == "empty" or not section.automated_windows else _default_windows()
     return _by(lambda entry: entry.name, base, section.windows)
 
@@ -256,22 +307,31 @@ def _default_windows() -> list[WindowsEntry]:
 
 def _books(default: _Default | None, section: WorldSection) -> tuple[BookEntry, ...]:
     standing = default.books if default is not None and section.standing_orders else []
-    named = {entry.symbol for entry in section.instruments}  # who changes an instrument of the default world wants its book to himself
+    # who changes an instrument of the default world wants its book to himself
+    named = {entry.symbol for entry in section.instruments}
     return (*(entry for entry in standing if entry.symbol not in named), *section.books)
 
 
-def _listed(reference: Reference, entry: InstrumentEntry, known: Instrument | None, now: Instant) -> Instrument:
+def _listed(
+    reference: Reference, entry: InstrumentEntry, known: Instrument | None, now: Instant
+) -> Instrument:
     instrument = list_instrument(entry, now, known)
     return instrument if known is not None else add_by_hand(reference, instrument, entry, now)
 
 
 def _by(name: Any, base: list[Any], changes: tuple[Any, ...]) -> list[Any]:
-    """Entries by name: a change replaces the fields it gives (those that are not None) and leaves the rest."""
+    """Entries by name: a change replaces the fields it gives (those that are not None) and leaves
+    the rest.
+    """
     found = {name(entry): entry for entry in base}
     for change in changes:
         known = found.get(name(change))
         if known is not None:
-            given = {field: value for field in change.__struct_fields__ if (value := getattr(change, field)) not in (None, (), {}, "")}
+            given = {
+                field: value
+                for field in change.__struct_fields__
+                if (value := getattr(change, field)) not in (None, (), {}, "")
+            }
             change = structs.replace(known, **given)
         found[name(change)] = change
     return list(found.values())
@@ -281,12 +341,15 @@ def _asset(entry: AssetEntry) -> Asset:
     asset = Asset(
         id=entry.id,
         price=scaled(entry.price, 100_000_000) if entry.price is not None else None,
-        since=(entry.since if entry.since is not None else parse_instant("2026-01-01T00:00:00Z")) // NS_PER_S,
+        since=(entry.since if entry.since is not None else parse_instant("2026-01-01T00:00:00Z"))
+        // NS_PER_S,
         price_at=(entry.price_at or 0) // NS_PER_S,
         every=(entry.every or NS_PER_S) // NS_PER_S,
         volatility=scaled(entry.volatility or "0.004", 1_000_000),
         places=2 if entry.places is None else entry.places,
-        outages=tuple((outage.from_ // NS_PER_S, outage.to // NS_PER_S) for outage in entry.outages or ()),
+        outages=tuple(
+            (outage.from_ // NS_PER_S, outage.to // NS_PER_S) for outage in entry.outages or ()
+        ),
     )
     if unsound := asset.problems():
         raise ValueError(f"{entry.id}: {'; '.join(unsound)}")
@@ -327,5 +390,3 @@ def _period(entry: IncentiveEntry, number: int) -> Period:
         max_spread=given.max_spread,
         min_taker_notional=given.min_taker_notional,
     )
-
-

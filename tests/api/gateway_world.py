@@ -1,4 +1,6 @@
-"""A retail world whose two markets stand in the gateway's reference data: a game of the NBA, and an election of no league."""
+"""A retail world whose two markets stand in the gateway's reference data: a game of the NBA, and an
+election of no league.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,28 @@ class GatewayWorld(RetailWorld):
             series=EventSeries(id=int(series.id), slug=series.slug, title=series.title),
             featured=True,
         )
-        election = Event(id=2, slug=ELECTION, title="Who will win?", category="politics", tags=reference.tags_of("politics"))
+        election = Event(
+            id=2,
+            slug=ELECTION,
+            title="Who will win?",
+            category="politics",
+            tags=reference.tags_of("politics"),
+        )
         for event in (game, election):
             reference.add_event(event)
-        moneyline = Facts(question="Will Boston win?", long=Side(home.name, home), short=Side(away.name, away), sports_market_type="moneyline", mid="0.62")
-        vote = Facts(question="Will the incumbent win?", long=Side("Yes"), short=Side("No"), mid="0.4")
-        reference.add_market(market_of(11, instruments.require(WHOLE), moneyline, self.sim.now), game)
+        moneyline = Facts(
+            question="Will Boston win?",
+            long=Side(home.name, home),
+            short=Side(away.name, away),
+            sports_market_type="moneyline",
+            mid="0.62",
+        )
+        vote = Facts(
+            question="Will the incumbent win?", long=Side("Yes"), short=Side("No"), mid="0.4"
+        )
+        reference.add_market(
+            market_of(11, instruments.require(WHOLE), moneyline, self.sim.now), game
+        )
         reference.add_market(market_of(12, instruments.require(FINE), vote, self.sim.now), election)
         reference.markets[0].market_type, reference.markets[1].market_type = "moneyline", "election"
         reference.markets[0].category, reference.markets[1].category = "sports", "politics"

@@ -1,4 +1,6 @@
-"""A small exchange made by hand: two firms, three participants, two instruments, and callers for them."""
+"""A small exchange made by hand: two firms, three participants, two instruments, and callers for
+them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from sim.reference.reference import Reference
 
 NOW = parse_instant("2026-09-08T18:00:00Z")
 WHOLE, FINE = "aec-nba-bos-nyk", "aec-crypto-btc-up"
-ANN, BOB, EVE = (f"firms/{firm}/users/{user}" for firm, user in (("acme", "ann"), ("acme", "bob"), ("other", "eve")))
+ANN, BOB, EVE = (
+    f"firms/{firm}/users/{user}"
+    for firm, user in (("acme", "ann"), ("acme", "bob"), ("other", "eve"))
+)
 ANN_ACCOUNT, BOB_ACCOUNT = (f"firms/acme-clear/accounts/{user}" for user in ("ann", "bob"))
 EVE_ACCOUNT = "firms/other-clear/accounts/eve"
 POOL = "firms/acme-clear/accounts/pool"
@@ -25,11 +30,34 @@ def small_exchange(balance: int = 1000) -> Exchange:
     """Everybody has `balance` dollars, the pool of acme has 5000."""
     exchange = Exchange(seed=1, now=NOW)
     exchange.reference = Reference(empty=True)
-    dates = {"created": NOW - days(30), "start": NOW - days(20), "expiration": NOW + days(20), "termination": NOW + days(27)}
-    exchange.trading.list_instrument(Instrument(symbol=WHOLE, product_id="aec", category="sports", series="nba", market_type="moneyline", **dates))
+    dates = {
+        "created": NOW - days(30),
+        "start": NOW - days(20),
+        "expiration": NOW + days(20),
+        "termination": NOW + days(27),
+    }
     exchange.trading.list_instrument(
         Instrument(
-            symbol=FINE, product_id="aec", category="crypto", price_scale=1000, qty_scale=100, tick=5, min_qty=10, price_low=10, price_high=990, **dates
+            symbol=WHOLE,
+            product_id="aec",
+            category="sports",
+            series="nba",
+            market_type="moneyline",
+            **dates,
+        )
+    )
+    exchange.trading.list_instrument(
+        Instrument(
+            symbol=FINE,
+            product_id="aec",
+            category="crypto",
+            price_scale=1000,
+            qty_scale=100,
+            tick=5,
+            min_qty=10,
+            price_low=10,
+            price_high=990,
+            **dates,
         )
     )
     exchange.firms.add_firm(
@@ -39,13 +67,24 @@ def small_exchange(balance: int = 1000) -> Exchange:
             client_id="acme-client",
             clearing_firm="firms/acme-clear",
             clearing_account=POOL,
-            users=[User(name=ANN, account=ANN_ACCOUNT, display_name="Ann"), User(name=BOB, account=BOB_ACCOUNT, display_name="Bob")],
+            users=[
+                User(name=ANN, account=ANN_ACCOUNT, display_name="Ann"),
+                User(name=BOB, account=BOB_ACCOUNT, display_name="Bob"),
+            ],
         )
     )
-    exchange.firms.add_firm(Firm(name="firms/other", client_id="other-client", users=[User(name=EVE, account=EVE_ACCOUNT)]))
+    exchange.firms.add_firm(
+        Firm(
+            name="firms/other",
+            client_id="other-client",
+            users=[User(name=EVE, account=EVE_ACCOUNT)],
+        )
+    )
     for account in (ANN_ACCOUNT, BOB_ACCOUNT, EVE_ACCOUNT):
         exchange.trading.open_account(account)
-        exchange.trading.move_cash(account, balance * DOLLAR, LedgerEntryType.DEPOSIT, "Opening balance")
+        exchange.trading.move_cash(
+            account, balance * DOLLAR, LedgerEntryType.DEPOSIT, "Opening balance"
+        )
     exchange.trading.open_account(POOL, kind=CLEARING)
     exchange.trading.move_cash(POOL, 5000 * DOLLAR, LedgerEntryType.DEPOSIT, "Opening balance")
     return exchange
@@ -70,10 +109,17 @@ def eve(exchange: Exchange) -> Caller:
     return caller(exchange, EVE, "firms/other")
 
 
-def limit(side: Side, price: int, qty: int, symbol: str = WHOLE, **more: object) -> wire.InsertOrderRequest:
+def limit(
+    side: Side, price: int, qty: int, symbol: str = WHOLE, **more: object
+) -> wire.InsertOrderRequest:
     """A limit order that rests until canceled."""
     request = wire.InsertOrderRequest(
-        type=OrderType.LIMIT, side=side, price=price, order_qty=qty, symbol=symbol, time_in_force=TimeInForce.GOOD_TILL_CANCEL
+        type=OrderType.LIMIT,
+        side=side,
+        price=price,
+        order_qty=qty,
+        symbol=symbol,
+        time_in_force=TimeInForce.GOOD_TILL_CANCEL,
     )
     for name, value in more.items():
         setattr(request, name, value)

@@ -1,4 +1,6 @@
-"""What tests of streams share: opening each stream as a firm's participant, sockets that speak JSON, trades to stream."""
+"""What tests of streams share: opening each stream as a firm's participant, sockets that speak
+JSON, trades to stream.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,40 @@ MARKETS, PRIVATE = "/v1/ws/markets", "/v1/ws/private"
 def another_firm(world: Connection) -> Firm:
     """A partner with its own users and every scope that streams need."""
     first = firm(world.simulation)
-    return next(found for found in world.simulation.exchange.firms.all() if found.client_id and found is not first and len(found.scopes) > 4)
+    return next(
+        found
+        for found in world.simulation.exchange.firms.all()
+        if found.client_id and found is not first and len(found.scopes) > 4
+    )
 
 
-def place(world: Connection, instrument: Instrument, side: str, cents: int, contracts: int = 1, *, user: int = 0, **fields: object) -> str:
+def place(
+    world: Connection,
+    instrument: Instrument,
+    side: str,
+    cents: int,
+    contracts: int = 1,
+    *,
+    user: int = 0,
+    **fields: object,
+) -> str:
     """An order of a participant of the first partner; its id."""
-    answer = trader(world, user).post("/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields))
+    answer = trader(world, user).post(
+        "/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields)
+    )
     assert answer.status == 200, answer
     return str(answer.json["orderId"])
 
 
-def trade(world: Connection, instrument: Instrument, cents: int = 40, contracts: int = 1, *, buyer: int = 0, seller: int = 1) -> None:
+def trade(
+    world: Connection,
+    instrument: Instrument,
+    cents: int = 40,
+    contracts: int = 1,
+    *,
+    buyer: int = 0,
+    seller: int = 1,
+) -> None:
     """Two participants of the first partner trade; the seller rests."""
     place(world, instrument, "sell", cents, contracts, user=seller)
     place(world, instrument, "buy", cents, contracts, user=buyer)
@@ -38,23 +63,32 @@ def trade(world: Connection, instrument: Instrument, cents: int = 40, contracts:
 
 def orders(world: Connection, user: int = 0, **fields: Any) -> Stream:
     """An order stream."""
-    return rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest(**fields))
+    return rpc_trader(world, user).stream(
+        "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest(**fields)
+    )
 
 
 def drop_copy(world: Connection, user: int = 0, **fields: Any) -> Stream:
     """A drop copy stream."""
-    return rpc_trader(world, user).stream("DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest(**fields))
+    return rpc_trader(world, user).stream(
+        "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest(**fields)
+    )
 
 
 def trades(world: Connection, user: int = 0, **fields: Any) -> Stream:
     """A trade capture stream."""
     request = wire.CreateTradeCaptureReportSubscriptionRequest(**fields)
-    return rpc_trader(world, user).stream("DropCopyAPI.CreateTradeCaptureReportSubscription", request)
+    return rpc_trader(world, user).stream(
+        "DropCopyAPI.CreateTradeCaptureReportSubscription", request
+    )
 
 
 def position_changes(world: Connection, user: int = 0, **fields: Any) -> Stream:
     """A position change stream."""
-    return rpc_trader(world, user).stream("DropCopyAPI.CreatePositionChangeSubscription", wire.CreatePositionChangeSubscriptionRequest(**fields))
+    return rpc_trader(world, user).stream(
+        "DropCopyAPI.CreatePositionChangeSubscription",
+        wire.CreatePositionChangeSubscriptionRequest(**fields),
+    )
 
 
 def books(world: Connection, *symbols: str, client: Rpc | None = None, **fields: Any) -> Stream:
@@ -67,12 +101,18 @@ def books(world: Connection, *symbols: str, client: Rpc | None = None, **fields:
 def instruments(world: Connection, *symbols: str, **fields: Any) -> Stream:
     """An instrument state stream."""
     request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols), **fields)
-    return world.rpc(firm(world.simulation)).stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
+    return world.rpc(firm(world.simulation)).stream(
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
+    )
 
 
 def talk(stream: Stream, **command: Any) -> list[Any]:
     """Send a frame on a bidirectional market data stream; what came back."""
-    stream.send(protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)(wire.BiDirectionalStreamMarketDataRequest(**command)))
+    stream.send(
+        protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)(
+            wire.BiDirectionalStreamMarketDataRequest(**command)
+        )
+    )
     return stream.take()
 
 
@@ -87,7 +127,9 @@ def ask(stream: Stream, frame: object) -> list[Any]:
     return stream.take()
 
 
-def subscribe(stream: Stream, request_id: str, type: str, slugs: Iterable[str] = (), **fields: object) -> list[Any]:
+def subscribe(
+    stream: Stream, request_id: str, type: str, slugs: Iterable[str] = (), **fields: object
+) -> list[Any]:
     """Subscribe on a socket as the public client does; what came back."""
     body = {"requestId": request_id, "subscriptionType": f"SUBSCRIPTION_TYPE_{type}", **fields}
     found = list(slugs)

@@ -12,7 +12,12 @@ from sim.contract.contract import Operation
 from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, TokenRequest, fingerprint
 from sim.core.identity.firms import ApiKey, Firm, Firms, User
 from sim.core.model.context import Context
-from sim.core.model.refusals import InvalidSignature, MissingScope, PermissionDenied, Unauthenticated
+from sim.core.model.refusals import (
+    InvalidSignature,
+    MissingScope,
+    PermissionDenied,
+    Unauthenticated,
+)
 from sim.kernel.instants import parse_instant, seconds
 
 USER = "firms/Acme/users/alice"
@@ -23,8 +28,24 @@ class Parties:
 
     def __init__(self) -> None:
         self.ctx = Context(seed=7, now=parse_instant("2026-09-08T18:00:00Z"))
-        firm = Firm(name="firms/Acme", client_id="client-acme", scopes=("read:orders",), users=[User(name=USER, account="firms/C/accounts/1")])
-        self.firms = Firms(self.ctx, [firm], [ApiKey(key_id="k1", public_key=bytes(32), account="retail/1", participant="retail/users/1")])
+        firm = Firm(
+            name="firms/Acme",
+            client_id="client-acme",
+            scopes=("read:orders",),
+            users=[User(name=USER, account="firms/C/accounts/1")],
+        )
+        self.firms = Firms(
+            self.ctx,
+            [firm],
+            [
+                ApiKey(
+                    key_id="k1",
+                    public_key=bytes(32),
+                    account="retail/1",
+                    participant="retail/users/1",
+                )
+            ],
+        )
         self.credentials = Credentials(self.ctx, self.firms)
         grant = self.credentials.issue(
             TokenRequest(
@@ -41,7 +62,9 @@ class Parties:
 
 
 def operation(**fields: Any) -> Operation:
-    return Operation(service="S", rpc="R", package="p", request_name="p.A", response_name="p.B", **fields)
+    return Operation(
+        service="S", rpc="R", package="p", request_name="p.A", response_name="p.B", **fields
+    )
 
 
 NEEDS_ALL = operation(scope="read:orders", participant="required")
@@ -49,8 +72,16 @@ NEEDS_ALL = operation(scope="read:orders", participant="required")
 
 def test_a_firm_with_scope_and_participant_acts_for_its_user() -> None:
     caller = authenticate(Parties(), NEEDS_ALL, "exchange", Parties().token, USER, "127.0.0.1")
-    assert (caller.plane, caller.firm, caller.client_id) == ("exchange", "firms/Acme", "client-acme")
-    assert (caller.participant, caller.account, caller.accounts) == (USER, "firms/C/accounts/1", ("firms/C/accounts/1",))
+    assert (caller.plane, caller.firm, caller.client_id) == (
+        "exchange",
+        "firms/Acme",
+        "client-acme",
+    )
+    assert (caller.participant, caller.account, caller.accounts) == (
+        USER,
+        "firms/C/accounts/1",
+        ("firms/C/accounts/1",),
+    )
     assert caller.scopes == ("read:orders",)
     assert caller.names == (USER, "firms/Acme", "client-acme")
 
@@ -90,7 +121,9 @@ def test_the_token_is_checked_before_the_scope_and_the_scope_before_the_particip
     needs_other = operation(scope="write:orders", participant="required")
     with pytest.raises(Unauthenticated):
         authenticate(parties, needs_other, "exchange", NOBODY, None)
-    with pytest.raises(MissingScope, match="permission denied: missing required scope write:orders"):
+    with pytest.raises(
+        MissingScope, match="permission denied: missing required scope write:orders"
+    ):
         authenticate(parties, needs_other, "exchange", parties.token, None)
     with pytest.raises(PermissionDenied, match=r"^permission denied$"):
         authenticate(parties, NEEDS_ALL, "exchange", parties.token, None)
@@ -106,7 +139,9 @@ PARTICIPANTS = [
 
 
 @pytest.mark.parametrize(("policy", "header", "participant"), PARTICIPANTS)
-def test_the_participant_header_is_required_checked_when_sent_or_ignored(policy: str, header: str | None, participant: str | None) -> None:
+def test_the_participant_header_is_required_checked_when_sent_or_ignored(
+    policy: str, header: str | None, participant: str | None
+) -> None:
     parties = Parties()
     caller = authenticate(parties, operation(participant=policy), "exchange", parties.token, header)
     assert caller.participant == participant
@@ -115,12 +150,23 @@ def test_the_participant_header_is_required_checked_when_sent_or_ignored(policy:
 def test_an_optional_participant_must_still_be_right() -> None:
     parties = Parties()
     with pytest.raises(PermissionDenied):
-        authenticate(parties, operation(participant="optional"), "exchange", parties.token, "firms/Other/users/bob")
+        authenticate(
+            parties,
+            operation(participant="optional"),
+            "exchange",
+            parties.token,
+            "firms/Other/users/bob",
+        )
 
 
 def test_a_retail_key_acts_for_its_account() -> None:
     caller = authenticate(Parties(), operation(), "retail", Sealed("api_key", "k1"), None)
-    assert (caller.api_key, caller.account, caller.accounts, caller.participant) == ("k1", "retail/1", ("retail/1",), "retail/users/1")
+    assert (caller.api_key, caller.account, caller.accounts, caller.participant) == (
+        "k1",
+        "retail/1",
+        ("retail/1",),
+        "retail/users/1",
+    )
     assert caller.firm is None
 
 
@@ -134,24 +180,44 @@ KEYS = [
 
 
 @pytest.mark.parametrize(("sealed", "remedy"), KEYS)
-def test_whoever_has_no_good_signature_is_told_so_alike_and_explained_apart(sealed: Sealed, remedy: str) -> None:
+def test_whoever_has_no_good_signature_is_told_so_alike_and_explained_apart(
+    sealed: Sealed, remedy: str
+) -> None:
     with pytest.raises(InvalidSignature) as refused:
         authenticate(Parties(), operation(), "retail", sealed, None)
     assert refused.value.message == "Invalid API key signature"
     assert remedy in refused.value.remedy
 
 
-@pytest.mark.parametrize(("plane", "credential"), [("gateway", "default"), ("auth", "default"), ("retail", "none")])
+@pytest.mark.parametrize(
+    ("plane", "credential"), [("gateway", "default"), ("auth", "default"), ("retail", "none")]
+)
 def test_public_operations_take_anybody(plane: str, credential: str) -> None:
     found = Sealed("assertion", "client-acme")
-    caller = authenticate(Parties(), operation(credential=credential), plane, found, None, "203.0.113.7")
-    assert (caller.firm, caller.peer, caller.names, caller.credential) == (None, "203.0.113.7", (), found)
+    caller = authenticate(
+        Parties(), operation(credential=credential), plane, found, None, "203.0.113.7"
+    )
+    assert (caller.firm, caller.peer, caller.names, caller.credential) == (
+        None,
+        "203.0.113.7",
+        (),
+        found,
+    )
 
 
 def test_names_before_authentication_are_every_name_a_fault_may_match() -> None:
     parties = Parties()
     assert names_of(parties, parties.token, USER, "p") == (USER, "firms/Acme", "client-acme", "p")
-    assert names_of(parties, Sealed("api_key", "k1"), None, "p") == ("retail/users/1", "retail/1", "k1", "p")
-    assert names_of(parties, Sealed("assertion", "client-acme"), None, "p") == ("firms/Acme", "client-acme", "p")
+    assert names_of(parties, Sealed("api_key", "k1"), None, "p") == (
+        "retail/users/1",
+        "retail/1",
+        "k1",
+        "p",
+    )
+    assert names_of(parties, Sealed("assertion", "client-acme"), None, "p") == (
+        "firms/Acme",
+        "client-acme",
+        "p",
+    )
     assert names_of(parties, Sealed("bearer", "unknown"), None, "p") == ("p",)
     assert names_of(parties, NOBODY, None, "p") == ("p",)

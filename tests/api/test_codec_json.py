@@ -1,4 +1,6 @@
-"""The JSON codec against the protobuf library's own JSON, for every message type, and against bad input."""
+"""The JSON codec against the protobuf library's own JSON, for every message type, and against bad
+input.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ few = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthC
 def _expected(message: Message, dialect: Dialect, at: int) -> dict[str, Any]:
     """What the library writes, changed by our documented rules and by nothing else."""
     written: dict[str, Any] = json_format.MessageToDict(
-        library_message(message), always_print_fields_with_no_presence=dialect.write_unset and not message.__omit_unset__
+        library_message(message),
+        always_print_fields_with_no_presence=dialect.write_unset and not message.__omit_unset__,
     )
     for field in fields_of(type(message)):
         value = getattr(message, field.attribute)
@@ -47,16 +50,35 @@ def _expected(message: Message, dialect: Dialect, at: int) -> dict[str, Any]:
             continue
         if field.kind == "message" and name in written:
             written[name] = _inner(field, value, dialect, at)
-        composite = not field.repeated and not field.key_kind and field.kind not in ("string", "bool", "double", "bytes", "enum", *INTEGER_RANGES)
-        if composite and value is None and not field.presence and dialect.write_unset and not message.__omit_unset__:
+        composite = (
+            not field.repeated
+            and not field.key_kind
+            and field.kind not in ("string", "bool", "double", "bytes", "enum", *INTEGER_RANGES)
+        )
+        if (
+            composite
+            and value is None
+            and not field.presence
+            and dialect.write_unset
+            and not message.__omit_unset__
+        ):
             written[name] = None
         if field.bare_enum and name in written:
             parts = written[name] if field.repeated else [written[name]]
-            bare = [part.removeprefix(field.bare_enum) if isinstance(part, str) else part for part in parts]
+            bare = [
+                part.removeprefix(field.bare_enum) if isinstance(part, str) else part
+                for part in parts
+            ]
             written[name] = bare if field.repeated else bare[0]
         if field.as_number and name in written:
-            written[name] = [int(part) for part in written[name]] if field.repeated else int(written[name])
-        if field.omit_empty and not field.presence and (value is None or (not composite and not value)):
+            written[name] = (
+                [int(part) for part in written[name]] if field.repeated else int(written[name])
+            )
+        if (
+            field.omit_empty
+            and not field.presence
+            and (value is None or (not composite and not value))
+        ):
             written.pop(name, None)
         if field.vendor_json and dialect.vendor_prefix and name in written:
             written[field.vendor_json] = written.pop(name)
@@ -66,7 +88,11 @@ def _expected(message: Message, dialect: Dialect, at: int) -> dict[str, Any]:
 def _inner(field: Any, value: Any, dialect: Dialect, at: int) -> Any:
     if field.key_kind:
         return {_key(key): _expected(inner, dialect, at) for key, inner in value.items()}
-    return [_expected(inner, dialect, at) for inner in value] if field.repeated else _expected(value, dialect, at)
+    return (
+        [_expected(inner, dialect, at) for inner in value]
+        if field.repeated
+        else _expected(value, dialect, at)
+    )
 
 
 def _key(key: Any) -> str:
@@ -76,7 +102,9 @@ def _key(key: Any) -> str:
 @by_name
 @few
 @given(data=st.data())
-def test_every_message_is_written_as_the_library_writes_it_and_reads_back_as_itself(cls: type[Message], data: st.DataObject) -> None:
+def test_every_message_is_written_as_the_library_writes_it_and_reads_back_as_itself(
+    cls: type[Message], data: st.DataObject
+) -> None:
     message = data.draw(messages(cls))
     whole = json_encoder(cls, FULL)(message)
     assert json.loads(whole) == _expected(message, FULL, LAST)
@@ -84,7 +112,14 @@ def test_every_message_is_written_as_the_library_writes_it_and_reads_back_as_its
     unknown: list[str] = []
     assert json_decoder(cls)(whole, unknown) == _without_inactive(message)
     assert unknown == []
-    assert json_decoder(cls)(json_format.MessageToJson(library_message(message), preserving_proto_field_name=True).encode()) == message
+    assert (
+        json_decoder(cls)(
+            json_format.MessageToJson(
+                library_message(message), preserving_proto_field_name=True
+            ).encode()
+        )
+        == message
+    )
 
 
 def _without_inactive(message: Message) -> Message:
@@ -98,14 +133,20 @@ def _without_inactive(message: Message) -> Message:
             if field.key_kind:
                 value = {key: _without_inactive(inner) for key, inner in value.items()}
             else:
-                value = [_without_inactive(inner) for inner in value] if field.repeated else _without_inactive(value)
+                value = (
+                    [_without_inactive(inner) for inner in value]
+                    if field.repeated
+                    else _without_inactive(value)
+                )
         values[field.attribute] = value
     return type(message)(**values)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_shapes_the_contract_does_not_use_yet_are_written_and_read_too(probe: Any, data: st.DataObject) -> None:
+def test_shapes_the_contract_does_not_use_yet_are_written_and_read_too(
+    probe: Any, data: st.DataObject
+) -> None:
     message = data.draw(messages(probe.Probe))
     whole = json_encoder(probe.Probe, FULL)(message)
     assert json.loads(whole) == _expected(message, FULL, LAST)
@@ -120,15 +161,31 @@ def _written(message: Message, dialect: Dialect = FULL) -> Any:
 # ---- rules of our own
 
 
-def test_an_untouched_message_is_written_with_zeros_nulls_and_empty_lists_but_without_optional_fields(probe: Any) -> None:
+def test_an_untouched_message_is_written_with_zeros_nulls_and_empty_lists_but_without_optional_fields(
+    probe: Any,
+) -> None:
     written = _written(probe.Probe())
-    assert (written["s"], written["i"], written["l"], written["b"], written["ss"], written["mss"]) == ("", 0, "0", False, [], {})
-    assert (written["side"], written["at"], written["quiet"], written["struct"]) == ("SIDE_UNDEFINED", None, None, None)
+    assert (
+        written["s"],
+        written["i"],
+        written["l"],
+        written["b"],
+        written["ss"],
+        written["mss"],
+    ) == ("", 0, "0", False, [], {})
+    assert (written["side"], written["at"], written["quiet"], written["struct"]) == (
+        "SIDE_UNDEFINED",
+        None,
+        None,
+        None,
+    )
     assert not {"os", "oi", "oinner", "ps", "pi", "maybe", "maybes", "imaybe"} & set(written)
 
 
 def test_an_optional_field_set_to_zero_is_written(probe: Any) -> None:
-    assert _written(probe.Probe(oi=0, os="", pl=0)).items() >= {"oi": 0, "os": "", "pl": "0"}.items()
+    assert (
+        _written(probe.Probe(oi=0, os="", pl=0)).items() >= {"oi": 0, "os": "", "pl": "0"}.items()
+    )
 
 
 def test_a_message_that_omits_unset_fields_does_so_on_every_plane(probe: Any) -> None:
@@ -164,7 +221,9 @@ def test_an_enumeration_number_without_a_name_is_written_as_a_number() -> None:
 
 def test_a_map_is_written_in_the_order_of_its_keys() -> None:
     order = exchange_v1.Order(price_to_quantity_filled={97: 312, -5: 1, 9: 2})
-    assert b'"priceToQuantityFilled":{"-5":"1","9":"2","97":"312"}' in json_encoder(exchange_v1.Order, FULL)(order)
+    assert b'"priceToQuantityFilled":{"-5":"1","9":"2","97":"312"}' in json_encoder(
+        exchange_v1.Order, FULL
+    )(order)
 
 
 @pytest.mark.parametrize(
@@ -179,26 +238,45 @@ def test_a_double_is_written_as_short_as_it_can_be_read_back(value: float, text:
 
 
 def test_the_answer_of_the_token_call_is_snake_case() -> None:
-    assert _written(issuer_v1.IssueTokenResponse(access_token="t", token_type="Bearer", expires_in=180)) == {
-        "access_token": "t",
-        "token_type": "Bearer",
-        "expires_in": 180,
-    }
+    assert _written(
+        issuer_v1.IssueTokenResponse(access_token="t", token_type="Bearer", expires_in=180)
+    ) == {"access_token": "t", "token_type": "Bearer", "expires_in": 180}
 
 
 # ---- reading
 
 
 def test_both_spellings_and_both_forms_of_integers_and_enumerations_are_read() -> None:
-    expected = exchange_v1.InsertOrderRequest(order_qty=100, side=1, clord_id="a", min_qty=3, good_till_time=parse_instant("2026-09-08T18:00:00Z"))
+    expected = exchange_v1.InsertOrderRequest(
+        order_qty=100,
+        side=1,
+        clord_id="a",
+        min_qty=3,
+        good_till_time=parse_instant("2026-09-08T18:00:00Z"),
+    )
     read = json_decoder(exchange_v1.InsertOrderRequest)
-    assert read(b'{"orderQty":"100","side":"SIDE_BUY","clordId":"a","minQty":3,"goodTillTime":"2026-09-08T14:00:00-04:00"}') == expected
-    assert read(b'{"order_qty":100,"side":1,"clord_id":"a","min_qty":3.0,"good_till_time":"2026-09-08T18:00:00.000Z"}') == expected
+    assert (
+        read(
+            b'{"orderQty":"100","side":"SIDE_BUY","clordId":"a","minQty":3,"goodTillTime":"2026-09-08T14:00:00-04:00"}'
+        )
+        == expected
+    )
+    assert (
+        read(
+            b'{"order_qty":100,"side":1,"clord_id":"a","min_qty":3.0,"good_till_time":"2026-09-08T18:00:00.000Z"}'
+        )
+        == expected
+    )
 
 
 def test_null_is_unset_and_an_empty_body_is_the_empty_message() -> None:
     read = json_decoder(exchange_v1.InsertOrderRequest)
-    assert read(b'{"orderQty":null,"side":null}') == read(b"") == read(b" {} ") == exchange_v1.InsertOrderRequest()
+    assert (
+        read(b'{"orderQty":null,"side":null}')
+        == read(b"")
+        == read(b" {} ")
+        == exchange_v1.InsertOrderRequest()
+    )
 
 
 def test_fields_the_message_lacks_are_ignored_and_named_by_path() -> None:
@@ -253,7 +331,9 @@ def test_a_value_that_does_not_fit_is_refused_by_its_path(body: dict[str, Any], 
         ({"mi": {"a": {"kind": "?"}}}, "mi[a].kind"), ({"struct": []}, "struct"), ({"values": {}}, "values"), ({"mss": []}, "mss"),
     ],
 )  # fmt: skip
-def test_odd_values_of_odd_shapes_are_refused_by_their_path(probe: Any, body: dict[str, Any], path: str) -> None:
+def test_odd_values_of_odd_shapes_are_refused_by_their_path(
+    probe: Any, body: dict[str, Any], path: str
+) -> None:
     with pytest.raises(BadField) as refused:
         json_decoder(probe.Probe)(body)
     assert refused.value.path == path
@@ -261,13 +341,19 @@ def test_odd_values_of_odd_shapes_are_refused_by_their_path(probe: Any, body: di
 
 def test_text_for_numbers_and_either_base64_alphabet_are_read(probe: Any) -> None:
     read = json_decoder(probe.Probe)
-    assert read({"d": "1.5", "y": "-_-_"}) == read({"d": 1.5, "y": "+/+/"}) == probe.Probe(d=1.5, y=base64.b64decode("+/+/"))
+    assert (
+        read({"d": "1.5", "y": "-_-_"})
+        == read({"d": 1.5, "y": "+/+/"})
+        == probe.Probe(d=1.5, y=base64.b64decode("+/+/"))
+    )
     assert read({"y": "YQ"}) == read({"y": "YQ=="}) == probe.Probe(y=b"a")
 
 
 def test_a_name_no_member_has_reads_as_zero_where_that_is_asked_for() -> None:
     read = json_decoder(exchange_v1.InsertOrderRequest, zero_unknown_enums=True)
-    assert read({"side": "SIDE_WAYS", "type": "ORDER_TYPE_LIMIT"}) == exchange_v1.InsertOrderRequest(type=2)
+    assert read(
+        {"side": "SIDE_WAYS", "type": "ORDER_TYPE_LIMIT"}
+    ) == exchange_v1.InsertOrderRequest(type=2)
 
 
 @pytest.mark.parametrize(
@@ -284,13 +370,21 @@ def test_a_body_that_is_no_json_object_is_refused(body: bytes) -> None:
         json_decoder(exchange_v1.InsertOrderRequest)(body)
 
 
-@pytest.mark.parametrize(("opening", "closing"), [('{"value":', "}"), ('{"children":[', "]}"), ('{"colour":', "}")])
-def test_nesting_ends_at_a_fixed_depth_however_much_stack_is_left(probe: Any, opening: str, closing: str) -> None:
+@pytest.mark.parametrize(
+    ("opening", "closing"), [('{"value":', "}"), ('{"children":[', "]}"), ('{"colour":', "}")]
+)
+def test_nesting_ends_at_a_fixed_depth_however_much_stack_is_left(
+    probe: Any, opening: str, closing: str
+) -> None:
     cls = probe.Probe_Inner if "children" in opening else probe.Probe
     levels = 50 if "children" in opening else 100
     for depth in (levels, levels + 1, 5_000):
         inner = "[" * (depth - 1) + "]" * (depth - 1) if "children" not in opening else ""
-        body = opening * depth + closing * depth if "children" in opening else opening + inner + closing
+        body = (
+            opening * depth + closing * depth
+            if "children" in opening
+            else opening + inner + closing
+        )
         if depth == levels:
             json_decoder(cls)(body.encode())
         else:
@@ -306,12 +400,19 @@ def test_brackets_inside_text_and_side_by_side_are_no_nesting() -> None:
 
 almost = st.recursive(
     st.none() | st.integers() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["requests", "side", "price", "goodTillTime"]), inner),
+    lambda inner: (
+        st.lists(inner)
+        | st.dictionaries(st.sampled_from(["requests", "side", "price", "goodTillTime"]), inner)
+    ),
 )
 
 
 @settings(max_examples=200, deadline=None)
-@given(body=st.binary(max_size=60) | st.text(max_size=60).map(str.encode) | almost.map(lambda value: json.dumps(value).encode()))
+@given(
+    body=st.binary(max_size=60)
+    | st.text(max_size=60).map(str.encode)
+    | almost.map(lambda value: json.dumps(value).encode())
+)
 def test_no_body_whatever_ends_in_another_exception(body: bytes) -> None:
     try:
         json_decoder(exchange_v1.InsertOrderListRequest)(body)

@@ -12,7 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from wire_values import library_message, message_types, messages
 
-from sim.api.codecs.codecs import BadBody, dialect_at, json_encoder, protobuf_decoder, protobuf_encoder
+from sim.api.codecs.codecs import (
+    BadBody,
+    dialect_at,
+    json_encoder,
+    protobuf_decoder,
+    protobuf_encoder,
+)
 from sim.api.pipeline.preencoded import Prepared
 from sim.messages import Message, exchange_v1
 
@@ -23,7 +29,9 @@ few = settings(max_examples=5, deadline=None, suppress_health_check=list(HealthC
 @by_name
 @few
 @given(data=st.data())
-def test_every_message_has_the_librarys_bytes_and_reads_back_as_itself(cls: type[Message], data: st.DataObject) -> None:
+def test_every_message_has_the_librarys_bytes_and_reads_back_as_itself(
+    cls: type[Message], data: st.DataObject
+) -> None:
     message = data.draw(messages(cls))
     encoded = protobuf_encoder(cls)(message)
     assert encoded == library_message(message).SerializeToString(deterministic=True)
@@ -40,7 +48,9 @@ def test_shapes_the_contract_does_not_use_yet_travel_too(probe: Any, data: st.Da
 
 
 def test_presence_survives(probe: Any) -> None:
-    message = probe.Probe(oi=0, os="", pl=0, at=0, quiet=probe.Probe_Quiet(), oinner=probe.Probe_Inner())
+    message = probe.Probe(
+        oi=0, os="", pl=0, at=0, quiet=probe.Probe_Quiet(), oinner=probe.Probe_Inner()
+    )
     assert protobuf_decoder(probe.Probe)(protobuf_encoder(probe.Probe)(message)) == message
 
 
@@ -50,7 +60,16 @@ def test_unknown_fields_are_ignored() -> None:
     )) == exchange_v1.GetOrderBookRequest(symbol="a", depth=3)  # fmt: skip
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"\x0a", b"\x0a\x05ab", b"\x0a\x02\xff\xfe", b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff",
+        b"\x0a",
+        b"\x0a\x05ab",
+        b"\x0a\x02\xff\xfe",
+        b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+    ],
+)
 def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
     with pytest.raises(BadBody):
         protobuf_decoder(exchange_v1.GetOrderBookRequest)(data)
@@ -58,7 +77,12 @@ def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
 
 def test_values_json_could_not_carry_are_refused(probe: Any) -> None:
     make = type(library_message(probe.Probe()))
-    for wrong in (make(d=math.nan), make(od=math.inf), make(dd=[1.0, -math.inf]), make(mb={True: math.nan})):
+    for wrong in (
+        make(d=math.nan),
+        make(od=math.inf),
+        make(dd=[1.0, -math.inf]),
+        make(mb={True: math.nan}),
+    ):
         with pytest.raises(BadBody):
             protobuf_decoder(probe.Probe)(wrong.SerializeToString())
     for seconds, nanos in ((10**15, 0), (-(10**15), 0), (0, 10**9), (0, -1)):
@@ -90,15 +114,19 @@ def test_maps_come_out_in_the_order_of_their_keys_in_every_process() -> None:
 
 def test_the_codecs_load_no_protobuf_until_grpc_needs_it() -> None:
     script = (
-        "import sys; from sim.api.codecs.codecs import *; from sim.contract.contract import load_contract; from sim.messages import exchange_v1 as x\n"
-        "load_contract(); json_encoder(x.Order, dialect_at('exchange', 0))(x.Order()); json_decoder(x.Order)(b'{}')\n"
-        "assert not [name for name in sys.modules if name.startswith('google')], 'loaded'"
+        "import sys; from sim.api.codecs.codecs import *; from sim.contract.contract import"
+        " load_contract; from sim.messages import exchange_v1 as x\nload_contract();"
+        " json_encoder(x.Order, dialect_at('exchange', 0))(x.Order());"
+        " json_decoder(x.Order)(b'{}')\nassert not [name for name in sys.modules if"
+        " name.startswith('google')], 'loaded'"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_a_prepared_answer_is_encoded_once_per_form() -> None:
-    message = exchange_v1.GetOrderBookResponse(symbol="a", bids=[exchange_v1.BookEntry(px=1, qty=2)])
+    message = exchange_v1.GetOrderBookResponse(
+        symbol="a", bids=[exchange_v1.BookEntry(px=1, qty=2)]
+    )
     prepared = Prepared(message)
     dialects = [dialect_at("exchange", 0), dialect_at("exchange", 0, write_unset=False)]
     for dialect in dialects:

@@ -1,4 +1,6 @@
-"""The compiler and the table of operations: what is generated, what is refused, and that the committed files are up to date."""
+"""The compiler and the table of operations: what is generated, what is refused, and that the
+committed files are up to date.
+"""
 
 from __future__ import annotations
 
@@ -29,17 +31,30 @@ HERE = Path(__file__).resolve().parent
 
 
 def _proto(scratch: Path, text: str = "") -> Path:
-    """A proto directory with our options and one file: probe.proto, or the given text behind the usual head."""
+    """A proto directory with our options and one file: probe.proto, or the given text behind the
+    usual head.
+    """
     (scratch / "sim").mkdir(parents=True)
     (scratch / "probe/v1").mkdir(parents=True)
     (scratch / "sim/options.proto").write_text((ROOT / "proto/sim/options.proto").read_text())
-    head = 'syntax = "proto3";\npackage probe.v1;\nimport "google/api/annotations.proto";\nimport "sim/options.proto";\n'
-    (scratch / "probe/v1/probe.proto").write_text(head + text if text else (HERE / "probe.proto").read_text())
+    head = (
+        'syntax = "proto3";\npackage probe.v1;\nimport "google/api/annotations.proto";\nimport'
+        ' "sim/options.proto";\n'
+    )
+    (scratch / "probe/v1/probe.proto").write_text(
+        head + text if text else (HERE / "probe.proto").read_text()
+    )
     return scratch
 
 
 def _operation(**values: Any) -> Operation:
-    defaults = {"service": "A", "rpc": "Get", "package": "probe.v1", "request_name": "probe.v1.R", "response_name": "probe.v1.R"}
+    defaults = {
+        "service": "A",
+        "rpc": "Get",
+        "package": "probe.v1",
+        "request_name": "probe.v1.R",
+        "response_name": "probe.v1.R",
+    }
     return Operation(**(defaults | values))
 
 
@@ -53,14 +68,32 @@ def test_the_committed_files_are_what_the_proto_files_compile_to() -> None:
 def test_compiling_twice_gives_the_same_bytes_whatever_the_hash_seed(tmp_path: Path) -> None:
     proto = _proto(tmp_path / "proto")
     for seed in ("1", "2"):
-        command = [sys.executable, "-m", "sim.contract.compile", "--proto", str(proto), "--root", str(tmp_path / seed)]
-        subprocess.run(command, check=True, cwd=ROOT, env={"PYTHONHASHSEED": seed, "PATH": "/usr/bin:/bin"})
-    one, two = ({path.relative_to(tmp_path / seed): path.read_bytes() for path in (tmp_path / seed).rglob("*.*")} for seed in "12")
+        command = [
+            sys.executable,
+            "-m",
+            "sim.contract.compile",
+            "--proto",
+            str(proto),
+            "--root",
+            str(tmp_path / seed),
+        ]
+        subprocess.run(
+            command, check=True, cwd=ROOT, env={"PYTHONHASHSEED": seed, "PATH": "/usr/bin:/bin"}
+        )
+    one, two = (
+        {
+            path.relative_to(tmp_path / seed): path.read_bytes()
+            for path in (tmp_path / seed).rglob("*.*")
+        }
+        for seed in "12"
+    )
     assert one == two
     assert len(one) == 7
 
 
-def test_check_names_what_differs_and_writing_removes_what_is_stale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_names_what_differs_and_writing_removes_what_is_stale(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     arguments = ["--proto", str(_proto(tmp_path / "proto")), "--root", str(tmp_path)]
     assert generate([*arguments, "--check"]) == 1
     assert generate(arguments) == 0
@@ -95,8 +128,22 @@ def test_the_bundle_holds_what_a_grpc_client_compiles(tmp_path: Path) -> None:
 
 def test_a_struct_has_a_field_per_wire_row_with_the_proto3_default(probe: Any) -> None:
     message = probe.Probe()
-    assert (message.s, message.i, message.b, message.d, message.y, message.side) == ("", 0, False, 0.0, b"", 0)
-    assert (message.at, message.os, message.pl, message.quiet, message.ss, message.mll) == (None, None, None, None, [], {})
+    assert (message.s, message.i, message.b, message.d, message.y, message.side) == (
+        "",
+        0,
+        False,
+        0.0,
+        b"",
+        0,
+    )
+    assert (message.at, message.os, message.pl, message.quiet, message.ss, message.mll) == (
+        None,
+        None,
+        None,
+        None,
+        [],
+        {},
+    )
     assert message.from_ == ""
     assert probe.Probe().ss is not message.ss
     assert inspect.getdoc(probe.Probe) == "Everything a field can be.\n\nSecond paragraph."
@@ -112,7 +159,9 @@ def test_every_message_is_found_by_its_name_and_survives_msgspec(cls: type[Messa
     assert msgspec.convert(msgspec.to_builtins(cls()), cls) == cls()
 
 
-@pytest.mark.parametrize("name", ["exchange.v1.Nothing", "nowhere.v1.Order", "exchange.v1", "", "exchange.v1.__name__"])
+@pytest.mark.parametrize(
+    "name", ["exchange.v1.Nothing", "nowhere.v1.Order", "exchange.v1", "", "exchange.v1.__name__"]
+)
 def test_a_name_outside_the_contract_is_a_key_error(name: str) -> None:
     with pytest.raises(KeyError):
         find(name)
@@ -124,7 +173,13 @@ def test_only_messages_are_found_as_messages() -> None:
 
 
 def test_field_dates_are_those_of_the_fields() -> None:
-    dates = {date for cls in MESSAGES for field in fields_of(cls) for date in (field.since, field.until) if date is not None}
+    dates = {
+        date
+        for cls in MESSAGES
+        for field in fields_of(cls)
+        for date in (field.since, field.until)
+        if date is not None
+    }
     assert tuple(sorted(dates)) == FIELD_DATES
     assert parse_instant("2026-06-29") in dates
 
@@ -153,7 +208,9 @@ def test_field_dates_are_those_of_the_fields() -> None:
         ('message R {} service S { // Does.\nrpc G(R) returns (R) { option (sim.operation) = {grpc: true since: "later"}; } }', "RFC 3339"),
     ],
 )  # fmt: skip
-def test_a_proto_file_that_breaks_a_rule_is_refused_in_words(tmp_path: Path, text: str, complaint: str) -> None:
+def test_a_proto_file_that_breaks_a_rule_is_refused_in_words(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
     proto = _proto(tmp_path, text)
     with pytest.raises(ValueError, match=complaint):
         derive(compile_schema(proto), proto)
@@ -165,10 +222,22 @@ def test_the_row_of_an_operation_says_what_its_options_and_comment_say(tmp_path:
     probe, stream = msgspec.convert(namespace["OPERATIONS"], tuple[Operation, ...])
     assert probe.name == "ProbeAPI.GetProbe"
     assert probe.full_methods == ("/probe.v1.ProbeAPI/GetProbe", "/elsewhere.v1.ProbeAPI/GetProbe")
-    assert (probe.planes, probe.scope, probe.limits, probe.statements) == (("exchange", "retail"), "read:marketdata", ("exchange_rest",), ("S4.3-1",))
+    assert (probe.planes, probe.scope, probe.limits, probe.statements) == (
+        ("exchange", "retail"),
+        "read:marketdata",
+        ("exchange_rest",),
+        ("S4.3-1",),
+    )
     assert probe.bindings == (("GET", "/v1/probe/{symbol}", ""), ("POST", "/v1/probes", "*"))
-    assert (probe.summary, probe.description) == ("Depth of book for one symbol, best levels first.", "Longer text, in two lines.")
-    assert (probe.credential_on("exchange"), probe.credential_on("retail"), probe.credential_on(None)) == ("bearer", "api_key", "bearer")
+    assert (probe.summary, probe.description) == (
+        "Depth of book for one symbol, best levels first.",
+        "Longer text, in two lines.",
+    )
+    assert (
+        probe.credential_on("exchange"),
+        probe.credential_on("retail"),
+        probe.credential_on(None),
+    ) == ("bearer", "api_key", "bearer")
     assert (stream.kind, stream.participant, stream.planes) == ("server", "required", ())
     assert not probe.exists_at(parse_instant("2026-08-06") - 1)
     assert probe.exists_at(parse_instant("2026-08-06"))
@@ -220,16 +289,23 @@ def test_unknown_statements_are_named_with_their_operation() -> None:
         (
             [
                 _operation(planes=("retail",), bindings=(("GET", "/v1/a/{id}", ""),)),
-                _operation(rpc="Find", planes=("retail",), bindings=(("GET", "/v1/a/{other_id}", ""),)),
+                _operation(
+                    rpc="Find", planes=("retail",), bindings=(("GET", "/v1/a/{other_id}", ""),)
+                ),
             ],
             "retail GET /v1/a/{other_id}: both A.Get and A.Find",
         ),
-        ([_operation(), _operation(package="other.v1")], "A.Get: declared by probe.v1.A and by other.v1.A"),
+        (
+            [_operation(), _operation(package="other.v1")],
+            "A.Get: declared by probe.v1.A and by other.v1.A",
+        ),
         ([_operation(scope="read:minds")], "A.Get: unknown scope read:minds"),
         ([_operation(since=5, until=5)], "A.Get: gone before it begins"),
     ],
 )
-def test_a_contract_that_contradicts_itself_is_refused(operations: list[Operation], complaint: str) -> None:
+def test_a_contract_that_contradicts_itself_is_refused(
+    operations: list[Operation], complaint: str
+) -> None:
     with pytest.raises(ContractError, match=re.escape(complaint)):
         Contract(operations)
 

@@ -1,4 +1,6 @@
-"""Crosses over REST and gRPC: two accounts of a firm trade with each other, past the book, wholly or not at all."""
+"""Crosses over REST and gRPC: two accounts of a firm trade with each other, past the book, wholly
+or not at all.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def account(world: Connection, user: int = 0) -> str:
     return firm(world.simulation).users[user].account
 
 
-def sides(world: Connection, buy: int = 50, sell: int = 50, qty: int = 10, **fields: Any) -> list[dict[str, Any]]:
+def sides(
+    world: Connection, buy: int = 50, sell: int = 50, qty: int = 10, **fields: Any
+) -> list[dict[str, Any]]:
     instrument = quiet(world.simulation)
     return [
         order(instrument, "buy", buy, qty, account=account(world, 0), clordId="b", **fields),
@@ -34,20 +38,29 @@ def sides(world: Connection, buy: int = 50, sell: int = 50, qty: int = 10, **fie
 
 
 def cross(world: Connection, requests: list[dict[str, Any]], **fields: Any) -> Response:
-    return trader(world).post("/v1/trading/orders/cross", json={"requests": requests, "crossType": AON, "crossId": "x-1"} | fields)
+    return trader(world).post(
+        "/v1/trading/orders/cross",
+        json={"requests": requests, "crossType": AON, "crossId": "x-1"} | fields,
+    )
 
 
 def found(world: Connection, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = trader(world, user).post("/v1/report/orders/search", json=filters).json["order"]
+    rows: list[dict[str, Any]] = (
+        trader(world, user).post("/v1/report/orders/search", json=filters).json["order"]
+    )
     return rows
 
 
 def kept(world: Connection) -> bytes:
     state = world.simulation.exchange.save()
-    return msgspec.msgpack.encode([state.trading.orders, state.trading.ledger, state.trading.positions, state.trading.tape])
+    return msgspec.msgpack.encode(
+        [state.trading.orders, state.trading.ledger, state.trading.positions, state.trading.tape]
+    )
 
 
-def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(world: Connection) -> None:
+def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(
+    world: Connection,
+) -> None:
     requests = sides(world)
     symbol = requests[0]["symbol"]
     made = cross(world, requests)
@@ -55,23 +68,43 @@ def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(world:
     ids = [row["orderId"] for row in made.json["responses"]]
     rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["id"] for row in rows] == ids
-    assert [(row["state"], row["cumQty"], row["crossId"]) for row in rows] == [("ORDER_STATE_FILLED", requests[0]["orderQty"], "x-1")] * 2
+    assert [(row["state"], row["cumQty"], row["crossId"]) for row in rows] == [
+        ("ORDER_STATE_FILLED", requests[0]["orderQty"], "x-1")
+    ] * 2
     assert rows[0]["hostCrossId"] and rows[0]["hostCrossId"] == rows[1]["hostCrossId"]
     assert [row["id"] for row in found(world, 1, hostCrossId=rows[0]["hostCrossId"])] == ids[1:]
     assert found(world, crossId="x-2") == found(world, hostCrossId="nope") == []
     # The side for another participant says who sent it.
-    assert (rows[0]["submittingParticipant"], rows[1]["submittingParticipant"]) == ("", firm(world.simulation).users[0].name)
+    assert (rows[0]["submittingParticipant"], rows[1]["submittingParticipant"]) == (
+        "",
+        firm(world.simulation).users[0].name,
+    )
     book = trader(world).get(f"/v1/orderbook/{symbol}").json
     assert book["bids"] == book["offers"] == []
     trade = trader(world).post("/v1/report/trades/search", json={"symbol": symbol}).json["trade"][0]
-    assert (trade["tradeType"], trade["aggressor"]["lastPx"]) == ("TRADE_TYPE_CROSS", requests[0]["price"])
-    nets = [trader(world, user).get("/v1/positions", params={"name": account(world, user), "symbol": symbol}).json for user in (0, 1)]
-    assert [net["positions"][0]["netPosition"] for net in nets] == [requests[0]["orderQty"], f"-{requests[0]['orderQty']}"]
+    assert (trade["tradeType"], trade["aggressor"]["lastPx"]) == (
+        "TRADE_TYPE_CROSS",
+        requests[0]["price"],
+    )
+    nets = [
+        trader(world, user)
+        .get("/v1/positions", params={"name": account(world, user), "symbol": symbol})
+        .json
+        for user in (0, 1)
+    ]
+    assert [net["positions"][0]["netPosition"] for net in nets] == [
+        requests[0]["orderQty"],
+        f"-{requests[0]['orderQty']}",
+    ]
     assert world.simulation.exchange.trading.ledger.total() == 0
 
 
-@pytest.mark.parametrize(("priority", "cents"), [("SIDE_UNDEFINED", 60), ("SIDE_BUY", 60), ("SIDE_SELL", 40)])
-def test_the_side_with_priority_makes_the_price_and_the_other_is_the_aggressor(world: Connection, priority: str, cents: int) -> None:
+@pytest.mark.parametrize(
+    ("priority", "cents"), [("SIDE_UNDEFINED", 60), ("SIDE_BUY", 60), ("SIDE_SELL", 40)]
+)
+def test_the_side_with_priority_makes_the_price_and_the_other_is_the_aggressor(
+    world: Connection, priority: str, cents: int
+) -> None:
     requests = sides(world, buy=60, sell=40)
     assert cross(world, requests, crossPrioritizedSide=priority).status == 200
     trade = world.simulation.exchange.trading.trades[-1]
@@ -79,7 +112,9 @@ def test_the_side_with_priority_makes_the_price_and_the_other_is_the_aggressor(w
     assert trade.passive.order.side.name == ("SELL" if cents == 40 else "BUY")
 
 
-@pytest.mark.parametrize(("mode", "taker", "maker"), [("maker_taker", 1, -1), ("both_taker", 1, 1), ("none", 0, 0)])
+@pytest.mark.parametrize(
+    ("mode", "taker", "maker"), [("maker_taker", 1, -1), ("both_taker", 1, 1), ("none", 0, 0)]
+)
 def test_fees_are_those_of_the_mode(world: Connection, mode: str, taker: int, maker: int) -> None:
     for name in ("fees.taker_theta", "fees.maker_theta"):
         world.simulation.control("assumption.set", name, {"value": 500})
@@ -106,13 +141,17 @@ def _sign(value: int) -> int:
         ("any", 30, 200),
     ],
 )
-def test_nobody_in_the_book_is_passed_over(world: Connection, rule: str, cents: int, status: int) -> None:
+def test_nobody_in_the_book_is_passed_over(
+    world: Connection, rule: str, cents: int, status: int
+) -> None:
     world.simulation.control("assumption.set", "orders.cross_price", {"value": rule})
     instrument = quiet(world.simulation)
     requests = sides(world, cents, cents)
     maker = trader(world, 2)
     for side, price in (("buy", 45), ("sell", 55)):
-        assert maker.post("/v1/trading/orders", json=order(instrument, side, price, 5)).status == 200
+        assert (
+            maker.post("/v1/trading/orders", json=order(instrument, side, price, 5)).status == 200
+        )
     before = kept(world)
     answer = cross(world, requests)
     assert answer.status == status, answer
@@ -141,7 +180,9 @@ def _change(index: int, **fields: Any) -> Any:
         (_change(1, symbol="nope"), 400, "same symbol"),
     ],
 )
-def test_what_is_no_cross_is_refused_and_changes_nothing(world: Connection, change: Any, status: int, text: str) -> None:
+def test_what_is_no_cross_is_refused_and_changes_nothing(
+    world: Connection, change: Any, status: int, text: str
+) -> None:
     requests = sides(world)
     change(requests)
     before = kept(world)
@@ -159,7 +200,9 @@ def test_a_business_reject_of_one_side_is_one_of_both(world: Connection) -> None
     world.simulation.control("assumption.set", "orders.sync_reject", {"value": "async"})
     made = cross(world, dear)
     assert made.status == 200
-    assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == ["ORDER_STATE_REJECTED"] * 2
+    assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == [
+        "ORDER_STATE_REJECTED"
+    ] * 2
     assert not world.simulation.exchange.trading.trades
 
 
@@ -179,17 +222,36 @@ def test_crosses_need_an_open_instrument_and_sides_that_may_meet(world: Connecti
 def test_a_cross_reaches_stops_and_both_order_streams(world: Connection) -> None:
     requests = sides(world)
     instrument = quiet(world.simulation)
-    streams = [rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()) for user in (0, 1)]
-    stop = order(instrument, "buy", 0, 1) | {"type": "ORDER_TYPE_STOP", "stopPrice": requests[0]["price"]}
+    streams = [
+        rpc_trader(world, user).stream(
+            "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
+        )
+        for user in (0, 1)
+    ]
+    stop = order(instrument, "buy", 0, 1) | {
+        "type": "ORDER_TYPE_STOP",
+        "stopPrice": requests[0]["price"],
+    }
     held = trader(world, 2).post("/v1/trading/orders", json=stop)
     assert held.status == 200, held
     for stream in streams:
         stream.take()
     assert cross(world, requests).status == 200
     for stream in streams:
-        types = [execution.type for frame in stream.take() if frame.update for execution in frame.update.executions]
-        assert types == [wire.ExecutionType.EXECUTION_TYPE_NEW, wire.ExecutionType.EXECUTION_TYPE_FILL]
-    assert trader(world, 2).get(f"/v1/report/orders/{held.json['orderId']}").json["order"]["state"] == "ORDER_STATE_CANCELED"
+        types = [
+            execution.type
+            for frame in stream.take()
+            if frame.update
+            for execution in frame.update.executions
+        ]
+        assert types == [
+            wire.ExecutionType.EXECUTION_TYPE_NEW,
+            wire.ExecutionType.EXECUTION_TYPE_FILL,
+        ]
+    assert (
+        trader(world, 2).get(f"/v1/report/orders/{held.json['orderId']}").json["order"]["state"]
+        == "ORDER_STATE_CANCELED"
+    )
 
 
 def test_grpc_does_the_same_and_needs_a_participant(world: Connection) -> None:
@@ -206,7 +268,9 @@ def test_grpc_does_the_same_and_needs_a_participant(world: Connection) -> None:
         )
         for user, side in enumerate((wire.Side.SIDE_BUY, wire.Side.SIDE_SELL))
     )
-    request = wire.InsertOrderCrossRequest(requests=[one, other], cross_type=wire.CrossType.CROSS_TYPE_ALL_OR_NONE)
+    request = wire.InsertOrderCrossRequest(
+        requests=[one, other], cross_type=wire.CrossType.CROSS_TYPE_ALL_OR_NONE
+    )
     assert len(rpc_trader(world).call("OrderEntryAPI.InsertOrderCross", request).responses) == 2
     with pytest.raises(RpcError) as refused:
         world.rpc(firm(world.simulation)).call("OrderEntryAPI.InsertOrderCross", request)
@@ -221,30 +285,43 @@ def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Connection) -> No
     requests = sides(world)
     made = [row["orderId"] for row in cross(world, requests).json["responses"]]
     rows = [trader(world, user).get("/v1/trading/orders/open").json["orders"][0] for user in (0, 1)]
-    assert [(row["id"], row["state"], row["crossId"]) for row in rows] == [(order_id, "ORDER_STATE_PENDING_NEW", "x-1") for order_id in made]
+    assert [(row["id"], row["state"], row["crossId"]) for row in rows] == [
+        (order_id, "ORDER_STATE_PENDING_NEW", "x-1") for order_id in made
+    ]
     assert cross(world, requests).status == 409  # the client order ids are taken
     assert len(world.simulation.exchange.trading.trades) == 0
     sim = world.simulation
     sim.snapshot("waiting")
     for _ in range(2):
         world.advance("7s")
-        assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == ["ORDER_STATE_FILLED"] * 2
+        assert [found(world, user, crossId="x-1")[0]["state"] for user in (0, 1)] == [
+            "ORDER_STATE_FILLED"
+        ] * 2
         assert found(world, 0)[0]["hostCrossId"] == found(world, 1)[0]["hostCrossId"] != ""
         assert [trade.type.name for trade in sim.exchange.trading.trades] == ["CROSS"]
         sim.restore("waiting")
     assert len(sim.exchange.trading.trades) == 0
 
 
-def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_sides(world: Connection) -> None:
+def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_sides(
+    world: Connection,
+) -> None:
     requests = sides(world, 45, 45)
     world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
     assert cross(world, requests).status == 200
     world.simulation.control("assumption.set", "engine.latency", {"value": "1s"})
-    assert trader(world, 2).post("/v1/trading/orders", json=order(quiet(world.simulation), "buy", 50, 5)).status == 200
+    assert (
+        trader(world, 2)
+        .post("/v1/trading/orders", json=order(quiet(world.simulation), "buy", 50, 5))
+        .status
+        == 200
+    )
     world.advance("2s")
     rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["state"] for row in rows] == ["ORDER_STATE_REJECTED"] * 2
-    assert all(trader(world, user).get("/v1/trading/orders/open").json["orders"] == [] for user in (0, 1))
+    assert all(
+        trader(world, user).get("/v1/trading/orders/open").json["orders"] == [] for user in (0, 1)
+    )
 
 
 def test_a_cancel_before_the_engine_takes_a_cross_comes_too_late(world: Connection) -> None:
@@ -259,5 +336,8 @@ def test_a_cancel_before_the_engine_takes_a_cross_comes_too_late(world: Connecti
 
 def test_two_sides_cannot_share_a_client_order_id(world: Connection) -> None:
     world.simulation.control("assumption.set", "orders.cross_accounts", {"value": "participant"})
-    requests = [side | {"account": "", "clordId": "same", "selfMatchPreventionId": ""} for side in sides(world)]
+    requests = [
+        side | {"account": "", "clordId": "same", "selfMatchPreventionId": ""}
+        for side in sides(world)
+    ]
     assert cross(world, requests).status == 409

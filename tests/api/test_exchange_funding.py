@@ -36,21 +36,31 @@ def bank(world: Connection) -> str:
 
 
 def fund(world: Connection, amount: str, **how: str) -> dict[str, Any]:
-    found: dict[str, Any] = world.absorb(world.simulation.control("account.fund", account(world), {"amount": amount, **how})).value
+    found: dict[str, Any] = world.absorb(
+        world.simulation.control("account.fund", account(world), {"amount": amount, **how})
+    ).value
     return found
 
 
 def decide(world: Connection, transaction: str, **how: str) -> dict[str, Any]:
-    found: dict[str, Any] = world.absorb(world.simulation.control("funding.decide", transaction, dict(how))).value
+    found: dict[str, Any] = world.absorb(
+        world.simulation.control("funding.decide", transaction, dict(how))
+    ).value
     return found
 
 
 def balance(world: Connection) -> float:
-    return float(trader(world).post("/v1/positions/balance", json={"name": account(world), "currency": "USD"}).json["balance"])
+    return float(
+        trader(world)
+        .post("/v1/positions/balance", json={"name": account(world), "currency": "USD"})
+        .json["balance"]
+    )
 
 
 def read(world: Connection, transaction: str) -> dict[str, Any]:
-    found: dict[str, Any] = trader(world).get(f"/v1/funding/transactions/{transaction}").json["transaction"]
+    found: dict[str, Any] = (
+        trader(world).get(f"/v1/funding/transactions/{transaction}").json["transaction"]
+    )
     return found
 
 
@@ -58,15 +68,29 @@ def short(state: str) -> str:
     return state.removeprefix("TRANSACTION_STATE_")
 
 
-def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself(world: Connection) -> None:
+def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself(
+    world: Connection,
+) -> None:
     found = firm(world.simulation)
     rows = world.exchange(found).get("/v1/funding/accounts").json
-    assert [row["id"] for row in rows["accounts"]] == [found.clearing_account, *(user.account for user in found.users)]
-    assert [row["accountType"] for row in rows["accounts"]][:2] == ["ACCOUNT_TYPE_CLEARING", "ACCOUNT_TYPE_HOLDING"]
+    assert [row["id"] for row in rows["accounts"]] == [
+        found.clearing_account,
+        *(user.account for user in found.users),
+    ]
+    assert [row["accountType"] for row in rows["accounts"]][:2] == [
+        "ACCOUNT_TYPE_CLEARING",
+        "ACCOUNT_TYPE_HOLDING",
+    ]
     assert rows["eof"] is True and "nextPageToken" not in rows
-    assert [row["id"] for row in trader(world).get("/v1/funding/accounts").json["accounts"]] == [account(world)]
+    assert [row["id"] for row in trader(world).get("/v1/funding/accounts").json["accounts"]] == [
+        account(world)
+    ]
     first = world.exchange(found).get("/v1/funding/accounts", params={"pageSize": 1}).json
-    second = world.exchange(found).get("/v1/funding/accounts", params={"pageSize": 1, "pageToken": first["nextPageToken"]}).json
+    second = (
+        world.exchange(found)
+        .get("/v1/funding/accounts", params={"pageSize": 1, "pageToken": first["nextPageToken"]})
+        .json
+    )
     assert second["accounts"] == rows["accounts"][1:2]
     for wanted, count in (
         ({"accountIds": [account(world), "nope"]}, 1),
@@ -74,53 +98,104 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
         ({"fundingSourceIds": bank(world)}, len(found.users) + 1),
         ({"clearingMemberIds": "nope"}, 0),
     ):
-        assert len(world.exchange(found).get("/v1/funding/accounts", params=wanted).json["accounts"]) == count, wanted
+        assert (
+            len(world.exchange(found).get("/v1/funding/accounts", params=wanted).json["accounts"])
+            == count
+        ), wanted
     assert world.exchange(poor_firm(world.simulation)).get("/v1/funding/accounts").status == 403
 
 
 def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Connection) -> None:
     client = world.exchange(firm(world.simulation))
     path = f"/v1/funding/accounts/{quote(account(world), safe='')}"
-    changed = client.request("PATCH", path, json={"account": {"name": "Main", "aliases": {"erp": "17"}}})
+    changed = client.request(
+        "PATCH", path, json={"account": {"name": "Main", "aliases": {"erp": "17"}}}
+    )
     assert changed.status == 200, changed
-    again = client.request("PATCH", path, json={"account": {"destinationFundingSource": bank(world)}}).json["account"]
-    assert (again["id"], again["name"], again["aliases"], again["destinationFundingSource"]) == (account(world), "Main", {"erp": "17"}, bank(world))
-    listed = client.get("/v1/funding/accounts", params={"accountIds": account(world)}).json["accounts"]
+    again = client.request(
+        "PATCH", path, json={"account": {"destinationFundingSource": bank(world)}}
+    ).json["account"]
+    assert (again["id"], again["name"], again["aliases"], again["destinationFundingSource"]) == (
+        account(world),
+        "Main",
+        {"erp": "17"},
+        bank(world),
+    )
+    listed = client.get("/v1/funding/accounts", params={"accountIds": account(world)}).json[
+        "accounts"
+    ]
     assert listed == [again]
     fixed = ({"accountType": "ACCOUNT_TYPE_REVENUE"}, {"riskAccountId": "x"})
-    for wrong in (*fixed, {"associatedFundingSources": ["nope"]}, {"destinationFundingSource": "nope"}):
+    for wrong in (
+        *fixed,
+        {"associatedFundingSources": ["nope"]},
+        {"destinationFundingSource": "nope"},
+    ):
         assert client.request("PATCH", path, json={"account": wrong}).status == 400, wrong
     # What was read may be sent back as it is; the path decides which account is meant.
-    assert client.request("PATCH", path, json={"account": again | {"id": "elsewhere"}}).json["account"] == again
-    assert client.request("PATCH", "/v1/funding/accounts/nope", json={"account": {"name": "x"}}).status == 403
+    assert (
+        client.request("PATCH", path, json={"account": again | {"id": "elsewhere"}}).json["account"]
+        == again
+    )
+    assert (
+        client.request("PATCH", "/v1/funding/accounts/nope", json={"account": {"name": "x"}}).status
+        == 403
+    )
     assert trader(world, 1).request("PATCH", path, json={"account": {"name": "x"}}).status == 403
     world.simulation.control("assumption.set", "funding.update", {"value": "replace"})
-    assert client.request("PATCH", path, json={"account": {"name": "Other"}}).json["account"]["aliases"] == {}
+    assert (
+        client.request("PATCH", path, json={"account": {"name": "Other"}}).json["account"][
+            "aliases"
+        ]
+        == {}
+    )
 
 
 def test_openapi_names_the_account_of_the_path_without_a_dot(world: Connection) -> None:
     sim = world.simulation
-    item = openapi_document(sim.contract, "exchange", sim.now)["paths"]["/v1/funding/accounts/{account_id}"]["patch"]
-    assert [parameter["name"] for parameter in item["parameters"] if parameter["in"] == "path"] == ["account_id"]
+    item = openapi_document(sim.contract, "exchange", sim.now)["paths"][
+        "/v1/funding/accounts/{account_id}"
+    ]["patch"]
+    assert [parameter["name"] for parameter in item["parameters"] if parameter["in"] == "path"] == [
+        "account_id"
+    ]
 
 
 def test_every_kind_of_source_has_its_details() -> None:
-    kinds = {"bank": "bankAccountDetails", "aeropay": "aeropayBankAccountDetails", "card": "checkoutCardPaymentMethodDetails"}
+    kinds = {
+        "bank": "bankAccountDetails",
+        "aeropay": "aeropayBankAccountDetails",
+        "card": "checkoutCardPaymentMethodDetails",
+    }
     kinds["apple_pay"] = "checkoutApplePayPaymentMethodDetails"
-    sources = "\n".join(f"        - {{id: s-{kind}, type: {kind}, max_deposit: '50'}}" for kind in kinds)
-    text = f"name: sources\nextends: quickstart\nworld:\n  firms:\n    - name: NAME\n      funding_sources:\n{sources}\n"
+    sources = "\n".join(
+        f"        - {{id: s-{kind}, type: {kind}, max_deposit: '50'}}" for kind in kinds
+    )
+    text = (
+        "name: sources\nextends: quickstart\nworld:\n  firms:\n    - name: NAME\n     "
+        f" funding_sources:\n{sources}\n"
+    )
     name = firm(Simulation(load_scenario("quickstart"))).name
     world = connect(Simulation(load_scenario(text.replace("NAME", name))))
     client = world.exchange(firm(world.simulation))
     rows = client.get("/v1/funding/sources").json["fundingSources"]
-    assert [[key for key, value in row.items() if key.endswith("Details") and value] for row in rows] == [[key] for key in kinds.values()]
-    assert rows[0]["transactionLimits"]["currencyLimits"][0]["maxDepositRequestAmount"] == {"value": "50.00"}
-    chosen = client.get("/v1/funding/sources", params={"fundingSourceType": "FUNDING_SOURCE_TYPE_CHECKOUT_CARD"}).json["fundingSources"]
+    assert [
+        [key for key, value in row.items() if key.endswith("Details") and value] for row in rows
+    ] == [[key] for key in kinds.values()]
+    assert rows[0]["transactionLimits"]["currencyLimits"][0]["maxDepositRequestAmount"] == {
+        "value": "50.00"
+    }
+    chosen = client.get(
+        "/v1/funding/sources", params={"fundingSourceType": "FUNDING_SOURCE_TYPE_CHECKOUT_CARD"}
+    ).json["fundingSources"]
     assert [row["id"] for row in chosen] == ["s-card"]
 
 
 def test_two_sources_of_one_name_are_a_mistake_of_the_scenario() -> None:
-    text = "name: twins\nextends: quickstart\nworld:\n  firms:\n    - {name: firms/atlas, funding_sources: [{id: a}, {id: b}, {id: a}]}\n"
+    text = (
+        "name: twins\nextends: quickstart\nworld:\n  firms:\n    - {name: firms/atlas,"
+        " funding_sources: [{id: a}, {id: b}, {id: a}]}\n"
+    )
     with pytest.raises(ScenarioError, match="text:5:68: two funding sources are called 'a'"):
         load_scenario(text)
 
@@ -135,32 +210,69 @@ def test_a_key_pair_that_is_not_there_is_a_mistake_of_the_scenario(pair: str) ->
 # ---- transactions
 
 
-def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledger(world: Connection) -> None:
+def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledger(
+    world: Connection,
+) -> None:
     made = fund(world, "12.34")
     row = read(world, made["transaction"])
-    entry = trader(world).get("/v1/funding/balance-ledger", params={"account": account(world), "newestFirst": "true"}).json["entries"][0]
-    assert (row["amount"], row["transactionType"], short(row["transactionState"])) == ("12.34", "TRANSACTION_TYPE_DEPOSIT", "COMPLETED")
-    assert (row["beforeBalance"], row["afterBalance"], row["riskTransactionId"]) == (entry["beforeBalance"], entry["afterBalance"], entry["id"])
+    entry = (
+        trader(world)
+        .get(
+            "/v1/funding/balance-ledger", params={"account": account(world), "newestFirst": "true"}
+        )
+        .json["entries"][0]
+    )
+    assert (row["amount"], row["transactionType"], short(row["transactionState"])) == (
+        "12.34",
+        "TRANSACTION_TYPE_DEPOSIT",
+        "COMPLETED",
+    )
+    assert (row["beforeBalance"], row["afterBalance"], row["riskTransactionId"]) == (
+        entry["beforeBalance"],
+        entry["afterBalance"],
+        entry["id"],
+    )
     assert row["ledgerEntryType"] == "LEDGER_ENTRY_TYPE_CREDIT" and row["fundingSourceId"] == ""
     other = trader(world, 1)
     assert other.get(f"/v1/funding/transactions/{made['transaction']}").status == 404
     assert other.get("/v1/funding/transactions", params={"accountId": account(world)}).status == 403
 
 
-@pytest.mark.parametrize(("shown", "kinds"), [("transfer", ["TRANSFER", "TRANSFER"]), ("direction", ["WITHDRAWAL", "DEPOSIT"])])
-def test_a_partners_transfer_is_two_transactions_under_one_id(world: Connection, shown: str, kinds: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("shown", "kinds"),
+    [("transfer", ["TRANSFER", "TRANSFER"]), ("direction", ["WITHDRAWAL", "DEPOSIT"])],
+)
+def test_a_partners_transfer_is_two_transactions_under_one_id(
+    world: Connection, shown: str, kinds: list[str]
+) -> None:
     world.simulation.control("assumption.set", "funding.transfers_shown_as", {"value": shown})
     found = firm(world.simulation)
     transfer = cash.Transfer(
-        participant_account_id=account(world), external_reference="r", amount="5.00", currency="USD", reason=cash.TransferReason.TRANSFER_REASON_DEPOSIT
+        participant_account_id=account(world),
+        external_reference="r",
+        amount="5.00",
+        currency="USD",
+        reason=cash.TransferReason.TRANSFER_REASON_DEPOSIT,
     )
-    moved = world.rpc(found).call(
-        "CashMovementService.CreateCashMovement", cash.CreateCashMovementRequest(idempotency_key="k", transfer=transfer)
-    ).cash_movement
-    rows = world.exchange(found).get("/v1/funding/transactions", params={"fundingTransactionId": moved.dco_transfer_id}).json["transactions"]
+    moved = (
+        world.rpc(found)
+        .call(
+            "CashMovementService.CreateCashMovement",
+            cash.CreateCashMovementRequest(idempotency_key="k", transfer=transfer),
+        )
+        .cash_movement
+    )
+    rows = (
+        world.exchange(found)
+        .get("/v1/funding/transactions", params={"fundingTransactionId": moved.dco_transfer_id})
+        .json["transactions"]
+    )
     assert [row["accountId"] for row in rows] == [found.clearing_account, account(world)]
     assert [row["transactionType"].removeprefix("TRANSACTION_TYPE_") for row in rows] == kinds
-    assert [row["ledgerEntryType"] for row in rows] == ["LEDGER_ENTRY_TYPE_DEBIT", "LEDGER_ENTRY_TYPE_CREDIT"]
+    assert [row["ledgerEntryType"] for row in rows] == [
+        "LEDGER_ENTRY_TYPE_DEBIT",
+        "LEDGER_ENTRY_TYPE_CREDIT",
+    ]
 
 
 def test_a_deposit_through_a_source_is_credited_when_it_completes(world: Connection) -> None:
@@ -170,41 +282,71 @@ def test_a_deposit_through_a_source_is_credited_when_it_completes(world: Connect
     for _ in FLOW:
         row = read(world, made["transaction"])
         seen.append(short(row["transactionState"]))
-        assert (balance(world) - before, bool(row["afterBalance"])) == ((100, True) if seen[-1] == "COMPLETED" else (0, False))
+        assert (balance(world) - before, bool(row["afterBalance"])) == (
+            (100, True) if seen[-1] == "COMPLETED" else (0, False)
+        )
         world.advance("30s")
     assert seen == FLOW
     assert short(read(world, made["transaction"])["transactionState"]) == "COMPLETED"
 
 
-def test_a_withdrawal_through_a_source_is_gone_at_once_and_back_when_it_is_cancelled(world: Connection) -> None:
+def test_a_withdrawal_through_a_source_is_gone_at_once_and_back_when_it_is_cancelled(
+    world: Connection,
+) -> None:
     before = balance(world)
     made = fund(world, "-100", source=bank(world), course="cancel")
     row = read(world, made["transaction"])
-    assert (balance(world), row["balanceReservation"], row["ledgerEntryType"]) == (before - 100, "100.00", "LEDGER_ENTRY_TYPE_DEBIT")
+    assert (balance(world), row["balanceReservation"], row["ledgerEntryType"]) == (
+        before - 100,
+        "100.00",
+        "LEDGER_ENTRY_TYPE_DEBIT",
+    )
     world.advance("2m")
     row = read(world, made["transaction"])
-    assert (balance(world), short(row["transactionState"]), row["balanceReservation"]) == (before, "CANCELLED", "")
+    assert (balance(world), short(row["transactionState"]), row["balanceReservation"]) == (
+        before,
+        "CANCELLED",
+        "",
+    )
     assert fund(world, "-100", source=bank(world))["balance"] and not world.advance("2m").effects
     assert balance(world) == before - 100
     types = [entry["entryType"] for entry in _ledger(world)[-3:]]
-    assert types == ["PENDING_WITHDRAWAL_CREATION", "WITHDRAWAL_REJECTION", "PENDING_WITHDRAWAL_CREATION"]
+    assert types == [
+        "PENDING_WITHDRAWAL_CREATION",
+        "WITHDRAWAL_REJECTION",
+        "PENDING_WITHDRAWAL_CREATION",
+    ]
 
 
 def _ledger(world: Connection) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = trader(world).get("/v1/funding/balance-ledger", params={"account": account(world)}).json["entries"]
+    found: list[dict[str, Any]] = (
+        trader(world)
+        .get("/v1/funding/balance-ledger", params={"account": account(world)})
+        .json["entries"]
+    )
     return found
 
 
-@pytest.mark.parametrize(("decision", "review", "moved"), [("completed", "APPROVED", 50), ("cancelled", "REJECTED", 0)])
-def test_what_is_held_waits_for_a_decision_by_hand(world: Connection, decision: str, review: str, moved: int) -> None:
+@pytest.mark.parametrize(
+    ("decision", "review", "moved"), [("completed", "APPROVED", 50), ("cancelled", "REJECTED", 0)]
+)
+def test_what_is_held_waits_for_a_decision_by_hand(
+    world: Connection, decision: str, review: str, moved: int
+) -> None:
     before = balance(world)
     made = fund(world, "50", source=bank(world), course="hold")
     world.advance("1h")
     row = read(world, made["transaction"])
-    assert (short(row["transactionState"]), row["reviewStatus"]) == ("PROCESSING", "REVIEW_STATUS_PENDING")
+    assert (short(row["transactionState"]), row["reviewStatus"]) == (
+        "PROCESSING",
+        "REVIEW_STATUS_PENDING",
+    )
     decide(world, made["transaction"], state=decision)
     row = read(world, made["transaction"])
-    assert (short(row["transactionState"]), row["reviewStatus"]) == (decision.upper(), f"REVIEW_STATUS_{review}")
+    assert (short(row["transactionState"]), row["reviewStatus"]) == (
+        decision.upper(),
+        f"REVIEW_STATUS_{review}",
+    )
     assert balance(world) - before == moved
     with pytest.raises(Conflict):
         decide(world, made["transaction"], state="completed")
@@ -223,8 +365,15 @@ def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Connect
     decide(world, made["transaction"], state="refunded")
     assert short(read(world, made["transaction"])["transactionState"]) == "REFUNDED"
     assert balance(world) == before
-    rows = trader(world).get("/v1/funding/transactions", params={"parentTransactionIds": made["transaction"]}).json["transactions"]
-    assert [(row["transactionType"], row["amount"]) for row in rows] == [("TRANSACTION_TYPE_RETURN", "20.00"), ("TRANSACTION_TYPE_RETURN", "30.00")]
+    rows = (
+        trader(world)
+        .get("/v1/funding/transactions", params={"parentTransactionIds": made["transaction"]})
+        .json["transactions"]
+    )
+    assert [(row["transactionType"], row["amount"]) for row in rows] == [
+        ("TRANSACTION_TYPE_RETURN", "20.00"),
+        ("TRANSACTION_TYPE_RETURN", "30.00"),
+    ]
 
 
 def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
@@ -237,13 +386,20 @@ def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
     world.advance("1m")
 
     def amounts(**params: object) -> list[str]:
-        return [row["amount"] for row in client.get("/v1/funding/transactions", params=params).json["transactions"]]
+        return [
+            row["amount"]
+            for row in client.get("/v1/funding/transactions", params=params).json["transactions"]
+        ]
 
     opening = amounts()[0]
     assert amounts() == [opening, "1.00", "2.00", "3.00"]
     assert amounts(newestFirst="true") == ["3.00", "2.00", "1.00", opening]
     assert amounts(transactionTypes="TRANSACTION_TYPE_WITHDRAWAL") == ["2.00"]
-    assert amounts(transactionStates="TRANSACTION_STATE_PROCESSING") == amounts(reviewStatuses="REVIEW_STATUS_PENDING") == ["3.00"]
+    assert (
+        amounts(transactionStates="TRANSACTION_STATE_PROCESSING")
+        == amounts(reviewStatuses="REVIEW_STATUS_PENDING")
+        == ["3.00"]
+    )
     assert amounts(fundingSourceTypes="FUNDING_SOURCE_TYPE_BANK_ACCOUNT") == ["3.00"]
     assert amounts(startTime=format_instant(middle)) == ["2.00", "3.00"]
     assert amounts(endTime=format_instant(middle - 1)) == [opening, "1.00"]
@@ -251,10 +407,24 @@ def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
     day = trade_date(world.simulation.now)
     today = {"year": day.year, "month": day.month, "day": day.day}
     assert amounts(**{f"startDate.{name}": value for name, value in today.items()}) == amounts()
-    assert amounts(**{f"endDate.{name}": value - (name == "year") for name, value in today.items()}) == []
-    assert client.get("/v1/funding/transactions", params={"startDate.year": 2026, "startDate.month": 13, "startDate.day": 1}).status == 400
+    assert (
+        amounts(**{f"endDate.{name}": value - (name == "year") for name, value in today.items()})
+        == []
+    )
+    assert (
+        client.get(
+            "/v1/funding/transactions",
+            params={"startDate.year": 2026, "startDate.month": 13, "startDate.day": 1},
+        ).status
+        == 400
+    )
     first = client.get("/v1/funding/transactions", params={"pageSize": 3}).json
-    assert client.get("/v1/funding/transactions", params={"pageSize": 3, "pageToken": first["nextPageToken"]}).json["transactions"][0]["amount"] == "3.00"
+    assert (
+        client.get(
+            "/v1/funding/transactions", params={"pageSize": 3, "pageToken": first["nextPageToken"]}
+        ).json["transactions"][0]["amount"]
+        == "3.00"
+    )
 
 
 def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Connection) -> None:
@@ -269,7 +439,9 @@ def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Connec
     short_of = -balance(world)
     assert short_of > 0
     rows = client.get("/v1/funding/transaction-requirements").json["transactionRequirements"]
-    assert [(row["accountId"], row["transactionType"], float(row["amount"])) for row in rows] == [(account(world), "TRANSACTION_TYPE_DEPOSIT", short_of)]
+    assert [(row["accountId"], row["transactionType"], float(row["amount"])) for row in rows] == [
+        (account(world), "TRANSACTION_TYPE_DEPOSIT", short_of)
+    ]
     world.simulation.control("assumption.set", "funding.requirements", {"value": False})
     assert client.get("/v1/funding/transaction-requirements").json["transactionRequirements"] == []
     world.simulation.control("assumption.set", "funding.requirements", {"value": True})
@@ -282,7 +454,11 @@ def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Connec
 
 def changes(frames: list[Any]) -> list[tuple[str, str, str]]:
     return [
-        (change.transaction.transaction_id, short(STATE(change.previous_state).name), short(STATE(change.transaction.transaction_state).name))
+        (
+            change.transaction.transaction_id,
+            short(STATE(change.previous_state).name),
+            short(STATE(change.transaction.transaction_state).name),
+        )
         for frame in frames
         for change in frame.changes
     ]
@@ -290,7 +466,8 @@ def changes(frames: list[Any]) -> list[tuple[str, str, str]]:
 
 def follow(world: Connection, **request: Any) -> Stream:
     return world.rpc(firm(world.simulation)).stream(
-        "FundingAPI.CreateFundingTransactionSubscription", wire.CreateFundingTransactionSubscriptionRequest(**request)
+        "FundingAPI.CreateFundingTransactionSubscription",
+        wire.CreateFundingTransactionSubscriptionRequest(**request),
     )
 
 
@@ -304,7 +481,12 @@ def test_the_stream_tells_every_step_in_order_at_its_next_look(world: Connection
     world.advance("2m")
     frames = stream.take()
     assert changes(frames) == [(made, before, after) for before, after in pairwise(FLOW)]
-    assert all(frame.server_time == frame.changes[-1].change_time or frame.server_time > frame.changes[-1].change_time for frame in frames if frame.changes)
+    assert all(
+        frame.server_time == frame.changes[-1].change_time
+        or frame.server_time > frame.changes[-1].change_time
+        for frame in frames
+        if frame.changes
+    )
     assert [frame for frame in frames if not frame.changes]  # heartbeats
 
 
@@ -323,7 +505,12 @@ def test_a_client_that_resumes_at_the_last_server_time_misses_nothing(world: Con
         resumed = follow(world, resume_time=frames[cut].server_time)
         assert list(dict.fromkeys(changes(frames[: cut + 1] + resumed.take()))) == everything
         resumed.close()
-    filtered = follow(world, resume_time=start, account_ids=[account(world)], transaction_types=[wire.FundingTransactionType.TRANSACTION_TYPE_TRANSFER])
+    filtered = follow(
+        world,
+        resume_time=start,
+        account_ids=[account(world)],
+        transaction_types=[wire.FundingTransactionType.TRANSACTION_TYPE_TRANSFER],
+    )
     assert changes(filtered.take()) == []
     with pytest.raises(RpcError) as refused:
         follow(world, account_ids=["nope"])

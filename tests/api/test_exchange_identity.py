@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from small_exchange import ANN, ANN_ACCOUNT, BOB, BOB_ACCOUNT, EVE, NOW, advance, caller, small_exchange
+from small_exchange import (
+    ANN,
+    ANN_ACCOUNT,
+    BOB,
+    BOB_ACCOUNT,
+    EVE,
+    NOW,
+    advance,
+    caller,
+    small_exchange,
+)
 
 from sim.api.exchange.accounts import get_who_am_i, health_check, list_accounts, list_users
-from sim.api.exchange.kyc import get_kyc_status, set_webhook_url, start_kyc_verification, webhook_registration
+from sim.api.exchange.kyc import (
+    get_kyc_status,
+    set_webhook_url,
+    start_kyc_verification,
+    webhook_registration,
+)
 from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import minutes
@@ -17,16 +32,28 @@ from sim.messages import exchange_v1 as wire
 def test_the_caller_learns_its_user_firm_and_audience() -> None:
     exchange = small_exchange()
     found = get_who_am_i(exchange, caller(exchange), wire.GetWhoAmIRequest())
-    assert (found.user, found.user_display_name, found.firm, found.firm_display_name) == (ANN, "Ann", "acme", "Acme")
+    assert (found.user, found.user_display_name, found.firm, found.firm_display_name) == (
+        ANN,
+        "Ann",
+        "acme",
+        "Acme",
+    )
     assert found.firm_type == wire.FirmType.FIRM_TYPE_PARTICIPANT
     assert found.audience == exchange.credentials.environment.audience
-    assert get_who_am_i(exchange, caller(exchange, None), wire.GetWhoAmIRequest()).user == "firms/acme/users/acme-client"
+    assert (
+        get_who_am_i(exchange, caller(exchange, None), wire.GetWhoAmIRequest()).user
+        == "firms/acme/users/acme-client"
+    )
 
 
 def test_users_are_those_of_the_firm_that_may_trade() -> None:
     exchange = small_exchange()
     found = list_users(exchange, caller(exchange, None), wire.ListUsersRequest())
-    assert (found.users, found.display_names, found.firms) == ([ANN, BOB], ["Ann", "Bob"], ["acme", "acme"])
+    assert (found.users, found.display_names, found.firms) == (
+        [ANN, BOB],
+        ["Ann", "Bob"],
+        ["acme", "acme"],
+    )
     user = exchange.firms.user(BOB)
     assert user is not None
     user.tradable = False
@@ -35,9 +62,16 @@ def test_users_are_those_of_the_firm_that_may_trade() -> None:
 
 def test_accounts_are_the_participants_or_all_of_the_firm() -> None:
     exchange = small_exchange()
-    assert list_accounts(exchange, caller(exchange), wire.ListAccountsRequest()).accounts == [ANN_ACCOUNT]
-    assert list_accounts(exchange, caller(exchange, None), wire.ListAccountsRequest()).accounts == [ANN_ACCOUNT, BOB_ACCOUNT]
-    assert list_accounts(exchange, caller(exchange), wire.ListAccountsRequest(user=BOB)).accounts == [BOB_ACCOUNT]
+    assert list_accounts(exchange, caller(exchange), wire.ListAccountsRequest()).accounts == [
+        ANN_ACCOUNT
+    ]
+    assert list_accounts(exchange, caller(exchange, None), wire.ListAccountsRequest()).accounts == [
+        ANN_ACCOUNT,
+        BOB_ACCOUNT,
+    ]
+    assert list_accounts(
+        exchange, caller(exchange), wire.ListAccountsRequest(user=BOB)
+    ).accounts == [BOB_ACCOUNT]
     with pytest.raises(PermissionDenied):
         list_accounts(exchange, caller(exchange), wire.ListAccountsRequest(user=EVE))
 
@@ -59,8 +93,12 @@ def start(exchange: Exchange, **changes: object) -> kyc.StartKYCVerificationResp
         date_of_birth="1990-01-02",
         email="ada@example.com",
         phone_number="+14155551212",
-        address=kyc.KYCAddress(address_line_1="1 Main St", city="Springfield", state="IL", postal_code="62701"),
-        agreement=kyc.KYCAgreement(version="PMX.ISV.SANDBOX.v1.0", signed_at="2026-09-08T17:00:00Z"),
+        address=kyc.KYCAddress(
+            address_line_1="1 Main St", city="Springfield", state="IL", postal_code="62701"
+        ),
+        agreement=kyc.KYCAgreement(
+            version="PMX.ISV.SANDBOX.v1.0", signed_at="2026-09-08T17:00:00Z"
+        ),
         ip_address="203.0.113.7",
     )
     for name, value in changes.items():
@@ -69,24 +107,42 @@ def start(exchange: Exchange, **changes: object) -> kyc.StartKYCVerificationResp
 
 
 def status(exchange: Exchange, external_id: str = "p1") -> kyc.GetKYCStatusResponse:
-    return get_kyc_status(exchange, caller(exchange, None), kyc.GetKYCStatusRequest(external_id=external_id))
+    return get_kyc_status(
+        exchange, caller(exchange, None), kyc.GetKYCStatusRequest(external_id=external_id)
+    )
 
 
-def test_an_approved_person_has_no_participant_until_provisioned_and_may_then_be_acted_for() -> None:
+def test_an_approved_person_has_no_participant_until_provisioned_and_may_then_be_acted_for() -> (
+    None
+):
     exchange = small_exchange()
     found = start(exchange)
     assert found.status is not None
-    assert (found.decision, found.status.decision, found.status.status, found.participant_id, found.docv) == ("ACCEPT", "ACCEPT", "CLOSED", "", None)
+    assert (
+        found.decision,
+        found.status.decision,
+        found.status.status,
+        found.participant_id,
+        found.docv,
+    ) == ("ACCEPT", "ACCEPT", "CLOSED", "", None)
     advance(exchange, NOW + minutes(27))
     later = status(exchange)
-    assert later.participant_id in list_users(exchange, caller(exchange, None), wire.ListUsersRequest()).users
+    assert (
+        later.participant_id
+        in list_users(exchange, caller(exchange, None), wire.ListUsersRequest()).users
+    )
     assert later.provisioned_account in caller(exchange, None).accounts
 
 
 def test_a_person_who_owes_a_document_is_shown_where_to_upload_it() -> None:
     exchange = small_exchange()
     found = start(exchange, date_of_birth="1985-09-02", docv_eligible=True)
-    assert found.docv is not None and found.docv.url and found.docv.docv_transaction_token and not found.docv.sdk_key
+    assert (
+        found.docv is not None
+        and found.docv.url
+        and found.docv.docv_transaction_token
+        and not found.docv.sdk_key
+    )
     assert (found.decision, found.sub_status) == ("REVIEW", "docv_required")
     assert status(exchange).docv == found.docv
 
@@ -102,9 +158,15 @@ def test_an_unknown_id_is_not_started_and_no_id_is_an_invalid_request() -> None:
 
 
 @pytest.mark.parametrize(("answer", "validated"), [(204, True), (500, False), (302, False)])
-def test_a_webhook_is_registered_once_its_test_delivery_was_acknowledged(answer: int, validated: bool) -> None:
+def test_a_webhook_is_registered_once_its_test_delivery_was_acknowledged(
+    answer: int, validated: bool
+) -> None:
     exchange = small_exchange()
-    pending = set_webhook_url(exchange, caller(exchange, None), kyc.SetWebhookURLRequest(webhook_url="https://127.0.0.1:9/hook"))
+    pending = set_webhook_url(
+        exchange,
+        caller(exchange, None),
+        kyc.SetWebhookURLRequest(webhook_url="https://127.0.0.1:9/hook"),
+    )
     (attempt,) = exchange.webhooks.take_attempts()
     exchange.webhooks.answer(attempt.id, answer)
     (settled,) = exchange.webhooks.take_settled()

@@ -1,4 +1,6 @@
-"""Prefill of a verification over REST: every code, everything that ends one, and nothing of it in the journal."""
+"""Prefill of a verification over REST: every code, everything that ends one, and nothing of it in
+the journal.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def start(world: Connection, **fields: Any) -> Response:
 
 
 def submit(world: Connection, otp: object, external_id: str = "u-1") -> Response:
-    return world.exchange(firm(world.simulation)).post("/v1/kyc/prefill/otp", json={"otp": otp, "external_id": external_id})
+    return world.exchange(firm(world.simulation)).post(
+        "/v1/kyc/prefill/otp", json={"otp": otp, "external_id": external_id}
+    )
 
 
 def stage(answer: Response) -> tuple[str, str]:
@@ -34,11 +38,22 @@ def stage(answer: Response) -> tuple[str, str]:
 @pytest.mark.parametrize("phone", ["14155551212", "+14155551212"])
 def test_the_right_code_tells_what_is_known_of_the_person(world: Connection, phone: str) -> None:
     sent = start(world, phone_number=phone)
-    assert (stage(sent), sent.json["externalId"], sent.json["status"]["externalId"]) == (("pending", "otp_sent"), "u-1", "u-1")
+    assert (stage(sent), sent.json["externalId"], sent.json["status"]["externalId"]) == (
+        ("pending", "otp_sent"),
+        "u-1",
+        "u-1",
+    )
     told = submit(world, "123456")
     assert stage(told) == ("accept", "prefill_complete")
-    assert (told.json["phoneNumber"], told.json["dateOfBirth"], len(told.json["ssn"])) == (phone, "1985-03-30", 4)
-    assert all(told.json[name] for name in ("firstName", "lastName", "email")) and told.json["address"]["state"] == "CA"
+    assert (told.json["phoneNumber"], told.json["dateOfBirth"], len(told.json["ssn"])) == (
+        phone,
+        "1985-03-30",
+        4,
+    )
+    assert (
+        all(told.json[name] for name in ("firstName", "lastName", "email"))
+        and told.json["address"]["state"] == "CA"
+    )
     assert submit(world, "123456").status == 409  # a code is good once
     start(world)
     assert stage(submit(world, "123456"))[1] == "prefill_complete"
@@ -50,7 +65,9 @@ def test_codes_that_do_not_succeed_tell_nothing_and_too_many_end_it(world: Conne
     for code in ("00000", "654321", "00000"):
         told = submit(world, code)
         assert stage(told) == ("reject", "otp_rejected")
-        assert not {"firstName", "lastName", "ssn", "email"} & {name for name, value in told.json.items() if value}
+        assert not {"firstName", "lastName", "ssn", "email"} & {
+            name for name, value in told.json.items() if value
+        }
     refused = submit(world, "123456")
     assert refused.status == 409 and "too many" in refused.json["message"]
 
@@ -64,7 +81,9 @@ def test_codes_that_do_not_succeed_tell_nothing_and_too_many_end_it(world: Conne
         ("never", "14155551212", "1985-03-30", "no_match"),
     ],
 )
-def test_who_is_known_is_a_choice(world: Connection, match: str, phone: str, born: str, status: str) -> None:
+def test_who_is_known_is_a_choice(
+    world: Connection, match: str, phone: str, born: str, status: str
+) -> None:
     world.simulation.control("assumption.set", "kyc.prefill_match", {"value": match})
     start(world, phone_number=phone, date_of_birth=born)
     assert stage(submit(world, "123456"))[1] == status
@@ -82,7 +101,14 @@ def test_a_code_expires(world: Connection) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("user_id", " "), ("user_id", "x" * 50), ("phone_number", "12"), ("phone_number", "call me"), ("date_of_birth", "30.03.1985"), ("ip_address", "here")],
+    [
+        ("user_id", " "),
+        ("user_id", "x" * 50),
+        ("phone_number", "12"),
+        ("phone_number", "call me"),
+        ("date_of_birth", "30.03.1985"),
+        ("ip_address", "here"),
+    ],
 )
 def test_bad_fields_are_named(world: Connection, field: str, value: str) -> None:
     refused = start(world, **{field: value})
@@ -100,7 +126,10 @@ def test_what_is_no_code_is_refused_and_costs_no_attempt(world: Connection, otp:
 
 def test_a_prefill_is_its_firms_own_and_needs_the_scope(world: Connection) -> None:
     start(world)
-    assert world.exchange(poor_firm(world.simulation)).post("/v1/kyc/prefill", json=KNOWN).status == 403
+    assert (
+        world.exchange(poor_firm(world.simulation)).post("/v1/kyc/prefill", json=KNOWN).status
+        == 403
+    )
     assert submit(world, "123456", external_id="u-2").status == 404
     assert submit(world, "123456", external_id="").status == 400
 

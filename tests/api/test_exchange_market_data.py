@@ -18,7 +18,9 @@ from sim.messages import exchange_v1 as wire
 
 
 def book(exchange: Exchange, depth: int = 0, symbol: str = WHOLE) -> wire.GetOrderBookResponse:
-    return get_order_book(exchange, caller(exchange, None), wire.GetOrderBookRequest(symbol=symbol, depth=depth)).message
+    return get_order_book(
+        exchange, caller(exchange, None), wire.GetOrderBookRequest(symbol=symbol, depth=depth)
+    ).message
 
 
 def bbo(exchange: Exchange) -> wire.GetBBOResponse:
@@ -56,7 +58,12 @@ def test_a_depth_above_ten_is_ten_or_an_error_as_the_assumption_says(exchange: E
 def test_the_bbo_has_spread_and_mid_of_the_best_prices(exchange: Exchange) -> None:
     found = bbo(exchange)
     assert found.best_bid is not None and found.best_offer is not None and found.stats is not None
-    assert (found.best_bid.px, found.best_offer.px, found.spread, found.mid_price) == (12, 60, 48, 36)
+    assert (found.best_bid.px, found.best_offer.px, found.spread, found.mid_price) == (
+        12,
+        60,
+        48,
+        36,
+    )
 
 
 def test_a_side_that_is_empty_has_no_best_price_and_no_spread() -> None:
@@ -74,7 +81,10 @@ def test_an_unchanged_book_is_the_same_answer_and_a_changed_one_is_not(exchange:
     insert_order(exchange, eve(exchange), limit(Side.SELL, 12, 5))
     found = book(exchange)
     assert found.bids[0].qty == 16
-    assert found.stats is not None and (found.stats.last_trade_px, found.stats.last_trade_qty) == (12, 5)
+    assert found.stats is not None and (found.stats.last_trade_px, found.stats.last_trade_qty) == (
+        12,
+        5,
+    )
     advance(exchange, NOW + seconds(1))
     assert book(exchange).transact_time == NOW + seconds(1)
 
@@ -84,7 +94,9 @@ def test_two_exchanges_never_share_an_answer(exchange: Exchange) -> None:
     assert not book(small_exchange()).bids
 
 
-def test_the_same_state_gives_the_same_bytes_whether_or_not_an_answer_was_kept(exchange: Exchange) -> None:
+def test_the_same_state_gives_the_same_bytes_whether_or_not_an_answer_was_kept(
+    exchange: Exchange,
+) -> None:
     dialect = dialect_at("exchange", NOW)
     request = wire.GetOrderBookRequest(symbol=WHOLE)
     advance(exchange, NOW + seconds(5))
@@ -94,7 +106,9 @@ def test_the_same_state_gives_the_same_bytes_whether_or_not_an_answer_was_kept(e
     assert json.loads(kept)["bids"][0] == {"px": "12", "qty": "21"}
 
 
-def test_books_of_pending_and_terminated_instruments_are_not_there_or_empty_as_the_assumption_says(exchange: Exchange) -> None:
+def test_books_of_pending_and_terminated_instruments_are_not_there_or_empty_as_the_assumption_says(
+    exchange: Exchange,
+) -> None:
     for state in (InstrumentState.CLOSED, InstrumentState.EXPIRED, InstrumentState.TERMINATED):
         exchange.trading.change_state(WHOLE, state)
         if state is not InstrumentState.TERMINATED:

@@ -6,7 +6,21 @@ import csv
 import io
 
 import pytest
-from small_exchange import ANN_ACCOUNT, BOB, BOB_ACCOUNT, EVE_ACCOUNT, FINE, NOW, POOL, WHOLE, advance, caller, eve, limit, small_exchange
+from small_exchange import (
+    ANN_ACCOUNT,
+    BOB,
+    BOB_ACCOUNT,
+    EVE_ACCOUNT,
+    FINE,
+    NOW,
+    POOL,
+    WHOLE,
+    advance,
+    caller,
+    eve,
+    limit,
+    small_exchange,
+)
 
 from sim.api.exchange.ledgers import (
     SUPPRESSED,
@@ -16,7 +30,11 @@ from sim.api.exchange.ledgers import (
     get_position_ledger,
 )
 from sim.api.exchange.orders import insert_order
-from sim.api.exchange.positions import get_account_balance, list_account_balances, list_account_positions
+from sim.api.exchange.positions import (
+    get_account_balance,
+    list_account_balances,
+    list_account_positions,
+)
 from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType, Side
 from sim.core.model.quantities import DOLLAR
@@ -25,21 +43,33 @@ from sim.kernel.instants import hours, parse_instant, seconds
 from sim.messages import exchange_v1 as wire
 
 
-def balance(exchange: Exchange, name: str = ANN_ACCOUNT, currency: str = "USD") -> wire.GetAccountBalanceResponse:
-    return get_account_balance(exchange, caller(exchange), wire.GetAccountBalanceRequest(name=name, currency=currency))
+def balance(
+    exchange: Exchange, name: str = ANN_ACCOUNT, currency: str = "USD"
+) -> wire.GetAccountBalanceResponse:
+    return get_account_balance(
+        exchange, caller(exchange), wire.GetAccountBalanceRequest(name=name, currency=currency)
+    )
 
 
-def cash(exchange: Exchange, account: str = ANN_ACCOUNT, **asked: object) -> list[wire.BalanceLedgerEntry]:
+def cash(
+    exchange: Exchange, account: str = ANN_ACCOUNT, **asked: object
+) -> list[wire.BalanceLedgerEntry]:
     request = wire.GetAccountBalanceLedgerRequest(account=account, **asked)
     return get_account_balance_ledger(exchange, caller(exchange, None), request).entries
 
 
-def moves(exchange: Exchange, account: str = ANN_ACCOUNT, **asked: object) -> list[wire.PositionLedgerEntry]:
-    return get_position_ledger(exchange, caller(exchange, None), wire.GetPositionLedgerRequest(account=account, **asked)).entries
+def moves(
+    exchange: Exchange, account: str = ANN_ACCOUNT, **asked: object
+) -> list[wire.PositionLedgerEntry]:
+    return get_position_ledger(
+        exchange, caller(exchange, None), wire.GetPositionLedgerRequest(account=account, **asked)
+    ).entries
 
 
 def positions(exchange: Exchange, name: str = ANN_ACCOUNT, **asked: object) -> list[wire.Position]:
-    return list_account_positions(exchange, caller(exchange), wire.ListAccountPositionsRequest(name=name, **asked)).positions
+    return list_account_positions(
+        exchange, caller(exchange), wire.ListAccountPositionsRequest(name=name, **asked)
+    ).positions
 
 
 def trade(exchange: Exchange, qty: int = 100, price: int = 60, symbol: str = WHOLE) -> None:
@@ -59,8 +89,15 @@ def test_a_balance_counts_shorts_as_margin_and_open_orders_apart() -> None:
     insert_order(exchange, eve(exchange), limit(Side.BUY, 60, 100))
     insert_order(exchange, caller(exchange), limit(Side.BUY, 300, 10_000, FINE))
     found = balance(exchange)
-    assert (found.balance, found.margin_requirement, found.buying_power, found.open_orders) == ("1060.00", "100.00", "960.00", "30.00")
-    assert list_account_balances(exchange, caller(exchange), wire.ListAccountBalancesRequest(name=ANN_ACCOUNT)).balances == {"USD": found}
+    assert (found.balance, found.margin_requirement, found.buying_power, found.open_orders) == (
+        "1060.00",
+        "100.00",
+        "960.00",
+        "30.00",
+    )
+    assert list_account_balances(
+        exchange, caller(exchange), wire.ListAccountBalancesRequest(name=ANN_ACCOUNT)
+    ).balances == {"USD": found}
     exchange.ctx.assumptions.change("balances.buying_power_net", True)
     assert balance(exchange).buying_power == "930.00"
 
@@ -91,9 +128,17 @@ def test_positions_show_net_cost_and_what_open_orders_leave_available() -> None:
     exchange = small_exchange()
     trade(exchange, 50, 52)
     insert_order(exchange, caller(exchange), limit(Side.SELL, 70, 20))
-    answer = list_account_positions(exchange, caller(exchange), wire.ListAccountPositionsRequest(name=ANN_ACCOUNT))
+    answer = list_account_positions(
+        exchange, caller(exchange), wire.ListAccountPositionsRequest(name=ANN_ACCOUNT)
+    )
     (found,) = answer.positions
-    assert (found.net_position, found.cost, found.qty_bought, found.qty_sold, found.bod_position) == (50, 2600, 50, 0, 0)
+    assert (
+        found.net_position,
+        found.cost,
+        found.qty_bought,
+        found.qty_sold,
+        found.bod_position,
+    ) == (50, 2600, 50, 0, 0)
     assert answer.available_position == [30]
 
 
@@ -103,9 +148,17 @@ def test_positions_of_the_past_are_rebuilt_from_their_ledger() -> None:
     advance(exchange, NOW + hours(5))
     trade(exchange, 10, 40)
     trade(exchange, 10, 400, FINE)
-    assert [(p.symbol, p.net_position, p.qty_bought) for p in positions(exchange)] == [(WHOLE, 60, 60), (FINE, 10, 10)]
-    assert [(p.symbol, p.net_position, p.qty_bought) for p in positions(exchange, as_of_time=NOW + hours(1))] == [(WHOLE, 50, 50)]
-    assert [p.net_position for p in positions(exchange, as_of_date=wire.Date(year=2026, month=9, day=8))] == [50]
+    assert [(p.symbol, p.net_position, p.qty_bought) for p in positions(exchange)] == [
+        (WHOLE, 60, 60),
+        (FINE, 10, 10),
+    ]
+    assert [
+        (p.symbol, p.net_position, p.qty_bought)
+        for p in positions(exchange, as_of_time=NOW + hours(1))
+    ] == [(WHOLE, 50, 50)]
+    assert [
+        p.net_position for p in positions(exchange, as_of_date=wire.Date(year=2026, month=9, day=8))
+    ] == [50]
     assert positions(exchange, as_of_date=wire.Date(year=2026, month=9, day=7)) == []
     with pytest.raises(InvalidRequest):
         positions(exchange, as_of_time=NOW, as_of_date=wire.Date(year=2026, month=9, day=7))
@@ -132,11 +185,19 @@ def test_each_cash_entry_starts_where_the_one_before_ended() -> None:
     trade(exchange, 100, 60)
     exchange.trading.settle(WHOLE, 100)
     entries = cash(exchange)
-    assert [entry.entry_type for entry in entries] == [LedgerEntryType.DEPOSIT, LedgerEntryType.ORDER_EXECUTION, LedgerEntryType.RESOLUTION]
-    assert [entry.before_balance for entry in entries[1:]] == [entry.after_balance for entry in entries[:-1]]
+    assert [entry.entry_type for entry in entries] == [
+        LedgerEntryType.DEPOSIT,
+        LedgerEntryType.ORDER_EXECUTION,
+        LedgerEntryType.RESOLUTION,
+    ]
+    assert [entry.before_balance for entry in entries[1:]] == [
+        entry.after_balance for entry in entries[:-1]
+    ]
     assert float(entries[2].after_balance) - float(entries[2].before_balance) == 100
     assert entries[0].update_business_date == "2026-09-08"
-    assert [entry.entry_type for entry in cash(exchange, newest_first=True)] == [entry.entry_type for entry in entries[::-1]]
+    assert [entry.entry_type for entry in cash(exchange, newest_first=True)] == [
+        entry.entry_type for entry in entries[::-1]
+    ]
     assert len(cash(exchange, symbol=WHOLE)) == 2
     assert len(cash(exchange, entry_types=[LedgerEntryType.DEPOSIT])) == 1
     assert len(cash(exchange, description="Fill")) == 1
@@ -148,8 +209,18 @@ def test_position_entries_say_what_changed_and_what_was_right_after() -> None:
     trade(exchange, 50, 52)
     exchange.trading.settle(WHOLE, 100)
     fill, expiry = moves(exchange)
-    assert (fill.quantity_change, fill.cost_change, fill.net_position, fill.cost) == (50, 2600, 50, 2600)
-    assert (expiry.quantity_change, expiry.net_position, expiry.cost, expiry.realized) == (-50, 0, 0, 2400)
+    assert (fill.quantity_change, fill.cost_change, fill.net_position, fill.cost) == (
+        50,
+        2600,
+        50,
+        2600,
+    )
+    assert (expiry.quantity_change, expiry.net_position, expiry.cost, expiry.realized) == (
+        -50,
+        0,
+        0,
+        2400,
+    )
     assert moves(exchange, symbol=FINE) == []
 
 
@@ -207,7 +278,9 @@ def test_ledger_pages_follow_each_other_without_a_gap() -> None:
     token = ""
     while True:
         answer = get_position_ledger(
-            exchange, caller(exchange, BOB), wire.GetPositionLedgerRequest(account=ANN_ACCOUNT, page_size=10, page_token=token)
+            exchange,
+            caller(exchange, BOB),
+            wire.GetPositionLedgerRequest(account=ANN_ACCOUNT, page_size=10, page_token=token),
         )
         seen += [entry.id for entry in answer.entries]
         token = answer.next_page_token
@@ -221,13 +294,18 @@ def test_the_csv_has_a_header_and_the_same_rows() -> None:
     """R12."""
     exchange = small_exchange()
     trade(exchange, 50, 52)
-    chunks = download_balance_ledger(exchange, caller(exchange, None), wire.DownloadBalanceLedgerRequest(account=ANN_ACCOUNT))
+    chunks = download_balance_ledger(
+        exchange, caller(exchange, None), wire.DownloadBalanceLedgerRequest(account=ANN_ACCOUNT)
+    )
     rows = list(csv.DictReader(io.StringIO(b"".join(chunk.data for chunk in chunks).decode())))
     assert [(row["entry_type"], row["before_balance"], row["after_balance"]) for row in rows] == [
-        (LedgerEntryType(entry.entry_type).name, entry.before_balance, entry.after_balance) for entry in cash(exchange)
+        (LedgerEntryType(entry.entry_type).name, entry.before_balance, entry.after_balance)
+        for entry in cash(exchange)
     ]
     assert rows[0]["update_time"] == "2026-09-08T18:00:00Z"
-    chunks = download_position_ledger(exchange, caller(exchange, None), wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT))
+    chunks = download_position_ledger(
+        exchange, caller(exchange, None), wire.DownloadPositionLedgerRequest(account=ANN_ACCOUNT)
+    )
     (row,) = csv.DictReader(io.StringIO(b"".join(chunk.data for chunk in chunks).decode()))
     assert (row["quantity_change"], row["net_position"], row["description"]) == ("50", "50", "Fill")
 

@@ -22,12 +22,17 @@ def choose(world: Connection, value: str) -> None:
 
 
 def follow(world: Connection, user: int = 0) -> tuple[Stream, str]:
-    stream = rpc_trader(world, user).stream("OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest())
+    stream = rpc_trader(world, user).stream(
+        "OrderEntryAPI.CreateOrderSubscription", wire.CreateOrderSubscriptionRequest()
+    )
     return stream, stream.take()[0].session_id
 
 
 def enter(world: Connection, session: str, cents: int = 30, user: int = 0) -> Response:
-    return trader(world, user).post("/v1/trading/orders", json=order(quiet_instrument(world), "buy", cents, 1, sessionId=session))
+    return trader(world, user).post(
+        "/v1/trading/orders",
+        json=order(quiet_instrument(world), "buy", cents, 1, sessionId=session),
+    )
 
 
 def quiet_instrument(world: Connection) -> Any:
@@ -41,7 +46,9 @@ def open_ids(world: Connection, user: int = 0) -> list[str]:
 
 
 @pytest.mark.parametrize("rule", ["check", "cancel_on_end"])
-def test_a_session_that_is_no_stream_of_the_account_is_refused(world: Connection, rule: str) -> None:
+def test_a_session_that_is_no_stream_of_the_account_is_refused(
+    world: Connection, rule: str
+) -> None:
     choose(world, rule)
     _, mine = follow(world)
     _, others = follow(world, 1)
@@ -49,9 +56,16 @@ def test_a_session_that_is_no_stream_of_the_account_is_refused(world: Connection
         refused = enter(world, session)
         assert refused.status == 400 and refused.json["message"].startswith("session_id")
     body = order(quiet_instrument(world), "buy", 30, 1, sessionId="nonsense")
-    assert trader(world).post("/v1/trading/orders/list", json={"requests": [body]}).json["message"].startswith("requests[0].session_id")
+    assert (
+        trader(world)
+        .post("/v1/trading/orders/list", json={"requests": [body]})
+        .json["message"]
+        .startswith("requests[0].session_id")
+    )
     assert trader(world).post("/v1/trading/orders/preview", json={"request": body}).status == 400
-    request = wire.InsertOrderRequest(type=2, side=1, symbol=str(body["symbol"]), order_qty=1, price=1, session_id="nonsense")
+    request = wire.InsertOrderRequest(
+        type=2, side=1, symbol=str(body["symbol"]), order_qty=1, price=1, session_id="nonsense"
+    )
     with pytest.raises(RpcError) as error:
         rpc_trader(world).call("OrderEntryAPI.InsertOrder", request)
     assert error.value.code == 3
@@ -77,7 +91,9 @@ def test_an_order_may_end_with_its_stream(world: Connection, how: str) -> None:
     stream, session = follow(world)
     enter(world, session)
     kept = enter(world, "", 31).json["orderId"]
-    copy = rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest())
+    copy = rpc_trader(world).stream(
+        "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
+    )
     if how == "hangs up":
         stream.close()
     elif how == "is taken over":
@@ -90,11 +106,15 @@ def test_an_order_may_end_with_its_stream(world: Connection, how: str) -> None:
     world.advance("5s")
     assert open_ids(world) == [kept]
     told = [execution for frame in copy.take() for execution in frame.executions]
-    assert [execution.unsolicited_cancel_reason for execution in told] == [wire.UnsolicitedCxlReason.UNSOLICITED_CXL_REASON_CONNECTION_LOSS]
+    assert [execution.unsolicited_cancel_reason for execution in told] == [
+        wire.UnsolicitedCxlReason.UNSOLICITED_CXL_REASON_CONNECTION_LOSS
+    ]
 
 
 def test_a_rewind_leads_to_where_sessions_had_ended_their_orders(world: Connection) -> None:
-    """However a run is cut: with streams that were open before a moment that is kept, and ended after it."""
+    """However a run is cut: with streams that were open before a moment that is kept, and ended
+    after it.
+    """
     sim = world.simulation
     choose(world, "cancel_on_end")
     seen = []

@@ -28,7 +28,9 @@ def partner(world: Connection) -> Http:
 
 
 def grant(world: Connection, path: str = TOKEN, user: int = 0, **fields: Any) -> Response:
-    return partner(world).post(path, json={"participant_id": firm(world.simulation).users[user].name, **fields})
+    return partner(world).post(
+        path, json={"participant_id": firm(world.simulation).users[user].name, **fields}
+    )
 
 
 def token_of(answer: Response) -> str:
@@ -37,7 +39,9 @@ def token_of(answer: Response) -> str:
 
 
 def bearing(world: Connection, token: str, participant: str | None = None) -> Http:
-    headers = {"authorization": f"Bearer {token}"} | ({"x-participant-id": participant} if participant else {})
+    headers = {"authorization": f"Bearer {token}"} | (
+        {"x-participant-id": participant} if participant else {}
+    )
     return Http(world, "exchange", lambda verb, path: headers)
 
 
@@ -46,23 +50,45 @@ def bearing(world: Connection, token: str, participant: str | None = None) -> Ht
 
 @pytest.mark.spec("S5.1-6")
 @pytest.mark.parametrize("path", [TOKEN, ADMIN])
-def test_a_participants_token_trades_without_a_header_and_for_nobody_else(world: Connection, path: str) -> None:
+def test_a_participants_token_trades_without_a_header_and_for_nobody_else(
+    world: Connection, path: str
+) -> None:
     users = firm(world.simulation).users
     client = bearing(world, token_of(grant(world, path)))
     instrument = quiet(world.simulation)
     assert client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1)).status == 200
     opened = client.get("/v1/trading/orders/open").json["orders"]
-    assert [(row["account"], row["participant"]) for row in opened] == [(users[0].account, users[0].name)]
+    assert [(row["account"], row["participant"]) for row in opened] == [
+        (users[0].account, users[0].name)
+    ]
     assert client.get("/v1/whoami").json["user"] == users[0].name
     for account, status in ((users[0].account, 200), (users[1].account, 403)):
-        assert client.get("/v1/funding/balance-ledger", params={"account": account}).status == status
+        assert (
+            client.get("/v1/funding/balance-ledger", params={"account": account}).status == status
+        )
         other = order(instrument, "buy", 31, 1, account=account)
         assert client.post("/v1/trading/orders", json=other).status == status
-    assert bearing(world, token_of(grant(world, path)), users[0].name).get("/v1/trading/orders/open").status == 200
-    refused = bearing(world, token_of(grant(world, path)), users[1].name).get("/v1/trading/orders/open")
+    assert (
+        bearing(world, token_of(grant(world, path)), users[0].name)
+        .get("/v1/trading/orders/open")
+        .status
+        == 200
+    )
+    refused = bearing(world, token_of(grant(world, path)), users[1].name).get(
+        "/v1/trading/orders/open"
+    )
     assert (refused.status, refused.json["code"]) == (403, 7)
-    sides = [order(instrument, "buy", 40, 1, account=users[0].account), order(instrument, "sell", 40, 1, account=users[1].account)]
-    assert client.post("/v1/trading/orders/cross", json={"requests": sides, "crossType": "CROSS_TYPE_ALL_OR_NONE"}).status == 403
+    sides = [
+        order(instrument, "buy", 40, 1, account=users[0].account),
+        order(instrument, "sell", 40, 1, account=users[1].account),
+    ]
+    assert (
+        client.post(
+            "/v1/trading/orders/cross",
+            json={"requests": sides, "crossType": "CROSS_TYPE_ALL_OR_NONE"},
+        ).status
+        == 403
+    )
 
 
 def test_what_is_the_firms_own_is_closed_to_a_participants_token(world: Connection) -> None:
@@ -76,12 +102,17 @@ def test_what_is_the_firms_own_is_closed_to_a_participants_token(world: Connecti
     ):
         assert client.request(verb, path, json=body).status == 403, path
     rpc = Rpc(world, lambda: {"authorization": f"Bearer {token_of(grant(world))}"})
-    for operation in ("OrderFundingService.CreateVendorOrder", "CashMovementService.CreateCashMovement"):
+    for operation in (
+        "OrderFundingService.CreateVendorOrder",
+        "CashMovementService.CreateCashMovement",
+    ):
         with pytest.raises(RpcError) as refused:
             rpc.call(operation, world.simulation.contract.by_name(operation).request())
         assert refused.value.code == 7, operation
     with pytest.raises(RpcError):
-        rpc.stream("DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest())
+        rpc.stream(
+            "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
+        )
 
 
 def test_scopes_may_be_fewer_and_never_more(world: Connection) -> None:
@@ -92,37 +123,56 @@ def test_scopes_may_be_fewer_and_never_more(world: Connection) -> None:
     for scope in ("write:kyc", "read:dropcopy", "write:cash-movements", "made:up"):
         assert grant(world, scopes=[scope]).status == 403, scope
     poor = poor_firm(world.simulation)
-    assert world.exchange(poor).post(TOKEN, json={"participant_id": firm(world.simulation).users[0].name}).status == 403
+    assert (
+        world.exchange(poor)
+        .post(TOKEN, json={"participant_id": firm(world.simulation).users[0].name})
+        .status
+        == 403
+    )
     for name in ("", "nonsense", "firms/nobody/users/x"):
         assert partner(world).post(TOKEN, json={"participant_id": name}).status == 403
 
 
-def test_an_unexpired_token_is_handed_out_again_and_an_expired_one_is_worth_nothing(world: Connection) -> None:
+def test_an_unexpired_token_is_handed_out_again_and_an_expired_one_is_worth_nothing(
+    world: Connection,
+) -> None:
     first = grant(world, ttl_seconds=600)
     world.advance("9m")
     again = grant(world, ttl_seconds=600)
     assert (first.json["fromCache"], again.json["fromCache"]) == (False, True)
     assert {**first.json, "fromCache": True} == again.json
-    for other in (grant(world, ttl_seconds=601), grant(world, user=1, ttl_seconds=600), grant(world, ADMIN, ttl_seconds=600)):
+    for other in (
+        grant(world, ttl_seconds=601),
+        grant(world, user=1, ttl_seconds=600),
+        grant(world, ADMIN, ttl_seconds=600),
+    ):
         assert not other.json["fromCache"] and token_of(other) != token_of(first)
     assert bearing(world, token_of(first)).get("/v1/trading/orders/open").status == 200
     world.advance("1m")
     assert bearing(world, token_of(first)).get("/v1/trading/orders/open").status == 401
     assert grant(world, ttl_seconds=600).json["fromCache"] is False
     usual = grant(world).json
-    claims = msgspec.json.decode(base64.urlsafe_b64decode(usual["participantToken"].split(".")[1] + "=="))
+    claims = msgspec.json.decode(
+        base64.urlsafe_b64decode(usual["participantToken"].split(".")[1] + "==")
+    )
     assert claims["exp"] - claims["iat"] == 180
 
 
-@pytest.mark.parametrize(("ttl", "status"), [(1, 200), (3600, 200), (3601, 400), (-1, 400), (2**62, 400)])
+@pytest.mark.parametrize(
+    ("ttl", "status"), [(1, 200), (3600, 200), (3601, 400), (-1, 400), (2**62, 400)]
+)
 def test_a_life_is_bounded(world: Connection, ttl: int, status: int) -> None:
     assert grant(world, ttl_seconds=ttl).status == status
 
 
 def test_no_token_is_journalled_over_either_protocol(world: Connection) -> None:
     rest = token_of(grant(world))
-    request = wire.CreateParticipantAdminTokenRequest(participant_id=firm(world.simulation).users[0].name)
-    made = world.rpc(firm(world.simulation)).call("ParticipantAPI.CreateParticipantAdminToken", request)
+    request = wire.CreateParticipantAdminTokenRequest(
+        participant_id=firm(world.simulation).users[0].name
+    )
+    made = world.rpc(firm(world.simulation)).call(
+        "ParticipantAPI.CreateParticipantAdminToken", request
+    )
     journal = b"\n".join(world.simulation.journal_lines(0))
     for token in (rest, made.participant_admin_token):
         assert token.encode() not in journal
@@ -144,12 +194,24 @@ def test_a_caller_is_unbound_unless_its_token_says_so() -> None:
 
 # ---- users
 
-ADA = {"user_id": "ada", "email": "ada@example.com", "first_name": "Ada", "last_name": "Ray", "phone_number": "+14155551212", "date_of_birth": "1990-01-02"}
+ADA = {
+    "user_id": "ada",
+    "email": "ada@example.com",
+    "first_name": "Ada",
+    "last_name": "Ray",
+    "phone_number": "+14155551212",
+    "date_of_birth": "1990-01-02",
+}
 KYC = {
     "external_id": "ada",
     "ssn": "555443333",
     **{name: value for name, value in ADA.items() if name != "user_id"},
-    "address": {"address_line_1": "1 Main St", "city": "Springfield", "state": "IL", "postal_code": "62701"},
+    "address": {
+        "address_line_1": "1 Main St",
+        "city": "Springfield",
+        "state": "IL",
+        "postal_code": "62701",
+    },
     "agreement": {"version": "PMX.ISV.SANDBOX.v1.0", "signed_at": "2026-09-08T17:00:00Z"},
     "ip_address": "203.0.113.7",
 }
@@ -158,20 +220,39 @@ KYC = {
 def test_a_registered_person_is_found_again_changed_and_verified(world: Connection) -> None:
     client = partner(world)
     made = client.post("/v1/users", json=ADA).json
-    assert (made["created"], made["participantId"], made["user"]["kycStatus"]) == (True, "", "KYC_STATUS_TYPE_NONE")
-    assert (made["user"]["userId"], made["user"]["displayName"], made["user"]["firmId"]) == ("ada", "Ada Ray", firm(world.simulation).id)
+    assert (made["created"], made["participantId"], made["user"]["kycStatus"]) == (
+        True,
+        "",
+        "KYC_STATUS_TYPE_NONE",
+    )
+    assert (made["user"]["userId"], made["user"]["displayName"], made["user"]["firmId"]) == (
+        "ada",
+        "Ada Ray",
+        firm(world.simulation).id,
+    )
     again = client.post("/v1/users", json=ADA | {"email": "other@example.com"}).json
     assert again == made | {"created": False}
     world.advance("1m")
-    changed = client.request("PATCH", "/v1/users/ada", json={"email": "new@example.com", "display_name": "A. Ray"}).json["user"]
-    assert (changed["email"], changed["displayName"], changed["firstName"]) == ("new@example.com", "A. Ray", "Ada")
+    changed = client.request(
+        "PATCH", "/v1/users/ada", json={"email": "new@example.com", "display_name": "A. Ray"}
+    ).json["user"]
+    assert (changed["email"], changed["displayName"], changed["firstName"]) == (
+        "new@example.com",
+        "A. Ray",
+        "Ada",
+    )
     assert changed["createdAt"] == made["user"]["createdAt"] < changed["updatedAt"]
     assert client.post("/v1/kyc/start", json=KYC).status == 200
     world.advance("27m")
     verified = partner(world).post("/v1/users", json=ADA).json
     assert verified["user"]["kycStatus"] == "KYC_STATUS_TYPE_APPROVED"
     status = partner(world).get("/v1/kyc/status", params={"external_id": "ada"}).json
-    assert verified["participantId"] == verified["user"]["ep3ParticipantId"] == status["participantId"] != ""
+    assert (
+        verified["participantId"]
+        == verified["user"]["ep3ParticipantId"]
+        == status["participantId"]
+        != ""
+    )
     assert verified["user"]["ep3AccountId"] == status["provisionedAccount"]
 
 
@@ -180,7 +261,12 @@ def test_registering_may_onboard_at_once(world: Connection) -> None:
     world.simulation.control("assumption.set", "users.create_onboards", {"value": True})
     made = partner(world).post("/v1/users", json=ADA | {"user_id": "bob"}).json
     assert made["participantId"] in partner(world).get("/v1/users").json["users"]
-    assert world.exchange(firm(world.simulation), made["participantId"]).get("/v1/trading/orders/open").json["orders"] == []
+    assert (
+        world.exchange(firm(world.simulation), made["participantId"])
+        .get("/v1/trading/orders/open")
+        .json["orders"]
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +282,9 @@ def test_registering_may_onboard_at_once(world: Connection) -> None:
         ("first_name", "x" * 51),
     ],
 )
-def test_bad_fields_of_a_person_are_named_and_nobody_is_registered(world: Connection, field: str, value: str) -> None:
+def test_bad_fields_of_a_person_are_named_and_nobody_is_registered(
+    world: Connection, field: str, value: str
+) -> None:
     refused = partner(world).post("/v1/users", json=ADA | {field: value})
     assert refused.status == 400 and refused.json["message"].startswith(f"{field}:")
     assert partner(world).request("PATCH", "/v1/users/ada", json={}).status == 404
@@ -204,10 +292,14 @@ def test_bad_fields_of_a_person_are_named_and_nobody_is_registered(world: Connec
 
 def test_grpc_knows_the_same_people(world: Connection) -> None:
     partner(world).post("/v1/users", json=ADA)
-    found = world.rpc(firm(world.simulation)).call("UsersAPI.CreateUser", wire.CreateUserRequest(user_id="ada"))
+    found = world.rpc(firm(world.simulation)).call(
+        "UsersAPI.CreateUser", wire.CreateUserRequest(user_id="ada")
+    )
     assert (found.created, found.user.email) == (False, "ada@example.com")
     world.simulation.snapshot("here")
-    world.rpc(firm(world.simulation)).call("UsersAPI.UpdateUser", wire.UpdateUserRequest(user_id="ada", email="b@example.com"))
+    world.rpc(firm(world.simulation)).call(
+        "UsersAPI.UpdateUser", wire.UpdateUserRequest(user_id="ada", email="b@example.com")
+    )
     world.simulation.restore("here")
     world.forget_tokens()
     assert partner(world).post("/v1/users", json=ADA).json["user"]["email"] == "ada@example.com"

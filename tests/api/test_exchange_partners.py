@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from small_exchange import ANN, ANN_ACCOUNT, BOB_ACCOUNT, EVE_ACCOUNT, NOW, POOL, advance, caller, eve, limit, small_exchange
+from small_exchange import (
+    ANN,
+    ANN_ACCOUNT,
+    BOB_ACCOUNT,
+    EVE_ACCOUNT,
+    NOW,
+    POOL,
+    advance,
+    caller,
+    eve,
+    limit,
+    small_exchange,
+)
 
 from sim.api.exchange.ledgers import get_account_balance_ledger
 from sim.api.exchange.orders import insert_order
@@ -19,19 +31,36 @@ from sim.api.exchange.partners import (
 from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType, OrderState, OrderType, Side, TimeInForce
 from sim.core.model.quantities import DOLLAR
-from sim.core.model.refusals import AlreadyExists, InvalidRequest, NotFound, OrderDone, PermissionDenied
+from sim.core.model.refusals import (
+    AlreadyExists,
+    InvalidRequest,
+    NotFound,
+    OrderDone,
+    PermissionDenied,
+)
 from sim.kernel.instants import hours, seconds
 from sim.messages import exchange_cashmovement_v1 as cash
 from sim.messages import exchange_orderfunding_v1 as funding
 from sim.messages import exchange_v1 as wire
 
-CONFIRMED, REJECTED = cash.CashMovementStatus.CASH_MOVEMENT_STATUS_CONFIRMED, cash.CashMovementStatus.CASH_MOVEMENT_STATUS_REJECTED
+CONFIRMED, REJECTED = (
+    cash.CashMovementStatus.CASH_MOVEMENT_STATUS_CONFIRMED,
+    cash.CashMovementStatus.CASH_MOVEMENT_STATUS_REJECTED,
+)
 DEPOSIT, WITHDRAWAL, FEES = (cash.TransferReason(number) for number in (1, 2, 3))
 
 
 def move(exchange: Exchange, key: str = "k1", who=None, **changes: object) -> cash.CashMovement:
-    fields: dict[str, object] = {"reason": DEPOSIT, "participant_account_id": ANN_ACCOUNT, "amount": "12.50", "currency": "USD", "external_reference": "r"}
-    request = cash.CreateCashMovementRequest(idempotency_key=key, transfer=cash.Transfer(**{**fields, **changes}))
+    fields: dict[str, object] = {
+        "reason": DEPOSIT,
+        "participant_account_id": ANN_ACCOUNT,
+        "amount": "12.50",
+        "currency": "USD",
+        "external_reference": "r",
+    }
+    request = cash.CreateCashMovementRequest(
+        idempotency_key=key, transfer=cash.Transfer(**{**fields, **changes})
+    )
     found = create_cash_movement(exchange, who or caller(exchange, None), request).cash_movement
     assert found is not None
     return found
@@ -46,16 +75,33 @@ def balances(exchange: Exchange) -> tuple[int, int]:
 # ---- transfers
 
 
-def test_a_deposit_takes_from_the_pool_what_it_gives_the_participant_and_both_ledgers_show_it() -> None:
+def test_a_deposit_takes_from_the_pool_what_it_gives_the_participant_and_both_ledgers_show_it() -> (
+    None
+):
     """P25."""
     exchange = small_exchange()
     found = move(exchange)
-    assert (found.status, found.amount, found.source_account_id, found.destination_account_id) == (CONFIRMED, "12.50", POOL, ANN_ACCOUNT)
+    assert (found.status, found.amount, found.source_account_id, found.destination_account_id) == (
+        CONFIRMED,
+        "12.50",
+        POOL,
+        ANN_ACCOUNT,
+    )
     assert balances(exchange) == (498_750, 101_250)
     assert exchange.trading.ledger.total() == 0
-    for account, kind in ((POOL, LedgerEntryType.WITHDRAWAL), (ANN_ACCOUNT, LedgerEntryType.DEPOSIT)):
-        request = wire.GetAccountBalanceLedgerRequest(account=account, newest_first=True, page_size=1)
-        assert get_account_balance_ledger(exchange, caller(exchange, None), request).entries[0].entry_type == kind
+    for account, kind in (
+        (POOL, LedgerEntryType.WITHDRAWAL),
+        (ANN_ACCOUNT, LedgerEntryType.DEPOSIT),
+    ):
+        request = wire.GetAccountBalanceLedgerRequest(
+            account=account, newest_first=True, page_size=1
+        )
+        assert (
+            get_account_balance_ledger(exchange, caller(exchange, None), request)
+            .entries[0]
+            .entry_type
+            == kind
+        )
 
 
 def test_withdrawals_and_vendor_fees_go_to_the_pool() -> None:
@@ -79,7 +125,10 @@ def test_lack_of_funds_is_a_rejected_movement_and_open_orders_hold_funds_back() 
     """P25."""
     exchange = small_exchange()
     assert move(exchange, "k1", amount="5000.01").status == REJECTED
-    assert move(exchange, "k2", reason=WITHDRAWAL, amount="1000.01").rejection_reason == "insufficient funds"
+    assert (
+        move(exchange, "k2", reason=WITHDRAWAL, amount="1000.01").rejection_reason
+        == "insufficient funds"
+    )
     insert_order(exchange, caller(exchange), limit(Side.BUY, 50, 1000))
     assert move(exchange, "k3", reason=WITHDRAWAL, amount="500.01").status == REJECTED
     assert balances(exchange) == (500_000, 100_000)
@@ -94,9 +143,18 @@ def test_one_key_has_one_effect_and_another_body_is_refused() -> None:
     with pytest.raises(AlreadyExists):
         move(exchange, amount="12.51")
     assert balances(exchange) == (498_750, 101_250)
-    assert get_cash_movement(exchange, caller(exchange, None), cash.GetCashMovementRequest(workflow_id=first.workflow_id)).cash_movement == first
+    assert (
+        get_cash_movement(
+            exchange,
+            caller(exchange, None),
+            cash.GetCashMovementRequest(workflow_id=first.workflow_id),
+        ).cash_movement
+        == first
+    )
     with pytest.raises(NotFound):
-        get_cash_movement(exchange, eve(exchange), cash.GetCashMovementRequest(workflow_id=first.workflow_id))
+        get_cash_movement(
+            exchange, eve(exchange), cash.GetCashMovementRequest(workflow_id=first.workflow_id)
+        )
 
 
 def test_an_account_without_a_relationship_is_not_found_and_leaves_the_key_unused() -> None:
@@ -134,10 +192,19 @@ def test_a_malformed_transfer_is_an_invalid_request(changes: dict[str, object]) 
 def test_the_pool_tells_its_balance_and_a_firm_without_one_may_not_transfer() -> None:
     exchange = small_exchange()
     move(exchange)
-    found = get_funding_account_balance(exchange, caller(exchange, None), cash.GetFundingAccountBalanceRequest(currency="usd"))
-    assert (found.funding_account_id, found.balance, found.currency, found.as_of) == (POOL, "4987.50", "USD", NOW)
+    found = get_funding_account_balance(
+        exchange, caller(exchange, None), cash.GetFundingAccountBalanceRequest(currency="usd")
+    )
+    assert (found.funding_account_id, found.balance, found.currency, found.as_of) == (
+        POOL,
+        "4987.50",
+        "USD",
+        NOW,
+    )
     with pytest.raises(PermissionDenied):
-        get_funding_account_balance(exchange, eve(exchange), cash.GetFundingAccountBalanceRequest(currency="USD"))
+        get_funding_account_balance(
+            exchange, eve(exchange), cash.GetFundingAccountBalanceRequest(currency="USD")
+        )
     with pytest.raises(PermissionDenied):
         move(exchange, who=eve(exchange), participant_account_id=EVE_ACCOUNT)
 
@@ -152,11 +219,23 @@ def test_movements_survive_a_saved_state() -> None:
 # ---- orders
 
 
-def vendor(exchange: Exchange, key: str = "k1", fee: str = "0.05", **changes: object) -> funding.CreateVendorOrderResponse:
-    order = limit(Side.BUY, 50, 10, time_in_force=TimeInForce.FILL_OR_KILL, clord_id="c1", account=ANN_ACCOUNT, manual_order_indicator=1)
+def vendor(
+    exchange: Exchange, key: str = "k1", fee: str = "0.05", **changes: object
+) -> funding.CreateVendorOrderResponse:
+    order = limit(
+        Side.BUY,
+        50,
+        10,
+        time_in_force=TimeInForce.FILL_OR_KILL,
+        clord_id="c1",
+        account=ANN_ACCOUNT,
+        manual_order_indicator=1,
+    )
     for name, value in changes.items():
         setattr(order, name, value)
-    request = funding.CreateVendorOrderRequest(order=order, vendor_fee=funding.MoneyAmount(value=fee, currency="USD"), idempotency_key=key)
+    request = funding.CreateVendorOrderRequest(
+        order=order, vendor_fee=funding.MoneyAmount(value=fee, currency="USD"), idempotency_key=key
+    )
     return create_vendor_order(exchange, caller(exchange, None), request)
 
 
@@ -166,19 +245,34 @@ def test_a_partner_order_fills_for_the_participant_of_its_account_and_moves_no_f
     insert_order(exchange, eve(exchange), limit(Side.SELL, 50, 10))
     found = vendor(exchange)
     order = exchange.trading.orders.require(found.id)
-    assert (found.status, order.state, order.participant) == (funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED, OrderState.FILLED, ANN)
+    assert (found.status, order.state, order.participant) == (
+        funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED,
+        OrderState.FILLED,
+        ANN,
+    )
     assert exchange.trading.ledger.balance(ANN_ACCOUNT) == 995 * DOLLAR
     assert found.correlation is not None
-    assert (found.correlation.idempotency_key, found.correlation.funding_request_id, found.correlation.clord_id) == ("k1", found.funding_request_id, "c1")
+    assert (
+        found.correlation.idempotency_key,
+        found.correlation.funding_request_id,
+        found.correlation.clord_id,
+    ) == ("k1", found.funding_request_id, "c1")
 
 
-@pytest.mark.parametrize(("price", "outcome"), [(50, "ACCEPTED"), (53, "ACCEPTED"), (200, "REJECTED")])
-def test_a_slow_engine_leaves_a_partner_order_pending_until_it_is_asked_again(price: int, outcome: str) -> None:
+@pytest.mark.parametrize(
+    ("price", "outcome"), [(50, "ACCEPTED"), (53, "ACCEPTED"), (200, "REJECTED")]
+)
+def test_a_slow_engine_leaves_a_partner_order_pending_until_it_is_asked_again(
+    price: int, outcome: str
+) -> None:
     """M25, M36."""
     exchange = small_exchange()
     insert_order(exchange, eve(exchange), limit(Side.SELL, 50, 10))
     exchange.ctx.assumptions.change("engine.latency", "3s")
-    assert vendor(exchange, price=price).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_PENDING
+    assert (
+        vendor(exchange, price=price).status
+        == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_PENDING
+    )
     advance(exchange, NOW + seconds(3))
     assert vendor(exchange, price=price).status.name == f"VENDOR_ORDER_STATUS_{outcome}"
     assert len(exchange.trading.orders) == 2
@@ -187,7 +281,11 @@ def test_a_slow_engine_leaves_a_partner_order_pending_until_it_is_asked_again(pr
 def test_a_repeated_partner_order_is_the_same_result_under_a_new_request_id() -> None:
     exchange = small_exchange()
     first, second = vendor(exchange), vendor(exchange)
-    assert (first.funding_request_id, first.id, first.status) == (second.funding_request_id, second.id, second.status)
+    assert (first.funding_request_id, first.id, first.status) == (
+        second.funding_request_id,
+        second.id,
+        second.status,
+    )
     assert first.correlation is not None and second.correlation is not None
     assert first.correlation.request_id != second.correlation.request_id
     assert len(exchange.trading.orders) == 1
@@ -223,7 +321,9 @@ def test_a_rejection_by_the_exchange_is_an_answer() -> None:
         ("good_till_time", NOW),
     ],
 )
-def test_any_other_kind_of_partner_order_is_refused_by_the_name_of_the_field(field: str, value: object) -> None:
+def test_any_other_kind_of_partner_order_is_refused_by_the_name_of_the_field(
+    field: str, value: object
+) -> None:
     """M25."""
     exchange = small_exchange()
     with pytest.raises(InvalidRequest, match=field):
@@ -246,7 +346,9 @@ def funded(exchange: Exchange, key: str = "f1", **changes: object) -> funding.Fu
     order = limit(Side.BUY, 50, 100, account=ANN_ACCOUNT, clord_id="f")
     for name, value in changes.items():
         setattr(order, name, value)
-    request = funding.CreateFundedOrderRequest(order=order, vendor_fee=funding.MoneyAmount(value="0", currency="USD"), idempotency_key=key)
+    request = funding.CreateFundedOrderRequest(
+        order=order, vendor_fee=funding.MoneyAmount(value="0", currency="USD"), idempotency_key=key
+    )
     found = create_funded_order(exchange, caller(exchange, None), request).order
     assert found is not None
     return found
@@ -256,15 +358,26 @@ def test_a_funded_order_brings_its_money_along_and_its_cancel_takes_the_rest_bac
     exchange = small_exchange(balance=0)
     exchange.ctx.assumptions.change("fees.taker_theta", 0)
     found = funded(exchange)
-    assert (found.status, found.clord_id) == (funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED, "f")
+    assert (found.status, found.clord_id) == (
+        funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED,
+        "f",
+    )
     assert balances(exchange) == (495_000, 5_000)
     assert funded(exchange) == found and len(exchange.trading.orders) == 1
     request = funding.GetFundedOrderRequest(funding_request_id=found.funding_request_id)
     assert get_funded_order(exchange, caller(exchange, None), request).order == found
-    cancel_funded_order(exchange, caller(exchange, None), funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id))
+    cancel_funded_order(
+        exchange,
+        caller(exchange, None),
+        funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id),
+    )
     assert balances(exchange) == (500_000, 0) and exchange.trading.ledger.total() == 0
     with pytest.raises(OrderDone):
-        cancel_funded_order(exchange, caller(exchange, None), funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id))
+        cancel_funded_order(
+            exchange,
+            caller(exchange, None),
+            funding.CancelFundedOrderRequest(funding_request_id=found.funding_request_id),
+        )
     with pytest.raises(NotFound):
         get_funded_order(exchange, eve(exchange), request)
 
@@ -272,10 +385,14 @@ def test_a_funded_order_brings_its_money_along_and_its_cancel_takes_the_rest_bac
 def test_money_of_a_funded_order_that_a_slow_engine_rejects_goes_back() -> None:
     exchange = small_exchange(balance=0)
     exchange.ctx.assumptions.change("engine.latency", "3s")
-    assert funded(exchange, price=200).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_PENDING
+    assert (
+        funded(exchange, price=200).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_PENDING
+    )
     assert balances(exchange)[0] < 500_000
     advance(exchange, NOW + seconds(3))
-    assert funded(exchange, price=200).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_REJECTED
+    assert (
+        funded(exchange, price=200).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_REJECTED
+    )
     assert balances(exchange) == (500_000, 0) and exchange.trading.ledger.total() == 0
 
 
@@ -283,10 +400,18 @@ def test_a_rejected_funded_order_leaves_the_money_where_it_was() -> None:
     exchange = small_exchange(balance=0)
     rejected = funding.VendorOrderStatus.VENDOR_ORDER_STATUS_REJECTED
     assert funded(exchange, "f1", order_qty=20_000).status == rejected
-    assert funded(exchange, "f2", price=99, order_qty=100).status == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED
+    assert (
+        funded(exchange, "f2", price=99, order_qty=100).status
+        == funding.VendorOrderStatus.VENDOR_ORDER_STATUS_ACCEPTED
+    )
     before = balances(exchange)
     assert funded(exchange, "f3", price=100).status == rejected
     assert balances(exchange) == before
-    for changes in ({"type": OrderType.MARKET_TO_LIMIT}, {"price": 0}, {"order_qty": 0}, {"time_in_force": TimeInForce.GOOD_TILL_TIME}):
+    for changes in (
+        {"type": OrderType.MARKET_TO_LIMIT},
+        {"price": 0},
+        {"order_qty": 0},
+        {"time_in_force": TimeInForce.GOOD_TILL_TIME},
+    ):
         with pytest.raises(InvalidRequest):
             funded(exchange, "f4", **changes)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from small_exchange import FINE, WHOLE, caller, small_exchange
 
-from sim.api.exchange.refdata import get_instrument, get_instrument_metadata, list_instruments, list_symbols, search_instruments
+from sim.api.exchange.refdata import (
+    get_instrument,
+    get_instrument_metadata,
+    list_instruments,
+    list_symbols,
+    search_instruments,
+)
 from sim.api.exchange.settlement import get_instrument_settlement
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
@@ -16,19 +22,32 @@ from sim.messages import exchange_v1 as wire
 
 
 def symbols(exchange: Exchange, **asked: object) -> list[str]:
-    return [found.symbol for found in list_instruments(exchange, caller(exchange, None), wire.ListInstrumentsRequest(**asked)).instruments]
+    return [
+        found.symbol
+        for found in list_instruments(
+            exchange, caller(exchange, None), wire.ListInstrumentsRequest(**asked)
+        ).instruments
+    ]
 
 
 def test_an_instrument_carries_its_scales_tick_limits_and_state() -> None:
     exchange = small_exchange()
-    found = get_instrument(exchange, caller(exchange, None), wire.GetInstrumentRequest(symbol=FINE)).instrument
+    found = get_instrument(
+        exchange, caller(exchange, None), wire.GetInstrumentRequest(symbol=FINE)
+    ).instrument
     assert found is not None and found.price_limit is not None
-    assert (found.price_scale, found.fractional_qty_scale, found.minimum_trade_qty) == (1000, 100, 10)
+    assert (found.price_scale, found.fractional_qty_scale, found.minimum_trade_qty) == (
+        1000,
+        100,
+        10,
+    )
     assert found.tick_size == 0.005
     assert (found.price_limit.low, found.price_limit.high) == (10, 990)
     assert found.state == InstrumentState.OPEN
     with pytest.raises(NotFound):
-        get_instrument(exchange, caller(exchange, None), wire.GetInstrumentRequest(symbol="no-such"))
+        get_instrument(
+            exchange, caller(exchange, None), wire.GetInstrumentRequest(symbol="no-such")
+        )
 
 
 @pytest.mark.parametrize(
@@ -52,9 +71,25 @@ def test_an_instrument_carries_its_scales_tick_limits_and_state() -> None:
         ({"states": [InstrumentState.CLOSED]}, []),
         ({"start_time_gte": "2026-08-19", "end_time_lte": "2026-09-28"}, [WHOLE, FINE]),
         ({"start_time_gte": "2026-08-20"}, []),
-        ({"filter": wire.InstrumentFilter(where_clause="state = 'OPEN' AND symbol LIKE 'aec-%'")}, [WHOLE]),
+        (
+            {
+                "filter": wire.InstrumentFilter(
+                    where_clause="state = 'OPEN' AND symbol LIKE 'aec-%'"
+                )
+            },
+            [WHOLE],
+        ),
         ({"filter": wire.InstrumentFilter(where_clause="event_category IN ('CRY')")}, [FINE]),
-        ({"filter": wire.InstrumentFilter(field_filters=[wire.FieldFilter(field="event_series", operator=1, string_value="nba")])}, [WHOLE]),
+        (
+            {
+                "filter": wire.InstrumentFilter(
+                    field_filters=[
+                        wire.FieldFilter(field="event_series", operator=1, string_value="nba")
+                    ]
+                )
+            },
+            [WHOLE],
+        ),
     ],
 )
 def test_every_filter_that_is_set_must_hold(asked: dict[str, object], expected: list[str]) -> None:
@@ -64,7 +99,13 @@ def test_every_filter_that_is_set_must_hold(asked: dict[str, object], expected: 
 
 
 @pytest.mark.parametrize(
-    "asked", [{"start_time_gte": "soon"}, {"filter": wire.InstrumentFilter(where_clause="nonsense")}, {"page_token": "zzz"}, {"page_size": -1}]
+    "asked",
+    [
+        {"start_time_gte": "soon"},
+        {"filter": wire.InstrumentFilter(where_clause="nonsense")},
+        {"page_token": "zzz"},
+        {"page_size": -1},
+    ],
 )
 def test_a_filter_that_cannot_be_read_is_an_invalid_request(asked: dict[str, object]) -> None:
     with pytest.raises(InvalidRequest):
@@ -78,16 +119,27 @@ def test_pages_hold_fifty_by_default_at_most_a_thousand_and_the_last_one_says_so
     nobody = caller(exchange, None)
     first = list_instruments(exchange, nobody, wire.ListInstrumentsRequest())
     assert len(first.instruments) == 50 and not first.eof and first.next_page_token
-    second = search_instruments(exchange, nobody, wire.ListInstrumentsRequest(page_token=first.next_page_token))
+    second = search_instruments(
+        exchange, nobody, wire.ListInstrumentsRequest(page_token=first.next_page_token)
+    )
     assert len(second.instruments) == 12 and second.eof and not second.next_page_token
-    assert len(list_instruments(exchange, nobody, wire.ListInstrumentsRequest(page_size=5000)).instruments) == 62
+    assert (
+        len(
+            list_instruments(
+                exchange, nobody, wire.ListInstrumentsRequest(page_size=5000)
+            ).instruments
+        )
+        == 62
+    )
     listed = [instrument.symbol for instrument in (*first.instruments, *second.instruments)]
     assert listed == list_symbols(exchange, nobody, wire.ListSymbolsRequest()).symbols
 
 
 def test_the_exchange_tells_its_name_version_and_time_zone() -> None:
     exchange = small_exchange()
-    metadata = get_instrument_metadata(exchange, caller(exchange, None), wire.GetInstrumentMetadataRequest()).metadata
+    metadata = get_instrument_metadata(
+        exchange, caller(exchange, None), wire.GetInstrumentMetadataRequest()
+    ).metadata
     assert set(metadata) == {"exchange_name", "server_version", "timezone"}
 
 
@@ -95,7 +147,11 @@ def test_a_settlement_shows_once_it_is_final() -> None:
     exchange = small_exchange()
 
     def ask(symbol: str) -> settlement.GetInstrumentSettlementResponse:
-        return get_instrument_settlement(exchange, caller(exchange, None), settlement.GetInstrumentSettlementRequest(symbol=symbol))
+        return get_instrument_settlement(
+            exchange,
+            caller(exchange, None),
+            settlement.GetInstrumentSettlementRequest(symbol=symbol),
+        )
 
     assert ask(WHOLE).stats is None
     exchange.trading.settle(WHOLE, 100, text="YES", preliminary=True)
@@ -103,7 +159,11 @@ def test_a_settlement_shows_once_it_is_final() -> None:
     exchange.trading.settle(WHOLE, 0, text="NO")
     found = ask(WHOLE)
     assert found.stats is not None
-    assert (found.stats.settlement_px, found.stats.settlement_preliminary, found.price_scale) == (0, False, 100)
+    assert (found.stats.settlement_px, found.stats.settlement_preliminary, found.price_scale) == (
+        0,
+        False,
+        100,
+    )
     for symbol in ("", "/x", "!x"):
         with pytest.raises(InvalidRequest):
             ask(symbol)

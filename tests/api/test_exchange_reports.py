@@ -6,7 +6,20 @@ import csv
 import io
 
 import pytest
-from small_exchange import ANN_ACCOUNT, BOB, BOB_ACCOUNT, EVE_ACCOUNT, FINE, NOW, WHOLE, advance, caller, eve, limit, small_exchange
+from small_exchange import (
+    ANN_ACCOUNT,
+    BOB,
+    BOB_ACCOUNT,
+    EVE_ACCOUNT,
+    FINE,
+    NOW,
+    WHOLE,
+    advance,
+    caller,
+    eve,
+    limit,
+    small_exchange,
+)
 
 from sim.api.exchange.orders import cancel_order, insert_order
 from sim.api.exchange.reports import (
@@ -33,7 +46,9 @@ THURSDAY_WINDOW = parse_instant("2026-09-10T02:00:00-04:00")
 
 @pytest.fixture
 def exchange() -> Exchange:
-    """Ann buys 10 from Eve at 50 and 5 at 55, a minute apart; Ann's bid at 40 rests, another at 41 was canceled; Bob's bid rests."""
+    """Ann buys 10 from Eve at 50 and 5 at 55, a minute apart; Ann's bid at 40 rests, another at 41
+    was canceled; Bob's bid rests.
+    """
     exchange = small_exchange()
     insert_order(exchange, eve(exchange), limit(Side.SELL, 50, 10))
     insert_order(exchange, eve(exchange), limit(Side.SELL, 55, 5))
@@ -41,7 +56,9 @@ def exchange() -> Exchange:
     advance(exchange, NOW + minutes(1))
     insert_order(exchange, caller(exchange), limit(Side.BUY, 55, 5, clord_id="second"))
     insert_order(exchange, caller(exchange), limit(Side.BUY, 40, 1, clord_id="resting"))
-    canceled = insert_order(exchange, caller(exchange), limit(Side.BUY, 410, 10, FINE, clord_id="canceled")).order_id
+    canceled = insert_order(
+        exchange, caller(exchange), limit(Side.BUY, 410, 10, FINE, clord_id="canceled")
+    ).order_id
     cancel_order(exchange, caller(exchange), wire.CancelOrderRequest(order_id=canceled))
     insert_order(exchange, caller(exchange, BOB), limit(Side.BUY, 30, 1, clord_id="bobs"))
     exchange.ctx.quirks.change("unfiltered_search_times_out", "never")
@@ -49,11 +66,18 @@ def exchange() -> Exchange:
 
 
 def orders(exchange: Exchange, **asked: object) -> list[str]:
-    return [order.clord_id for order in search_orders(exchange, caller(exchange), wire.SearchOrdersRequest(**asked)).order]
+    return [
+        order.clord_id
+        for order in search_orders(
+            exchange, caller(exchange), wire.SearchOrdersRequest(**asked)
+        ).order
+    ]
 
 
 def executions(exchange: Exchange, **asked: object) -> list[wire.Execution]:
-    return search_executions(exchange, caller(exchange), wire.SearchExecutionsRequest(**asked)).executions
+    return search_executions(
+        exchange, caller(exchange), wire.SearchExecutionsRequest(**asked)
+    ).executions
 
 
 def trades(exchange: Exchange, **asked: object) -> list[wire.Trade]:
@@ -71,31 +95,62 @@ def trades(exchange: Exchange, **asked: object) -> list[wire.Trade]:
         ({"clord_id": "second"}, ["second"]),
         ({"side": Side.SELL}, []),
         ({"order_state_filter": wire.OrderStateFilter.ORDER_STATE_FILTER_OPEN}, ["resting"]),
-        ({"order_state_filter": wire.OrderStateFilter.ORDER_STATE_FILTER_FILLED}, ["second", "first"]),
-        ({"order_state_filter": wire.OrderStateFilter.ORDER_STATE_FILTER_CLOSED}, ["canceled", "second", "first"]),
+        (
+            {"order_state_filter": wire.OrderStateFilter.ORDER_STATE_FILTER_FILLED},
+            ["second", "first"],
+        ),
+        (
+            {"order_state_filter": wire.OrderStateFilter.ORDER_STATE_FILTER_CLOSED},
+            ["canceled", "second", "first"],
+        ),
         ({"end_time": NOW}, ["first"]),
         ({"start_time": NOW + 1}, ["canceled", "resting", "second"]),
         ({"start_transact_trade_date": wire.Date(year=2026, month=9, day=9)}, []),
-        ({"end_transact_trade_date": wire.Date(year=2026, month=9, day=8), "symbol": FINE}, ["canceled"]),
+        (
+            {"end_transact_trade_date": wire.Date(year=2026, month=9, day=8), "symbol": FINE},
+            ["canceled"],
+        ),
         ({"cross_id": "x"}, []),
         ({"where_clause": "state = 'CANCELED'"}, ["canceled"]),
         ({"where_clause": f"symbol = '{WHOLE}' AND price >= 50"}, ["second", "first"]),
-        ({"where_clause": "create_time > '2026-09-08T18:00:00Z' AND state != 'ORDER_STATE_CANCELED'"}, ["resting", "second"]),
-        ({"field_filter": [wire.FieldFilter(field="symbol", operator=1, string_value=FINE)]}, ["canceled"]),
-        ({"accounts": [ANN_ACCOUNT, BOB_ACCOUNT], "where_clause": "state IN ('NEW')"}, ["bobs", "resting"]),
+        (
+            {
+                "where_clause": (
+                    "create_time > '2026-09-08T18:00:00Z' AND state != 'ORDER_STATE_CANCELED'"
+                )
+            },
+            ["resting", "second"],
+        ),
+        (
+            {"field_filter": [wire.FieldFilter(field="symbol", operator=1, string_value=FINE)]},
+            ["canceled"],
+        ),
+        (
+            {"accounts": [ANN_ACCOUNT, BOB_ACCOUNT], "where_clause": "state IN ('NEW')"},
+            ["bobs", "resting"],
+        ),
     ],
 )
-def test_orders_that_meet_every_filter_come_newest_first(exchange: Exchange, asked: dict[str, object], expected: list[str]) -> None:
+def test_orders_that_meet_every_filter_come_newest_first(
+    exchange: Exchange, asked: dict[str, object], expected: list[str]
+) -> None:
     """R7."""
     assert orders(exchange, **asked) == expected
 
 
 @pytest.mark.parametrize("column", ["update_time", "create_time"])
 @pytest.mark.parametrize("search", [orders, executions, trades])
-def test_a_field_filter_outside_its_list_is_not_allowed(exchange: Exchange, search, column: str) -> None:
+def test_a_field_filter_outside_its_list_is_not_allowed(
+    exchange: Exchange, search, column: str
+) -> None:
     """R9."""
     with pytest.raises(InvalidRequest, match="field not allowed"):
-        search(exchange, field_filter=[wire.FieldFilter(field=column, operator=5, string_value="2026-09-08T00:00:00Z")])
+        search(
+            exchange,
+            field_filter=[
+                wire.FieldFilter(field=column, operator=5, string_value="2026-09-08T00:00:00Z")
+            ],
+        )
 
 
 def test_searches_cover_accounts_of_the_firm_only(exchange: Exchange) -> None:
@@ -109,30 +164,52 @@ def test_offset_pages_repeat_a_row_when_one_is_added_during_the_sweep(exchange: 
     """R7."""
     first = search_orders(exchange, caller(exchange), wire.SearchOrdersRequest(page_size=2))
     insert_order(exchange, caller(exchange), limit(Side.BUY, 20, 1, clord_id="new"))
-    second = search_orders(exchange, caller(exchange), wire.SearchOrdersRequest(page_size=2, page_token=first.next_page_token))
+    second = search_orders(
+        exchange,
+        caller(exchange),
+        wire.SearchOrdersRequest(page_size=2, page_token=first.next_page_token),
+    )
     assert [order.clord_id for order in first.order] == ["canceled", "resting"]
     assert [order.clord_id for order in second.order] == ["resting", "second"]
-    last = search_orders(exchange, caller(exchange), wire.SearchOrdersRequest(page_size=2, page_token=second.next_page_token))
+    last = search_orders(
+        exchange,
+        caller(exchange),
+        wire.SearchOrdersRequest(page_size=2, page_token=second.next_page_token),
+    )
     assert [order.clord_id for order in last.order] == ["first"] and not last.next_page_token
     with pytest.raises(InvalidRequest):
         orders(exchange, page_token="no token")
 
 
 def test_each_order_comes_with_its_last_execution_when_asked_for(exchange: Exchange) -> None:
-    answer = search_orders(exchange, caller(exchange), wire.SearchOrdersRequest(with_last_execution=True))
+    answer = search_orders(
+        exchange, caller(exchange), wire.SearchOrdersRequest(with_last_execution=True)
+    )
     assert [execution.type for execution in answer.last_executions] == [
-        ExecutionType.CANCELED, ExecutionType.NEW, ExecutionType.FILL, ExecutionType.FILL
+        ExecutionType.CANCELED,
+        ExecutionType.NEW,
+        ExecutionType.FILL,
+        ExecutionType.FILL,
     ]
-    assert [execution.order and execution.order.id for execution in answer.last_executions] == [order.id for order in answer.order]
+    assert [execution.order and execution.order.id for execution in answer.last_executions] == [
+        order.id for order in answer.order
+    ]
 
 
 def test_single_records_are_the_firms_own(exchange: Exchange) -> None:
     (fill,) = executions(exchange, clord_id="first", types=[ExecutionType.FILL])
     assert fill.order is not None
-    found = get_execution(exchange, caller(exchange), wire.GetExecutionRequest(exec_id=fill.id)).execution
+    found = get_execution(
+        exchange, caller(exchange), wire.GetExecutionRequest(exec_id=fill.id)
+    ).execution
     assert found == fill
-    order = get_order(exchange, caller(exchange), wire.GetOrderRequest(order_id=fill.order.id)).order
-    assert order is not None and (order.state, order.price_to_quantity_filled) == (OrderState.FILLED, {50: 10})
+    order = get_order(
+        exchange, caller(exchange), wire.GetOrderRequest(order_id=fill.order.id)
+    ).order
+    assert order is not None and (order.state, order.price_to_quantity_filled) == (
+        OrderState.FILLED,
+        {50: 10},
+    )
     with pytest.raises(NotFound):
         get_execution(exchange, eve(exchange), wire.GetExecutionRequest(exec_id=fill.id))
     with pytest.raises(NotFound):
@@ -144,14 +221,29 @@ def test_single_records_are_the_firms_own(exchange: Exchange) -> None:
 
 def test_executions_come_oldest_first_unless_asked_otherwise(exchange: Exchange) -> None:
     types = [execution.type for execution in executions(exchange, symbol=WHOLE)]
-    assert types == [ExecutionType.NEW, ExecutionType.FILL, ExecutionType.NEW, ExecutionType.FILL, ExecutionType.NEW]
-    assert [execution.type for execution in executions(exchange, symbol=WHOLE, newest_first=True)] == types[::-1]
+    assert types == [
+        ExecutionType.NEW,
+        ExecutionType.FILL,
+        ExecutionType.NEW,
+        ExecutionType.FILL,
+        ExecutionType.NEW,
+    ]
+    assert [
+        execution.type for execution in executions(exchange, symbol=WHOLE, newest_first=True)
+    ] == types[::-1]
     fill = executions(exchange, where_clause="type = 'FILL'", page_size=1)[0]
-    assert (fill.last_px, fill.last_shares, fill.aggressor, fill.transact_trade_date) == (50, 10, True, wire.Date(year=2026, month=9, day=8))
+    assert (fill.last_px, fill.last_shares, fill.aggressor, fill.transact_trade_date) == (
+        50,
+        10,
+        True,
+        wire.Date(year=2026, month=9, day=8),
+    )
     assert executions(exchange, exec_ids=[fill.id]) == [fill]
 
 
-def test_executions_vanish_at_the_first_window_after_a_week_and_orders_after_ninety_days(exchange: Exchange) -> None:
+def test_executions_vanish_at_the_first_window_after_a_week_and_orders_after_ninety_days(
+    exchange: Exchange,
+) -> None:
     """R10."""
     (fill,) = executions(exchange, clord_id="first", types=[ExecutionType.FILL])
     advance(exchange, THURSDAY_WINDOW + days(7) - 1)
@@ -193,12 +285,22 @@ def test_trades_are_found_by_either_side_state_and_id(exchange: Exchange) -> Non
     newest, oldest = trades(exchange, symbol=WHOLE)
     assert (newest.state, oldest.state) == (TradeState.NEW, TradeState.CLEARED)
     assert trades(exchange, symbol=WHOLE, states=[TradeState.CLEARED]) == [oldest]
-    assert oldest.passive is not None and oldest.aggressor is not None and oldest.aggressor.order is not None
-    for asked in ({"trade_id": oldest.id}, {"exec_id": oldest.aggressor.id}, {"order_id": oldest.aggressor.order.id}):
+    assert (
+        oldest.passive is not None
+        and oldest.aggressor is not None
+        and oldest.aggressor.order is not None
+    )
+    for asked in (
+        {"trade_id": oldest.id},
+        {"exec_id": oldest.aggressor.id},
+        {"order_id": oldest.aggressor.order.id},
+    ):
         assert trades(exchange, **asked) == [oldest]
 
 
-def test_an_unfiltered_search_dies_at_the_edge_two_times_in_three_and_a_narrow_one_is_fast(exchange: Exchange) -> None:
+def test_an_unfiltered_search_dies_at_the_edge_two_times_in_three_and_a_narrow_one_is_fast(
+    exchange: Exchange,
+) -> None:
     """R6."""
     exchange.ctx.quirks.change("unfiltered_search_times_out", "always")
     with pytest.raises(EdgeTimeout) as refused:
@@ -224,15 +326,23 @@ def test_an_unfiltered_search_dies_at_the_edge_two_times_in_three_and_a_narrow_o
 def test_downloads_are_csv_with_one_line_for_each_row(exchange: Exchange) -> None:
     """R12."""
     me = caller(exchange)
-    text = "".join(chunk.filechunk for chunk in download_orders(exchange, me, wire.DownloadOrdersRequest()))
+    text = "".join(
+        chunk.filechunk for chunk in download_orders(exchange, me, wire.DownloadOrdersRequest())
+    )
     assert [row["clord_id"] for row in csv.DictReader(io.StringIO(text))] == orders(exchange)
-    text = "".join(chunk.filechunk for chunk in download_executions(exchange, me, wire.DownloadExecutionsRequest(end_time=NOW)))
+    text = "".join(
+        chunk.filechunk
+        for chunk in download_executions(exchange, me, wire.DownloadExecutionsRequest(end_time=NOW))
+    )
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [(row["type"], row["order.clord_id"], row["transact_trade_date"]) for row in rows] == [
-        ("EXECUTION_TYPE_NEW", "first", "2026-09-08"), ("EXECUTION_TYPE_FILL", "first", "2026-09-08")
+        ("EXECUTION_TYPE_NEW", "first", "2026-09-08"),
+        ("EXECUTION_TYPE_FILL", "first", "2026-09-08"),
     ]
     assert rows[1]["order.price_to_quantity_filled"] == '{"50":10}'
-    text = "".join(chunk.filechunk for chunk in download_trades(exchange, me, wire.DownloadTradesRequest()))
+    text = "".join(
+        chunk.filechunk for chunk in download_trades(exchange, me, wire.DownloadTradesRequest())
+    )
     assert [row["passive.order.account"] for row in csv.DictReader(io.StringIO(text))] == ["", ""]
 
 
@@ -246,7 +356,12 @@ def stats(exchange: Exchange, **asked: object) -> wire.GetTradeStatsResponse:
 def test_statistics_cover_the_window_and_its_equal_bars(exchange: Exchange) -> None:
     found = stats(exchange, symbol=WHOLE, start_time=NOW, end_time=NOW + minutes(3), bars=3)
     assert found.stats is not None
-    assert (found.stats.first, found.stats.last, found.stats.high, found.stats.low) == (50, 55, 55, 50)
+    assert (found.stats.first, found.stats.last, found.stats.high, found.stats.low) == (
+        50,
+        55,
+        55,
+        50,
+    )
     assert (found.stats.total_trade_count, found.stats.volume, found.stats.notional) == (2, 15, 775)
     assert [bar.total_trade_count for bar in found.bars] == [1, 1, 0]
     assert found.bars[2] == wire.TradeStats()
@@ -254,18 +369,30 @@ def test_statistics_cover_the_window_and_its_equal_bars(exchange: Exchange) -> N
     assert found.bar_end_time == [NOW + minutes(1), NOW + minutes(2), NOW + minutes(3)]
 
 
-def test_a_trade_on_an_edge_belongs_to_the_later_bar_and_one_at_the_end_to_the_last(exchange: Exchange) -> None:
-    found = stats(exchange, symbol=WHOLE, start_time=NOW - minutes(1), end_time=NOW + minutes(1), bars=2)
+def test_a_trade_on_an_edge_belongs_to_the_later_bar_and_one_at_the_end_to_the_last(
+    exchange: Exchange,
+) -> None:
+    found = stats(
+        exchange, symbol=WHOLE, start_time=NOW - minutes(1), end_time=NOW + minutes(1), bars=2
+    )
     assert found.stats is not None and found.stats.total_trade_count == 2
     assert [(bar.first, bar.last, bar.volume) for bar in found.bars] == [(0, 0, 0), (50, 55, 15)]
 
 
 def test_cleared_statistics_lag_behind_the_trades(exchange: Exchange) -> None:
     found = stats(exchange, symbol=WHOLE).stats
-    assert found is not None and (found.total_trade_count, found.cleared_trade_count, found.cleared_volume) == (2, 1, 10)
+    assert found is not None and (
+        found.total_trade_count,
+        found.cleared_trade_count,
+        found.cleared_volume,
+    ) == (2, 1, 10)
     advance(exchange, NOW + minutes(1) + seconds(30))
     found = stats(exchange, symbol=WHOLE).stats
-    assert found is not None and (found.cleared_trade_count, found.cleared_volume, found.cleared_notional) == (2, 15, 775)
+    assert found is not None and (
+        found.cleared_trade_count,
+        found.cleared_volume,
+        found.cleared_notional,
+    ) == (2, 15, 775)
 
 
 def test_trade_dates_roll_at_five_in_the_afternoon_eastern(exchange: Exchange) -> None:
@@ -275,7 +402,12 @@ def test_trade_dates_roll_at_five_in_the_afternoon_eastern(exchange: Exchange) -
     insert_order(exchange, caller(exchange), limit(Side.BUY, 60, 1))
     found = stats(exchange, symbol=WHOLE, start_trade_date=eighth, end_trade_date=eighth).stats
     assert found is not None and found.total_trade_count == 2
-    found = stats(exchange, symbol=WHOLE, start_trade_date=wire.Date(year=2026, month=9, day=9), end_trade_date=wire.Date(year=2026, month=9, day=9)).stats
+    found = stats(
+        exchange,
+        symbol=WHOLE,
+        start_trade_date=wire.Date(year=2026, month=9, day=9),
+        end_trade_date=wire.Date(year=2026, month=9, day=9),
+    ).stats
     assert found is not None and found.total_trade_count == 1
 
 
@@ -283,17 +415,26 @@ def test_trade_dates_roll_at_five_in_the_afternoon_eastern(exchange: Exchange) -
     "asked",
     [
         {},
-        {"symbol": WHOLE, "start_time": NOW, "start_trade_date": wire.Date(year=2026, month=9, day=8)},
+        {
+            "symbol": WHOLE,
+            "start_time": NOW,
+            "start_trade_date": wire.Date(year=2026, month=9, day=8),
+        },
         {"symbol": WHOLE, "start_time": NOW, "end_time": NOW},
         {"symbol": WHOLE, "start_trade_date": wire.Date(year=2026, month=13, day=1)},
         {"symbol": WHOLE, "bars": -1},
         {"symbol": WHOLE, "bars": 1_000_000},
         {"where_clause": "price > 3"},
         {"symbol": WHOLE, "where_clause": f"account = '{EVE_ACCOUNT}'"},
-        {"symbol": WHOLE, "field_filter": [wire.FieldFilter(field="update_time", operator=1, string_value="x")]},
+        {
+            "symbol": WHOLE,
+            "field_filter": [wire.FieldFilter(field="update_time", operator=1, string_value="x")],
+        },
     ],
 )
-def test_a_window_that_makes_no_sense_is_an_invalid_request(exchange: Exchange, asked: dict[str, object]) -> None:
+def test_a_window_that_makes_no_sense_is_an_invalid_request(
+    exchange: Exchange, asked: dict[str, object]
+) -> None:
     with pytest.raises(InvalidRequest):
         stats(exchange, **asked)
 
@@ -306,7 +447,9 @@ def test_statistics_take_the_symbol_and_more_from_a_where_clause(exchange: Excha
 
 
 @pytest.mark.parametrize(("reading", "widths"), [("slices", 6), ("edges", 5)])
-def test_how_many_buckets_some_bars_make_is_an_assumption(exchange: Exchange, reading: str, widths: int) -> None:
+def test_how_many_buckets_some_bars_make_is_an_assumption(
+    exchange: Exchange, reading: str, widths: int
+) -> None:
     exchange.ctx.assumptions.change("report.bars", reading)
     found = stats(exchange, symbol=WHOLE, start_time=NOW, end_time=NOW + days(14), bars=6)
     assert len(found.bars) == widths

@@ -18,7 +18,18 @@ from sim.api.exchange.orders import insert_order
 from sim.api.pipeline.paging import PAGE_MAX, offset_of, page_length, page_of, token_of
 from sim.api.rendering.exchange import book_message
 from sim.api.reports.csv_writer import CHUNK_ROWS, csv_chunks
-from sim.api.reports.where_clause import Column, Condition, field_conditions, member, moment, number, parse_clause, predicate, text, values_of
+from sim.api.reports.where_clause import (
+    Column,
+    Condition,
+    field_conditions,
+    member,
+    moment,
+    number,
+    parse_clause,
+    predicate,
+    text,
+    values_of,
+)
 from sim.core.model.enums import InstrumentState, Side
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import parse_instant
@@ -47,7 +58,18 @@ def test_a_token_names_its_offset_with_or_without_padding(offset: int) -> None:
     assert offset_of(token) == offset_of(token.rstrip("=")) == offset
 
 
-@pytest.mark.parametrize("token", ["x", "%%%", "é", *(b64encode(raw).decode() for raw in (b'{"offset":-1}', b'{"offset":1.5}', b'{"o":1}', b"[]", b"\xff"))])
+@pytest.mark.parametrize(
+    "token",
+    [
+        "x",
+        "%%%",
+        "é",
+        *(
+            b64encode(raw).decode()
+            for raw in (b'{"offset":-1}', b'{"offset":1.5}', b'{"o":1}', b"[]", b"\xff")
+        ),
+    ],
+)
 def test_what_no_page_ever_carried_is_no_token(token: str) -> None:
     """R7."""
     with pytest.raises(InvalidRequest, match="page_token"):
@@ -55,7 +77,11 @@ def test_what_no_page_ever_carried_is_no_token(token: str) -> None:
 
 
 def test_a_page_has_a_default_and_a_maximum_which_cuts_or_refuses() -> None:
-    assert (page_length(0, 50), page_length(7, 50), page_length(PAGE_MAX + 1, 50)) == (50, 7, PAGE_MAX)
+    assert (page_length(0, 50), page_length(7, 50), page_length(PAGE_MAX + 1, 50)) == (
+        50,
+        7,
+        PAGE_MAX,
+    )
     for wrong in (-1, PAGE_MAX + 1):
         with pytest.raises(InvalidRequest):
             page_length(wrong, 50, refuse=True)
@@ -136,13 +162,17 @@ def test_no_clause_ends_in_anything_but_an_answer_or_an_invalid_request(clause: 
 @given(st.text(max_size=40))
 def test_every_text_can_be_asked_for_in_quotes(value: str) -> None:
     quoted = value.replace("'", "''")
-    assert parse_clause(f"name = '{quoted}'") == [Condition("name", FilterOperator.FILTER_OPERATOR_EQ, (value,))]
+    assert parse_clause(f"name = '{quoted}'") == [
+        Condition("name", FilterOperator.FILTER_OPERATOR_EQ, (value,))
+    ]
 
 
 def test_structured_filters_are_the_same_conditions() -> None:
     found = field_conditions(
         [
-            wire.FieldFilter(field="name", operator=9, string_list=wire.StringList(values=["x", "y"])),
+            wire.FieldFilter(
+                field="name", operator=9, string_list=wire.StringList(values=["x", "y"])
+            ),
             wire.FieldFilter(field="size", operator=6, int_value=5),
             wire.FieldFilter(field="size", operator=3, double_value=6.0),
         ],
@@ -163,7 +193,13 @@ def test_equality_and_in_narrow_a_column_and_nothing_else_does() -> None:
 # ---- CSV
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from('",\n\r')), min_size=1, max_size=5))
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from('",\n\r')),
+        min_size=1,
+        max_size=5,
+    )
+)
 def test_any_text_survives_csv(texts: list[str]) -> None:
     rows = [wire.BalanceLedgerEntry(description=text) for text in texts]
     written = b"".join(csv_chunks(wire.BalanceLedgerEntry, rows)).decode()
@@ -173,7 +209,10 @@ def test_any_text_survives_csv(texts: list[str]) -> None:
 def test_the_header_comes_once_and_a_chunk_holds_a_bounded_number_of_rows() -> None:
     rows = [wire.BalanceLedgerEntry(id=str(index)) for index in range(CHUNK_ROWS + 1)]
     first, second = csv_chunks(wire.BalanceLedgerEntry, rows)
-    assert first.startswith(b"id,account,currency,before_balance") and first.count(b"\r\n") == CHUNK_ROWS + 1
+    assert (
+        first.startswith(b"id,account,currency,before_balance")
+        and first.count(b"\r\n") == CHUNK_ROWS + 1
+    )
     assert second.startswith(f"{CHUNK_ROWS},".encode()) and second.count(b"\r\n") == 1
 
 
@@ -187,8 +226,12 @@ def test_a_streamed_book_shows_levels_or_single_orders_and_scales_only_when_aske
     insert_order(exchange, caller(exchange), limit(Side.BUY, 395, 30, FINE))
     book, stats = exchange.trading.book(FINE), exchange.trading.stats(FINE)
     levels = book_message(book, InstrumentState.OPEN, stats, NOW, depth=1)
-    assert [(entry.px, entry.qty) for entry in levels.bids] == [(400, 30)] and levels.price_scale is None
-    single = book_message(book, InstrumentState.OPEN, stats, NOW, depth=2, unaggregated=True, scales=True)
+    assert [(entry.px, entry.qty) for entry in levels.bids] == [
+        (400, 30)
+    ] and levels.price_scale is None
+    single = book_message(
+        book, InstrumentState.OPEN, stats, NOW, depth=2, unaggregated=True, scales=True
+    )
     assert [(entry.px, entry.qty) for entry in single.bids] == [(400, 10), (400, 20)]
     assert (single.price_scale, single.quantity_scale) == (1000, 100)
     book.hidden = True

@@ -1,4 +1,6 @@
-"""Lists of the gateway while the world lives: whatever happened, in whichever order, they show what looking at every event and market one by one finds."""
+"""Lists of the gateway while the world lives: whatever happened, in whichever order, they show what
+looking at every event and market one by one finds.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ MARKET_TESTS: dict[str, Callable[[Market], bool]] = {
 
 
 class Lists(RuleBasedStateMachine):
-    """Somebody trades, tells of games, lists markets and travels in time; lists are looked at in between."""
+    """Somebody trades, tells of games, lists markets and travels in time; lists are looked at in
+    between.
+    """
 
     @initialize()
     def begin(self) -> None:
@@ -81,9 +85,29 @@ class Lists(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 23), price=st.sampled_from(["0.40", "0.45"]), crosses=st.booleans())
     def trade(self, number: int, price: str, crosses: bool) -> None:
-        self.attempt("order.place", "", {"as": "maker", "symbol": self.symbol(number), "side": "buy", "price": price, "qty": "10"})
+        self.attempt(
+            "order.place",
+            "",
+            {
+                "as": "maker",
+                "symbol": self.symbol(number),
+                "side": "buy",
+                "price": price,
+                "qty": "10",
+            },
+        )
         if crosses:
-            self.attempt("order.place", "", {"as": "taker", "symbol": self.symbol(number), "side": "sell", "price": price, "qty": "4"})
+            self.attempt(
+                "order.place",
+                "",
+                {
+                    "as": "taker",
+                    "symbol": self.symbol(number),
+                    "side": "sell",
+                    "price": price,
+                    "qty": "4",
+                },
+            )
 
     @rule(number=st.integers(0, 23), state=st.sampled_from(["HALTED", "CLOSED", "OPEN"]))
     def move(self, number: int, state: str) -> None:
@@ -91,13 +115,24 @@ class Lists(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 23), live=st.booleans())
     def tell(self, number: int, live: bool) -> None:
-        self.attempt("event.update", self.season.slug(number), {"home_score": 2, "away_score": 1, "period": "T3", "live": live, "ended": not live})
+        self.attempt(
+            "event.update",
+            self.season.slug(number),
+            {"home_score": 2, "away_score": 1, "period": "T3", "live": live, "ended": not live},
+        )
 
     @rule(number=st.integers(0, 23))
     def list_by_hand(self, number: int) -> None:
         self.made += 1
         self.attempt(
-            "instrument.create", "", {"symbol": f"by-hand-{self.made}", "event": self.season.slug(number), "question": "Will it rain?", "state": "OPEN"}
+            "instrument.create",
+            "",
+            {
+                "symbol": f"by-hand-{self.made}",
+                "event": self.season.slug(number),
+                "question": "Will it rain?",
+                "state": "OPEN",
+            },
         )
 
     @rule(by=st.sampled_from(["5m", "3h", "2d", "9d"]))
@@ -130,18 +165,35 @@ class Lists(RuleBasedStateMachine):
         numbers = (*catalogue.singles(places), *range(places.season, places.windows))
         everything = [catalogue.whole_event(place) for place in sorted(numbers)]
         events = [event_view(exchange, event) for event in everything if exists(exchange, event)]
-        markets = [market_view(exchange, catalogue.market(place)) for place in range(catalogue.markets.count) if self.there(catalogue.market(place))]
+        markets = [
+            market_view(exchange, catalogue.market(place))
+            for place in range(catalogue.markets.count)
+            if self.there(catalogue.market(place))
+        ]
         self.compare("/v1/events", "events", events, EVENT_ORDERS, EVENT_TESTS)
         self.compare("/v1/markets", "markets", markets, MARKET_ORDERS, MARKET_TESTS)
 
     def there(self, market: Market) -> bool:
         return bool(market.slug) and listed(self.simulation.exchange, market)
 
-    def compare(self, path: str, name: str, rows: list[Any], orders: dict[str, Callable[[Any], Any]], tests: dict[str, Callable[[Any], bool]]) -> None:
+    def compare(
+        self,
+        path: str,
+        name: str,
+        rows: list[Any],
+        orders: dict[str, Callable[[Any], Any]],
+        tests: dict[str, Callable[[Any], bool]],
+    ) -> None:
         for order, key in orders.items():
             for direction in ("asc", "desc"):
-                expected = sorted(rows, key=lambda row, key=key: (key(row) is not None, key(row)), reverse=direction == "desc")  # type: ignore[misc]
-                shown = self.slugs(path, name, f"orderBy={order}&orderDirection={direction}&limit=9&offset=3")
+                expected = sorted(
+                    rows,
+                    key=lambda row, key=key: (key(row) is not None, key(row)),
+                    reverse=direction == "desc",
+                )  # type: ignore[misc]
+                shown = self.slugs(
+                    path, name, f"orderBy={order}&orderDirection={direction}&limit=9&offset=3"
+                )
                 assert shown == [row.slug for row in expected[3:12]], (order, direction)
         for test, passes in tests.items():
             shown = self.slugs(path, name, f"{test}&limit=2000&offset=1")
@@ -163,7 +215,11 @@ def test_what_is_listed_by_hand_comes_last_in_order_of_listing() -> None:
 
     def listed(*made: str) -> list[str]:
         for symbol in made:
-            simulation.control("instrument.create", "", {"symbol": symbol, "question": "Will it rain?", "state": "OPEN"})
+            simulation.control(
+                "instrument.create",
+                "",
+                {"symbol": symbol, "question": "Will it rain?", "state": "OPEN"},
+            )
         reply = simulation.rest("gateway", "GET", "/v1/markets", "limit=2000", {}, b"").reply
         assert reply is not None
         return [row["slug"] for row in msgspec.json.decode(reply.body)["markets"]]

@@ -32,11 +32,18 @@ def test_a_market_shows_its_terms_and_the_best_prices_of_both_sides(gateway: Gat
     gateway.order(gateway.ann, FINE, BUY_YES, price="0.42", quantity=10)
     gateway.order(gateway.bob, FINE, SELL_YES, price="0.465", quantity=10)
     shown = market(gateway, FINE)
-    assert (shown["bestBidQuote"], shown["bestAskQuote"]) == ({"value": 0.42, "currency": "USD"}, {"value": 0.465, "currency": "USD"})
+    assert (shown["bestBidQuote"], shown["bestAskQuote"]) == (
+        {"value": 0.42, "currency": "USD"},
+        {"value": 0.465, "currency": "USD"},
+    )
     long, short = shown["marketSides"]  # type: ignore[misc]
     assert (long["long"], long["price"], long["quote"]["value"]) == (True, "0.465", 0.465)
     assert (short["long"], short["price"], short["quote"]["value"]) == (False, "0.58", 0.58)
-    assert (shown["orderPriceMinTickSize"], shown["minimumTradeQty"], shown["feeCoefficient"]) == (0.005, 0.01, 0.06)
+    assert (shown["orderPriceMinTickSize"], shown["minimumTradeQty"], shown["feeCoefficient"]) == (
+        0.005,
+        0.01,
+        0.06,
+    )
     assert (shown["active"], shown["closed"], shown["exchangeStatus"]) == (True, False, "OPEN")
 
 
@@ -58,13 +65,23 @@ def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) ->
     later = market(gateway, WHOLE)
     assert (later["volume"], later["volume24hr"], later["volume1wk"]) == (2, 0, 2)
     gateway.control("instrument.state", WHOLE, state="HALTED")
-    assert (market(gateway, WHOLE)["exchangeStatus"], market(gateway, WHOLE)["status"]) == ("HALTED", "MARKET_STATUS_HALTED")
+    assert (market(gateway, WHOLE)["exchangeStatus"], market(gateway, WHOLE)["status"]) == (
+        "HALTED",
+        "MARKET_STATUS_HALTED",
+    )
     assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").status == 404
     gateway.control("instrument.settle", WHOLE, price="1")
     settled = market(gateway, WHOLE)
-    assert (settled["active"], settled["closed"], settled["status"]) == (False, True, "MARKET_STATUS_RESOLVED")
+    assert (settled["active"], settled["closed"], settled["status"]) == (
+        False,
+        True,
+        "MARKET_STATUS_RESOLVED",
+    )
     assert [side["price"] for side in settled["marketSides"]] == ["1", "0"]  # type: ignore[attr-defined]
-    assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").json == {"slug": WHOLE, "settlement": 1}
+    assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").json == {
+        "slug": WHOLE,
+        "settlement": 1,
+    }
 
 
 @pytest.mark.spec("S4.1-11")
@@ -103,18 +120,24 @@ def test_markets_are_found_by_number_and_unknown_ones_are_not(gateway: GatewayWo
         ({"rewardsMinSize": 20001}, []),
     ],
 )
-def test_a_list_of_markets_passes_every_filter(gateway: GatewayWorld, params: dict[str, object], found: list[str]) -> None:
+def test_a_list_of_markets_passes_every_filter(
+    gateway: GatewayWorld, params: dict[str, object], found: list[str]
+) -> None:
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40")
     gateway.order(gateway.bob, WHOLE, SELL_YES, price="0.40")
     gateway.order(gateway.ann, FINE, BUY_YES, price="0.20", quantity=10)
-    gateway.sim.exchange.incentives.add(Period(program_id="p", symbol=WHOLE, start=0, created=0, reward_pool=1, target_size=20_000))
+    gateway.sim.exchange.incentives.add(
+        Period(program_id="p", symbol=WHOLE, start=0, created=0, reward_pool=1, target_size=20_000)
+    )
     gateway.control("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/markets", params=params)
     assert [one["slug"] for one in answer.json["markets"]] == found
 
 
 @pytest.mark.spec("S4.1-11")
-def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_markets(gateway: GatewayWorld) -> None:
+def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_markets(
+    gateway: GatewayWorld,
+) -> None:
     """A league's tag lies below its sport's."""
     reference = gateway.sim.exchange.reference
     reference.markets[0].tags = reference.tags_of("nba")
@@ -138,18 +161,38 @@ def test_moments_of_reference_data_are_whole_seconds(gateway: GatewayWorld) -> N
     gateway.control("instrument.settle", WHOLE, price="1")
     answer = gateway.gateway.get(f"/v1/events/slug/{GAME}")
     moments = re.findall(r'"(\w+)":"(\d{4}-\d\d-\d\dT[^"]*)"', answer.body.decode())
-    assert {"updatedAt", "finishedTimestamp", "exchangeSyncedAt", "startTime"} <= {name for name, _ in moments}
-    assert [(name, moment) for name, moment in moments if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", moment)] == []
+    assert {"updatedAt", "finishedTimestamp", "exchangeSyncedAt", "startTime"} <= {
+        name for name, _ in moments
+    }
+    assert [
+        (name, moment)
+        for name, moment in moments
+        if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", moment)
+    ] == []
 
 
 @pytest.mark.spec("S4.1-10", "S4.1-11")
 @pytest.mark.parametrize("path", ["/v1/markets", "/v1/events", "/v1/series", "/v1/sports/teams"])
-def test_a_list_is_not_sorted_by_what_its_rows_do_not_have(gateway: GatewayWorld, path: str) -> None:
+def test_a_list_is_not_sorted_by_what_its_rows_do_not_have(
+    gateway: GatewayWorld, path: str
+) -> None:
     plain = gateway.gateway.get(path)
     for name, direction in (("luck", ""), ("id", "up"), ("", "up")):
-        refused = gateway.gateway.get(path, params={"orderBy": name, "orderDirection": direction} if name else {"orderDirection": direction})
+        refused = gateway.gateway.get(
+            path,
+            params=(
+                {"orderBy": name, "orderDirection": direction}
+                if name
+                else {"orderDirection": direction}
+            ),
+        )
         assert (refused.status, refused.json["code"]) == (400, 3), (name, direction)
-    assert gateway.gateway.get(path, params={"orderBy": "image" if path != "/v1/sports/teams" else "logo"}).json == plain.json
+    assert (
+        gateway.gateway.get(
+            path, params={"orderBy": "image" if path != "/v1/sports/teams" else "logo"}
+        ).json
+        == plain.json
+    )
     gateway.world.simulation.exchange.ctx.assumptions.change("gateway.order_by", "ignore")
     assert gateway.gateway.get(path, params={"orderBy": "luck"}).json == plain.json
 
@@ -162,11 +205,22 @@ def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
 @pytest.mark.spec("S4.1-10", "S2.11-1")
 def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorld) -> None:
     before = gateway.gateway.get("/v1/events/1").json["event"]
-    assert (before["id"], before["period"], before["live"], before["ended"], before["score"]) == (1, "NS", False, False, None)
+    assert (before["id"], before["period"], before["live"], before["ended"], before["score"]) == (
+        1,
+        "NS",
+        False,
+        False,
+        None,
+    )
     gateway.sim.exchange.games.update(GAME, home_score=3, away_score=1, period="Q1", live=True)
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=10)
     event = gateway.gateway.get(f"/v1/events/slug/{GAME}").json["event"]
-    assert (event["period"], event["live"], event["score"], event["gameId"]) == ("Q1", True, {"home": 3, "away": 1}, "g-1")
+    assert (event["period"], event["live"], event["score"], event["gameId"]) == (
+        "Q1",
+        True,
+        {"home": 3, "away": 1},
+        "g-1",
+    )
     assert (event["active"], event["closed"], event["liquidity"]) == (True, False, 4)
     (moneyline,) = event["markets"]
     assert (moneyline["slug"], moneyline["bestBidQuote"]["value"]) == (WHOLE, 0.4)
@@ -202,7 +256,9 @@ def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorl
         ({"orderBy": ["id"], "orderDirection": "desc"}, [ELECTION, GAME]),
     ],
 )
-def test_a_list_of_events_passes_every_filter(gateway: GatewayWorld, params: dict[str, object], found: list[str]) -> None:
+def test_a_list_of_events_passes_every_filter(
+    gateway: GatewayWorld, params: dict[str, object], found: list[str]
+) -> None:
     gateway.sim.exchange.games.update(GAME, live=True)
     gateway.control("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/events", params=params)
@@ -220,16 +276,29 @@ def test_a_list_of_events_passes_every_filter(gateway: GatewayWorld, params: dic
         ({"query": "no such thing"}, []),
     ],
 )
-def test_search_finds_every_word(gateway: GatewayWorld, params: dict[str, object], found: list[str]) -> None:
-    assert [event["slug"] for event in gateway.gateway.get("/v1/search", params=params).json["events"]] == found
+def test_search_finds_every_word(
+    gateway: GatewayWorld, params: dict[str, object], found: list[str]
+) -> None:
+    assert [
+        event["slug"] for event in gateway.gateway.get("/v1/search", params=params).json["events"]
+    ] == found
 
 
 def test_leagues_sports_and_tags_lead_to_their_events(gateway: GatewayWorld) -> None:
     for path in ("/v2/leagues/nba/events", "/v2/sports/basketball/events"):
         answer = gateway.gateway.get(path).json
-        assert (answer["type"], answer["section"], [event["slug"] for event in answer["events"]]) == ("sport", "general", [GAME])
-    assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "futures"}).json["events"] == []
-    assert [event["slug"] for event in gateway.gateway.get("/v2/tags/politics/events").json["events"]] == [ELECTION]
+        assert (
+            answer["type"],
+            answer["section"],
+            [event["slug"] for event in answer["events"]],
+        ) == ("sport", "general", [GAME])
+    assert (
+        gateway.gateway.get("/v2/leagues/nba/events", params={"type": "futures"}).json["events"]
+        == []
+    )
+    assert [
+        event["slug"] for event in gateway.gateway.get("/v2/tags/politics/events").json["events"]
+    ] == [ELECTION]
     assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "odd"}).status == 400
 
 
@@ -239,15 +308,38 @@ def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld)
         gateway.order(gateway.ann, WHOLE, BUY_YES, price=price, quantity=1)
         gateway.order(gateway.bob, WHOLE, SELL_YES, price=price, quantity=1)
     gateway.world.advance("1m")
-    answer = gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}).json
+    answer = gateway.gateway.get(
+        "/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}
+    ).json
     start = 1_788_890_400
     assert answer["history"] == [
         {"timestamp": start + 60, "longPrice": 0.4, "shortPrice": 0.6},
         {"timestamp": start + 120, "longPrice": 0.55, "shortPrice": 0.45},
         {"timestamp": start + 180, "longPrice": 0.55, "shortPrice": 0.45},
     ]
-    window = {"timestamp.startTimestamp": start, "timestamp.endTimestamp": start + 60, "fidelity": 1}
-    assert len(gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window}).json["history"]) == 1
-    assert gateway.gateway.get("/v1/price-history", params={"symbol": "nobody", **window}).json == {"history": []}
-    assert gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fidelity": 1}).status == 400
-    assert gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H"}).status == 400
+    window = {
+        "timestamp.startTimestamp": start,
+        "timestamp.endTimestamp": start + 60,
+        "fidelity": 1,
+    }
+    assert (
+        len(
+            gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window}).json[
+                "history"
+            ]
+        )
+        == 1
+    )
+    assert gateway.gateway.get("/v1/price-history", params={"symbol": "nobody", **window}).json == {
+        "history": []
+    }
+    assert (
+        gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fidelity": 1}).status
+        == 400
+    )
+    assert (
+        gateway.gateway.get(
+            "/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H"}
+        ).status
+        == 400
+    )

@@ -19,13 +19,24 @@ DAY = 86_400
 def prices() -> Connection:
     """A world that knows one more asset, which has ticked each second for two hundred days."""
     sim = Simulation(load_scenario("quickstart"))
-    sim.exchange.assets.add(Asset(id=SEEDED, price=60_000 * PRICE_SCALE, since=sim.now // NS_PER_S - 200 * DAY))
+    sim.exchange.assets.add(
+        Asset(id=SEEDED, price=60_000 * PRICE_SCALE, since=sim.now // NS_PER_S - 200 * DAY)
+    )
     return connect(sim)
 
 
-def ask(world: Connection, assets: object = SEEDED, bucket: str = "1M", start: int | None = 0, end: int | None = 0) -> Response:
+def ask(
+    world: Connection,
+    assets: object = SEEDED,
+    bucket: str = "1M",
+    start: int | None = 0,
+    end: int | None = 0,
+) -> Response:
     given = {"assets": assets, "bucket": f"ASSET_PRICE_BUCKET_{bucket}", "from": start, "to": end}
-    return world.gateway.get("/v1/asset-prices/history", params={key: value for key, value in given.items() if value is not None})
+    return world.gateway.get(
+        "/v1/asset-prices/history",
+        params={key: value for key, value in given.items() if value is not None},
+    )
 
 
 def series(world: Connection, **given: Any) -> dict[str, Any]:
@@ -53,8 +64,22 @@ def test_a_series_says_what_it_covers_in_json_numbers(prices: Connection) -> Non
 
 
 @pytest.mark.spec("S4.1-2", "S2.2-1", "S2.2-3")
-@pytest.mark.parametrize(("bucket", "width"), [("1S", 1), ("5S", 5), ("15S", 15), ("1M", 60), ("5M", 300), ("15M", 900), ("1H", 3600), ("1D", DAY)])
-def test_every_bucket_is_dense_ascending_and_at_most_3600_long(prices: Connection, bucket: str, width: int) -> None:
+@pytest.mark.parametrize(
+    ("bucket", "width"),
+    [
+        ("1S", 1),
+        ("5S", 5),
+        ("15S", 15),
+        ("1M", 60),
+        ("5M", 300),
+        ("15M", 900),
+        ("1H", 3600),
+        ("1D", DAY),
+    ],
+)
+def test_every_bucket_is_dense_ascending_and_at_most_3600_long(
+    prices: Connection, bucket: str, width: int
+) -> None:
     prices.advance("7s")
     found = series(prices, bucket=bucket, start=0)
     times = [candle["timestamp"] for candle in found["candles"]]
@@ -68,9 +93,19 @@ def test_every_bucket_is_dense_ascending_and_at_most_3600_long(prices: Connectio
 @pytest.mark.spec("S4.1-3")
 @pytest.mark.parametrize(
     ("bucket", "ago", "effective"),
-    [("1S", 7, 0), ("5S", 17, 10), ("15S", 10, 10), ("1M", 61, 60), ("1M", 60, 60), ("1H", 1, 0), ("1H", 3600, 3600)],
+    [
+        ("1S", 7, 0),
+        ("5S", 17, 10),
+        ("15S", 10, 10),
+        ("1M", 61, 60),
+        ("1M", 60, 60),
+        ("1H", 1, 0),
+        ("1H", 3600, 3600),
+    ],
 )
-def test_a_past_end_is_aligned_up(prices: Connection, bucket: str, ago: int, effective: int) -> None:
+def test_a_past_end_is_aligned_up(
+    prices: Connection, bucket: str, ago: int, effective: int
+) -> None:
     """R13."""
     at = now(prices)  # a whole hour
     assert series(prices, bucket=bucket, start=at - 7200, end=at - ago)["to"] == at - effective
@@ -78,7 +113,9 @@ def test_a_past_end_is_aligned_up(prices: Connection, bucket: str, ago: int, eff
 
 @pytest.mark.spec("S4.1-3")
 @pytest.mark.parametrize("later", [None, 0, 1, 10**9])
-def test_no_end_or_a_future_one_means_now_with_the_running_bucket(prices: Connection, later: int | None) -> None:
+def test_no_end_or_a_future_one_means_now_with_the_running_bucket(
+    prices: Connection, later: int | None
+) -> None:
     """R13."""
     prices.advance("90s")
     end = later if not later else now(prices) + later
@@ -91,12 +128,21 @@ def test_no_end_or_a_future_one_means_now_with_the_running_bucket(prices: Connec
 def test_a_past_end_leaves_out_the_bucket_that_begins_there(prices: Connection) -> None:
     at = now(prices)
     found = series(prices, start=at - 300, end=at - 60)
-    assert [candle["timestamp"] for candle in found["candles"]] == [at - 300, at - 240, at - 180, at - 120]
+    assert [candle["timestamp"] for candle in found["candles"]] == [
+        at - 300,
+        at - 240,
+        at - 180,
+        at - 120,
+    ]
 
 
 @pytest.mark.spec("S4.1-1", "S4.1-4", "S4.1-6")
-def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candles(prices: Connection) -> None:
-    answer = ask(prices, assets=["crypto:zz-unknown", SEEDED, SEEDED], start=now(prices) - 60).json["series"]
+def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candles(
+    prices: Connection,
+) -> None:
+    answer = ask(prices, assets=["crypto:zz-unknown", SEEDED, SEEDED], start=now(prices) - 60).json[
+        "series"
+    ]
     assert [one["asset"]["symbol"] for one in answer] == ["test-seeded", "zz-unknown"]
     assert answer[0]["candles"]
     assert (answer[1]["candles"], answer[1]["from"]) == ([], answer[0]["from"])
@@ -134,7 +180,17 @@ def test_seconds_without_a_tick_carry_the_close_forward(prices: Connection) -> N
         prices.advance(wait)
         prices.simulation.control("price.tick", "crypto:by-hand", {"price": price})
     candles = series(prices, assets="crypto:by-hand", bucket="1S", start=start - 10)["candles"]
-    assert [(one["timestamp"] - start, one["open"], one["high"], one["low"], one["close"], one["tickCount"]) for one in candles] == [
+    assert [
+        (
+            one["timestamp"] - start,
+            one["open"],
+            one["high"],
+            one["low"],
+            one["close"],
+            one["tickCount"],
+        )
+        for one in candles
+    ] == [
         (0, "100.50", "100.50", "100.50", "100.50", 1),
         (1, "100.50", "100.50", "100.50", "100.50", 0),
         (2, "100.50", "100.50", "100.50", "100.50", 0),

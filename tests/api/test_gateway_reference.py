@@ -18,12 +18,25 @@ def test_leagues_come_at_most_fifty_on_a_page(world: Connection) -> None:
     leagues = world.gateway.get("/v2/leagues").json["leagues"]
     known = world.simulation.exchange.reference.leagues
     assert len(leagues) == min(len(known), 50)
-    assert len(world.gateway.get("/v2/leagues", params={"limit": 1000}).json["leagues"]) == min(len(known), 50)
-    assert [league["slug"] for league in world.gateway.get("/v2/leagues", params={"limit": 2, "offset": 1}).json["leagues"]] == [
-        league.slug for league in known[1:3]
-    ]
+    assert len(world.gateway.get("/v2/leagues", params={"limit": 1000}).json["leagues"]) == min(
+        len(known), 50
+    )
+    assert [
+        league["slug"]
+        for league in world.gateway.get("/v2/leagues", params={"limit": 2, "offset": 1}).json[
+            "leagues"
+        ]
+    ] == [league.slug for league in known[1:3]]
     for league in leagues:
-        for name in ("name", "slug", "image", "resolution", "ordering", "createdAt", "abbreviation"):
+        for name in (
+            "name",
+            "slug",
+            "image",
+            "resolution",
+            "ordering",
+            "createdAt",
+            "abbreviation",
+        ):
             assert isinstance(league[name], str), name
         for name in ("id", "sportId", "tagId", "activeSeriesId"):
             assert isinstance(league[name], int), name
@@ -42,7 +55,14 @@ def test_a_tag_embeds_its_league_with_automatic_resolution(world: Connection) ->
 
 
 def test_what_is_unknown_is_not_found(world: Connection) -> None:
-    for path in ("/v2/leagues/nobody", "/v2/sports/nobody", "/v2/tags/999999", "/v1/series/id/1", "/v2/leagues/nobody/events", "/v2/tags/nobody/events"):
+    for path in (
+        "/v2/leagues/nobody",
+        "/v2/sports/nobody",
+        "/v2/tags/999999",
+        "/v1/series/id/1",
+        "/v2/leagues/nobody/events",
+        "/v2/tags/nobody/events",
+    ):
         answer = world.gateway.get(path)
         assert (answer.status, answer.json["code"]) == (404, 5), path
 
@@ -53,11 +73,18 @@ def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Connec
     assert world.gateway.get("/v2/sports/basketball").json["sport"]["name"] == "Basketball"
     older = {sport["slug"]: sport for sport in world.gateway.get("/v1/sports").json["sports"]}
     assert older["nba"]["leagues"][0]["slug"] == "nba"
-    (celtics,) = world.gateway.get("/v1/sports/teams", params={"filters.league": "nba", "filters.abbreviation": "BOS"}).json["teams"]
+    (celtics,) = world.gateway.get(
+        "/v1/sports/teams", params={"filters.league": "nba", "filters.abbreviation": "BOS"}
+    ).json["teams"]
     vendor = celtics["providerIds"][0]
-    found = world.gateway.get("/v1/sports/teams/provider", params={"teamIds": vendor["providerId"], "provider": vendor["provider"], "league": "nba"}).json
+    found = world.gateway.get(
+        "/v1/sports/teams/provider",
+        params={"teamIds": vendor["providerId"], "provider": vendor["provider"], "league": "nba"},
+    ).json
     assert found["teams"][vendor["providerId"]]["name"] == celtics["name"]
-    assert world.gateway.get("/v1/sports/teams/provider", params={"teamIds": vendor["providerId"], "league": "nfl"}).json == {"teams": {}}
+    assert world.gateway.get(
+        "/v1/sports/teams/provider", params={"teamIds": vendor["providerId"], "league": "nfl"}
+    ).json == {"teams": {}}
     (player,) = world.gateway.get("/v1/sports/players", params={"filters.id": 505}).json["players"]
     assert (player["league"], player["teamId"]) == ("nba", celtics["id"])
 
@@ -71,7 +98,9 @@ def test_series_are_listed_and_found_by_number(world: Connection) -> None:
 @pytest.mark.spec("S4.2-17", "S9-3")
 def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
     scenario = tmp_path / "summer.yaml"
-    scenario.write_text("name: summer\nclock: {start: 2026-06-28T23:59:00-04:00}\nworld: {base: empty}\n")
+    scenario.write_text(
+        "name: summer\nclock: {start: 2026-06-28T23:59:00-04:00}\nworld: {base: empty}\n"
+    )
     sim = Simulation(load_scenario(str(scenario)))
     sim.exchange.reference = Reference()
     world = connect(sim)
@@ -97,15 +126,25 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
     origin = connect(Simulation(load_scenario("quickstart")))
     listed = origin.gateway.get("/v1/events", params={"limit": 500}).json["events"]
     game = next(event for event in listed if event["gameId"] and len(event["markets"]) > 1)
-    text = f"name: partners\nextends: quickstart\nworld:\n  events:\n    - {{slug: {game['slug']}, partners: {{acme: e/17, other: x}}}}\n"
+    text = (
+        f"name: partners\nextends: quickstart\nworld:\n  events:\n    - {{slug: {game['slug']},"
+        " partners: {acme: e/17, other: x}}\n"
+    )
     world = connect(Simulation(load_scenario(text)))
     for path in ("acme/events/e%2F17", "other/events/x", f"sportradar/events/{game['gameId']}"):
         answer = world.gateway.get(f"/v1/partners/{path}")
         assert answer.status == 200, answer
         event = world.gateway.get(f"/v1/events/slug/{game['slug']}").json["event"]
         assert answer.json["event"] == event
-        assert answer.json["mappedMarketSides"] == [side for market in event["markets"] for side in market["marketSides"]]
-    for path in ("acme/events/x", "nobody/events/e%2F17", "sportradar/events/nope", f"acme/events/{game['gameId']}"):
+        assert answer.json["mappedMarketSides"] == [
+            side for market in event["markets"] for side in market["marketSides"]
+        ]
+    for path in (
+        "acme/events/x",
+        "nobody/events/e%2F17",
+        "sportradar/events/nope",
+        f"acme/events/{game['gameId']}",
+    ):
         assert world.gateway.get(f"/v1/partners/{path}").status == 404
     assert origin.gateway.get("/v1/partners/acme/events/e%2F17").status == 404
     world.simulation.control("assumption.set", "partners.game_ids", {"value": "acme"})
@@ -118,20 +157,38 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
 
 
 @pytest.mark.spec("S9-3", "S2.10-1", "S2.11-1")
-def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_removal(tmp_path: Path) -> None:
+def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_removal(
+    tmp_path: Path,
+) -> None:
     """§9: a date without an hour begins at midnight Eastern."""
     scenario = tmp_path / "summer.yaml"
-    scenario.write_text("name: summer\nextends: quickstart\nclock: {start: 2026-06-28T23:59:59-04:00}\n")
+    scenario.write_text(
+        "name: summer\nextends: quickstart\nclock: {start: 2026-06-28T23:59:59-04:00}\n"
+    )
     world = connect(Simulation(load_scenario(str(scenario))))
-    of_market = ["marketType", "sportsMarketTypeV2", "outcomes", "outcomePrices", "archived", "manualActivation", "gameStartTime", "subject", "subjectId"]
+    of_market = [
+        "marketType",
+        "sportsMarketTypeV2",
+        "outcomes",
+        "outcomePrices",
+        "archived",
+        "manualActivation",
+        "gameStartTime",
+        "subject",
+        "subjectId",
+    ]
 
     def shown() -> tuple[dict[str, Any], dict[str, Any]]:
-        event = world.gateway.get("/v1/events", params={"limit": 1, "tagSlug": "nba"}).json["events"][0]
+        event = world.gateway.get("/v1/events", params={"limit": 1, "tagSlug": "nba"}).json[
+            "events"
+        ][0]
         return event, event["markets"][0]
 
     world.advance("999ms")
     event, market = shown()
-    assert [one["name"] for one in event["participants"]] == [team["name"] for team in event["teams"]]
+    assert [one["name"] for one in event["participants"]] == [
+        team["name"] for team in event["teams"]
+    ]
     assert set(of_market) <= set(market)
     sides = market["marketSides"]
     assert json.loads(market["outcomes"]) == [side["description"] for side in sides]

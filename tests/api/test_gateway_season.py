@@ -1,4 +1,6 @@
-"""Lists, filters, order, pages and search over the season, whose markets are not made for them: the same answers as from looking at everything."""
+"""Lists, filters, order, pages and search over the season, whose markets are not made for them: the
+same answers as from looking at everything.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +21,52 @@ GAMES = 90
 
 
 class Whole:
-    """A world with a small season, something of everything having happened in it, and all its events as the gateway shows them one by one."""
+    """A world with a small season, something of everything having happened in it, and all its
+    events as the gateway shows them one by one.
+    """
 
     def __init__(self, *, games: int = GAMES, later: str = "0s") -> None:
-        text = f'name: season\nextends: quickstart\nlimits: {{public: "off"}}\nworld: {{games: {games}, automated_windows: false}}\n'
+        text = (
+            'name: season\nextends: quickstart\nlimits: {public: "off"}\nworld: {games:'
+            f" {games}, automated_windows: false}}\n"
+        )
         self.simulation = Simulation(load_scenario(text))
         self.connection = connect(self.simulation)
         season = self.season = self.simulation.exchange.reference.season
         assert season is not None
         self.touched = [season.symbols_of(number)[0] for number in (50, 60, 75)]
         for by, side in (("maker", "buy"), ("taker", "sell")):
-            self.simulation.control("order.place", "", {"as": by, "symbol": self.touched[0], "side": side, "price": "0.40", "qty": "10"})
+            self.simulation.control(
+                "order.place",
+                "",
+                {"as": by, "symbol": self.touched[0], "side": side, "price": "0.40", "qty": "10"},
+            )
         self.simulation.control("instrument.state", self.touched[1], {"state": "HALTED"})
-        self.simulation.control("event.update", season.slug(75), {"home_score": 1, "away_score": 0, "period": "T3", "live": True})
-        entry = {"symbol": "by-hand", "event": season.slug(70), "question": "Will it rain?", "state": "OPEN"}
+        self.simulation.control(
+            "event.update",
+            season.slug(75),
+            {"home_score": 1, "away_score": 0, "period": "T3", "live": True},
+        )
+        entry = {
+            "symbol": "by-hand",
+            "event": season.slug(70),
+            "question": "Will it rain?",
+            "state": "OPEN",
+        }
         self.simulation.control("instrument.create", "", entry)
         self.connection.advance(later)
         slugs = [event.slug for event in self.simulation.exchange.reference.events]
         slugs[self.simulation.exchange.reference.base :] = []
-        self.events = [self.get(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *(season.slug(number) for number in range(season.games))]]
-        self.markets = [market for event in self.events for market in event["markets"] if market["slug"] != "by-hand"]
+        self.events = [
+            self.get(f"/v1/events/slug/{slug}")["event"]
+            for slug in [*slugs, *(season.slug(number) for number in range(season.games))]
+        ]
+        self.markets = [
+            market
+            for event in self.events
+            for market in event["markets"]
+            if market["slug"] != "by-hand"
+        ]
         self.markets.append(self.get("/v1/market/slug/by-hand")["market"])
 
     def get(self, path: str, **params: Any) -> Any:
@@ -73,7 +101,10 @@ EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"categories": "crypto"}, lambda event: event["category"] == "crypto"),
     ({"volumeMin": "0.01"}, lambda event: event["volume"] >= 0.01),
     ({"featured": "true"}, lambda event: event["featured"]),
-    ({"tagSlug": "basketball"}, lambda event: "basketball" in {tag["slug"] for tag in event["tags"]}),
+    (
+        {"tagSlug": "basketball"},
+        lambda event: "basketball" in {tag["slug"] for tag in event["tags"]},
+    ),
     ({"tagSlug": "nba"}, lambda event: "nba" in {tag["slug"] for tag in event["tags"]}),
     ({"tagIds": "105"}, lambda event: 105 in tags_of(event)),
     ({"tagIds": "2", "relatedTags": "true"}, lambda event: 2 in tags_of(event) | parents_of(event)),
@@ -82,13 +113,27 @@ EVENT_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"teamId": "1001"}, lambda event: 1001 in {team["id"] for team in event["teams"]}),
     ({"eventDate": "2026-09-08"}, lambda event: event["eventDate"] == "2026-09-08"),
     ({"gameId": "910007"}, lambda event: event["gameId"] == "910007"),
-    ({"startTimeMin": "2026-09-08T16:00:00Z"}, lambda event: (event["startTime"] or "") >= "2026-09-08T16:00:00Z"),
-    ({"endDateMax": "2026-09-09T00:00:00Z"}, lambda event: event["endDate"] <= "2026-09-09T00:00:00Z"),
+    (
+        {"startTimeMin": "2026-09-08T16:00:00Z"},
+        lambda event: (event["startTime"] or "") >= "2026-09-08T16:00:00Z",
+    ),
+    (
+        {"endDateMax": "2026-09-09T00:00:00Z"},
+        lambda event: event["endDate"] <= "2026-09-09T00:00:00Z",
+    ),
     ({"period": "T3"}, lambda event: event["period"] == "T3"),
     ({"liquidityMin": "1"}, lambda event: event["liquidity"] >= 1),
     ({"volumeMax": "0"}, lambda event: event["volume"] <= 0),
-    ({"finishedTimestampMin": "2026-09-08T00:00:00Z"}, lambda event: (event["finishedTimestamp"] or "") >= "2026-09-08T00:00:00Z"),
-    ({"marketTypes": "totals"}, lambda event: any(market["metadata"].get("outcomeType") == "totals" for market in event["markets"])),
+    (
+        {"finishedTimestampMin": "2026-09-08T00:00:00Z"},
+        lambda event: (event["finishedTimestamp"] or "") >= "2026-09-08T00:00:00Z",
+    ),
+    (
+        {"marketTypes": "totals"},
+        lambda event: any(
+            market["metadata"].get("outcomeType") == "totals" for market in event["markets"]
+        ),
+    ),
     ({"excludeEventId": ["30010", "20003"]}, lambda event: event["id"] not in (30010, 20003)),
 ]
 MARKET_FILTERS: list[tuple[dict[str, Any], Test]] = [
@@ -97,12 +142,21 @@ MARKET_FILTERS: list[tuple[dict[str, Any], Test]] = [
     ({"categories": "sports"}, lambda market: market["category"] == "sports"),
     ({"marketTypes": "spreads"}, lambda market: market["metadata"].get("outcomeType") == "spreads"),
     ({"tagIds": "105"}, lambda market: 105 in tags_of(market)),
-    ({"tagIds": "2", "relatedTags": "true"}, lambda market: 2 in tags_of(market) | parents_of(market)),
+    (
+        {"tagIds": "2", "relatedTags": "true"},
+        lambda market: 2 in tags_of(market) | parents_of(market),
+    ),
     ({"volumeMin": "0.01"}, lambda market: market["volume"] >= 0.01),
     ({"active": "false"}, lambda market: not market["active"]),
     ({"eventSlug": "by-hand"}, lambda market: False),
-    ({"startDateMin": "2026-09-01T00:00:00Z"}, lambda market: market["startDate"] >= "2026-09-01T00:00:00Z"),
-    ({"endDateMax": "2026-09-09T00:00:00Z"}, lambda market: market["endDate"] <= "2026-09-09T00:00:00Z"),
+    (
+        {"startDateMin": "2026-09-01T00:00:00Z"},
+        lambda market: market["startDate"] >= "2026-09-01T00:00:00Z",
+    ),
+    (
+        {"endDateMax": "2026-09-09T00:00:00Z"},
+        lambda market: market["endDate"] <= "2026-09-09T00:00:00Z",
+    ),
 ]
 ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "id": lambda thing: int(thing["id"]),
@@ -114,7 +168,10 @@ ORDERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "updatedAt": lambda thing: thing["updatedAt"],
     "volume24hr": lambda thing: thing["volume24hr"],
 }
-MARKET_ORDERS = ORDERS | {"sortOrder": lambda market: market["sortOrder"], "volume1mo": lambda market: market["volume1mo"]}
+MARKET_ORDERS = ORDERS | {
+    "sortOrder": lambda market: market["sortOrder"],
+    "volume1mo": lambda market: market["volume1mo"],
+}
 EVENT_ORDERS = ORDERS | {
     "title": lambda event: event["title"],
     "startTime": lambda event: event["startTime"] or "",
@@ -128,52 +185,91 @@ Order = tuple[list[str], str]
 
 
 def orders(names: Iterable[str]) -> st.SearchStrategy[Order | None]:
-    return st.none() | st.tuples(st.lists(st.sampled_from(sorted(names)), min_size=1, max_size=2, unique=True), st.sampled_from(["asc", "desc"]))
+    return st.none() | st.tuples(
+        st.lists(st.sampled_from(sorted(names)), min_size=1, max_size=2, unique=True),
+        st.sampled_from(["asc", "desc"]),
+    )
 
 
-def expected(things: list[dict[str, Any]], tests: list[Test], order: Order | None, page: tuple[int, int]) -> list[str]:
+def expected(
+    things: list[dict[str, Any]], tests: list[Test], order: Order | None, page: tuple[int, int]
+) -> list[str]:
     found = [thing for thing in things if all(test(thing) for test in tests)]
     for name in reversed(order[0]) if order is not None else ():
         found = sorted(found, key=KEYS[name], reverse=order is not None and order[1] == "desc")
     return [thing["slug"] for thing in found[page[1] : page[1] + page[0]]]
 
 
-def query(filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]) -> dict[str, Any]:
+def query(
+    filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]
+) -> dict[str, Any]:
     params: dict[str, Any] = {"limit": page[0], "offset": page[1]}
     for given_params, _ in filters:
         params |= given_params
     return params | ({} if order is None else {"orderBy": order[0], "orderDirection": order[1]})
 
 
-def picked(filters: list[tuple[dict[str, Any], Test]]) -> st.SearchStrategy[list[tuple[dict[str, Any], Test]]]:
+def picked(
+    filters: list[tuple[dict[str, Any], Test]],
+) -> st.SearchStrategy[list[tuple[dict[str, Any], Test]]]:
     return st.lists(st.sampled_from(filters), max_size=3, unique_by=lambda one: next(iter(one[0])))
 
 
 @pytest.mark.spec("S4.1-10")
 @given(filters=picked(EVENT_FILTERS), order=orders(EVENT_ORDERS), page=pages)
 def test_events_are_those_that_looking_at_all_of_them_finds(
-    whole: Whole, filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]
+    whole: Whole,
+    filters: list[tuple[dict[str, Any], Test]],
+    order: Order | None,
+    page: tuple[int, int],
 ) -> None:
     found = whole.get("/v1/events", **query(filters, order, page))["events"]
-    assert [event["slug"] for event in found] == expected(whole.events, [test for _, test in filters], order, page)
+    assert [event["slug"] for event in found] == expected(
+        whole.events, [test for _, test in filters], order, page
+    )
 
 
 @pytest.mark.spec("S4.1-11")
 @given(filters=picked(MARKET_FILTERS), order=orders(MARKET_ORDERS), page=pages)
 def test_markets_are_those_that_looking_at_all_of_them_finds(
-    whole: Whole, filters: list[tuple[dict[str, Any], Test]], order: Order | None, page: tuple[int, int]
+    whole: Whole,
+    filters: list[tuple[dict[str, Any], Test]],
+    order: Order | None,
+    page: tuple[int, int],
 ) -> None:
     found = whole.get("/v1/markets", **query(filters, order, page))["markets"]
-    assert [market["slug"] for market in found] == expected(whole.markets, [test for _, test in filters], order, page)
+    assert [market["slug"] for market in found] == expected(
+        whole.markets, [test for _, test in filters], order, page
+    )
 
 
-WORDS = ["celtics", "NYK", "spread", "will", "exceed", "218.5", "2026-09-08", "aec-mlb", "-1h", "first half", "tie-break", "st.", "rain", "?", "cowb", "9pt5"]
+WORDS = [
+    "celtics",
+    "NYK",
+    "spread",
+    "will",
+    "exceed",
+    "218.5",
+    "2026-09-08",
+    "aec-mlb",
+    "-1h",
+    "first half",
+    "tie-break",
+    "st.",
+    "rain",
+    "?",
+    "cowb",
+    "9pt5",
+]
 
 
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=2))
 def test_a_search_finds_what_reading_every_text_finds(whole: Whole, words: list[str]) -> None:
     def texts(event: dict[str, Any]) -> str:
-        parts = [event[name] for name in ("title", "slug", "subtitle", "description", "category", "subcategory")]
+        parts = [
+            event[name]
+            for name in ("title", "slug", "subtitle", "description", "category", "subcategory")
+        ]
         parts += [team[name] for team in event["teams"] for name in ("name", "abbreviation")]
         parts += [market[name] for market in event["markets"] for name in ("question", "slug")]
         return "\n".join(parts).lower()
@@ -208,30 +304,64 @@ def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
 @pytest.mark.spec("S8-8", "S2.10-1")
 @pytest.mark.parametrize("played", [True, False])
 def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: bool) -> None:
-    """W7: what expires at 04:10 has not expired before 06:00 Eastern; where games are not played, it trades until then."""
-    text = f'name: season\nextends: quickstart\nlimits: {{public: "off"}}\nassumptions: {{games.played: {str(played).lower()}}}\n'
+    """W7: what expires at 04:10 has not expired before 06:00 Eastern; where games are not played,
+    it trades until then.
+    """
+    text = (
+        'name: season\nextends: quickstart\nlimits: {public: "off"}\nassumptions:'
+        f" {{games.played: {str(played).lower()}}}\n"
+    )
     simulation = Simulation(load_scenario(text))
     connection = connect(simulation)
     season = simulation.exchange.reference.season
     assert season is not None
-    begins, ends = parse_instant("2026-09-10T02:00:00-04:00"), parse_instant("2026-09-10T06:00:00-04:00")
-    expiring = [number for at, number in season.dates if begins < at < ends and season.state(number, at) is InstrumentState.EXPIRED]
-    expiring = [number for number in dict.fromkeys(expiring) if season.over(number) < begins - 2 * MINUTE]
+    begins, ends = (
+        parse_instant("2026-09-10T02:00:00-04:00"),
+        parse_instant("2026-09-10T06:00:00-04:00"),
+    )
+    expiring = [
+        number
+        for at, number in season.dates
+        if begins < at < ends and season.state(number, at) is InstrumentState.EXPIRED
+    ]
+    expiring = [
+        number for number in dict.fromkeys(expiring) if season.over(number) < begins - 2 * MINUTE
+    ]
     assert expiring
     before, meanwhile = ("CLOSED", "CLOSED") if played else ("OPEN", "SUSPENDED")
-    for moment, status, closed in ((begins - 2 * MINUTE, before, played), (ends - 1, meanwhile, played), (ends, "EXPIRED", True)):
+    for moment, status, closed in (
+        (begins - 2 * MINUTE, before, played),
+        (ends - 1, meanwhile, played),
+        (ends, "EXPIRED", True),
+    ):
         connection.advance_to(moment)
         for number in expiring:
-            listed = connection.gateway.get("/v1/events", params={"slug": season.slug(number), "closed": str(closed).lower()}).json["events"]
-            assert [market["exchangeStatus"] for event in listed for market in event["markets"]] == [status] * len(season.symbols_of(number))
+            listed = connection.gateway.get(
+                "/v1/events", params={"slug": season.slug(number), "closed": str(closed).lower()}
+            ).json["events"]
+            assert [
+                market["exchangeStatus"] for event in listed for market in event["markets"]
+            ] == [status] * len(season.symbols_of(number))
             symbol = season.symbols_of(number)[0]
-            markets = connection.gateway.get("/v1/markets", params={"slug": symbol, "closed": str(closed).lower()}).json["markets"]
-            assert [market["exchangeStatus"] for market in markets] == [status] == [simulation.exchange.trading.state(symbol).name]
+            markets = connection.gateway.get(
+                "/v1/markets", params={"slug": symbol, "closed": str(closed).lower()}
+            ).json["markets"]
+            assert (
+                [market["exchangeStatus"] for market in markets]
+                == [status]
+                == [simulation.exchange.trading.state(symbol).name]
+            )
 
 
 def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> None:
     stem = whole.season.slug(0)
-    for path in (f"/v1/market/slug/aec-{stem}-nonsense", "/v1/market/id/1000099", "/v1/market/id/99999999", "/v1/events/39999", f"/v1/events/slug/{stem}x"):
+    for path in (
+        f"/v1/market/slug/aec-{stem}-nonsense",
+        "/v1/market/id/1000099",
+        "/v1/market/id/99999999",
+        "/v1/events/39999",
+        f"/v1/events/slug/{stem}x",
+    ):
         assert whole.connection.gateway.get(path).status == 404
 
 
@@ -257,12 +387,28 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) ->
     for path, params in asked:
         answer = large.gateway.get(path, params=params).json
         assert answer["markets" if path == "/v1/markets" else "events"]
-    client = large.rpc(next(firm for firm in large.simulation.exchange.firms.all() if "read:marketdata" in firm.scopes))
+    client = large.rpc(
+        next(
+            firm
+            for firm in large.simulation.exchange.firms.all()
+            if "read:marketdata" in firm.scopes
+        )
+    )
     request = wire.CreateMarketDataSubscriptionRequest(snapshot_only=True)
-    assert len(client.stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request).frames) > 30_000
-    assert len(client.call("RefDataAPI.ListInstruments", wire.ListInstrumentsRequest()).instruments) == 50
+    assert (
+        len(client.stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request).frames)
+        > 30_000
+    )
+    assert (
+        len(client.call("RefDataAPI.ListInstruments", wire.ListInstrumentsRequest()).instruments)
+        == 50
+    )
     assert len(season._parts) - made < 60
-    assert not [symbol for symbol in large.simulation.exchange.trading.lifecycle.symbols() if season.find(symbol)]
+    assert not [
+        symbol
+        for symbol in large.simulation.exchange.trading.lifecycle.symbols()
+        if season.find(symbol)
+    ]
 
 
 def test_what_was_made_is_forgotten_again(large: Connection) -> None:

@@ -1,4 +1,6 @@
-"""What the bundled quickstart shows on the gateway: every documented field of markets, sides, teams, tags and events, with its documented type."""
+"""What the bundled quickstart shows on the gateway: every documented field of markets, sides,
+teams, tags and events, with its documented type.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ import pytest
 from sim.testing.client import Connection
 
 NUMBER = (int, float)
-# Fields of §2.10 that are there on the quickstart's date; those that left on 2026-06-29 are tested where they leave.
+# Fields of §2.10 that are there on the quickstart's date; those that left on 2026-06-29 are tested
+# where they leave.
 MARKET: dict[Any, tuple[str, ...]] = {
     str: (
         "id", "question", "slug", "endDate", "startDate", "category", "image", "description", "createdAt", "updatedAt", "sportsMarketType", "title", "subtitle",
@@ -46,7 +49,17 @@ EVENT: dict[Any, tuple[str, ...]] = {
     bool: ("active", "closed", "live", "ended"),
     list: ("markets", "teams"),
 }
-REMOVED = {"archived", "manualActivation", "gameStartTime", "marketType", "sportsMarketTypeV2", "outcomes", "outcomePrices", "subjectId", "subject"}
+REMOVED = {
+    "archived",
+    "manualActivation",
+    "gameStartTime",
+    "marketType",
+    "sportsMarketTypeV2",
+    "outcomes",
+    "outcomePrices",
+    "subjectId",
+    "subject",
+}
 
 
 def assert_shape(message: dict[str, Any], shape: dict[Any, tuple[str, ...]]) -> None:
@@ -59,7 +72,9 @@ def assert_shape(message: dict[str, Any], shape: dict[Any, tuple[str, ...]]) -> 
 def paged(world: Connection, what: str, size: int = 500) -> list[dict[str, Any]]:
     """Everything of a list, page by page."""
     found: list[dict[str, Any]] = []
-    while page := world.gateway.get(f"/v1/{what}", params={"limit": size, "offset": len(found)}).json[what]:
+    while page := world.gateway.get(
+        f"/v1/{what}", params={"limit": size, "offset": len(found)}
+    ).json[what]:
         world.advance("1s")  # every rate limit recovers
         found += page
     return found
@@ -68,7 +83,9 @@ def paged(world: Connection, what: str, size: int = 500) -> list[dict[str, Any]]
 @pytest.mark.spec("S2.10-1", "S2.10-2", "S4.1-9", "S4.1-11", "S9-3")
 def test_every_market_has_every_documented_field(world: Connection) -> None:
     markets = paged(world, "markets")
-    assert [market["slug"] for market in markets] == list(world.simulation.exchange.instruments.symbols())
+    assert [market["slug"] for market in markets] == list(
+        world.simulation.exchange.instruments.symbols()
+    )
     assert len(markets) > 3000
     for market in markets[::7]:
         assert_shape(market, MARKET)
@@ -91,7 +108,9 @@ def test_every_market_has_every_documented_field(world: Connection) -> None:
 def test_every_event_has_every_documented_field(world: Connection) -> None:
     events = paged(world, "events")
     assert len({event["id"] for event in events}) == len(events) > 250
-    assert [market["id"] for event in events for market in event["markets"]] == [market["id"] for market in paged(world, "markets")]
+    assert [market["id"] for event in events for market in event["markets"]] == [
+        market["id"] for market in paged(world, "markets")
+    ]
     for event in events[::3]:
         assert_shape(event, EVENT)
         assert "participants" not in event

@@ -29,7 +29,16 @@ def retail() -> RetailWorld:
             target_size=20_000,
         )
     )
-    incentives.add(Period(program_id="whole_live", symbol=WHOLE, start=now + hours(1), created=now - days(3), reward_pool=DOLLAR // 2, period="live"))
+    incentives.add(
+        Period(
+            program_id="whole_live",
+            symbol=WHOLE,
+            start=now + hours(1),
+            created=now - days(3),
+            reward_pool=DOLLAR // 2,
+            period="live",
+        )
+    )
     incentives.add(
         Period(
             program_id="fine_volume",
@@ -45,7 +54,10 @@ def retail() -> RetailWorld:
 
 
 def slugs(retail: RetailWorld, **params: object) -> list[str]:
-    return [program["marketSlug"] for program in retail.ann.get("/v1/incentives", params=params).json["programs"]]
+    return [
+        program["marketSlug"]
+        for program in retail.ann.get("/v1/incentives", params=params).json["programs"]
+    ]
 
 
 @pytest.mark.spec("S2.3-1", "S2.3-2", "S3.2-1")
@@ -53,20 +65,32 @@ def test_programs_are_grouped_by_market_and_leave_out_what_is_unset(retail: Reta
     fine, whole = retail.ann.get("/v1/incentives").json["programs"]
     assert (whole["marketSlug"], whole["instrumentState"]) == (WHOLE, "INSTRUMENT_STATE_OPEN")
     early, live = whole["timePeriods"]
-    assert (early["status"], live["status"], fine["timePeriods"][0]["status"]) == ("closed", "pending", "active")
-    assert (early["rewardPool"], early["discountFactor"], early["targetSize"]) == (3000, 0.4, 20_000)
+    assert (early["status"], live["status"], fine["timePeriods"][0]["status"]) == (
+        "closed",
+        "pending",
+        "active",
+    )
+    assert (early["rewardPool"], early["discountFactor"], early["targetSize"]) == (
+        3000,
+        0.4,
+        20_000,
+    )
     assert live["rewardPool"] == 0.5
     assert not {"end", "discountFactor", "targetSize", "minTakerNotional", "maxSpread"} & set(live)
     assert fine["timePeriods"][0]["minTakerNotional"] == 500
     retail.world.advance("1h")
-    assert retail.ann.get("/v1/incentives").json["programs"][1]["timePeriods"][1]["status"] == "active"
+    assert (
+        retail.ann.get("/v1/incentives").json["programs"][1]["timePeriods"][1]["status"] == "active"
+    )
 
 
 @pytest.mark.spec("S4.2-1")
 def test_a_page_counts_markets(retail: RetailWorld) -> None:
     first = retail.ann.get("/v1/incentives", params={"page_size": 1}).json
     assert [program["marketSlug"] for program in first["programs"]] == [FINE]
-    second = retail.ann.get("/v1/incentives", params={"page_size": 1, "page_token": first["nextPageToken"]}).json
+    second = retail.ann.get(
+        "/v1/incentives", params={"page_size": 1, "page_token": first["nextPageToken"]}
+    ).json
     assert [program["marketSlug"] for program in second["programs"]] == [WHOLE]
     assert second["nextPageToken"] == ""
     assert retail.ann.get("/v1/incentives", params={"page_token": "nonsense"}).status == 400
@@ -90,22 +114,41 @@ def test_a_page_counts_markets(retail: RetailWorld) -> None:
         ({"subcategory": "no such"}, []),
     ],
 )
-def test_programs_are_filtered_by_snake_case_parameters(retail: RetailWorld, params: dict[str, object], found: list[str]) -> None:
+def test_programs_are_filtered_by_snake_case_parameters(
+    retail: RetailWorld, params: dict[str, object], found: list[str]
+) -> None:
     assert slugs(retail, **params) == found
 
 
-@pytest.mark.parametrize("params", [{"order_by": "luck"}, {"order_direction": "up"}, {"statuses": "finished"}, {"instrument_states": "AJAR"}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"order_by": "luck"},
+        {"order_direction": "up"},
+        {"statuses": "finished"},
+        {"instrument_states": "AJAR"},
+    ],
+)
 def test_impossible_filters_are_refused(retail: RetailWorld, params: dict[str, str]) -> None:
     assert retail.ann.get("/v1/incentives", params=params).status == 400
 
 
 @pytest.mark.spec("S4.2-3", "S2.3-3", "S3.3-1")
-def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(retail: RetailWorld) -> None:
+def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
+    retail: RetailWorld,
+) -> None:
     assert retail.ann.get("/v1/incentives/earnings").json == {"rewards": []}
     incentives = retail.sim.exchange.incentives
     account = retail.keys[0].account
-    for amount, day, status in ((1, "2026-09-08", "PENDING"), (2, "2026-09-08", "PENDING"), (4, "2026-09-07", "PAID"), (8, "2026-09-06", "SKIPPED")):
-        incentives.grant(Reward(account=account, symbol=WHOLE, date=day, amount=amount * DOLLAR, status=status))
+    for amount, day, status in (
+        (1, "2026-09-08", "PENDING"),
+        (2, "2026-09-08", "PENDING"),
+        (4, "2026-09-07", "PAID"),
+        (8, "2026-09-06", "SKIPPED"),
+    ):
+        incentives.grant(
+            Reward(account=account, symbol=WHOLE, date=day, amount=amount * DOLLAR, status=status)
+        )
     rewards = retail.ann.get("/v1/incentives/earnings").json["rewards"]
     assert [(reward["date"], reward["reward"], reward["status"]) for reward in rewards] == [
         ("2026-09-08", 3, "PENDING"),
@@ -113,10 +156,16 @@ def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(re
         ("2026-09-06", 8, "SKIPPED"),
     ]
     assert rewards[0]["programType"] == "liquidityProgram"
-    narrowed = retail.ann.get("/v1/incentives/earnings", params={"start_date": "2026-09-07", "end_date": "2026-09-07"}).json["rewards"]
+    narrowed = retail.ann.get(
+        "/v1/incentives/earnings", params={"start_date": "2026-09-07", "end_date": "2026-09-07"}
+    ).json["rewards"]
     assert [reward["reward"] for reward in narrowed] == [4]
-    assert retail.ann.get("/v1/incentives/earnings", params={"market_slug": FINE}).json == {"rewards": []}
+    assert retail.ann.get("/v1/incentives/earnings", params={"market_slug": FINE}).json == {
+        "rewards": []
+    }
     assert retail.bob.get("/v1/incentives/earnings").json == {"rewards": []}
-    assert retail.ann.get("/v1/incentives/earnings", params={"start_date": "2026-02-30"}).status == 400
+    assert (
+        retail.ann.get("/v1/incentives/earnings", params={"start_date": "2026-02-30"}).status == 400
+    )
     retail.world.advance_to("2026-09-09T00:00:00-04:00")
     assert retail.ann.get("/v1/incentives/earnings").json["rewards"][0]["status"] == "PAID"

@@ -26,9 +26,19 @@ def test_a_book_has_four_decimals_and_both_sides_from_the_best(retail: RetailWor
         retail.order(retail.bob, FINE, SELL_YES, price=price, quantity=3)
     for client in (retail.ann, retail.gateway):
         book = client.get(f"/v1/markets/{FINE}/book").json["marketData"]
-        assert [(level["px"]["value"], level["qty"]) for level in book["bids"]] == [("0.4550", "2.5000"), ("0.4500", "10.2500")]
-        assert [(level["px"]["value"], level["qty"]) for level in book["offers"]] == [("0.5550", "3.0000"), ("0.5600", "3.0000")]
-        assert (book["marketSlug"], book["state"], book["transactTime"]) == (FINE, "MARKET_STATE_OPEN", "2026-09-08T18:00:00Z")
+        assert [(level["px"]["value"], level["qty"]) for level in book["bids"]] == [
+            ("0.4550", "2.5000"),
+            ("0.4500", "10.2500"),
+        ]
+        assert [(level["px"]["value"], level["qty"]) for level in book["offers"]] == [
+            ("0.5550", "3.0000"),
+            ("0.5600", "3.0000"),
+        ]
+        assert (book["marketSlug"], book["state"], book["transactTime"]) == (
+            FINE,
+            "MARKET_STATE_OPEN",
+            "2026-09-08T18:00:00Z",
+        )
 
 
 @pytest.mark.spec("S4.2-8", "S5.3-1")
@@ -47,12 +57,21 @@ def test_best_prices_say_what_buying_either_side_costs(retail: RetailWorld) -> N
 def test_an_empty_side_is_null_and_an_answer_follows_every_change(retail: RetailWorld) -> None:
     path = f"/v1/markets/{WHOLE}/bbo"
     empty = retail.gateway.get(path).json["marketData"]
-    assert (empty["bestBid"], empty["longQuote"], empty["shortQuote"], empty["bidShares"]) == (None, None, None, "0")
+    assert (empty["bestBid"], empty["longQuote"], empty["shortQuote"], empty["bidShares"]) == (
+        None,
+        None,
+        None,
+        "0",
+    )
     retail.order(retail.ann, price="0.40")
     assert retail.gateway.get(path).json["marketData"]["shortQuote"] == usd("0.6000")
     retail.order(retail.bob, intent=SELL_YES, price="0.40", quantity=4)
     traded = retail.gateway.get(path).json["marketData"]
-    assert (traded["lastTradePx"], traded["sharesTraded"], traded["openInterest"]) == (usd("0.4000"), "4.0000", "4.0000")
+    assert (traded["lastTradePx"], traded["sharesTraded"], traded["openInterest"]) == (
+        usd("0.4000"),
+        "4.0000",
+        "4.0000",
+    )
     retail.control("instrument.state", WHOLE, state="HALTED")
     assert retail.gateway.get(path).json["marketData"]["state"] == "MARKET_STATE_HALTED"
 
@@ -61,8 +80,15 @@ def test_a_settled_market_shows_its_price_even_when_it_is_zero(retail: RetailWor
     retail.control("instrument.settle", WHOLE, price="0")
     best = retail.gateway.get(f"/v1/markets/{WHOLE}/bbo").json["marketData"]
     book = retail.gateway.get(f"/v1/markets/{WHOLE}/book").json["marketData"]
-    assert (best["settlementPx"], best["currentPx"], best["state"]) == (usd("0.0000"), usd("0.0000"), "MARKET_STATE_CLOSED")
-    assert book["stats"]["settlementPriceCalculationMethod"] == "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
+    assert (best["settlementPx"], best["currentPx"], best["state"]) == (
+        usd("0.0000"),
+        usd("0.0000"),
+        "MARKET_STATE_CLOSED",
+    )
+    assert (
+        book["stats"]["settlementPriceCalculationMethod"]
+        == "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
+    )
     assert book["stats"]["settlementSetTime"] == "2026-09-08T18:00:00Z"
 
 
@@ -79,29 +105,58 @@ def test_every_statistic_says_since_when_it_holds(retail: RetailWorld) -> None:
         retail.world.advance("1m")
     retail.control("instrument.state", WHOLE, state="CLOSED")
     minutes = [0, 1, 2, 3, 3, 3, 4]
-    assert [stats()[f"{name}SetTime"] for name in moments] == [f"2026-09-08T18:0{minute}:00Z" for minute in minutes]
-    assert [stats()[f"{name}Px"] for name in ("open", "high", "low", "close")] == [usd("0.5000"), usd("0.6000"), usd("0.4000"), usd("0.5000")]
+    assert [stats()[f"{name}SetTime"] for name in moments] == [
+        f"2026-09-08T18:0{minute}:00Z" for minute in minutes
+    ]
+    assert [stats()[f"{name}Px"] for name in ("open", "high", "low", "close")] == [
+        usd("0.5000"),
+        usd("0.6000"),
+        usd("0.4000"),
+        usd("0.5000"),
+    ]
 
 
 def test_unknown_and_pending_markets_have_no_book(retail: RetailWorld) -> None:
-    retail.control("instrument.create", "", symbol="aec-test-later", state="PENDING", start="2026-09-20", expiration="2026-10-01")
+    retail.control(
+        "instrument.create",
+        "",
+        symbol="aec-test-later",
+        state="PENDING",
+        start="2026-09-20",
+        expiration="2026-10-01",
+    )
     for slug in ("aec-nobody", "aec-test-later"):
         assert retail.gateway.get(f"/v1/markets/{slug}/book").status == 404
         assert retail.ann.get(f"/v1/markets/{slug}/bbo").status == 404
 
 
 @pytest.mark.spec("S4.2-18")
-@pytest.mark.parametrize(("start", "served"), [("2026-07-02T23:59:59-04:00", True), ("2026-07-03T00:00:00-04:00", False)])
-def test_the_last_price_sample_is_served_until_its_date(tmp_path: Path, start: str, served: bool) -> None:
+@pytest.mark.parametrize(
+    ("start", "served"), [("2026-07-02T23:59:59-04:00", True), ("2026-07-03T00:00:00-04:00", False)]
+)
+def test_the_last_price_sample_is_served_until_its_date(
+    tmp_path: Path, start: str, served: bool
+) -> None:
     scenario = tmp_path / "summer.yaml"
     scenario.write_text("name: summer\nworld: {base: empty}\n")
     sim = Simulation(load_scenario(str(scenario)), start=parse_instant(start))
     world = connect(sim)
-    sim.control("instrument.create", "", {"symbol": WHOLE, "state": "OPEN", "start": "2026-06-01", "expiration": "2026-10-01"})
+    sim.control(
+        "instrument.create",
+        "",
+        {"symbol": WHOLE, "state": "OPEN", "start": "2026-06-01", "expiration": "2026-10-01"},
+    )
     for who, side in (("maker", "buy"), ("taker", "sell")):
-        sim.control("order.place", "", {"as": who, "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"})
+        sim.control(
+            "order.place",
+            "",
+            {"as": who, "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"},
+        )
     for path in ("book", "bbo"):
         shown = world.gateway.get(f"/v1/markets/{WHOLE}/{path}").json["marketData"]
         assert ("lastPriceSample" in shown) is served
         if served:
-            assert (shown["lastPriceSample"]["longPrice"], shown["lastPriceSample"]["shortPrice"]) == (usd("0.4000"), usd("0.6000"))
+            assert (
+                shown["lastPriceSample"]["longPrice"],
+                shown["lastPriceSample"]["shortPrice"],
+            ) == (usd("0.4000"), usd("0.6000"))

@@ -9,13 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.api.codecs.json_writer import write_double
-from sim.api.rendering.amounts import book_price, nearest, number, price_amount, read_price, read_quantity, two_figures
+from sim.api.rendering.amounts import (
+    book_price,
+    nearest,
+    number,
+    price_amount,
+    read_price,
+    read_quantity,
+    two_figures,
+)
 from sim.core.model.instruments import Instrument
 from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
 
 CENT = Instrument(symbol="cent")
-FINE = Instrument(symbol="fine", price_scale=1000, tick=5, qty_scale=100, price_low=10, price_high=990)
+FINE = Instrument(
+    symbol="fine", price_scale=1000, tick=5, qty_scale=100, price_low=10, price_high=990
+)
 
 
 @given(st.integers(0, 10**12), st.sampled_from([1, 4, 10, 100, 1000]))
@@ -47,7 +57,14 @@ def test_impossible_quantities_are_refused(given: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "instrument", "price"), [("0.515", CENT, 51), ("0.5549", FINE, 550), ("0.55", FINE, 550), ("1.50", CENT, 150), ("0.009", CENT, 0)]
+    ("text", "instrument", "price"),
+    [
+        ("0.515", CENT, 51),
+        ("0.5549", FINE, 550),
+        ("0.55", FINE, 550),
+        ("1.50", CENT, 150),
+        ("0.009", CENT, 0),
+    ],
 )
 def test_prices_are_cut_down_to_the_tick(text: str, instrument: Instrument, price: int) -> None:
     assert read_price(Amount(value=text, currency="USD"), instrument, "price") == price
@@ -55,7 +72,13 @@ def test_prices_are_cut_down_to_the_tick(text: str, instrument: Instrument, pric
 
 @pytest.mark.parametrize(
     "amount",
-    [Amount(value="0.5", currency="EUR"), Amount(value="", currency="USD"), Amount(value="5e-1"), Amount(value="-0.5"), Amount(value="1" * 15)],
+    [
+        Amount(value="0.5", currency="EUR"),
+        Amount(value="", currency="USD"),
+        Amount(value="5e-1"),
+        Amount(value="-0.5"),
+        Amount(value="1" * 15),
+    ],
 )
 def test_amounts_that_are_no_dollars_are_refused(amount: Amount) -> None:
     with pytest.raises(InvalidRequest):
@@ -64,13 +87,27 @@ def test_amounts_that_are_no_dollars_are_refused(amount: Amount) -> None:
 
 @pytest.mark.parametrize(
     ("value", "scale", "shown"),
-    [(0, 1, "0"), (7, 1, "7"), (347_999, 1, "340000"), (36_255, 10, "3600"), (987, 1000, "0.98"), (1, 100, "0.01"), (14_502, 4, "3600"), (1275, 100, "12")],
+    [
+        (0, 1, "0"),
+        (7, 1, "7"),
+        (347_999, 1, "340000"),
+        (36_255, 10, "3600"),
+        (987, 1000, "0.98"),
+        (1, 100, "0.01"),
+        (14_502, 4, "3600"),
+        (1275, 100, "12"),
+    ],
 )
-def test_sums_of_a_side_are_cut_to_two_significant_figures(value: int, scale: int, shown: str) -> None:
+def test_sums_of_a_side_are_cut_to_two_significant_figures(
+    value: int, scale: int, shown: str
+) -> None:
     assert two_figures(value, scale) == shown
 
 
-@pytest.mark.parametrize(("value", "scale", "shown"), [(125, 100, 1), (225, 100, 2), (15, 10, 2), (196, 10, 20), (1, 100, 0), (-19, 10, -2)])
+@pytest.mark.parametrize(
+    ("value", "scale", "shown"),
+    [(125, 100, 1), (225, 100, 2), (15, 10, 2), (196, 10, 20), (1, 100, 0), (-19, 10, -2)],
+)
 def test_deprecated_integers_are_rounded_to_the_nearest(value: int, scale: int, shown: int) -> None:
     assert nearest(value, scale) == shown
 

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from retail_world import BUY_NO, BUY_YES, FINE, FOK, IOC, SELL_NO, SELL_YES, WHOLE, RetailWorld, types, usd
+from retail_world import (
+    BUY_NO,
+    BUY_YES,
+    FINE,
+    FOK,
+    IOC,
+    SELL_NO,
+    SELL_YES,
+    WHOLE,
+    RetailWorld,
+    types,
+    usd,
+)
 
 
 @pytest.fixture
@@ -18,15 +30,26 @@ def test_a_limit_order_rests_and_is_told_in_every_field(retail: RetailWorld) -> 
     (execution,) = answer.json["executions"]
     order = execution["order"]
     assert execution["type"] == "EXECUTION_TYPE_NEW"
-    assert execution["orderRejectReason"] == "ORD_REJECT_REASON_EXCHANGE_OPTION"  # the zero member: no reject
+    # the zero member: no reject
+    assert execution["orderRejectReason"] == "ORD_REJECT_REASON_EXCHANGE_OPTION"
     assert execution["lastShares"] == "0"
     assert execution["lastPx"] is None
     assert execution["traceId"]
     assert execution["id"]
     assert order["id"] == answer.json["id"]
     assert (order["state"], order["tif"]) == ("ORDER_STATE_NEW", "TIME_IN_FORCE_DAY")
-    assert (order["intent"], order["outcomeSide"], order["action"], order["side"]) == (BUY_YES, "OUTCOME_SIDE_YES", "ORDER_ACTION_BUY", "ORDER_SIDE_BUY")
-    assert (order["price"], order["quantity"], order["leavesQuantity"], order["cumQuantity"]) == (usd("0.45"), 10, 10, 0)
+    assert (order["intent"], order["outcomeSide"], order["action"], order["side"]) == (
+        BUY_YES,
+        "OUTCOME_SIDE_YES",
+        "ORDER_ACTION_BUY",
+        "ORDER_SIDE_BUY",
+    )
+    assert (order["price"], order["quantity"], order["leavesQuantity"], order["cumQuantity"]) == (
+        usd("0.45"),
+        10,
+        10,
+        0,
+    )
 
 
 @pytest.mark.spec("S2.8-2")
@@ -39,11 +62,15 @@ def test_a_limit_order_rests_and_is_told_in_every_field(retail: RetailWorld) -> 
         (SELL_NO, "NO", "SELL", "BUY"),
     ],
 )
-def test_intent_and_pair_mean_the_same_and_the_pair_wins(retail: RetailWorld, intent: str, outcome: str, action: str, side: str) -> None:
+def test_intent_and_pair_mean_the_same_and_the_pair_wins(
+    retail: RetailWorld, intent: str, outcome: str, action: str, side: str
+) -> None:
     pair = {"outcomeSide": f"OUTCOME_SIDE_{outcome}", "action": f"ORDER_ACTION_{action}"}
     other = SELL_NO if intent == BUY_YES else BUY_YES
     for given in ({"intent": intent}, {"intent": None, **pair}, {"intent": other, **pair}):
-        (execution,) = retail.order(retail.ann, price="0.40" if side == "BUY" else "0.60", **given).json["executions"]
+        (execution,) = retail.order(
+            retail.ann, price="0.40" if side == "BUY" else "0.60", **given
+        ).json["executions"]
         assert execution["order"]["intent"] == intent
         assert execution["order"]["side"] == f"ORDER_SIDE_{side}"
 
@@ -66,9 +93,20 @@ def test_intent_and_pair_mean_the_same_and_the_pair_wins(retail: RetailWorld, in
         {"marketSlug": ""},
     ],
 )
-def test_malformed_orders_are_refused_at_once_and_leave_nothing(retail: RetailWorld, wrong: dict[str, object]) -> None:
-    body = {"marketSlug": WHOLE, "intent": BUY_YES, "type": "ORDER_TYPE_LIMIT", "price": usd("0.50"), "quantity": 10, **wrong}
-    answer = retail.ann.post("/v1/orders", json={key: value for key, value in body.items() if value is not None})
+def test_malformed_orders_are_refused_at_once_and_leave_nothing(
+    retail: RetailWorld, wrong: dict[str, object]
+) -> None:
+    body = {
+        "marketSlug": WHOLE,
+        "intent": BUY_YES,
+        "type": "ORDER_TYPE_LIMIT",
+        "price": usd("0.50"),
+        "quantity": 10,
+        **wrong,
+    }
+    answer = retail.ann.post(
+        "/v1/orders", json={key: value for key, value in body.items() if value is not None}
+    )
     assert answer.status == 400
     assert answer.json["status"] == 400
     assert retail.ann.get("/v1/orders/open").json == {"orders": []}
@@ -100,7 +138,9 @@ def test_precision_beyond_the_market_is_cut_and_quantities_are_numbers(retail: R
         ({"price": None}, "NO_LIQUIDITY", "No liquidity"),
     ],
 )
-def test_a_business_reject_is_an_execution_behind_a_200(retail: RetailWorld, more: dict[str, object], reason: str, text: str) -> None:
+def test_a_business_reject_is_an_execution_behind_a_200(
+    retail: RetailWorld, more: dict[str, object], reason: str, text: str
+) -> None:
     answer = retail.order(retail.ann, **more)  # type: ignore[arg-type]
     assert answer.status == 200
     (execution,) = answer.json["executions"]
@@ -108,10 +148,15 @@ def test_a_business_reject_is_an_execution_behind_a_200(retail: RetailWorld, mor
     assert execution["orderRejectReason"] == f"ORD_REJECT_REASON_{reason}"
     assert text in execution["text"]
     assert execution["order"]["state"] == "ORDER_STATE_REJECTED"
-    assert retail.ann.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_REJECTED"
+    assert (
+        retail.ann.get(f"/v1/order/{answer.json['id']}").json["order"]["state"]
+        == "ORDER_STATE_REJECTED"
+    )
 
 
-def test_a_closed_market_rejects_by_execution_and_the_switch_makes_it_an_error(retail: RetailWorld) -> None:
+def test_a_closed_market_rejects_by_execution_and_the_switch_makes_it_an_error(
+    retail: RetailWorld,
+) -> None:
     retail.control("instrument.state", WHOLE, state="SUSPENDED")
     (execution,) = retail.order(retail.ann).json["executions"]
     assert execution["orderRejectReason"] == "ORD_REJECT_REASON_EXCHANGE_CLOSED"
@@ -122,14 +167,20 @@ def test_a_closed_market_rejects_by_execution_and_the_switch_makes_it_an_error(r
 def test_an_asynchronous_order_answers_with_its_id_only(retail: RetailWorld) -> None:
     answer = retail.order(retail.ann, synchronousExecution=None)
     assert answer.json["executions"] == []
-    assert retail.ann.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_NEW"
+    assert (
+        retail.ann.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_NEW"
+    )
 
 
 def test_a_no_order_posts_the_rest_of_the_dollar(retail: RetailWorld) -> None:
     retail.order(retail.bob, intent=BUY_YES, price="0.70")
     before = retail.balance(retail.ann)["buyingPower"]
     fill = retail.order(retail.ann, intent=BUY_NO, price="0.70").json["executions"][-1]
-    assert (fill["type"], fill["lastPx"], fill["aggressor"]) == ("EXECUTION_TYPE_FILL", usd("0.70"), True)
+    assert (fill["type"], fill["lastPx"], fill["aggressor"]) == (
+        "EXECUTION_TYPE_FILL",
+        usd("0.70"),
+        True,
+    )
     paid = before - retail.balance(retail.ann)["buyingPower"]
     assert paid == pytest.approx(10 * 0.30 + float(fill["commissionNotionalCollected"]["value"]))
 
@@ -140,7 +191,9 @@ def test_what_trades_at_once_ends_filled(retail: RetailWorld, tif: str, left: li
     assert types(retail.order(retail.ann, price="0.50", quantity=10, tif=tif)) == left
 
 
-@pytest.mark.parametrize(("tif", "told"), [(IOC, ["NEW", "PARTIAL_FILL", "EXPIRED"]), (FOK, ["NEW", "EXPIRED"])])
+@pytest.mark.parametrize(
+    ("tif", "told"), [(IOC, ["NEW", "PARTIAL_FILL", "EXPIRED"]), (FOK, ["NEW", "EXPIRED"])]
+)
 def test_what_cannot_trade_at_once_expires(retail: RetailWorld, tif: str, told: list[str]) -> None:
     retail.order(retail.bob, intent=SELL_YES, price="0.50", quantity=4)
     assert types(retail.order(retail.ann, price="0.50", quantity=10, tif=tif)) == told
@@ -148,7 +201,9 @@ def test_what_cannot_trade_at_once_expires(retail: RetailWorld, tif: str, told: 
 
 def test_post_only_and_own_crossing_orders_are_rejected(retail: RetailWorld) -> None:
     retail.order(retail.bob, intent=SELL_YES, price="0.50")
-    assert types(retail.order(retail.ann, price="0.50", participateDontInitiate=True)) == ["REJECTED"]
+    assert types(retail.order(retail.ann, price="0.50", participateDontInitiate=True)) == [
+        "REJECTED"
+    ]
     retail.order(retail.ann, intent=BUY_YES, price="0.40")
     own = retail.order(retail.ann, intent=BUY_NO, price="0.40")
     assert types(own) == ["REJECTED"]
@@ -158,7 +213,11 @@ def test_post_only_and_own_crossing_orders_are_rejected(retail: RetailWorld) -> 
 def test_a_market_order_sweeps_within_its_slippage_tolerance(retail: RetailWorld) -> None:
     retail.order(retail.bob, intent=SELL_YES, price="0.50", quantity=4)
     retail.order(retail.bob, intent=SELL_YES, price="0.53", quantity=4)
-    market = {"price": None, "quantity": 10, "slippageTolerance": {"currentPrice": usd("0.50"), "ticks": 2, "bips": 5000}}
+    market = {
+        "price": None,
+        "quantity": 10,
+        "slippageTolerance": {"currentPrice": usd("0.50"), "ticks": 2, "bips": 5000},
+    }
     first = retail.order(retail.ann, **market)  # type: ignore[arg-type]
     assert types(first) == ["NEW", "PARTIAL_FILL", "EXPIRED"]
     assert first.json["executions"][-1]["order"]["cumQuantity"] == 4
@@ -169,7 +228,9 @@ def test_a_market_order_sweeps_within_its_slippage_tolerance(retail: RetailWorld
 
 def test_a_cash_order_spends_on_its_own_side_of_the_dollar(retail: RetailWorld) -> None:
     retail.order(retail.bob, FINE, SELL_YES, price="0.40", quantity=100)
-    spent = retail.order(retail.ann, FINE, price=None, quantity=None, cashOrderQty=usd("10")).json["executions"][-1]["order"]
+    spent = retail.order(retail.ann, FINE, price=None, quantity=None, cashOrderQty=usd("10")).json[
+        "executions"
+    ][-1]["order"]
     assert spent["cumQuantity"] == 25
     assert spent["cashOrderQty"] == usd("10.00")
     retail.order(retail.bob, FINE, BUY_YES, price="0.30", quantity=100)
@@ -178,12 +239,18 @@ def test_a_cash_order_spends_on_its_own_side_of_the_dollar(retail: RetailWorld) 
 
 
 def test_a_good_till_date_order_expires_when_its_time_comes(retail: RetailWorld) -> None:
-    order_id = retail.order(retail.ann, tif="TIME_IN_FORCE_GOOD_TILL_DATE", goodTillTime="2026-09-08T18:05:00Z").json["id"]
+    order_id = retail.order(
+        retail.ann, tif="TIME_IN_FORCE_GOOD_TILL_DATE", goodTillTime="2026-09-08T18:05:00Z"
+    ).json["id"]
     retail.world.advance("4m59s")
     assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [order_id]
     retail.world.advance("1s")
     order = retail.ann.get(f"/v1/order/{order_id}").json["order"]
-    assert (order["state"], order["tif"], order["leavesQuantity"]) == ("ORDER_STATE_EXPIRED", "TIME_IN_FORCE_GOOD_TILL_DATE", 0)
+    assert (order["state"], order["tif"], order["leavesQuantity"]) == (
+        "ORDER_STATE_EXPIRED",
+        "TIME_IN_FORCE_GOOD_TILL_DATE",
+        0,
+    )
 
 
 @pytest.mark.spec("S4.2-4", "S0-3")
@@ -191,17 +258,32 @@ def test_open_orders_are_the_callers_own_and_can_be_narrowed(retail: RetailWorld
     mine = [retail.order(retail.ann, symbol, price="0.40").json["id"] for symbol in (WHOLE, FINE)]
     theirs = retail.order(retail.bob, price="0.40").json["id"]
     assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == mine
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open", params={"slugs": [FINE]}).json["orders"]] == mine[1:]
+    assert [
+        order["id"]
+        for order in retail.ann.get("/v1/orders/open", params={"slugs": [FINE]}).json["orders"]
+    ] == mine[1:]
     assert retail.ann.get(f"/v1/order/{theirs}").status == 404
 
 
 @pytest.mark.spec("S4.2-11")
 def test_a_preview_is_checked_like_an_order_and_changes_nothing(retail: RetailWorld) -> None:
     digest = retail.balance(retail.ann)
-    body = {"marketSlug": WHOLE, "intent": BUY_YES, "type": "ORDER_TYPE_LIMIT", "price": usd("0.50"), "quantity": 10}
+    body = {
+        "marketSlug": WHOLE,
+        "intent": BUY_YES,
+        "type": "ORDER_TYPE_LIMIT",
+        "price": usd("0.50"),
+        "quantity": 10,
+    }
     order = retail.ann.post("/v1/order/preview", json={"request": body}).json["order"]
-    assert (order["id"], order["state"], order["commissionsBasisPoints"]) == ("", "ORDER_STATE_NEW", "600")
-    dear = retail.ann.post("/v1/order/preview", json={"request": {**body, "quantity": 1_000_000}}).json["order"]
+    assert (order["id"], order["state"], order["commissionsBasisPoints"]) == (
+        "",
+        "ORDER_STATE_NEW",
+        "600",
+    )
+    dear = retail.ann.post(
+        "/v1/order/preview", json={"request": {**body, "quantity": 1_000_000}}
+    ).json["order"]
     assert dear["state"] == "ORDER_STATE_REJECTED"
     assert retail.ann.post("/v1/order/preview", json={}).status == 400
     assert retail.ann.get("/v1/orders/open").json["orders"] == []
@@ -211,28 +293,48 @@ def test_a_preview_is_checked_like_an_order_and_changes_nothing(retail: RetailWo
 @pytest.mark.spec("S4.2-12")
 def test_a_modified_order_keeps_its_id_and_what_was_left_out(retail: RetailWorld) -> None:
     order_id = retail.order(retail.ann, price="0.40", quantity=10).json["id"]
-    answer = retail.ann.post(f"/v1/order/{order_id}/modify", json={"marketSlug": WHOLE, "price": usd("0.42")})
+    answer = retail.ann.post(
+        f"/v1/order/{order_id}/modify", json={"marketSlug": WHOLE, "price": usd("0.42")}
+    )
     assert (answer.status, answer.json) == (200, {})
     order = retail.ann.get(f"/v1/order/{order_id}").json["order"]
-    assert (order["price"], order["quantity"], order["state"]) == (usd("0.42"), 10, "ORDER_STATE_REPLACED")
-    assert retail.ann.post(f"/v1/order/{order_id}/modify", json={"price": usd("0.42")}).status == 400
-    assert retail.bob.post(f"/v1/order/{order_id}/modify", json={"marketSlug": WHOLE, "quantity": 5}).status == 404
+    assert (order["price"], order["quantity"], order["state"]) == (
+        usd("0.42"),
+        10,
+        "ORDER_STATE_REPLACED",
+    )
+    assert (
+        retail.ann.post(f"/v1/order/{order_id}/modify", json={"price": usd("0.42")}).status == 400
+    )
+    assert (
+        retail.bob.post(
+            f"/v1/order/{order_id}/modify", json={"marketSlug": WHOLE, "quantity": 5}
+        ).status
+        == 404
+    )
 
 
 def test_a_cancel_takes_the_order_out_once(retail: RetailWorld) -> None:
     order_id = retail.order(retail.ann).json["id"]
     path, body = f"/v1/order/{order_id}/cancel", {"marketSlug": WHOLE}
     assert retail.bob.post(path, json=body).status == 404
-    assert (retail.ann.post(path, json=body).status, retail.ann.get("/v1/orders/open").json) == (200, {"orders": []})
+    assert (retail.ann.post(path, json=body).status, retail.ann.get("/v1/orders/open").json) == (
+        200,
+        {"orders": []},
+    )
     assert retail.ann.get(f"/v1/order/{order_id}").json["order"]["state"] == "ORDER_STATE_CANCELED"
     assert retail.ann.post(path, json=body).status == 409
     assert retail.ann.post("/v1/order/NOSUCHORDER1/cancel", json=body).status == 404
 
 
 def test_cancel_all_narrows_by_slug_and_names_what_it_asked_for(retail: RetailWorld) -> None:
-    whole, fine = (retail.order(retail.ann, symbol, price="0.40").json["id"] for symbol in (WHOLE, FINE))
+    whole, fine = (
+        retail.order(retail.ann, symbol, price="0.40").json["id"] for symbol in (WHOLE, FINE)
+    )
     other = retail.order(retail.bob, price="0.40").json["id"]
-    assert retail.ann.post("/v1/orders/open/cancel", json={"slugs": [FINE]}).json == {"canceledOrderIds": [fine]}
+    assert retail.ann.post("/v1/orders/open/cancel", json={"slugs": [FINE]}).json == {
+        "canceledOrderIds": [fine]
+    }
     assert retail.ann.post("/v1/orders/open/cancel", json={}).json == {"canceledOrderIds": [whole]}
     assert [order["id"] for order in retail.bob.get("/v1/orders/open").json["orders"]] == [other]
 
@@ -240,22 +342,46 @@ def test_cancel_all_narrows_by_slug_and_names_what_it_asked_for(retail: RetailWo
 @pytest.mark.spec("S4.2-13")
 def test_batches_create_modify_and_cancel_up_to_twenty(retail: RetailWorld) -> None:
     """M38."""
-    def entry(price: str) -> dict[str, object]:
-        return {"marketSlug": WHOLE, "intent": BUY_YES, "type": "ORDER_TYPE_LIMIT", "price": usd(price), "quantity": 1, "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL"}
 
-    ids = retail.ann.post("/v1/orders/batched", json={"orders": [entry("0.10"), entry("1.50"), entry("0.12")]}).json["createdOrderIds"]
+    def entry(price: str) -> dict[str, object]:
+        return {
+            "marketSlug": WHOLE,
+            "intent": BUY_YES,
+            "type": "ORDER_TYPE_LIMIT",
+            "price": usd(price),
+            "quantity": 1,
+            "tif": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
+        }
+
+    ids = retail.ann.post(
+        "/v1/orders/batched", json={"orders": [entry("0.10"), entry("1.50"), entry("0.12")]}
+    ).json["createdOrderIds"]
     assert len(ids) == 3
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [ids[0], ids[2]]
+    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [
+        ids[0],
+        ids[2],
+    ]
     assert retail.ann.get(f"/v1/order/{ids[1]}").json["order"]["state"] == "ORDER_STATE_REJECTED"
-    changes = [{"orderId": one, "marketSlug": WHOLE, "quantity": 3} for one in (ids[0], "NOSUCHORDER1", ids[1])]
-    assert retail.ann.post("/v1/orders/batched/modify", json={"orders": changes}).json == {"modifiedOrderIds": [ids[0], "NOSUCHORDER1", ids[1]]}
-    assert {order["id"]: order["quantity"] for order in retail.ann.get("/v1/orders/open").json["orders"]} == {ids[0]: 3, ids[2]: 1}
+    changes = [
+        {"orderId": one, "marketSlug": WHOLE, "quantity": 3}
+        for one in (ids[0], "NOSUCHORDER1", ids[1])
+    ]
+    assert retail.ann.post("/v1/orders/batched/modify", json={"orders": changes}).json == {
+        "modifiedOrderIds": [ids[0], "NOSUCHORDER1", ids[1]]
+    }
+    assert {
+        order["id"]: order["quantity"] for order in retail.ann.get("/v1/orders/open").json["orders"]
+    } == {ids[0]: 3, ids[2]: 1}
     ends = [{"orderId": one, "marketSlug": WHOLE} for one in (ids[2], "NOSUCHORDER1")]
-    assert retail.ann.post("/v1/orders/batched/cancel", json={"orders": ends}).json == {"canceledOrderIds": [ids[2], "NOSUCHORDER1"]}
+    assert retail.ann.post("/v1/orders/batched/cancel", json={"orders": ends}).json == {
+        "canceledOrderIds": [ids[2], "NOSUCHORDER1"]
+    }
     assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [ids[0]]
 
 
-@pytest.mark.parametrize("path", ["/v1/orders/batched", "/v1/orders/batched/cancel", "/v1/orders/batched/modify"])
+@pytest.mark.parametrize(
+    "path", ["/v1/orders/batched", "/v1/orders/batched/cancel", "/v1/orders/batched/modify"]
+)
 def test_a_batch_with_anything_malformed_does_nothing(retail: RetailWorld, path: str) -> None:
     good: dict[str, object] = {
         "marketSlug": WHOLE, "intent": BUY_YES, "type": "ORDER_TYPE_LIMIT", "price": usd("0.10"), "quantity": 1,
@@ -268,13 +394,23 @@ def test_a_batch_with_anything_malformed_does_nothing(retail: RetailWorld, path:
     assert (order["id"], order["price"]) == (order_id, usd("0.30"))
 
 
-@pytest.mark.parametrize(("opened", "rest", "closed"), [(BUY_YES, SELL_YES, SELL_YES), (SELL_YES, BUY_YES, SELL_NO)])
-def test_closing_a_position_trades_all_of_it_away(retail: RetailWorld, opened: str, rest: str, closed: str) -> None:
+@pytest.mark.parametrize(
+    ("opened", "rest", "closed"), [(BUY_YES, SELL_YES, SELL_YES), (SELL_YES, BUY_YES, SELL_NO)]
+)
+def test_closing_a_position_trades_all_of_it_away(
+    retail: RetailWorld, opened: str, rest: str, closed: str
+) -> None:
     retail.order(retail.bob, FINE, rest, price="0.50", quantity=7.25)
     retail.order(retail.ann, FINE, opened, price="0.50", quantity=7.25)
     retail.order(retail.bob, FINE, opened, price="0.50", quantity=50)
-    answer = retail.ann.post("/v1/order/close-position", json={"marketSlug": FINE, "synchronousExecution": True})
+    answer = retail.ann.post(
+        "/v1/order/close-position", json={"marketSlug": FINE, "synchronousExecution": True}
+    )
     last = answer.json["executions"][-1]
-    assert (last["type"], last["lastShares"], last["order"]["intent"]) == ("EXECUTION_TYPE_FILL", "7.25", closed)
+    assert (last["type"], last["lastShares"], last["order"]["intent"]) == (
+        "EXECUTION_TYPE_FILL",
+        "7.25",
+        closed,
+    )
     assert retail.ann.get("/v1/portfolio/positions").json["positions"] == {}
     assert retail.ann.post("/v1/order/close-position", json={"marketSlug": FINE}).status == 404

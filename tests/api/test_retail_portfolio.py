@@ -21,26 +21,44 @@ def trade(retail: RetailWorld, quantity: float, price: str = "0.50", symbol: str
 
 
 @pytest.mark.spec("S4.2-5", "S2.8-3")
-def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(retail: RetailWorld) -> None:
+def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
+    retail: RetailWorld,
+) -> None:
     trade(retail, 19.6)
     answer = retail.ann.get("/v1/portfolio/positions").json
     assert (list(answer["positions"]), answer["nextCursor"], answer["eof"]) == ([FINE], "", True)
     mine = answer["positions"][FINE]
     assert (mine["netPosition"], mine["netPositionDecimal"]) == ("20", "19.6000")
-    assert (mine["qtyBought"], mine["qtyBoughtDecimal"], mine["qtySoldDecimal"]) == ("20", "19.6000", "0.0000")
-    assert (mine["bodPosition"], mine["bodPositionDecimal"], mine["qtyAvailableDecimal"]) == ("0", "0.0000", "19.6000")
+    assert (mine["qtyBought"], mine["qtyBoughtDecimal"], mine["qtySoldDecimal"]) == (
+        "20",
+        "19.6000",
+        "0.0000",
+    )
+    assert (mine["bodPosition"], mine["bodPositionDecimal"], mine["qtyAvailableDecimal"]) == (
+        "0",
+        "0.0000",
+        "19.6000",
+    )
     assert (mine["cost"], mine["avgPx"]["value"], mine["expired"]) == (usd("9.80"), "0.5000", False)
     theirs = retail.bob.get("/v1/portfolio/positions").json["positions"][FINE]
-    assert (theirs["netPosition"], theirs["netPositionDecimal"], theirs["qtySoldDecimal"]) == ("-20", "-19.6000", "19.6000")
+    assert (theirs["netPosition"], theirs["netPositionDecimal"], theirs["qtySoldDecimal"]) == (
+        "-20",
+        "-19.6000",
+        "19.6000",
+    )
     assert theirs["positionId"].endswith(f":SHORT:{FINE}")
 
 
 def test_working_orders_on_the_closing_side_are_not_available(retail: RetailWorld) -> None:
     trade(retail, 10)
     retail.order(retail.ann, FINE, SELL_YES, price="0.90", quantity=4)
-    mine = retail.ann.get("/v1/portfolio/positions", params={"market": FINE}).json["positions"][FINE]
+    mine = retail.ann.get("/v1/portfolio/positions", params={"market": FINE}).json["positions"][
+        FINE
+    ]
     assert mine["qtyAvailableDecimal"] == "6.0000"
-    assert retail.ann.get("/v1/portfolio/positions", params={"market": WHOLE}).json["positions"] == {}
+    assert (
+        retail.ann.get("/v1/portfolio/positions", params={"market": WHOLE}).json["positions"] == {}
+    )
 
 
 def test_positions_come_in_pages(retail: RetailWorld) -> None:
@@ -49,7 +67,9 @@ def test_positions_come_in_pages(retail: RetailWorld) -> None:
     trade(retail, 1, symbol=WHOLE)
     first = retail.ann.get("/v1/portfolio/positions", params={"limit": 1}).json
     assert (list(first["positions"]), first["eof"]) == ([FINE], False)
-    second = retail.ann.get("/v1/portfolio/positions", params={"limit": 1, "cursor": first["nextCursor"]}).json
+    second = retail.ann.get(
+        "/v1/portfolio/positions", params={"limit": 1, "cursor": first["nextCursor"]}
+    ).json
     assert (list(second["positions"]), second["eof"], second["nextCursor"]) == ([WHOLE], True, "")
     assert retail.ann.get("/v1/portfolio/positions", params={"cursor": "no cursor"}).status == 400
     assert retail.ann.get("/v1/portfolio/positions", params={"limit": -1}).status == 400
@@ -61,11 +81,23 @@ def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWor
     retail.world.advance("1m")
     retail.order(retail.bob, FINE, BUY_YES, price="0.60", quantity=0.01)
     retail.order(retail.ann, FINE, SELL_YES, price="0.60", quantity=0.01)
-    sold, bought = retail.ann.get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TRADE"}).json["activities"]
+    sold, bought = retail.ann.get(
+        "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TRADE"}
+    ).json["activities"]
     assert set(sold) == {"type", "trade"}
-    assert (bought["trade"]["qty"], bought["trade"]["qtyDecimal"], bought["trade"]["price"]) == ("0", "0.0100", usd("0.40"))
-    assert (bought["trade"]["state"], sold["trade"]["state"]) == ("TRADE_STATE_CLEARED", "TRADE_STATE_NEW")
-    assert (bought["trade"]["realizedPnl"], sold["trade"]["realizedPnl"]) == (usd("0.00"), usd("0.002"))
+    assert (bought["trade"]["qty"], bought["trade"]["qtyDecimal"], bought["trade"]["price"]) == (
+        "0",
+        "0.0100",
+        usd("0.40"),
+    )
+    assert (bought["trade"]["state"], sold["trade"]["state"]) == (
+        "TRADE_STATE_CLEARED",
+        "TRADE_STATE_NEW",
+    )
+    assert (bought["trade"]["realizedPnl"], sold["trade"]["realizedPnl"]) == (
+        usd("0.00"),
+        usd("0.002"),
+    )
     assert sold["trade"]["costBasis"] == usd("0.004")
     assert sold["trade"]["isAggressor"] is True
 
@@ -74,14 +106,26 @@ def test_a_settlement_is_an_activity_and_expires_the_position(retail: RetailWorl
     trade(retail, 10, "0.60")
     was = retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
     retail.control("instrument.settle", FINE, price="1")
-    (won,) = retail.ann.get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}).json["activities"]
+    (won,) = retail.ann.get(
+        "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}
+    ).json["activities"]
     resolution = won["positionResolution"]
     assert resolution["beforePosition"] == {**was, "updateTime": resolution["updateTime"]}
-    assert resolution["afterPosition"] == retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
+    assert (
+        resolution["afterPosition"]
+        == retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
+    )
     assert (resolution["marketSlug"], resolution["side"]) == (FINE, "POSITION_RESOLUTION_SIDE_LONG")
-    assert (resolution["beforePosition"]["netPositionDecimal"], resolution["afterPosition"]["netPositionDecimal"]) == ("10.0000", "0.0000")
+    assert (
+        resolution["beforePosition"]["netPositionDecimal"],
+        resolution["afterPosition"]["netPositionDecimal"],
+    ) == ("10.0000", "0.0000")
     held = retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
-    assert (held["expired"], held["netPositionDecimal"], held["realized"]) == (True, "0.0000", usd("4.00"))
+    assert (held["expired"], held["netPositionDecimal"], held["realized"]) == (
+        True,
+        "0.0000",
+        usd("4.00"),
+    )
 
 
 @pytest.mark.spec("S0-4")
@@ -92,7 +136,9 @@ def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: Retail
     trade(retail, 1, symbol=WHOLE)
 
     def slugs(**params: object) -> list[str]:
-        found = retail.ann.get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TRADE", **params}).json["activities"]
+        found = retail.ann.get(
+            "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TRADE", **params}
+        ).json["activities"]
         return [activity["trade"]["marketSlug"] for activity in found]
 
     assert slugs() == [WHOLE, FINE]
@@ -105,14 +151,21 @@ def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: Retail
 
 
 @pytest.mark.parametrize("order", ["SORT_ORDER_DESCENDING", "SORT_ORDER_ASCENDING"])
-def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(retail: RetailWorld, order: str) -> None:
+def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
+    retail: RetailWorld, order: str
+) -> None:
     for _ in range(4):
         trade(retail, 1)
         retail.world.advance("10s")
-    whole = retail.ann.get("/v1/portfolio/activities", params={"sort_order": order}).json["activities"]
+    whole = retail.ann.get("/v1/portfolio/activities", params={"sort_order": order}).json[
+        "activities"
+    ]
     pages, cursor = [], ""
     while True:
-        page = retail.ann.get("/v1/portfolio/activities", params={"sort_order": order, "limit": 2, **({"cursor": cursor} if cursor else {})}).json
+        page = retail.ann.get(
+            "/v1/portfolio/activities",
+            params={"sort_order": order, "limit": 2, **({"cursor": cursor} if cursor else {})},
+        ).json
         pages += page["activities"]
         cursor = page["nextCursor"]
         if page["eof"]:
@@ -125,11 +178,19 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(retail: Ret
 
 
 @pytest.mark.spec("S2.8-5")
-@pytest.mark.parametrize(("program", "kind"), [("liquidityProgram", "LIQUIDITY_PROGRAM"), (REBATE, "TAKER_FEE_REBATE")])
-def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(retail: RetailWorld, program: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "kind"), [("liquidityProgram", "LIQUIDITY_PROGRAM"), (REBATE, "TAKER_FEE_REBATE")]
+)
+def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(
+    retail: RetailWorld, program: str, kind: str
+) -> None:
     """P16."""
     account = retail.keys[0].account
-    retail.sim.exchange.incentives.grant(Reward(account=account, symbol=FINE, date="2026-09-08", amount=5 * DOLLAR, program_type=program))
+    retail.sim.exchange.incentives.grant(
+        Reward(
+            account=account, symbol=FINE, date="2026-09-08", amount=5 * DOLLAR, program_type=program
+        )
+    )
     params = {"types": f"ACTIVITY_TYPE_{kind}"}
     assert retail.ann.get("/v1/portfolio/activities", params=params).json["activities"] == []
     before = retail.balance(retail.ann)["currentBalance"]
@@ -137,7 +198,10 @@ def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(retail: Reta
     (activity,) = retail.ann.get("/v1/portfolio/activities", params=params).json["activities"]
     change = activity["accountBalanceChange"]
     assert set(activity) == {"type", "accountBalanceChange"}
-    assert (change["amount"], change["status"]) == (usd("5.00"), "ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED")
+    assert (change["amount"], change["status"]) == (
+        usd("5.00"),
+        "ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED",
+    )
     assert retail.balance(retail.ann)["currentBalance"] == before + 5
 
 
@@ -151,14 +215,24 @@ def test_balances_are_plain_numbers_that_add_up(retail: RetailWorld) -> None:
     assert money["currency"] == "USD"
     assert money["marginRequirement"] == 10
     assert money["openOrders"] == 1
-    assert money["buyingPower"] == pytest.approx(money["currentBalance"] + money["assetAvailable"] - money["openOrders"] - money["marginRequirement"])
+    assert money["buyingPower"] == pytest.approx(
+        money["currentBalance"]
+        + money["assetAvailable"]
+        - money["openOrders"]
+        - money["marginRequirement"]
+    )
     assert money["currentBalance"] == retail.cash(0) == pytest.approx(opening + 7 - 0.13)
     assert money["pendingWithdrawals"] == []
     assert "bonusHold" not in money
 
 
 def test_an_account_without_a_signature_sees_nothing(retail: RetailWorld) -> None:
-    for path in ("/v1/portfolio/positions", "/v1/portfolio/activities", "/v1/account/balances", "/v1/orders/open"):
+    for path in (
+        "/v1/portfolio/positions",
+        "/v1/portfolio/activities",
+        "/v1/account/balances",
+        "/v1/orders/open",
+    ):
         outcome = retail.sim.rest("retail", "GET", path, "", {}, b"")
         assert outcome.reply is not None
         assert outcome.reply.status == 401

@@ -1,5 +1,6 @@
-"""What must hold of the retail API whatever people do: activities tell each thing once and pages tile, prices, quantities and words mean the same on both
-hosts, bars and candles add up."""
+"""What must hold of the retail API whatever people do: activities tell each thing once and pages
+tile, prices, quantities and words mean the same on both hosts, bars and candles add up.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,15 @@ QUARTER = "aec-test-quarter"
 
 def world() -> RetailWorld:
     found = RetailWorld(UNLIMITED)
-    found.control("instrument.create", "", symbol=QUARTER, state="OPEN", tick_size="0.0025", fractional_qty_scale=1000, minimum_trade_qty=10)
+    found.control(
+        "instrument.create",
+        "",
+        symbol=QUARTER,
+        state="OPEN",
+        tick_size="0.0025",
+        fractional_qty_scale=1000,
+        minimum_trade_qty=10,
+    )
     return found
 
 
@@ -37,7 +46,14 @@ def world() -> RetailWorld:
 _MARKETS = st.sampled_from([WHOLE, FINE])
 deeds = st.lists(
     st.one_of(
-        st.tuples(st.just("order"), st.integers(0, 1), _MARKETS, st.sampled_from([BUY_YES, SELL_YES, BUY_NO, SELL_NO]), st.integers(35, 65), st.integers(1, 9)),
+        st.tuples(
+            st.just("order"),
+            st.integers(0, 1),
+            _MARKETS,
+            st.sampled_from([BUY_YES, SELL_YES, BUY_NO, SELL_NO]),
+            st.integers(35, 65),
+            st.integers(1, 9),
+        ),
         st.tuples(st.just("settle"), _MARKETS, st.sampled_from(["0", "0.5", "1"])),
         st.tuples(st.just("fund"), st.integers(0, 1), st.sampled_from(["25", "0.01", "-5"])),
         st.tuples(st.just("wait"), st.sampled_from(["1s", "90s", "5h"])),
@@ -49,7 +65,9 @@ deeds = st.lists(
 def do(retail: RetailWorld, deed: tuple[Any, ...]) -> None:
     match deed:
         case ("order", who, symbol, intent, cents, quantity):
-            retail.order((retail.ann, retail.bob)[who], symbol, intent, price=f"0.{cents}", quantity=quantity)
+            retail.order(
+                (retail.ann, retail.bob)[who], symbol, intent, price=f"0.{cents}", quantity=quantity
+            )
         case ("settle", symbol, price):
             if not retail.sim.exchange.trading.settlements.final(symbol):
                 retail.control("instrument.settle", symbol, price=price)
@@ -64,7 +82,12 @@ def walked(client: Any, order: str, limit: int, **more: Any) -> list[dict[str, A
     found: list[dict[str, Any]] = []
     cursor = ""
     while True:
-        params = {"limit": limit, "sort_order": f"SORT_ORDER_{order}", **({"cursor": cursor} if cursor else {}), **more}
+        params = {
+            "limit": limit,
+            "sort_order": f"SORT_ORDER_{order}",
+            **({"cursor": cursor} if cursor else {}),
+            **more,
+        }
         page = client.get("/v1/portfolio/activities", params=params).json
         found += page["activities"]
         assert page["eof"] is (page["nextCursor"] == "")
@@ -77,7 +100,9 @@ def walked(client: Any, order: str, limit: int, **more: Any) -> list[dict[str, A
 @pytest.mark.spec("S4.2-6", "S2.8-4", "S2.8-5")
 @settings(max_examples=25)
 @given(done=deeds, limit=st.integers(1, 7))
-def test_every_fill_settlement_and_transfer_is_told_exactly_once_and_pages_tile(done: list[tuple[Any, ...]], limit: int) -> None:
+def test_every_fill_settlement_and_transfer_is_told_exactly_once_and_pages_tile(
+    done: list[tuple[Any, ...]], limit: int
+) -> None:
     retail = world()
     for deed in done:
         do(retail, deed)
@@ -86,20 +111,45 @@ def test_every_fill_settlement_and_transfer_is_told_exactly_once_and_pages_tile(
         whole = walked(client, "DESCENDING", 100)
         assert walked(client, "DESCENDING", limit) == whole
         assert walked(client, "ASCENDING", limit) == whole[::-1]
-        mine = [trade for trade in trading.trades if key.account in (trade.aggressor.order.account, trade.passive.order.account)]
+        mine = [
+            trade
+            for trade in trading.trades
+            if key.account in (trade.aggressor.order.account, trade.passive.order.account)
+        ]
         told = [one["trade"] for one in whole if "trade" in one]
         assert sorted(one["id"] for one in told) == sorted(trade.id for trade in mine)
         bought = sum(trade.qty for trade in mine if trade.symbol == FINE)
-        assert sum(Fraction(one["qtyDecimal"]) for one in told if one["marketSlug"] == FINE) == Fraction(bought, 100)
-        resolved = [row.symbol for row in trading.positions.rows(key.account) if row.settlement is not None]
-        assert sorted(one["positionResolution"]["marketSlug"] for one in whole if "positionResolution" in one) == sorted(resolved)
-        moved = [one["accountBalanceChange"]["amount"]["value"] for one in whole if "accountBalanceChange" in one]
-        funded = [deed[2] for deed in done if deed[0] == "fund" and retail.keys[deed[1]].account == key.account]
-        assert [Fraction(value) for value in moved[::-1]][-len(funded) or len(moved) :] == [Fraction(value) for value in funded]
+        assert sum(
+            Fraction(one["qtyDecimal"]) for one in told if one["marketSlug"] == FINE
+        ) == Fraction(bought, 100)
+        resolved = [
+            row.symbol for row in trading.positions.rows(key.account) if row.settlement is not None
+        ]
+        assert sorted(
+            one["positionResolution"]["marketSlug"] for one in whole if "positionResolution" in one
+        ) == sorted(resolved)
+        moved = [
+            one["accountBalanceChange"]["amount"]["value"]
+            for one in whole
+            if "accountBalanceChange" in one
+        ]
+        funded = [
+            deed[2]
+            for deed in done
+            if deed[0] == "fund" and retail.keys[deed[1]].account == key.account
+        ]
+        assert [Fraction(value) for value in moved[::-1]][-len(funded) or len(moved) :] == [
+            Fraction(value) for value in funded
+        ]
         assert all(len(one) == 2 for one in whole)  # the type, and the payload that fits it
         for name in (FINE, WHOLE):
             narrowed = walked(client, "DESCENDING", limit, market_slug=name)
-            assert narrowed == [one for one in whole if (one.get("trade") or one.get("positionResolution") or {}).get("marketSlug") == name]
+            assert narrowed == [
+                one
+                for one in whole
+                if (one.get("trade") or one.get("positionResolution") or {}).get("marketSlug")
+                == name
+            ]
 
 
 # ---- prices, quantities and words on both hosts
@@ -123,12 +173,16 @@ def exchange_book(connection: Connection, symbol: str) -> dict[str, Any]:
     price=st.decimals("0.03", "0.97", places=6),
     quantity=st.decimals("1", "500", places=5),
 )
-def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(retail: RetailWorld, symbol: str, intent: str, price: Any, quantity: Any) -> None:
+def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
+    retail: RetailWorld, symbol: str, intent: str, price: Any, quantity: Any
+) -> None:
     terms = retail.sim.exchange.instruments.require(symbol)
     tick, step = Fraction(terms.tick, terms.price_scale), Fraction(terms.min_qty, terms.qty_scale)
     cut_price = Fraction(str(price)) // tick * tick
     cut_quantity = Fraction(str(quantity)) // step * step
-    answer = retail.order(retail.ann, symbol, intent, price=str(price), quantity=float(quantity)).json
+    answer = retail.order(
+        retail.ann, symbol, intent, price=str(price), quantity=float(quantity)
+    ).json
     order = answer["executions"][0]["order"]
     assert Fraction(order["price"]["value"]) == cut_price
     assert Fraction(str(order["quantity"])) == cut_quantity
@@ -136,36 +190,82 @@ def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(retail: Re
     side = "bids" if intent in (BUY_YES, SELL_NO) else "offers"
     assert order["side"] == ("ORDER_SIDE_BUY" if side == "bids" else "ORDER_SIDE_SELL")
     (theirs,) = exchange_book(retail.world, symbol)[side]
-    assert (Fraction(int(theirs["px"]), terms.price_scale), Fraction(int(theirs["qty"]), terms.qty_scale)) == (cut_price, cut_quantity)
+    assert (
+        Fraction(int(theirs["px"]), terms.price_scale),
+        Fraction(int(theirs["qty"]), terms.qty_scale),
+    ) == (cut_price, cut_quantity)
     (ours,) = retail.gateway.get(f"/v1/markets/{symbol}/book").json["marketData"][side]
     assert (Fraction(ours["px"]["value"]), Fraction(ours["qty"])) == (cut_price, cut_quantity)
-    assert retail.ann.post(f"/v1/order/{answer['id']}/cancel", json={"marketSlug": symbol}).json == {}
+    assert (
+        retail.ann.post(f"/v1/order/{answer['id']}/cancel", json={"marketSlug": symbol}).json == {}
+    )
 
 
-@pytest.mark.parametrize("state", [state for state in InstrumentState if state is not InstrumentState.PENDING])
+@pytest.mark.parametrize(
+    "state", [state for state in InstrumentState if state is not InstrumentState.PENDING]
+)
 def test_a_state_has_one_name_on_every_host(state: InstrumentState) -> None:
     connection = world().world
-    symbol = next(one.symbol for one in connection.simulation.exchange.instruments if connection.simulation.exchange.trading.state(one.symbol) is state)
+    symbol = next(
+        one.symbol
+        for one in connection.simulation.exchange.instruments
+        if connection.simulation.exchange.trading.state(one.symbol) is state
+    )
     book = connection.gateway.get(f"/v1/markets/{symbol}/book")
-    assert book.status == 404 if state is InstrumentState.TERMINATED else book.json["marketData"]["state"] == f"MARKET_STATE_{state.name}"
-    assert connection.gateway.get(f"/v1/market/slug/{symbol}").json["market"]["exchangeStatus"] == state.name
-    answer = connection.exchange(firm(connection.simulation)).get(f"/v1/refdata/instruments/{symbol}").json
+    assert (
+        book.status == 404
+        if state is InstrumentState.TERMINATED
+        else book.json["marketData"]["state"] == f"MARKET_STATE_{state.name}"
+    )
+    assert (
+        connection.gateway.get(f"/v1/market/slug/{symbol}").json["market"]["exchangeStatus"]
+        == state.name
+    )
+    answer = (
+        connection.exchange(firm(connection.simulation))
+        .get(f"/v1/refdata/instruments/{symbol}")
+        .json
+    )
     assert answer["instrument"]["state"] == f"INSTRUMENT_STATE_{state.name}"
 
 
 # ---- bars, points and candles
 
-trades = st.lists(st.tuples(st.integers(1, 400), st.integers(30, 70), st.integers(1, 20)), min_size=1, max_size=12)
+trades = st.lists(
+    st.tuples(st.integers(1, 400), st.integers(30, 70), st.integers(1, 20)), min_size=1, max_size=12
+)
 
 
 def traded(done: list[tuple[int, int, int]]) -> tuple[RetailWorld, list[tuple[int, int, int]]]:
-    """A world in which these trades happened, each so many seconds after the one before; instants (unix seconds), cents, contracts."""
+    """A world in which these trades happened, each so many seconds after the one before; instants
+    (unix seconds), cents, contracts.
+    """
     retail = world()
     told = []
     for wait, cents, quantity in done:
         retail.world.advance(f"{wait}s")
-        retail.control("order.place", "", **{"as": "maker", "symbol": WHOLE, "side": "sell", "price": f"0.{cents}", "qty": str(quantity)})
-        retail.control("order.place", "", **{"as": "taker", "symbol": WHOLE, "side": "buy", "price": f"0.{cents}", "qty": str(quantity)})
+        retail.control(
+            "order.place",
+            "",
+            **{
+                "as": "maker",
+                "symbol": WHOLE,
+                "side": "sell",
+                "price": f"0.{cents}",
+                "qty": str(quantity),
+            },
+        )
+        retail.control(
+            "order.place",
+            "",
+            **{
+                "as": "taker",
+                "symbol": WHOLE,
+                "side": "buy",
+                "price": f"0.{cents}",
+                "qty": str(quantity),
+            },
+        )
         told.append((retail.sim.now // 10**9, cents, quantity))
     return retail, told
 
@@ -177,13 +277,22 @@ def shown(at: int) -> str:
 @pytest.mark.spec("S2.4-1", "S4.3-3")
 @settings(max_examples=25)
 @given(done=trades, bars=st.integers(1, 40), before=st.integers(0, 500), after=st.integers(1, 500))
-def test_bars_partition_the_window_and_add_up_to_it(done: list[tuple[int, int, int]], bars: int, before: int, after: int) -> None:
+def test_bars_partition_the_window_and_add_up_to_it(
+    done: list[tuple[int, int, int]], bars: int, before: int, after: int
+) -> None:
     retail, told = traded(done)
     start, end = told[0][0] - before, told[-1][0] + after
     user = retail.world.exchange(firm(retail.sim))
-    answer = user.post("/v1/report/trades/stats", json={"symbol": WHOLE, "startTime": shown(start), "endTime": shown(end), "bars": bars}).json
+    answer = user.post(
+        "/v1/report/trades/stats",
+        json={"symbol": WHOLE, "startTime": shown(start), "endTime": shown(end), "bars": bars},
+    ).json
     stats, parts = answer["stats"], answer["bars"]
-    assert (len(parts), len(answer["barStartTime"]), len(answer["barEndTime"])) == (bars, bars, bars)
+    assert (len(parts), len(answer["barStartTime"]), len(answer["barEndTime"])) == (
+        bars,
+        bars,
+        bars,
+    )
     assert answer["barStartTime"][0] == shown(start)
     assert answer["barEndTime"] == [*answer["barStartTime"][1:], shown(end)]
     for name in ("totalTradeCount", "volume", "notional"):
@@ -196,25 +305,43 @@ def test_bars_partition_the_window_and_add_up_to_it(done: list[tuple[int, int, i
     assert int(stats["low"]) == min(int(part["low"]) for part in busy)
     assert all(set(part.values()) == {"0"} for part in parts if part["totalTradeCount"] == "0")
     for part, begin, until in zip(parts, range(bars), range(1, bars + 1), strict=True):
-        low, high = (Fraction(start) + Fraction(edge * (end - start), bars) for edge in (begin, until))
+        low, high = (
+            Fraction(start) + Fraction(edge * (end - start), bars) for edge in (begin, until)
+        )
         inside = [cents for at, cents, _ in told if low <= at < high]
-        if all(abs(at - edge) > 1 for at, _, _ in told for edge in (low, high)):  # edges are whole nanoseconds
-            assert [int(part["first"]), int(part["last"])] == ([inside[0], inside[-1]] if inside else [0, 0])
+        # edges are whole nanoseconds
+        if all(abs(at - edge) > 1 for at, _, _ in told for edge in (low, high)):
+            assert [int(part["first"]), int(part["last"])] == (
+                [inside[0], inside[-1]] if inside else [0, 0]
+            )
 
 
 @settings(max_examples=25)
 @given(done=trades, fidelity=st.integers(1, 4), before=st.integers(0, 600))
-def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(done: list[tuple[int, int, int]], fidelity: int, before: int) -> None:
+def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(
+    done: list[tuple[int, int, int]], fidelity: int, before: int
+) -> None:
     retail, told = traded(done)
     now, start = retail.sim.now // 10**9, told[0][0] - before
-    params = {"symbol": WHOLE, "fidelity": fidelity, "timestamp.startTimestamp": start, "timestamp.endTimestamp": now}
+    params = {
+        "symbol": WHOLE,
+        "fidelity": fidelity,
+        "timestamp.startTimestamp": start,
+        "timestamp.endTimestamp": now,
+    }
     points = retail.gateway.get("/v1/price-history", params=params).json["history"]
     step = fidelity * 60
     expected = []
     for at in range(-(-start // step) * step, now + 1, step):
         known = [cents for when, cents, _ in told if when <= at]
         if known:
-            expected.append({"timestamp": at, "longPrice": known[-1] / 100, "shortPrice": (100 - known[-1]) / 100})
+            expected.append(
+                {
+                    "timestamp": at,
+                    "longPrice": known[-1] / 100,
+                    "shortPrice": (100 - known[-1]) / 100,
+                }
+            )
     assert points == expected
 
 
@@ -224,14 +351,24 @@ BUCKETS = {"1S": 1, "5S": 5, "15S": 15, "1M": 60, "5M": 300, "15M": 900, "1H": 3
 @pytest.fixture(scope="module")
 def prices() -> RetailWorld:
     """Bitcoin, and an asset that is silent for hours and ticks only every six seconds."""
-    asset = "{id: 'crypto:sparse', price: '10', since: 2026-09-08T00:00:00Z, every: 6s, outages: [{from: 2026-09-08T12:00:00Z, to: 2026-09-08T15:00:00Z}]}"
-    found = RetailWorld(UNLIMITED.replace("world: {games: 0}", f"world: {{games: 0, assets: [{asset}]}}"))
+    asset = (
+        "{id: 'crypto:sparse', price: '10', since: 2026-09-08T00:00:00Z, every: 6s, outages:"
+        " [{from: 2026-09-08T12:00:00Z, to: 2026-09-08T15:00:00Z}]}"
+    )
+    found = RetailWorld(
+        UNLIMITED.replace("world: {games: 0}", f"world: {{games: 0, assets: [{asset}]}}")
+    )
     found.world.advance("137s")
     return found
 
 
 def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> dict[str, Any]:
-    params = {"assets": f"crypto:{asset}", "bucket": f"ASSET_PRICE_BUCKET_{name}", "from": start, "to": end}
+    params = {
+        "assets": f"crypto:{asset}",
+        "bucket": f"ASSET_PRICE_BUCKET_{name}",
+        "from": start,
+        "to": end,
+    }
     (found,) = prices.gateway.get("/v1/asset-prices/history", params=params).json["series"]
     return dict(found)
 
@@ -244,12 +381,20 @@ def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> 
     length=st.integers(-50, 4000),
     zero=st.booleans(),
 )
-def test_candles_are_aligned_clamped_dense_and_carry_the_close_forward(prices: RetailWorld, asset: str, name: str, back: int, length: int, zero: bool) -> None:
+def test_candles_are_aligned_clamped_dense_and_carry_the_close_forward(
+    prices: RetailWorld, asset: str, name: str, back: int, length: int, zero: bool
+) -> None:
     now, width = prices.sim.now // 10**9, BUCKETS[name]
     start = now - back * width - back % 13
     end = 0 if zero else start + length * width + length % 11
     found = series(prices, asset, name, start, end)
-    effective = now if end <= 0 or end >= now else min(now, math.ceil(end / (10 if width < 60 else width)) * (10 if width < 60 else width))
+    effective = (
+        now
+        if end <= 0 or end >= now
+        else min(
+            now, math.ceil(end / (10 if width < 60 else width)) * (10 if width < 60 else width)
+        )
+    )
     assert found["to"] == effective
     candles = found["candles"]
     assert len(candles) <= 3600
@@ -259,7 +404,9 @@ def test_candles_are_aligned_clamped_dense_and_carry_the_close_forward(prices: R
     assert times == list(range(times[0], times[-1] + 1, width)) if times else True
     assert all(found["from"] <= at <= found["to"] for at in times)
     for before, candle in zip([None, *candles], candles, strict=False):
-        low, high, opened, close = (Fraction(candle[key]) for key in ("low", "high", "open", "close"))
+        low, high, opened, close = (
+            Fraction(candle[key]) for key in ("low", "high", "open", "close")
+        )
         assert 0 < low <= min(opened, close) <= max(opened, close) <= high
         if not candle["tickCount"]:
             assert low == high == opened == close
@@ -267,10 +414,20 @@ def test_candles_are_aligned_clamped_dense_and_carry_the_close_forward(prices: R
         assert 0 <= candle["tickCount"] <= width
 
 
-@given(asset=st.sampled_from(["btc", "sparse"]), name=st.sampled_from(["1S", "5S", "1M", "1H"]), cut=st.integers(1, 119))
-def test_two_adjacent_windows_hold_what_one_over_both_holds(prices: RetailWorld, asset: str, name: str, cut: int) -> None:
+@given(
+    asset=st.sampled_from(["btc", "sparse"]),
+    name=st.sampled_from(["1S", "5S", "1M", "1H"]),
+    cut=st.integers(1, 119),
+)
+def test_two_adjacent_windows_hold_what_one_over_both_holds(
+    prices: RetailWorld, asset: str, name: str, cut: int
+) -> None:
     width = max(BUCKETS[name], 10)
     first = (prices.sim.now // 10**9 - 121 * width) // width * width
     middle, last = first + cut * width, first + 120 * width
     both = series(prices, asset, name, first, last)["candles"]
-    assert series(prices, asset, name, first, middle)["candles"] + series(prices, asset, name, middle, last)["candles"] == both
+    assert (
+        series(prices, asset, name, first, middle)["candles"]
+        + series(prices, asset, name, middle, last)["candles"]
+        == both
+    )

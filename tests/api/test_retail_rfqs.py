@@ -20,7 +20,10 @@ CONFLICT = 409
 
 @pytest.fixture
 def world() -> Connection:
-    third = "world:\n  api_keys: [{key_id: 7a1f0f5e-0000-4000-a000-000000000003, account: firms/retail/accounts/third}]"
+    third = (
+        "world:\n  api_keys: [{key_id: 7a1f0f5e-0000-4000-a000-000000000003, account:"
+        " firms/retail/accounts/third}]"
+    )
     found = connect(Simulation(load_scenario(f"name: three\nextends: quickstart\n{third}\n")))
     found.simulation.control("preset.set", "", {"name": "ideal"})
     return found
@@ -32,17 +35,26 @@ def user(world: Connection, index: int = ASKS) -> Http:
 
 
 def account(world: Connection, index: int = ASKS) -> str:
-    return list({api_key.account: None for api_key in world.simulation.exchange.firms.api_keys()})[index]
+    return list({api_key.account: None for api_key in world.simulation.exchange.firms.api_keys()})[
+        index
+    ]
 
 
 def symbols(world: Connection, count: int = 3) -> list[str]:
     trading = world.simulation.exchange.trading
-    return [found.symbol for found in world.simulation.exchange.instruments if trading.state(found.symbol) is InstrumentState.OPEN][:count]
+    return [
+        found.symbol
+        for found in world.simulation.exchange.instruments
+        if trading.state(found.symbol) is InstrumentState.OPEN
+    ][:count]
 
 
 def legs(world: Connection, sides: str = "BBS") -> list[dict[str, str]]:
     words = {"B": "SIDE_BUY", "S": "SIDE_SELL"}
-    return [{"symbol": symbol, "side": words[side]} for symbol, side in zip(symbols(world, len(sides)), sides, strict=True)]
+    return [
+        {"symbol": symbol, "side": words[side]}
+        for symbol, side in zip(symbols(world, len(sides)), sides, strict=True)
+    ]
 
 
 def combo(world: Connection, sides: str = "BBS") -> dict[str, Any]:
@@ -61,11 +73,18 @@ def settle(world: Connection, symbol: str, price: str) -> None:
 
 def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Connection) -> None:
     made = combo(world)
-    assert made["id"].startswith("caoc-") and made["state"] == "INSTRUMENT_STATE_OPEN" and made["tickSize"] == 0.001
+    assert (
+        made["id"].startswith("caoc-")
+        and made["state"] == "INSTRUMENT_STATE_OPEN"
+        and made["tickSize"] == 0.001
+    )
     again = user(world, QUOTES).post("/v1/combos", json={"legs": legs(world)[::-1]}).json["combo"]
     assert again == made
     assert combo(world, "BBB")["id"] != made["id"]
-    assert [row["id"] for row in user(world).get("/v1/combos", params={"symbol": made["id"]}).json["combos"]] == [made["id"]]
+    assert [
+        row["id"]
+        for row in user(world).get("/v1/combos", params={"symbol": made["id"]}).json["combos"]
+    ] == [made["id"]]
     assert len(user(world, QUOTES).get("/v1/combos").json["combos"]) == 2
     refdata = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{made['id']}")
     assert refdata.status == 200, refdata
@@ -92,7 +111,9 @@ def test_legs_must_exist_trade_and_be_no_combos(world: Connection) -> None:
     made = combo(world)["id"]
     over = in_state(world.simulation, InstrumentState.CLOSED).symbol
     for symbol, status in (("nope", 404), (made, 400), (over, 422)):
-        answer = user(world).post("/v1/combos", json={"legs": [one, {"symbol": symbol, "side": "SIDE_BUY"}]})
+        answer = user(world).post(
+            "/v1/combos", json={"legs": [one, {"symbol": symbol, "side": "SIDE_BUY"}]}
+        )
         assert answer.status == status, answer
     assert len(user(world).get("/v1/combos").json["combos"]) == 1
 
@@ -102,7 +123,8 @@ def test_new_combos_are_counted_by_the_week(world: Connection) -> None:
     for sides in ("BB", "BS"):
         combo(world, sides)
     assert user(world).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 429
-    assert user(world).post("/v1/combos", json={"legs": legs(world, "BB")}).status == 200  # known already
+    # known already
+    assert user(world).post("/v1/combos", json={"legs": legs(world, "BB")}).status == 200
     assert user(world, QUOTES).post("/v1/combos", json={"legs": legs(world, "SB")}).status == 200
 
 
@@ -116,7 +138,9 @@ def test_new_combos_are_counted_by_the_week(world: Connection) -> None:
         (("1", "1"), "product", None),
     ],
 )
-def test_a_combo_settles_with_its_legs(world: Connection, prices: tuple[str, ...], payout: str, paid: str | None) -> None:
+def test_a_combo_settles_with_its_legs(
+    world: Connection, prices: tuple[str, ...], payout: str, paid: str | None
+) -> None:
     world.simulation.control("assumption.set", "combos.payout", {"value": payout})
     made = combo(world)
     for leg, price in zip(made["legs"], prices, strict=False):
@@ -124,19 +148,35 @@ def test_a_combo_settles_with_its_legs(world: Connection, prices: tuple[str, ...
     shown = user(world).get("/v1/combos").json["combos"][0]
     assert [leg.get("settlementPrice") for leg in shown["legs"]][: len(prices)] == list(prices)
     found = world.simulation.exchange.trading.settlements.get(made["id"])
-    assert (None if found is None else found.price) == (None if paid is None else int(float(paid) * 1000))
-    assert shown["state"] == ("INSTRUMENT_STATE_OPEN" if paid is None else "INSTRUMENT_STATE_CLOSED")
+    assert (None if found is None else found.price) == (
+        None if paid is None else int(float(paid) * 1000)
+    )
+    assert shown["state"] == (
+        "INSTRUMENT_STATE_OPEN" if paid is None else "INSTRUMENT_STATE_CLOSED"
+    )
 
 
 def trade(world: Connection, symbol: str, price: str, contracts: float) -> list[dict[str, Any]]:
     """The executions of a purchase of a combo from somebody else."""
 
     def order(intent: str) -> dict[str, Any]:
-        limit = {"type": "ORDER_TYPE_LIMIT", "tif": "TIME_IN_FORCE_DAY", "price": {"value": price, "currency": "USD"}, "quantity": contracts}
-        return {"marketSlug": symbol, "intent": f"ORDER_INTENT_{intent}", "synchronousExecution": True, **limit}
+        limit = {
+            "type": "ORDER_TYPE_LIMIT",
+            "tif": "TIME_IN_FORCE_DAY",
+            "price": {"value": price, "currency": "USD"},
+            "quantity": contracts,
+        }
+        return {
+            "marketSlug": symbol,
+            "intent": f"ORDER_INTENT_{intent}",
+            "synchronousExecution": True,
+            **limit,
+        }
 
     assert user(world, QUOTES).post("/v1/orders", json=order("BUY_SHORT")).status == 200
-    executions: list[dict[str, Any]] = user(world).post("/v1/orders", json=order("BUY_LONG")).json["executions"]
+    executions: list[dict[str, Any]] = (
+        user(world).post("/v1/orders", json=order("BUY_LONG")).json["executions"]
+    )
     return executions
 
 
@@ -145,12 +185,21 @@ def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Connect
     made = combo(world)
     new, fill = trade(world, made["id"], "0.20", 2.5)
     assert (new["type"], new["legPrices"]) == ("EXECUTION_TYPE_NEW", [])
-    told = [(leg["marketSlug"], leg["side"], leg["qty"], leg["anchor"]) for leg in fill["legPrices"]]
-    assert told == [(leg["symbol"], f"ORDER_{leg['side']}", "2.5", number == 0) for number, leg in enumerate(made["legs"])]
+    told = [
+        (leg["marketSlug"], leg["side"], leg["qty"], leg["anchor"]) for leg in fill["legPrices"]
+    ]
+    assert told == [
+        (leg["symbol"], f"ORDER_{leg['side']}", "2.5", number == 0)
+        for number, leg in enumerate(made["legs"])
+    ]
     for leg in fill["legPrices"]:
         market = user(world).get(f"/v1/markets/{leg['marketSlug']}/bbo").json["marketData"]
         scale = world.simulation.exchange.instruments.require(leg["marketSlug"]).price_scale
-        assert float(leg["px"]["value"]) == float(market["currentPx"]["value"]) == int(leg["referencePx"]) / scale
+        assert (
+            float(leg["px"]["value"])
+            == float(market["currentPx"]["value"])
+            == int(leg["referencePx"]) / scale
+        )
     world.simulation.control("assumption.set", "combos.leg_prices", {"value": "none"})
     assert trade(world, made["id"], "0.20", 1)[-1]["legPrices"] == []
 
@@ -161,22 +210,38 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> Non
     trade(world, made["id"], "0.20", 1)
 
     def details() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = user(world).get("/v1/portfolio/positions").json["positions"][made["id"]]["comboLegDetails"]
+        found: list[dict[str, Any]] = (
+            user(world)
+            .get("/v1/portfolio/positions")
+            .json["positions"][made["id"]]["comboLegDetails"]
+        )
         return found
 
     sides = {"SIDE_BUY": "OUTCOME_SIDE_YES", "SIDE_SELL": "OUTCOME_SIDE_NO"}
-    assert [(leg["slug"], leg["outcomeSide"]) for leg in details()] == [(leg["symbol"], sides[leg["side"]]) for leg in made["legs"]]
-    assert {(leg["state"], leg["settlement"]) for leg in details()} == {("COMBO_LEG_STATE_PENDING", None)}
+    assert [(leg["slug"], leg["outcomeSide"]) for leg in details()] == [
+        (leg["symbol"], sides[leg["side"]]) for leg in made["legs"]
+    ]
+    assert {(leg["state"], leg["settlement"]) for leg in details()} == {
+        ("COMBO_LEG_STATE_PENDING", None)
+    }
     for leg, price in zip(made["legs"], ("1", "0", "0.5"), strict=False):
         if leg["side"] == "SIDE_SELL":
             price = {"1": "0", "0": "1"}.get(price, price)
         settle(world, leg["symbol"], price)
     states = [leg["state"].removeprefix("COMBO_LEG_STATE_") for leg in details()]
     assert states == ["WON", "LOST", "INDETERMINATE", "PENDING"]
-    assert all(leg["settlement"]["settlementSetTime"] and leg["settlement"]["settlementPrice"]["value"] for leg in details()[:3])
+    assert all(
+        leg["settlement"]["settlementSetTime"] and leg["settlement"]["settlementPrice"]["value"]
+        for leg in details()[:3]
+    )
     plain = world.simulation.exchange.instruments.require(made["legs"][3]["symbol"])
     assert trade(world, plain.symbol, "0.98", 1)[-1]["legPrices"] == []
-    assert user(world).get("/v1/portfolio/positions").json["positions"][plain.symbol]["comboLegDetails"] == []
+    assert (
+        user(world)
+        .get("/v1/portfolio/positions")
+        .json["positions"][plain.symbol]["comboLegDetails"]
+        == []
+    )
 
 
 # ---- requests and quotes
@@ -184,15 +249,23 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> Non
 
 def ask(world: Connection, combo_id: str, index: int = ASKS, **fields: Any) -> Response:
     size = {} if "cashOrderQty" in fields else {"qtyDecimal": "10"}
-    return user(world, index).post("/v1/rfqs", json={"symbol": combo_id, "restRemainder": False, **size, **fields})
+    return user(world, index).post(
+        "/v1/rfqs", json={"symbol": combo_id, "restRemainder": False, **size, **fields}
+    )
 
 
 def quote(world: Connection, rfq: str, index: int = QUOTES, **fields: Any) -> Response:
-    return user(world, index).post("/v1/rfqs/quotes", json={"rfqId": rfq, "buyPrice": "0.20", "sellPrice": "0.30", **fields})
+    return user(world, index).post(
+        "/v1/rfqs/quotes", json={"rfqId": rfq, "buyPrice": "0.20", "sellPrice": "0.30", **fields}
+    )
 
 
-def accept(world: Connection, quote_id: str, side: str = "SIDE_SELL", index: int = ASKS) -> Response:
-    return user(world, index).request("PUT", f"/v1/rfqs/quotes/{quote_id}/accept", json={"acceptedSide": side})
+def accept(
+    world: Connection, quote_id: str, side: str = "SIDE_SELL", index: int = ASKS
+) -> Response:
+    return user(world, index).request(
+        "PUT", f"/v1/rfqs/quotes/{quote_id}/accept", json={"acceptedSide": side}
+    )
 
 
 def confirm(world: Connection, quote_id: str, index: int = QUOTES) -> Response:
@@ -207,7 +280,10 @@ def under_way(world: Connection, **fields: Any) -> tuple[str, str, str]:
 
 
 def statuses(world: Connection, index: int = ASKS) -> list[str]:
-    return [row["status"].removeprefix("QUOTE_STATUS_") for row in user(world, index).get("/v1/rfqs/quotes").json["quotes"]]
+    return [
+        row["status"].removeprefix("QUOTE_STATUS_")
+        for row in user(world, index).get("/v1/rfqs/quotes").json["quotes"]
+    ]
 
 
 def net(world: Connection, index: int, symbol: str) -> int:
@@ -217,9 +293,15 @@ def net(world: Connection, index: int, symbol: str) -> int:
 
 @pytest.mark.parametrize(
     ("reading", "side", "price", "bought"),
-    [("quote", "SIDE_SELL", "0.30", 1000), ("quote", "SIDE_BUY", "0.20", -1000), ("requester", "SIDE_BUY", "0.30", 1000)],
+    [
+        ("quote", "SIDE_SELL", "0.30", 1000),
+        ("quote", "SIDE_BUY", "0.20", -1000),
+        ("requester", "SIDE_BUY", "0.30", 1000),
+    ],
 )
-def test_an_accepted_and_confirmed_quote_trades_once_for_the_whole_quantity(world: Connection, reading: str, side: str, price: str, bought: int) -> None:
+def test_an_accepted_and_confirmed_quote_trades_once_for_the_whole_quantity(
+    world: Connection, reading: str, side: str, price: str, bought: int
+) -> None:
     world.simulation.control("assumption.set", "rfq.accepted_side", {"value": reading})
     symbol, rfq, quote_id = under_way(world)
     spare = quote(world, rfq).json["quoteId"]
@@ -236,7 +318,10 @@ def test_an_accepted_and_confirmed_quote_trades_once_for_the_whole_quantity(worl
     assert trade["aggressorSide"] == ("SIDE_BUY" if bought > 0 else "SIDE_SELL")
     assert world.simulation.exchange.trading.tape.trades[-1].type.name == "REQUEST_FOR_QUOTE"
     row = user(world).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json["quotes"][0]
-    assert user(world).get(f"/v1/order/{row['rfqCreatorOrderId']}").json["order"]["state"] == "ORDER_STATE_FILLED"
+    assert (
+        user(world).get(f"/v1/order/{row['rfqCreatorOrderId']}").json["order"]["state"]
+        == "ORDER_STATE_FILLED"
+    )
     (closed,) = user(world).get("/v1/rfqs").json["rfqs"]
     assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
     assert user(world, QUOTES).get("/v1/rfqs").json["rfqs"] == []
@@ -245,15 +330,24 @@ def test_an_accepted_and_confirmed_quote_trades_once_for_the_whole_quantity(worl
 def test_dollars_buy_what_the_price_allows(world: Connection) -> None:
     symbol, _, quote_id = under_way(world, cashOrderQty="10.00")
     row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
-    assert (row["buyQtyDecimal"], row["sellQtyDecimal"], row["rfqCashOrderQty"]) == ("50", "33.33", "10.00")
+    assert (row["buyQtyDecimal"], row["sellQtyDecimal"], row["rfqCashOrderQty"]) == (
+        "50",
+        "33.33",
+        "10.00",
+    )
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
     assert net(world, ASKS, symbol) == 3333
 
 
-@pytest.mark.parametrize(("start", "cents", "fee"), [("2026-09-26", 10, 888), ("2026-09-26", 50, 1862), ("2026-09-08", 50, 1500)])
-def test_takers_of_combos_pay_their_own_fee_since_september(start: str, cents: int, fee: int) -> None:
+@pytest.mark.parametrize(
+    ("start", "cents", "fee"),
+    [("2026-09-26", 10, 888), ("2026-09-26", 50, 1862), ("2026-09-08", 50, 1500)],
+)
+def test_takers_of_combos_pay_their_own_fee_since_september(
+    start: str, cents: int, fee: int
+) -> None:
     text = f"name: later\nextends: quickstart\nclock: {{start: {start}T12:00:00-04:00}}\n"
     world = connect(Simulation(load_scenario(text)))
     rfq = ask(world, combo(world, "BB")["id"], qtyDecimal="1000").json["rfqId"]
@@ -262,10 +356,15 @@ def test_takers_of_combos_pay_their_own_fee_since_september(start: str, cents: i
     confirm(world, quote_id)
     world.advance("1s")
     trade = world.simulation.exchange.trading.tape.trades[-1]
-    assert trade.aggressor.commission * 100 == fee * trade.aggressor.order.price_scale * trade.aggressor.order.qty_scale
+    assert (
+        trade.aggressor.commission * 100
+        == fee * trade.aggressor.order.price_scale * trade.aggressor.order.qty_scale
+    )
 
 
-def test_who_does_not_confirm_in_time_has_no_quote_and_the_request_goes_on(world: Connection) -> None:
+def test_who_does_not_confirm_in_time_has_no_quote_and_the_request_goes_on(
+    world: Connection,
+) -> None:
     _, rfq, quote_id = under_way(world)
     accept(world, quote_id)
     world.advance("30s")
@@ -280,16 +379,26 @@ def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: C
     accept(world, quote_id)
     confirm(world, quote_id)
     trading = world.simulation.exchange.trading
-    world.simulation.control("account.fund", account(world), {"amount": f"-{trading.buying_power(account(world)) // DOLLAR}"})
+    world.simulation.control(
+        "account.fund",
+        account(world),
+        {"amount": f"-{trading.buying_power(account(world)) // DOLLAR}"},
+    )
     world.advance("1s")
     assert statuses(world) == ["DELETED"]
     assert net(world, ASKS, symbol) == net(world, QUOTES, symbol) == 0
     assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]
 
 
-@pytest.mark.parametrize(("latency", "after"), [("2s", "EXECUTED"), ("5s", "EXECUTED"), ("6s", "DELETED")])
-def test_a_slow_engine_holds_the_trade_of_a_quote_like_any_retail_order(world: Connection, latency: str, after: str) -> None:
-    """M36, M37: beyond five seconds the stopgap rejects both orders, and the request goes on without its quote."""
+@pytest.mark.parametrize(
+    ("latency", "after"), [("2s", "EXECUTED"), ("5s", "EXECUTED"), ("6s", "DELETED")]
+)
+def test_a_slow_engine_holds_the_trade_of_a_quote_like_any_retail_order(
+    world: Connection, latency: str, after: str
+) -> None:
+    """M36, M37: beyond five seconds the stopgap rejects both orders, and the request goes on
+    without its quote.
+    """
     symbol, rfq, quote_id = under_way(world)
     world.simulation.control("assumption.set", "engine.latency", {"value": latency})
     accept(world, quote_id)
@@ -300,7 +409,10 @@ def test_a_slow_engine_holds_the_trade_of_a_quote_like_any_retail_order(world: C
     assert statuses(world) == ["CONFIRMED"] and net(world, ASKS, symbol) == 0
     world.advance(latency)
     assert statuses(world) == [after]
-    states = [user(world, index).get(f"/v1/order/{row['id']}").json["order"]["state"] for index, (row,) in enumerate(pending)]
+    states = [
+        user(world, index).get(f"/v1/order/{row['id']}").json["order"]["state"]
+        for index, (row,) in enumerate(pending)
+    ]
     if after == "EXECUTED":
         assert states == ["ORDER_STATE_FILLED"] * 2 and net(world, ASKS, symbol) == 1000
     else:
@@ -317,8 +429,12 @@ def test_everybody_keeps_to_their_own(world: Connection) -> None:
     assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/{rfq}").status == 403
     assert user(world, ASKS).request("DELETE", f"/v1/rfqs/quotes/{quote_id}").status == 403
     assert confirm(world, "nope").status == accept(world, "nope").status == 404
-    assert user(world).request("DELETE", "/v1/rfqs/nope").status == quote(world, "nope").status == 404
-    names = [user(world, index).get("/v1/rfqs/user-id").json["rfqUserId"] for index in (ASKS, QUOTES)]
+    assert (
+        user(world).request("DELETE", "/v1/rfqs/nope").status == quote(world, "nope").status == 404
+    )
+    names = [
+        user(world, index).get("/v1/rfqs/user-id").json["rfqUserId"] for index in (ASKS, QUOTES)
+    ]
     row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
     assert [row["rfqCreatorUserId"], row["creatorRfqUserId"]] == names and names[0] != names[1]
     shown = msgspec.json.encode([row, user(world).get("/v1/rfqs").json])
@@ -348,7 +464,15 @@ def test_bad_requests_are_refused(world: Connection, fields: dict[str, Any], tex
 
 
 @pytest.mark.parametrize(
-    "fields", [{"buyPrice": "", "sellPrice": ""}, {"buyPrice": "0.30"}, {"buyPrice": "0.2001"}, {"sellPrice": "1.5"}, {"sellPrice": "x"}, {"buyPrice": "-0.1"}]
+    "fields",
+    [
+        {"buyPrice": "", "sellPrice": ""},
+        {"buyPrice": "0.30"},
+        {"buyPrice": "0.2001"},
+        {"sellPrice": "1.5"},
+        {"sellPrice": "x"},
+        {"buyPrice": "-0.1"},
+    ],
 )
 def test_bad_quotes_are_refused(world: Connection, fields: dict[str, Any]) -> None:
     rfq = ask(world, combo(world)["id"]).json["rfqId"]
@@ -363,10 +487,16 @@ def test_trades_are_paged_newest_first(world: Connection) -> None:
         confirm(world, quote_id)
         world.advance("2s")
     everything = user(world).get("/v1/rfqs/trades").json["trades"]
-    assert [row["executedTime"] for row in everything] == sorted((row["executedTime"] for row in everything), reverse=True)
+    assert [row["executedTime"] for row in everything] == sorted(
+        (row["executedTime"] for row in everything), reverse=True
+    )
     first = user(world).get("/v1/rfqs/trades", params={"limit": 2}).json
     rest = user(world).get("/v1/rfqs/trades", params={"limit": 2, "cursor": first["cursor"]}).json
-    assert first["trades"] + rest["trades"] == everything and len(everything) == 3 and rest["cursor"] == ""
+    assert (
+        first["trades"] + rest["trades"] == everything
+        and len(everything) == 3
+        and rest["cursor"] == ""
+    )
     for wrong in ({"limit": -1}, {"cursor": "nonsense"}):
         assert user(world).get("/v1/rfqs/trades", params=wrong).status == 400
 
@@ -390,7 +520,11 @@ def test_a_rewind_goes_back_to_where_quotes_stood(world: Connection) -> None:
 def follow(world: Connection, index: int) -> Stream:
     keys = {api_key.account: api_key for api_key in world.simulation.exchange.firms.api_keys()}
     socket = world.web_socket(list(keys.values())[index], "/v1/ws/private")
-    socket.send(msgspec.json.encode({"subscribe": {"requestId": "q", "subscriptionType": "SUBSCRIPTION_TYPE_RFQ"}}))
+    socket.send(
+        msgspec.json.encode(
+            {"subscribe": {"requestId": "q", "subscriptionType": "SUBSCRIPTION_TYPE_RFQ"}}
+        )
+    )
     socket.take()
     return socket
 
@@ -399,7 +533,9 @@ def told(socket: Stream) -> list[str]:
     return [next(iter(frame["rfqEvent"])) for frame in socket.take() if "rfqEvent" in frame]
 
 
-def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_is_public(world: Connection) -> None:
+def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_is_public(
+    world: Connection,
+) -> None:
     sockets, other = [follow(world, index) for index in (ASKS, QUOTES)], follow(world, OTHER)
     symbol, _rfq, quote_id = under_way(world)
     assert [told(socket) for socket in sockets] == [["rfqCreated", "quoteCreated"]] * 2
@@ -407,10 +543,22 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
     confirm(world, quote_id)
     world.advance("1s")
     frames = [socket.frames[:] for socket in sockets]
-    assert [told(socket) for socket in sockets] == [["quoteAccepted", "quoteConfirmed", "quoteExecuted", "rfqTrade", "rfqClosed"]] * 2
-    executed = [next(frame["rfqEvent"]["quoteExecuted"] for frame in mine if "quoteExecuted" in frame.get("rfqEvent", {})) for mine in frames]
+    assert [told(socket) for socket in sockets] == [
+        ["quoteAccepted", "quoteConfirmed", "quoteExecuted", "rfqTrade", "rfqClosed"]
+    ] * 2
+    executed = [
+        next(
+            frame["rfqEvent"]["quoteExecuted"]
+            for frame in mine
+            if "quoteExecuted" in frame.get("rfqEvent", {})
+        )
+        for mine in frames
+    ]
     row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
-    assert [found["orderId"] for found in executed] == [row["rfqCreatorOrderId"], row["creatorOrderId"]]
+    assert [found["orderId"] for found in executed] == [
+        row["rfqCreatorOrderId"],
+        row["creatorOrderId"],
+    ]
     second = ask(world, symbol).json["rfqId"]
     user(world).request("DELETE", f"/v1/rfqs/{second}")
     assert [told(socket) for socket in sockets] == [["rfqCreated", "rfqClosed"]] * 2
@@ -423,7 +571,8 @@ def test_a_request_that_only_others_could_hear_of_is_told_to_nobody(world: Conne
     """Somebody listens to something else, nobody to the private socket."""
     symbol = symbols(world)[0]
     stream = world.rpc(firm(world.simulation)).stream(
-        "MarketDataSubscriptionAPI.CreateMarketDataSubscription", exchange_wire.CreateMarketDataSubscriptionRequest(symbols=[symbol])
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+        exchange_wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]),
     )
     _, rfq, _ = under_way(world)
     assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]

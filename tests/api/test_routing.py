@@ -21,7 +21,13 @@ _TABLE = (
 
 
 def _route(verb: str, template: str, name: str) -> Route:
-    operation = Operation(service="A", rpc=name, package="probe.v1", request_name="probe.v1.R", response_name="probe.v1.R")
+    operation = Operation(
+        service="A",
+        rpc=name,
+        package="probe.v1",
+        request_name="probe.v1.R",
+        response_name="probe.v1.R",
+    )
     return Route(verb, template, "*" if verb == "POST" else "", operation)
 
 
@@ -50,7 +56,9 @@ def router() -> Router:
         ("GET", "/v1/files/a/b.csv", "file", {"path": "a/b.csv"}),
     ],
 )
-def test_a_path_leads_to_its_operation(router: Router, verb: str, path: str, rpc: str, params: dict[str, str]) -> None:
+def test_a_path_leads_to_its_operation(
+    router: Router, verb: str, path: str, rpc: str, params: dict[str, str]
+) -> None:
     for _ in range(2):  # the second time from memory, where there is one
         found = router.match(verb, path)
         assert isinstance(found, Match)
@@ -77,7 +85,9 @@ def test_other_paths_are_not_found(router: Router, path: str) -> None:
         ("get", "/v1/orderbook/a", ("GET",)),
     ],
 )
-def test_another_verb_is_refused_with_those_that_work(router: Router, verb: str, path: str, allowed: tuple[str, ...]) -> None:
+def test_another_verb_is_refused_with_those_that_work(
+    router: Router, verb: str, path: str, allowed: tuple[str, ...]
+) -> None:
     assert router.match(verb, path) == MethodNotAllowed(allowed)
 
 
@@ -100,7 +110,9 @@ def test_every_route_of_the_contract_leads_to_its_own_operation(plane: Plane) ->
     routes = load_contract().routes(plane)
     router = Router(routes)
     for route in routes:
-        path = "/".join("some.value" if part.startswith("{") else part for part in route.template.split("/"))
+        path = "/".join(
+            "some.value" if part.startswith("{") else part for part in route.template.split("/")
+        )
         found = router.match(route.verb, path)
         assert isinstance(found, Match)
         assert found.operation is route.operation

@@ -20,7 +20,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.api.pipeline.inputs import NOBODY, RestCall, Sealed
-from sim.api.pipeline.redaction import SEALED, api_key, bearer, seal_body, seal_fields, seal_open, seal_rest, seal_rpc, seal_text, without_nonce
+from sim.api.pipeline.redaction import (
+    SEALED,
+    api_key,
+    bearer,
+    seal_body,
+    seal_fields,
+    seal_open,
+    seal_rest,
+    seal_rpc,
+    seal_text,
+    without_nonce,
+)
 from sim.api.pipeline.settings import Settings
 from sim.core.identity.credentials import Credentials, fingerprint
 from sim.core.identity.firms import ApiKey, Firm, Firms
@@ -52,12 +63,30 @@ class Exchange:
         self.firms = Firms(
             self.ctx,
             [
-                Firm(name="firms/Acme", client_id="client-acme", public_key_pem=public_pem(rsa_key(0))),
-                Firm(name="firms/Far", client_id="client-far", public_key_pem=public_pem(rsa_key(0)), environment="elsewhere"),
+                Firm(
+                    name="firms/Acme",
+                    client_id="client-acme",
+                    public_key_pem=public_pem(rsa_key(0)),
+                ),
+                Firm(
+                    name="firms/Far",
+                    client_id="client-far",
+                    public_key_pem=public_pem(rsa_key(0)),
+                    environment="elsewhere",
+                ),
             ],
             [
-                ApiKey(key_id="k1", public_key=RETAIL.public_key().public_bytes_raw(), account="retail/1"),
-                ApiKey(key_id="k2", public_key=RETAIL.public_key().public_bytes_raw(), account="retail/2", environment="elsewhere"),
+                ApiKey(
+                    key_id="k1",
+                    public_key=RETAIL.public_key().public_bytes_raw(),
+                    account="retail/1",
+                ),
+                ApiKey(
+                    key_id="k2",
+                    public_key=RETAIL.public_key().public_bytes_raw(),
+                    account="retail/2",
+                    environment="elsewhere",
+                ),
             ],
         )
         self.credentials = Credentials(self.ctx, self.firms)
@@ -106,7 +135,11 @@ def test_rpcs_and_streams_are_sealed_alike(house: House) -> None:
     call = seal_rpc(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
     stream = seal_open(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
     assert (call.credential, call.participant) == (bearer("Bearer a.b.c"), "firms/Acme/users/u")
-    assert (stream.credential, stream.participant, stream.web_socket) == (call.credential, call.participant, False)
+    assert (stream.credential, stream.participant, stream.web_socket) == (
+        call.credential,
+        call.participant,
+        False,
+    )
 
 
 # ---- retail signatures
@@ -120,7 +153,9 @@ def signed(text: str, at: Instant = START, key_id: str = "k1") -> dict[str, str]
 
 @pytest.mark.parametrize("text", ["GET/v1/orders/open", "GET/v1/orders/open?limit=5"])
 def test_a_signature_covers_the_path_with_or_without_its_query(house: House, text: str) -> None:
-    assert api_key(house, "get", "/v1/orders/open", "limit=5", signed(text), None) == Sealed("api_key", "k1")
+    assert api_key(house, "get", "/v1/orders/open", "limit=5", signed(text), None) == Sealed(
+        "api_key", "k1"
+    )
 
 
 GOOD = signed("GET/v1/x")
@@ -145,7 +180,9 @@ BAD_REQUESTS: list[tuple[dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("change", "problem"), BAD_REQUESTS)
-def test_what_is_wrong_with_a_signed_request(house: House, change: dict[str, str], problem: str) -> None:
+def test_what_is_wrong_with_a_signed_request(
+    house: House, change: dict[str, str], problem: str
+) -> None:
     assert api_key(house, "GET", "/v1/x", "", GOOD | change, None).problem == problem
 
 
@@ -159,16 +196,27 @@ def test_no_headers_at_all_are_nobody(house: House) -> None:
 
 
 def test_a_web_socket_handshake_is_signed_as_get_of_its_path(house: House) -> None:
-    sealed = seal_open(house, "/v1/ws/private", signed("GET/v1/ws/private"), b"", "peer", None, web_socket=True)
+    sealed = seal_open(
+        house, "/v1/ws/private", signed("GET/v1/ws/private"), b"", "peer", None, web_socket=True
+    )
     assert sealed.credential == Sealed("api_key", "k1")
 
 
-CLOCKS = [("either", 0, True), ("either", 90, True), ("virtual", 90, False), ("wall", 90, True), ("wall", 0, False), ("virtual", 0, True)]
+CLOCKS = [
+    ("either", 0, True),
+    ("either", 90, True),
+    ("virtual", 90, False),
+    ("wall", 90, True),
+    ("wall", 0, False),
+    ("virtual", 0, True),
+]
 
 
 @pytest.mark.parametrize("where", ["settings", "assumption"])
 @pytest.mark.parametrize(("clock", "signed_days_ahead", "fresh"), CLOCKS)
-def test_whose_clock_counts_is_a_choice(where: str, clock: str, signed_days_ahead: int, fresh: bool) -> None:
+def test_whose_clock_counts_is_a_choice(
+    where: str, clock: str, signed_days_ahead: int, fresh: bool
+) -> None:
     house = House()
     if where == "settings":
         house.settings = msgspec.convert({"client_clock": clock}, Settings)
@@ -183,15 +231,34 @@ def test_whose_clock_counts_is_a_choice(where: str, clock: str, signed_days_ahea
 
 
 def assertion(
-    key: RSAPrivateKey | None = None, algorithm: str = "RS256", at: Instant = START, headers: dict[str, object] | None = None, **claims: object
+    key: RSAPrivateKey | None = None,
+    algorithm: str = "RS256",
+    at: Instant = START,
+    headers: dict[str, object] | None = None,
+    **claims: object,
 ) -> str:
     now = at // NS_PER_S
-    content = {"iss": "client-acme", "sub": "client-acme", "aud": TOKEN_URL, "iat": now, "exp": now + 240, "jti": "j1"} | claims
+    content = {
+        "iss": "client-acme",
+        "sub": "client-acme",
+        "aud": TOKEN_URL,
+        "iat": now,
+        "exp": now + 240,
+        "jti": "j1",
+    } | claims
     content = {name: value for name, value in content.items() if value is not None}
     return jwt.encode(content, key or rsa_key(0), algorithm=algorithm, headers=headers)
 
 
-def token_call(house: House, signed_assertion: str, *, form: bool = True, wall: Instant | None = None, host: str = "127.0.0.1:5", **fields: str) -> RestCall:
+def token_call(
+    house: House,
+    signed_assertion: str,
+    *,
+    form: bool = True,
+    wall: Instant | None = None,
+    host: str = "127.0.0.1:5",
+    **fields: str,
+) -> RestCall:
     content = {
         "grant_type": "client_credentials",
         "client_id": "client-acme",
@@ -200,7 +267,9 @@ def token_call(house: House, signed_assertion: str, *, form: bool = True, wall: 
         "audience": AUDIENCE,
     } | fields
     body = urlencode(content).encode() if form else json.dumps(content).encode()
-    content_type = "application/x-www-form-urlencoded; charset=utf-8" if form else "application/json"
+    content_type = (
+        "application/x-www-form-urlencoded; charset=utf-8" if form else "application/json"
+    )
     headers = {"host": host, "content-type": content_type}
     return seal_rest(house, "auth", "POST", "/oauth/token", "", headers, body, "peer", wall)
 
@@ -209,7 +278,11 @@ def token_call(house: House, signed_assertion: str, *, form: bool = True, wall: 
 def test_a_good_assertion_becomes_a_finding(house: House, form: bool) -> None:
     text = assertion()
     call = token_call(house, text, form=form)
-    assert (call.credential.kind, call.credential.key, call.credential.problem) == ("assertion", "client-acme", "")
+    assert (call.credential.kind, call.credential.key, call.credential.problem) == (
+        "assertion",
+        "client-acme",
+        "",
+    )
     assert call.credential.claims == {"audience": "known"}
     assert len(call.credential.nonce) == 32
     assert call.form is form
@@ -227,7 +300,14 @@ def test_a_nonce_names_client_and_jti_and_is_kept_out_of_the_digest(house: House
     assert without_nonce(first) == without_nonce(other)
 
 
-AUDIENCES: list[object] = [TOKEN_URL, TOKEN_URL + "/", AUDIENCE, AUDIENCE + "/", "http://127.0.0.1:5/oauth/token", ["https://x.test", AUDIENCE]]
+AUDIENCES: list[object] = [
+    TOKEN_URL,
+    TOKEN_URL + "/",
+    AUDIENCE,
+    AUDIENCE + "/",
+    "http://127.0.0.1:5/oauth/token",
+    ["https://x.test", AUDIENCE],
+]
 
 
 @pytest.mark.parametrize("aud", AUDIENCES)
@@ -237,7 +317,9 @@ def test_both_stated_audiences_are_accepted_as_text_or_list(house: House, aud: o
 
 def test_an_address_of_the_api_is_known_and_replaced_by_the_environments_name(house: House) -> None:
     house.exchange.credentials.addresses = ("http://127.0.0.1:49152",)
-    call = token_call(house, assertion(aud="http://127.0.0.1:49152"), audience="http://127.0.0.1:49152/")
+    call = token_call(
+        house, assertion(aud="http://127.0.0.1:49152"), audience="http://127.0.0.1:49152/"
+    )
     assert call.credential.problem == ""
     assert dict(parse_qsl(call.body))["audience"] == AUDIENCE
     foreign = token_call(house, assertion(), audience="https://api.elsewhere.test")
@@ -246,7 +328,11 @@ def test_an_address_of_the_api_is_known_and_replaced_by_the_environments_name(ho
 
 
 def raw_jwt(header: dict[str, object], signature: bytes = b"x") -> str:
-    parts = (json.dumps(header).encode(), json.dumps({"iss": "client-acme", "sub": "client-acme"}).encode(), signature)
+    parts = (
+        json.dumps(header).encode(),
+        json.dumps({"iss": "client-acme", "sub": "client-acme"}).encode(),
+        signature,
+    )
     return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
 
 
@@ -289,17 +375,23 @@ BAD_ASSERTIONS: list[tuple[Callable[[], str], str]] = [
 
 
 @pytest.mark.parametrize(("make", "problem"), BAD_ASSERTIONS)
-def test_what_is_wrong_with_an_assertion(house: House, make: Callable[[], str], problem: str) -> None:
+def test_what_is_wrong_with_an_assertion(
+    house: House, make: Callable[[], str], problem: str
+) -> None:
     credential = token_call(house, make()).credential
     assert credential.problem == problem
     assert credential.nonce == ""
 
 
-def test_the_key_id_header_is_ignored_and_an_hour_is_the_most_unless_it_is_set_to_less(house: House) -> None:
+def test_the_key_id_header_is_ignored_and_an_hour_is_the_most_unless_it_is_set_to_less(
+    house: House,
+) -> None:
     assert token_call(house, assertion(headers={"kid": "whatever"})).credential.problem == ""
     assert token_call(house, assertion(exp=START // NS_PER_S + 3_600)).credential.problem == ""
     house.exchange.ctx.assumptions.change("token.assertion_life_max", "5m")
-    assert token_call(house, assertion(exp=START // NS_PER_S + 301)).credential.problem == "lifetime"
+    assert (
+        token_call(house, assertion(exp=START // NS_PER_S + 301)).credential.problem == "lifetime"
+    )
 
 
 def test_a_client_on_the_wall_clock_is_fresh_in_any_virtual_month(house: House) -> None:
@@ -309,7 +401,10 @@ def test_a_client_on_the_wall_clock_is_fresh_in_any_virtual_month(house: House) 
 
 
 def test_the_finding_is_the_same_whatever_the_wall_date(house: House) -> None:
-    calls = [token_call(house, assertion(at=wall), wall=wall) for wall in (START, START - days(100), START + days(1000))]
+    calls = [
+        token_call(house, assertion(at=wall), wall=wall)
+        for wall in (START, START - days(100), START + days(1000))
+    ]
     assert len({msgspec.json.encode(without_nonce(call)) for call in calls}) == 1
 
 
@@ -329,7 +424,14 @@ def test_no_assertion_text_breaks_the_door(text: str) -> None:
 
 KEY = b"k" * 32
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
-SHAPES = [("123456789", "d9"), ("123-45-6789", "x11"), ("", ""), (SECRET, "w32"), ("whsec_short", "x11"), ("١٢٣", "x3")]
+SHAPES = [
+    ("123456789", "d9"),
+    ("123-45-6789", "x11"),
+    ("", ""),
+    (SECRET, "w32"),
+    ("whsec_short", "x11"),
+    ("١٢٣", "x3"),
+]
 
 
 @pytest.mark.parametrize(("value", "shape"), SHAPES)
@@ -372,7 +474,10 @@ def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(house: House, path: 
 
 def test_other_bodies_pass_unchanged_and_bytes_stay_bytes(house: House) -> None:
     text = b'{ "clordId" : "123456789" }'
-    assert seal_rest(house, "exchange", "POST", "/v1/trading/orders", "", {}, text, "peer", None).body == text.decode()
+    assert (
+        seal_rest(house, "exchange", "POST", "/v1/trading/orders", "", {}, text, "peer", None).body
+        == text.decode()
+    )
     raw = seal_rest(house, "retail", "POST", "/v1/orders", "", {}, b"\xff\xfe", "peer", None)
     assert (raw.body, raw.binary) == ("", b"\xff\xfe")
 
@@ -394,10 +499,16 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
         ("/v1/Kyc/Webhook", "", json.dumps({"signingSecret": SECRET}).encode()),
     ],
 )
-def test_a_secret_in_the_wrong_place_is_not_spelt_out_either(house: House, path: str, query: str, body: bytes) -> None:
+def test_a_secret_in_the_wrong_place_is_not_spelt_out_either(
+    house: House, path: str, query: str, body: bytes
+) -> None:
     call = seal_rest(house, "exchange", "POST", path, query, {}, body, "peer", None)
     journalled = json.dumps([call.path, call.query, call.body])
-    assert not [secret for secret in (TOKEN, "c2lnbmF0dXJl", "123456789", SECRET[6:30]) if secret in journalled]
+    assert not [
+        secret
+        for secret in (TOKEN, "c2lnbmF0dXJl", "123456789", SECRET[6:30])
+        if secret in journalled
+    ]
     assert call.query.endswith("a=1") or "a=1" not in query
     assert call.query.startswith("external_id=p&") or "external_id" not in query
 
@@ -410,7 +521,12 @@ def test_other_words_in_a_query_are_left_alone(house: House) -> None:
 def test_a_client_secret_in_a_token_call_is_not_journalled(house: House) -> None:
     for form, body in ((True, b"client_secret=hunter2"), (False, b'{"client_secret": "hunter2"}')):
         headers = {"content-type": "application/x-www-form-urlencoded"} if form else {}
-        assert "hunter2" not in seal_rest(house, "auth", "POST", "/oauth/token", "", headers, body, "peer", None).body
+        assert (
+            "hunter2"
+            not in seal_rest(
+                house, "auth", "POST", "/oauth/token", "", headers, body, "peer", None
+            ).body
+        )
 
 
 @pytest.mark.parametrize("body", [b'{"ssn": "123456789"', b'["123456789"]', b"\xff123456789"])
@@ -421,7 +537,10 @@ def test_a_body_that_is_no_object_is_sealed_whole_and_stays_no_json(body: bytes)
         json.loads(sealed)
 
 
-@pytest.mark.parametrize(("value", "kept"), [(123456789, 0), (1.5, 0), (True, False), ([1], []), ({"a": 1}, {}), (None, None)])
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [(123456789, 0), (1.5, 0), (True, False), ([1], []), ({"a": 1}, {}), (None, None)],
+)
 def test_a_secret_of_a_wrong_type_keeps_only_its_type(value: object, kept: object) -> None:
     assert seal_fields({"ssn": value}, {"ssn"}, KEY, {}) == {"ssn": kept}
 

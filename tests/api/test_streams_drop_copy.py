@@ -22,7 +22,11 @@ def executions(stream: Stream) -> list[str]:
 
 
 def reports(stream: Stream) -> list[tuple[str, int]]:
-    return [(report.id, report.state) for frame in stream.take() for report in frame.trade_capture_reports]
+    return [
+        (report.id, report.state)
+        for frame in stream.take()
+        for report in frame.trade_capture_reports
+    ]
 
 
 def token_of(stream: Stream) -> bytes:
@@ -31,7 +35,9 @@ def token_of(stream: Stream) -> bytes:
 
 
 @pytest.mark.spec("S6.2-1", "S6.2-6")
-def test_drop_copy_begins_without_a_snapshot_and_reports_every_execution_of_the_firm(world: Connection, instrument: Instrument) -> None:
+def test_drop_copy_begins_without_a_snapshot_and_reports_every_execution_of_the_firm(
+    world: Connection, instrument: Instrument
+) -> None:
     place(world, instrument, "buy", 30)
     stream = drop_copy(world)
     assert stream.take() == []
@@ -49,7 +55,9 @@ def test_drop_copy_begins_without_a_snapshot_and_reports_every_execution_of_the_
 
 
 @pytest.mark.spec("S6.2-1")
-def test_every_message_carries_a_token_of_576_bytes_that_moves_on(world: Connection, instrument: Instrument) -> None:
+def test_every_message_carries_a_token_of_576_bytes_that_moves_on(
+    world: Connection, instrument: Instrument
+) -> None:
     """S2, S4."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
@@ -61,7 +69,9 @@ def test_every_message_carries_a_token_of_576_bytes_that_moves_on(world: Connect
 
 
 @pytest.mark.spec("S6.2-1", "S6.2-6")
-def test_a_token_resumes_strictly_after_its_message_and_goes_on_live(world: Connection, instrument: Instrument) -> None:
+def test_a_token_resumes_strictly_after_its_message_and_goes_on_live(
+    world: Connection, instrument: Instrument
+) -> None:
     """S2."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
@@ -71,7 +81,10 @@ def test_a_token_resumes_strictly_after_its_message_and_goes_on_live(world: Conn
     resumed = drop_copy(world, resume_token=token)
     live = place(world, instrument, "buy", 33)
     frames = resumed.take()
-    assert [execution.order.id for frame in frames for execution in frame.executions] == [*missed, live]
+    assert [execution.order.id for frame in frames for execution in frame.executions] == [
+        *missed,
+        live,
+    ]
     resumed.close()
     assert executions(drop_copy(world, resume_token=frames[-1].resume_token)) == []
 
@@ -86,7 +99,9 @@ def test_a_heartbeats_token_resumes_too(world: Connection, instrument: Instrumen
     assert len(executions(drop_copy(world, resume_token=token))) == 1
 
 
-def test_a_resume_time_replays_from_that_instant_on(world: Connection, instrument: Instrument) -> None:
+def test_a_resume_time_replays_from_that_instant_on(
+    world: Connection, instrument: Instrument
+) -> None:
     place(world, instrument, "buy", 30)
     world.advance("1m")
     boundary = world.simulation.now
@@ -97,7 +112,9 @@ def test_a_resume_time_replays_from_that_instant_on(world: Connection, instrumen
     assert [execution.order.id for frame in stream.take() for execution in frame.executions] == kept
 
 
-def test_a_long_replay_comes_in_batches_each_of_which_can_be_resumed(world: Connection, instrument: Instrument) -> None:
+def test_a_long_replay_comes_in_batches_each_of_which_can_be_resumed(
+    world: Connection, instrument: Instrument
+) -> None:
     start = world.simulation.now
     for number in range(600):
         place(world, instrument, "buy", 1 + number % 20)
@@ -107,16 +124,24 @@ def test_a_long_replay_comes_in_batches_each_of_which_can_be_resumed(world: Conn
     assert executions(again) == [execution.id for execution in second.executions]
 
 
-def test_symbols_filter_the_replay_and_what_follows(world: Connection, instrument: Instrument) -> None:
+def test_symbols_filter_the_replay_and_what_follows(
+    world: Connection, instrument: Instrument
+) -> None:
     exchange = world.simulation.exchange
-    elsewhere = next(found for found in exchange.instruments if found.symbol != instrument.symbol and exchange.trading.state(found.symbol) == 1)
+    elsewhere = next(
+        found
+        for found in exchange.instruments
+        if found.symbol != instrument.symbol and exchange.trading.state(found.symbol) == 1
+    )
     start = world.simulation.now
     place(world, elsewhere, "buy", 10)
     wanted = [place(world, instrument, "buy", 30)]
     stream = drop_copy(world, symbols=[instrument.symbol], resume_time=start)
     place(world, elsewhere, "buy", 11)
     wanted.append(place(world, instrument, "buy", 31))
-    assert [execution.order.id for frame in stream.take() for execution in frame.executions] == wanted
+    assert [
+        execution.order.id for frame in stream.take() for execution in frame.executions
+    ] == wanted
 
 
 def test_a_token_and_a_time_together_are_refused(world: Connection, instrument: Instrument) -> None:
@@ -128,7 +153,9 @@ def test_a_token_and_a_time_together_are_refused(world: Connection, instrument: 
     assert refused.value.code == 3
 
 
-def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(world: Connection, instrument: Instrument) -> None:
+def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(
+    world: Connection, instrument: Instrument
+) -> None:
     """S3, S4."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
@@ -141,7 +168,9 @@ def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(wo
         lambda: drop_copy(world, resume_token=token[:-1]),
         lambda: drop_copy(world, resume_token=token, symbols=[instrument.symbol]),
         lambda: trades(world, resume_token=token),
-        lambda: world.rpc(foreigner, foreigner.users[0].name).stream("DropCopyAPI.CreateDropCopySubscription", request),
+        lambda: world.rpc(foreigner, foreigner.users[0].name).stream(
+            "DropCopyAPI.CreateDropCopySubscription", request
+        ),
     ]
     for attempt in attempts:
         with pytest.raises(RpcError) as refused:
@@ -149,7 +178,9 @@ def test_a_token_of_another_stream_firm_or_filter_or_a_changed_one_is_refused(wo
         assert refused.value.code == 3
 
 
-def test_a_token_older_than_executions_are_kept_is_refused(world: Connection, instrument: Instrument) -> None:
+def test_a_token_older_than_executions_are_kept_is_refused(
+    world: Connection, instrument: Instrument
+) -> None:
     """S3."""
     stream = drop_copy(world)
     place(world, instrument, "buy", 30)
@@ -163,7 +194,9 @@ def test_a_token_older_than_executions_are_kept_is_refused(world: Connection, in
     assert refused.value.code == 3
 
 
-def test_another_firm_cannot_be_followed_and_the_own_one_may_be_named(world: Connection, instrument: Instrument) -> None:
+def test_another_firm_cannot_be_followed_and_the_own_one_may_be_named(
+    world: Connection, instrument: Instrument
+) -> None:
     own = firm(world.simulation)
     stream = drop_copy(world, firms=[own.id])
     place(world, instrument, "buy", 30)
@@ -177,7 +210,9 @@ def test_another_firm_cannot_be_followed_and_the_own_one_may_be_named(world: Con
 
 
 @pytest.mark.spec("S6.2-1")
-def test_a_trade_is_captured_once_and_again_when_it_clears(world: Connection, instrument: Instrument) -> None:
+def test_a_trade_is_captured_once_and_again_when_it_clears(
+    world: Connection, instrument: Instrument
+) -> None:
     stream = trades(world)
     trade(world, instrument)
     world.advance("1m")
@@ -186,11 +221,23 @@ def test_a_trade_is_captured_once_and_again_when_it_clears(world: Connection, in
     assert len({name for name, _ in found}) == 1
 
 
-def test_the_other_side_of_a_trade_stays_anonymous(world: Connection, instrument: Instrument) -> None:
+def test_the_other_side_of_a_trade_stays_anonymous(
+    world: Connection, instrument: Instrument
+) -> None:
     stream = trades(world)
     place(world, instrument, "buy", 40)
     world.deliver(
-        world.simulation.control("order.place", "", {"as": "taker", "symbol": instrument.symbol, "side": "sell", "price": "0.40", "qty": "1"}).effects
+        world.simulation.control(
+            "order.place",
+            "",
+            {
+                "as": "taker",
+                "symbol": instrument.symbol,
+                "side": "sell",
+                "price": "0.40",
+                "qty": "1",
+            },
+        ).effects
     )
     (report,) = stream.take()[0].trade_capture_reports
     assert report.passive.order.account == firm(world.simulation).users[0].account
@@ -198,7 +245,9 @@ def test_the_other_side_of_a_trade_stays_anonymous(world: Connection, instrument
     assert report.aggressor.last_px == report.passive.last_px > 0
 
 
-def test_resuming_trades_brings_missed_ones_and_missed_changes_of_state(world: Connection, instrument: Instrument) -> None:
+def test_resuming_trades_brings_missed_ones_and_missed_changes_of_state(
+    world: Connection, instrument: Instrument
+) -> None:
     stream = trades(world)
     trade(world, instrument, 40)
     token = token_of(stream)
@@ -212,8 +261,13 @@ def test_resuming_trades_brings_missed_ones_and_missed_changes_of_state(world: C
     assert reports(resumed) == [(found[1][0], TradeState.CLEARED)]
 
 
-def test_replaying_trades_from_a_time_tells_their_whole_story(world: Connection, instrument: Instrument) -> None:
+def test_replaying_trades_from_a_time_tells_their_whole_story(
+    world: Connection, instrument: Instrument
+) -> None:
     start = world.simulation.now
     trade(world, instrument, 40)
     world.advance("1m")
-    assert [state for _, state in reports(trades(world, resume_time=start))] == [TradeState.NEW, TradeState.CLEARED]
+    assert [state for _, state in reports(trades(world, resume_time=start))] == [
+        TradeState.NEW,
+        TradeState.CLEARED,
+    ]

@@ -1,4 +1,6 @@
-"""What holds for every stream: pool, sessions, signs of life, maintenance, faults, and their listing."""
+"""What holds for every stream: pool, sessions, signs of life, maintenance, faults, and their
+listing.
+"""
 
 from __future__ import annotations
 
@@ -44,9 +46,13 @@ def instrument(world: Connection) -> Instrument:
 
 
 @pytest.mark.spec("S8-4")
-def test_the_21st_stream_of_a_firm_is_refused_and_the_twenty_stay(world: Connection, instrument: Instrument) -> None:
+def test_the_21st_stream_of_a_firm_is_refused_and_the_twenty_stay(
+    world: Connection, instrument: Instrument
+) -> None:
     """S7."""
-    streams = [books(world, instrument.symbol) for _ in range(10)] + [instruments(world) for _ in range(10)]
+    streams = [books(world, instrument.symbol) for _ in range(10)] + [
+        instruments(world) for _ in range(10)
+    ]
     with pytest.raises(RpcError) as refused:
         books(world, instrument.symbol)
     assert refused.value.code == 8
@@ -57,14 +63,18 @@ def test_the_21st_stream_of_a_firm_is_refused_and_the_twenty_stay(world: Connect
 
 
 @pytest.mark.spec("S8-4")
-def test_the_pool_is_a_firms_own_and_web_sockets_are_outside_of_it(world: Connection, instrument: Instrument) -> None:
+def test_the_pool_is_a_firms_own_and_web_sockets_are_outside_of_it(
+    world: Connection, instrument: Instrument
+) -> None:
     for _ in range(20):
         books(world, instrument.symbol)
     assert books(world, instrument.symbol, client=world.rpc(another_firm(world))).end is None
     assert socket(world, MARKETS).end is None
 
 
-def test_taking_over_a_session_needs_no_free_place_in_the_pool(world: Connection, instrument: Instrument) -> None:
+def test_taking_over_a_session_needs_no_free_place_in_the_pool(
+    world: Connection, instrument: Instrument
+) -> None:
     first = orders(world)
     for _ in range(19):
         books(world, instrument.symbol)
@@ -87,26 +97,45 @@ def test_a_second_stream_of_one_identity_ends_the_first(world: Connection, kind:
 
 
 @pytest.mark.spec("S6.2-7")
-def test_another_participant_another_rpc_or_a_list_of_markets_keeps_its_session(world: Connection, instrument: Instrument) -> None:
+def test_another_participant_another_rpc_or_a_list_of_markets_keeps_its_session(
+    world: Connection, instrument: Instrument
+) -> None:
     first = orders(world)
-    others = [orders(world, user=1), drop_copy(world), orders(world, symbols=[instrument.symbol]), orders(world, symbols=[instrument.symbol])]
+    others = [
+        orders(world, user=1),
+        drop_copy(world),
+        orders(world, symbols=[instrument.symbol]),
+        orders(world, symbols=[instrument.symbol]),
+    ]
     assert first.end is None
     assert [stream.end for stream in others] == [None] * 4
 
 
 @pytest.mark.spec("S6.2-7", "S4.4-1")
 @pytest.mark.parametrize("kind", [drop_copy, trades, position_changes])
-def test_a_list_of_markets_spares_order_streams_only(world: Connection, instrument: Instrument, kind: Callable[..., Stream]) -> None:
-    """§6.2 names the workaround for CreateOrderSubscription; assumption stream.symbols_spare extends it."""
-    first, second = kind(world, symbols=[instrument.symbol]), kind(world, symbols=[instrument.symbol])
+def test_a_list_of_markets_spares_order_streams_only(
+    world: Connection, instrument: Instrument, kind: Callable[..., Stream]
+) -> None:
+    """§6.2 names the workaround for CreateOrderSubscription; assumption stream.symbols_spare
+    extends it.
+    """
+    first, second = (
+        kind(world, symbols=[instrument.symbol]),
+        kind(world, symbols=[instrument.symbol]),
+    )
     assert (first.end, second.end) == (REVOKED, None)
     world.simulation.control("assumption.set", "stream.symbols_spare", {"value": "all"})
-    third, fourth = kind(world, symbols=[instrument.symbol]), kind(world, symbols=[instrument.symbol])
+    third, fourth = (
+        kind(world, symbols=[instrument.symbol]),
+        kind(world, symbols=[instrument.symbol]),
+    )
     assert [stream.end for stream in (second, third, fourth)] == [None] * 3
 
 
 @pytest.mark.spec("S6.2-7")
-def test_market_data_and_instrument_streams_take_no_session(world: Connection, instrument: Instrument) -> None:
+def test_market_data_and_instrument_streams_take_no_session(
+    world: Connection, instrument: Instrument
+) -> None:
     streams = [books(world), books(world), instruments(world), instruments(world)]
     assert [stream.end for stream in streams] == [None] * 4
 
@@ -136,15 +165,26 @@ def test_an_ended_stream_does_not_come_back_when_its_successor_ends(world: Conne
 # ---- signs of life
 
 
-def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(world: Connection, instrument: Instrument) -> None:
+def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(
+    world: Connection, instrument: Instrument
+) -> None:
     """S5."""
     account = firm(world.simulation).users[0].account
-    ledger = rpc_trader(world).stream("FundingAPI.CreateBalanceLedgerSubscription", wire.CreateBalanceLedgerSubscriptionRequest(account=account))
-    positions = rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest())
+    ledger = rpc_trader(world).stream(
+        "FundingAPI.CreateBalanceLedgerSubscription",
+        wire.CreateBalanceLedgerSubscriptionRequest(account=account),
+    )
+    positions = rpc_trader(world).stream(
+        "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
+    )
     bidirectional = rpc_trader(world).stream(BIDIRECTIONAL)
     with_heartbeat = [orders(world), books(world, instrument.symbol), bidirectional, positions]
     with_token = [drop_copy(world), trades(world), position_changes(world)]
-    state, market_socket, private_socket = instruments(world), socket(world, MARKETS), socket(world, PRIVATE)
+    state, market_socket, private_socket = (
+        instruments(world),
+        socket(world, MARKETS),
+        socket(world, PRIVATE),
+    )
     everything = [*with_heartbeat, *with_token, state, ledger, market_socket, private_socket]
     for stream in everything:
         stream.take()
@@ -158,7 +198,9 @@ def test_every_kind_of_stream_shows_a_sign_of_life_in_its_own_form(world: Connec
     assert [market_socket.take(), private_socket.take()] == [[{"heartbeat": {}}]] * 2
 
 
-def test_a_stream_opened_between_two_rounds_keeps_its_own_rhythm(world: Connection, instrument: Instrument) -> None:
+def test_a_stream_opened_between_two_rounds_keeps_its_own_rhythm(
+    world: Connection, instrument: Instrument
+) -> None:
     first = instruments(world)
     world.advance("12s")
     second = instruments(world)
@@ -171,19 +213,27 @@ def test_a_stream_opened_between_two_rounds_keeps_its_own_rhythm(world: Connecti
 
 def test_without_streams_nothing_ticks(world: Connection, instrument: Instrument) -> None:
     before = world.simulation.next_due()
-    stream, market, bidirectional = orders(world), books(world), rpc_trader(world).stream(BIDIRECTIONAL)
+    stream, market, bidirectional = (
+        orders(world),
+        books(world),
+        rpc_trader(world).stream(BIDIRECTIONAL),
+    )
     assert world.simulation.next_due() == world.simulation.now + STREAM_HEARTBEAT.default
     for opened in (stream, market, bidirectional):
         opened.close()
     assert world.simulation.next_due() == before
-    assert not any(timer.kind.startswith("stream.") for timer in world.simulation.exchange.ctx.timers.pending())
+    assert not any(
+        timer.kind.startswith("stream.") for timer in world.simulation.exchange.ctx.timers.pending()
+    )
 
 
 # ---- ends
 
 
 @pytest.mark.spec("S8-5")
-def test_the_edge_ends_a_stream_on_which_nothing_was_sent_for_ten_minutes(world: Connection, instrument: Instrument) -> None:
+def test_the_edge_ends_a_stream_on_which_nothing_was_sent_for_ten_minutes(
+    world: Connection, instrument: Instrument
+) -> None:
     """S13."""
     world.simulation.control("assumption.set", "stream.heartbeat", {"value": "0s"})
     quiet, busy = orders(world), books(world)
@@ -197,7 +247,9 @@ def test_the_edge_ends_a_stream_on_which_nothing_was_sent_for_ten_minutes(world:
 
 
 @pytest.mark.parametrize(("scope", "lost"), [("rpc", False), ("identity", True)])
-def test_which_subscriptions_take_a_session_is_an_assumption(world: Connection, instrument: Instrument, scope: str, lost: bool) -> None:
+def test_which_subscriptions_take_a_session_is_an_assumption(
+    world: Connection, instrument: Instrument, scope: str, lost: bool
+) -> None:
     """S6."""
     world.simulation.control("assumption.set", "stream.revocation_scope", {"value": scope})
     first = orders(world)
@@ -207,7 +259,9 @@ def test_which_subscriptions_take_a_session_is_an_assumption(world: Connection, 
 
 @pytest.mark.spec("S6.2-6")
 @pytest.mark.parametrize(("odds", "times"), [("always", 2), ("never", 1)])
-def test_delivery_at_least_once_is_a_quirk(world: Connection, instrument: Instrument, odds: str, times: int) -> None:
+def test_delivery_at_least_once_is_a_quirk(
+    world: Connection, instrument: Instrument, odds: str, times: int
+) -> None:
     """S1."""
     stream = orders(world)
     stream.take()
@@ -218,13 +272,25 @@ def test_delivery_at_least_once_is_a_quirk(world: Connection, instrument: Instru
     assert all(frame == frames[0] for frame in frames)
 
 
-@pytest.mark.parametrize(("name", "value"), [("stream.heartbeat", "-1s"), ("md.refresh", "0s"), ("webhook.attempts", "-2"), ("fees.taker_theta", "-2")])
-def test_a_value_below_what_makes_sense_is_refused(world: Connection, name: str, value: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("stream.heartbeat", "-1s"),
+        ("md.refresh", "0s"),
+        ("webhook.attempts", "-2"),
+        ("fees.taker_theta", "-2"),
+    ],
+)
+def test_a_value_below_what_makes_sense_is_refused(
+    world: Connection, name: str, value: str
+) -> None:
     with pytest.raises(Refusal, match=f"{name} takes"):
         world.simulation.control("assumption.set", name, {"value": value})
 
 
-def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(world: Connection, instrument: Instrument) -> None:
+def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(
+    world: Connection, instrument: Instrument
+) -> None:
     place(world, instrument, "buy", 30)
     stream, market = orders(world), socket(world, MARKETS)
     stream.take()
@@ -233,7 +299,12 @@ def test_maintenance_ends_every_stream_after_it_has_heard_of_the_cancels(world: 
     assert stream.end is not None
     assert stream.end[0] == 14
     assert market.end is not None
-    assert [execution.type for frame in stream.take() if frame.update for execution in frame.update.executions] == [3]
+    assert [
+        execution.type
+        for frame in stream.take()
+        if frame.update
+        for execution in frame.update.executions
+    ] == [3]
     assert world.simulation.streams() == []
 
 
@@ -246,14 +317,21 @@ def test_a_tester_ends_a_stream_by_its_id(world: Connection) -> None:
     assert world.simulation.streams() == []
 
 
-def test_the_listing_says_whose_streams_are_open_since_when_and_how_much_was_sent(world: Connection, instrument: Instrument) -> None:
+def test_the_listing_says_whose_streams_are_open_since_when_and_how_much_was_sent(
+    world: Connection, instrument: Instrument
+) -> None:
     stream = orders(world)
     world.advance("5s")
     socket(world, PRIVATE)
     place(world, instrument, "buy", 30)
     mine, theirs = world.simulation.streams()
     user = firm(world.simulation).users[0]
-    assert (mine["rpc"], mine["firm"], mine["participant"], mine["sent"]) == ("CreateOrderSubscription", firm(world.simulation).name, user.name, 2)
+    assert (mine["rpc"], mine["firm"], mine["participant"], mine["sent"]) == (
+        "CreateOrderSubscription",
+        firm(world.simulation).name,
+        user.name,
+        2,
+    )
     assert mine["since"] == format_instant(world.simulation.start)
     assert (theirs["rpc"], theirs["sent"], theirs["id"]) == ("PrivateStream", 0, mine["id"] + 1)
     assert len(stream.take()) == 2
@@ -269,24 +347,48 @@ def test_frames_after_the_end_of_a_stream_are_ignored(world: Connection) -> None
 # ---- injected faults
 
 
-@pytest.mark.parametrize(("effect", "kinds"), [("drop", [1, 2]), ("duplicate", [0, 0, 1, 2]), ("reorder", [1, 0, 2])])
-def test_an_injected_fault_befalls_one_message(world: Connection, instrument: Instrument, effect: str, kinds: list[int]) -> None:
+@pytest.mark.parametrize(
+    ("effect", "kinds"), [("drop", [1, 2]), ("duplicate", [0, 0, 1, 2]), ("reorder", [1, 0, 2])]
+)
+def test_an_injected_fault_befalls_one_message(
+    world: Connection, instrument: Instrument, effect: str, kinds: list[int]
+) -> None:
     stream = orders(world)
     stream.take()
-    fault = {"match": {"plane": "stream", "operation": "CreateOrderSubscription"}, "act": {effect: True}, "times": 1}
+    fault = {
+        "match": {"plane": "stream", "operation": "CreateOrderSubscription"},
+        "act": {effect: True},
+        "times": 1,
+    }
     world.simulation.control("fault.add", "", fault)
     placed = [place(world, instrument, "buy", 30 + number) for number in range(3)]
-    assert [placed.index(execution.order.id) for frame in stream.take() for execution in frame.update.executions] == kinds
+    assert [
+        placed.index(execution.order.id)
+        for frame in stream.take()
+        for execution in frame.update.executions
+    ] == kinds
 
 
 @pytest.mark.spec("S7.2-6")
-def test_an_injected_fault_revokes_or_drops_a_stream(world: Connection, instrument: Instrument) -> None:
+def test_an_injected_fault_revokes_or_drops_a_stream(
+    world: Connection, instrument: Instrument
+) -> None:
     first = orders(world)
-    world.simulation.control("fault.add", "", {"match": {"plane": "stream"}, "act": {"revoke": True}, "times": 1})
+    world.simulation.control(
+        "fault.add", "", {"match": {"plane": "stream"}, "act": {"revoke": True}, "times": 1}
+    )
     place(world, instrument, "buy", 30)
     assert first.end == REVOKED
     second = orders(world)
-    world.simulation.control("fault.add", "", {"match": {"plane": "stream"}, "act": {"code": 14, "message": "stream dropped"}, "times": 1})
+    world.simulation.control(
+        "fault.add",
+        "",
+        {
+            "match": {"plane": "stream"},
+            "act": {"code": 14, "message": "stream dropped"},
+            "times": 1,
+        },
+    )
     place(world, instrument, "buy", 31)
     assert second.end == (14, "stream dropped")
 
@@ -295,7 +397,11 @@ def test_two_runs_send_the_same_bytes() -> None:
     def run(sim: Simulation) -> list[bytes]:
         connection = connect(sim)
         instrument = quiet(sim)
-        stream, copy, market = orders(connection), drop_copy(connection), socket(connection, MARKETS)
+        stream, copy, market = (
+            orders(connection),
+            drop_copy(connection),
+            socket(connection, MARKETS),
+        )
         subscribe(market, "a", "MARKET_DATA", [instrument.symbol])
         trade(connection, instrument)
         connection.advance("31s")
@@ -311,19 +417,47 @@ def test_two_runs_send_the_same_bytes() -> None:
 @pytest.mark.spec("S6.2-4", "S6.2-5", "S3.1-1")
 @pytest.mark.parametrize("state", ["OPEN", "SUSPENDED", "PENDING"])
 def test_who_follows_everything_hears_of_an_instrument_that_is_listed(state: str) -> None:
-    world = connect(Simulation(load_scenario("name: few\nextends: quickstart\nworld: {games: 0}\n")))
-    every, one, book = instruments(world), instruments(world, quiet(world.simulation).symbol), books(world)
+    world = connect(
+        Simulation(load_scenario("name: few\nextends: quickstart\nworld: {games: 0}\n"))
+    )
+    every, one, book = (
+        instruments(world),
+        instruments(world, quiet(world.simulation).symbol),
+        books(world),
+    )
     both = rpc_trader(world).stream(BIDIRECTIONAL)
     talk(both, subscribe=wire.SubscribeCommand())
     for stream in (every, one, book, both):
         stream.take()
-    terms = {"symbol": "late-comer", "tick_size": "0.01", "state": state, **({"start": "2026-09-08T18:05:00Z"} if state == "PENDING" else {})}
+    terms = {
+        "symbol": "late-comer",
+        "tick_size": "0.01",
+        "state": state,
+        **({"start": "2026-09-08T18:05:00Z"} if state == "PENDING" else {}),
+    }
     world.absorb(world.simulation.control("instrument.create", "", terms))
     (listed,) = [row for message in every.take() for row in message.instruments]
-    assert (listed.symbol, wire.InstrumentState(listed.state).name, listed.price_scale) == ("late-comer", f"INSTRUMENT_STATE_{state}", 100)
+    assert (listed.symbol, wire.InstrumentState(listed.state).name, listed.price_scale) == (
+        "late-comer",
+        f"INSTRUMENT_STATE_{state}",
+        100,
+    )
     assert one.take() == []
-    shown = [[(message.update.symbol, message.update.price_scale) for message in stream.take() if message.update] for stream in (book, both)]
-    assert shown == [[] if state == "PENDING" else [("late-comer", 100)]] * 2  # PENDING never appears in a book
+    shown = [
+        [
+            (message.update.symbol, message.update.price_scale)
+            for message in stream.take()
+            if message.update
+        ]
+        for stream in (book, both)
+    ]
+    # PENDING never appears in a book
+    assert shown == [[] if state == "PENDING" else [("late-comer", 100)]] * 2
     world.advance("5m")
-    opened = [row.state for message in every.take() for row in message.instruments if row.symbol == "late-comer"]
+    opened = [
+        row.state
+        for message in every.take()
+        for row in message.instruments
+        if row.symbol == "late-comer"
+    ]
     assert opened == ([wire.InstrumentState.INSTRUMENT_STATE_OPEN] if state == "PENDING" else [])

@@ -23,7 +23,11 @@ def instrument(world: Connection) -> Instrument:
 def pair(world: Connection) -> tuple[str, str]:
     """Symbols of two open instruments."""
     exchange = world.simulation.exchange
-    found = [each.symbol for each in exchange.instruments if exchange.trading.state(each.symbol) is InstrumentState.OPEN]
+    found = [
+        each.symbol
+        for each in exchange.instruments
+        if exchange.trading.state(each.symbol) is InstrumentState.OPEN
+    ]
     return found[0], found[1]
 
 
@@ -43,30 +47,43 @@ def force(world: Connection, symbol: str, state: str) -> None:
 
 
 @pytest.mark.spec("S4.4-5", "S6.2-6", "S6.2-5")
-def test_a_snapshot_of_each_symbol_comes_first_and_the_whole_book_on_each_change(world: Connection, instrument: Instrument) -> None:
+def test_a_snapshot_of_each_symbol_comes_first_and_the_whole_book_on_each_change(
+    world: Connection, instrument: Instrument
+) -> None:
     """S9."""
     place(world, instrument, "buy", 30, 2)
     stream = books(world, instrument.symbol)
     (snapshot,) = updates(stream)
-    assert [(level.px, level.qty) for level in snapshot.bids] == [(cents(instrument, 30), 2 * instrument.qty_scale)]
+    assert [(level.px, level.qty) for level in snapshot.bids] == [
+        (cents(instrument, 30), 2 * instrument.qty_scale)
+    ]
     place(world, instrument, "buy", 29, 1)
     (changed,) = updates(stream)
     assert [level.px for level in changed.bids] == [cents(instrument, 30), cents(instrument, 29)]
     again = updates(books(world, instrument.symbol))
-    assert [[level.px for level in update.bids] for update in again] == [[cents(instrument, 30), cents(instrument, 29)]]
+    assert [[level.px for level in update.bids] for update in again] == [
+        [cents(instrument, 30), cents(instrument, 29)]
+    ]
 
 
 @pytest.mark.spec("S2.5-3")
-def test_a_trade_shows_in_the_statistics_with_its_quantity(world: Connection, instrument: Instrument) -> None:
+def test_a_trade_shows_in_the_statistics_with_its_quantity(
+    world: Connection, instrument: Instrument
+) -> None:
     stream = books(world, instrument.symbol)
     trade(world, instrument, 40, 3)
     stats = updates(stream)[-1].stats
     assert stats is not None
-    assert (stats.last_trade_px, stats.last_trade_qty) == (cents(instrument, 40), 3 * instrument.qty_scale)
+    assert (stats.last_trade_px, stats.last_trade_qty) == (
+        cents(instrument, 40),
+        3 * instrument.qty_scale,
+    )
     assert stats.settlement_set_time is None
 
 
-def test_depth_defaults_to_ten_levels_and_can_be_asked_for(world: Connection, instrument: Instrument) -> None:
+def test_depth_defaults_to_ten_levels_and_can_be_asked_for(
+    world: Connection, instrument: Instrument
+) -> None:
     """S8."""
     for price in range(10, 23):
         place(world, instrument, "buy", price)
@@ -84,12 +101,16 @@ def test_unaggregated_books_show_single_orders(world: Connection, instrument: In
     assert [level.qty for level in update.bids] == [2 * instrument.qty_scale, instrument.qty_scale]
 
 
-def test_an_empty_list_means_every_instrument_and_brings_the_scales(world: Connection, instrument: Instrument) -> None:
+def test_an_empty_list_means_every_instrument_and_brings_the_scales(
+    world: Connection, instrument: Instrument
+) -> None:
     exchange = world.simulation.exchange
     shown = updates(books(world))
     silent = (InstrumentState.PENDING, InstrumentState.TERMINATED)
     assert {update.symbol: (update.price_scale, update.quantity_scale) for update in shown} == {
-        each.symbol: (each.price_scale, each.qty_scale) for each in exchange.instruments if exchange.trading.state(each.symbol) not in silent
+        each.symbol: (each.price_scale, each.qty_scale)
+        for each in exchange.instruments
+        if exchange.trading.state(each.symbol) not in silent
     }
     (one,) = updates(books(world, instrument.symbol))
     assert (one.price_scale, one.quantity_scale) == (None, None)
@@ -99,7 +120,10 @@ def test_more_than_a_thousand_symbols_are_refused(world: Connection) -> None:
     """S8."""
     with pytest.raises(RpcError) as refused:
         books(world, *(f"s{number}" for number in range(1001)))
-    assert (refused.value.code, refused.value.message) == (3, "at most 1000 symbols per subscription")
+    assert (refused.value.code, refused.value.message) == (
+        3,
+        "at most 1000 symbols per subscription",
+    )
 
 
 def test_an_unknown_symbol_is_refused(world: Connection) -> None:
@@ -135,17 +159,25 @@ def test_a_terminated_instrument_is_shown_once_more_and_then_never_again(world: 
 
 
 @pytest.mark.spec("S4.4-5", "S6.2-6")
-def test_everything_begins_with_the_books_that_naming_each_would_bring(world: Connection, instrument: Instrument) -> None:
+def test_everything_begins_with_the_books_that_naming_each_would_bring(
+    world: Connection, instrument: Instrument
+) -> None:
     """Most of them are of instruments that nobody has made yet."""
     place(world, instrument, "buy", 30, 2)
     exchange = world.simulation.exchange
     together = [frame.update for frame in books(world).take()]
     symbols = list(exchange.instruments.symbols())
-    named = [frame.update for first in range(0, len(symbols), 1000) for frame in books(world, *symbols[first : first + 1000]).take()]
+    named = [
+        frame.update
+        for first in range(0, len(symbols), 1000)
+        for frame in books(world, *symbols[first : first + 1000]).take()
+    ]
     assert len(together) > 4000
     assert [replace(update, price_scale=None, quantity_scale=None) for update in together] == named
     terms = [exchange.instruments.require(update.symbol) for update in together]
-    assert [(update.price_scale, update.quantity_scale) for update in together] == [(one.price_scale, one.qty_scale) for one in terms]
+    assert [(update.price_scale, update.quantity_scale) for update in together] == [
+        (one.price_scale, one.qty_scale) for one in terms
+    ]
 
 
 def test_a_quiet_book_is_sent_again_every_minute(world: Connection, instrument: Instrument) -> None:
@@ -159,9 +191,14 @@ def test_a_quiet_book_is_sent_again_every_minute(world: Connection, instrument: 
 
 @pytest.mark.spec("S6.2-6")
 @pytest.mark.parametrize("refresh_all", [False, True])
-def test_who_has_every_book_is_spared_those_that_do_not_change_where_the_switch_says_so(refresh_all: bool) -> None:
+def test_who_has_every_book_is_spared_those_that_do_not_change_where_the_switch_says_so(
+    refresh_all: bool,
+) -> None:
     """Signs of life come either way, and a book that is named besides is refreshed."""
-    text = f"name: idle\nextends: quickstart\nworld: {{automated_windows: false}}\nassumptions: {{md.refresh_everything: {str(refresh_all).lower()}}}\n"
+    text = (
+        "name: idle\nextends: quickstart\nworld: {automated_windows: false}\nassumptions:"
+        f" {{md.refresh_everything: {str(refresh_all).lower()}}}\n"
+    )
     world = connect(Simulation(load_scenario(text)))
     instrument = quiet(world.simulation)
     every, named = books(world), books(world, instrument.symbol)
@@ -182,14 +219,20 @@ def test_equal_subscriptions_share_one_frame(world: Connection, instrument: Inst
     for _ in range(5):
         books(world, instrument.symbol)
     books(world, instrument.symbol, depth=1)
-    outcome = world.simulation.control("order.place", "", {"as": "maker", "symbol": instrument.symbol, "side": "buy", "price": "0.30", "qty": "1"})
+    outcome = world.simulation.control(
+        "order.place",
+        "",
+        {"as": "maker", "symbol": instrument.symbol, "side": "buy", "price": "0.30", "qty": "1"},
+    )
     frames = [effect.frame for effect in outcome.effects if hasattr(effect, "frame")]
     assert len(frames) == 6
     assert len({id(frame) for frame in frames}) == 2
 
 
 @pytest.mark.spec("S4.4-5")
-def test_market_data_needs_its_scope_and_no_participant(world: Connection, instrument: Instrument) -> None:
+def test_market_data_needs_its_scope_and_no_participant(
+    world: Connection, instrument: Instrument
+) -> None:
     assert updates(books(world, instrument.symbol, client=world.rpc(firm(world.simulation))))
     with pytest.raises(RpcError) as refused:
         books(world, instrument.symbol, client=world.rpc(None))
@@ -209,44 +252,67 @@ def test_nothing_comes_before_the_first_subscribe(talker: Stream) -> None:
 
 
 @pytest.mark.spec("S4.4-6")
-def test_subscribing_is_acknowledged_with_scales_and_then_answered_with_snapshots(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+def test_subscribing_is_acknowledged_with_scales_and_then_answered_with_snapshots(
+    world: Connection, talker: Stream, pair: tuple[str, str]
+) -> None:
     """S10."""
     ack, first, second = talk(talker, subscribe=wire.SubscribeCommand(symbols=list(pair)))
     assert ack.subscription_ack.symbols_added == list(pair)
     assert ack.subscription_ack.active_symbols == list(pair)
-    assert (ack.subscription_ack.active_symbol_count, ack.subscription_ack.symbols_added_count) == (2, 2)
+    assert (ack.subscription_ack.active_symbol_count, ack.subscription_ack.symbols_added_count) == (
+        2,
+        2,
+    )
     assert [scales.symbol for scales in ack.subscription_ack.symbol_scales] == list(pair)
     assert [first.update.symbol, second.update.symbol] == list(pair)
     terms = world.simulation.exchange.instruments.require(pair[1])
-    assert ack.subscription_ack.symbol_scales[1] == wire.SymbolScales(symbol=pair[1], price_scale=terms.price_scale, quantity_scale=terms.qty_scale)
+    assert ack.subscription_ack.symbol_scales[1] == wire.SymbolScales(
+        symbol=pair[1], price_scale=terms.price_scale, quantity_scale=terms.qty_scale
+    )
 
 
-def test_unsubscribing_is_acknowledged_and_silences_the_symbol(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+def test_unsubscribing_is_acknowledged_and_silences_the_symbol(
+    world: Connection, talker: Stream, pair: tuple[str, str]
+) -> None:
     talk(talker, subscribe=wire.SubscribeCommand(symbols=list(pair)))
     (ack,) = talk(talker, unsubscribe=wire.UnsubscribeCommand(symbols=[pair[0]]))
-    assert (ack.subscription_ack.symbols_removed, ack.subscription_ack.active_symbols) == ([pair[0]], [pair[1]])
+    assert (ack.subscription_ack.symbols_removed, ack.subscription_ack.active_symbols) == (
+        [pair[0]],
+        [pair[1]],
+    )
     require = world.simulation.exchange.instruments.require
     place(world, require(pair[0]), "buy", 20)
     place(world, require(pair[1]), "buy", 20)
     assert [update.symbol for update in updates(talker)] == [pair[1]]
 
 
-def test_mistakes_are_answered_by_name_and_change_nothing(talker: Stream, pair: tuple[str, str]) -> None:
+def test_mistakes_are_answered_by_name_and_change_nothing(
+    talker: Stream, pair: tuple[str, str]
+) -> None:
     """S10."""
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     for command, code, symbols in (
-        ({"subscribe": wire.SubscribeCommand(symbols=[pair[1], "nothing"])}, "INVALID_SYMBOL", ["nothing"]),
+        (
+            {"subscribe": wire.SubscribeCommand(symbols=[pair[1], "nothing"])},
+            "INVALID_SYMBOL",
+            ["nothing"],
+        ),
         ({"subscribe": wire.SubscribeCommand(symbols=list(pair))}, "ALREADY_SUBSCRIBED", [pair[0]]),
         ({"unsubscribe": wire.UnsubscribeCommand(symbols=list(pair))}, "NOT_SUBSCRIBED", [pair[1]]),
     ):
         (answer,) = talk(talker, **command)
-        assert (answer.subscription_error.error_code, answer.subscription_error.symbols) == (code, symbols)
-    (ack, _) = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[1]]))
+        assert (answer.subscription_error.error_code, answer.subscription_error.symbols) == (
+            code,
+            symbols,
+        )
+    ack, _ = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[1]]))
     assert ack.subscription_ack.active_symbols == list(pair)
 
 
 @pytest.mark.spec("S4.4-6", "S9-5")
-def test_keepalive_changes_nothing_and_gets_no_answer(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+def test_keepalive_changes_nothing_and_gets_no_answer(
+    world: Connection, talker: Stream, pair: tuple[str, str]
+) -> None:
     """S10."""
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     assert talk(talker, keepalive=wire.KeepAliveCommand()) == []
@@ -255,7 +321,9 @@ def test_keepalive_changes_nothing_and_gets_no_answer(world: Connection, talker:
 
 
 @pytest.mark.parametrize("command", [{"keepalive": wire.KeepAliveCommand()}, {}])
-def test_a_frame_that_means_nothing_ends_the_stream(talker: Stream, command: dict[str, object]) -> None:
+def test_a_frame_that_means_nothing_ends_the_stream(
+    talker: Stream, command: dict[str, object]
+) -> None:
     talk(talker, **command)
     assert talker.end is not None
     assert talker.end[0] == 3
@@ -267,8 +335,12 @@ def test_bytes_that_are_no_message_end_the_stream(talker: Stream) -> None:
     assert talker.end[0] == 3
 
 
-def test_a_firm_may_send_a_hundred_frames_a_second_over_all_its_streams(world: Connection, pair: tuple[str, str]) -> None:
-    """S15: averaged over a minute, so that a burst may use all of it; the frame too many ends its stream, and the other lives."""
+def test_a_firm_may_send_a_hundred_frames_a_second_over_all_its_streams(
+    world: Connection, pair: tuple[str, str]
+) -> None:
+    """S15: averaged over a minute, so that a burst may use all of it; the frame too many ends its
+    stream, and the other lives.
+    """
     streams = [rpc_trader(world).stream(BIDIRECTIONAL) for _ in range(2)]
     for stream in streams:
         talk(stream, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
@@ -283,7 +355,9 @@ def test_a_firm_may_send_a_hundred_frames_a_second_over_all_its_streams(world: C
     assert streams[1].end is None
 
 
-def test_options_are_read_from_the_first_frame_only(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+def test_options_are_read_from_the_first_frame_only(
+    world: Connection, talker: Stream, pair: tuple[str, str]
+) -> None:
     for symbol in pair:
         for price in (20, 21, 22):
             place(world, world.simulation.exchange.instruments.require(symbol), "buy", price)
@@ -292,16 +366,25 @@ def test_options_are_read_from_the_first_frame_only(world: Connection, talker: S
     assert [len(frame.update.bids) for frame in (first, second)] == [2, 2]
 
 
-def test_subscribing_to_everything_covers_what_was_there_and_can_be_narrowed(world: Connection, talker: Stream, pair: tuple[str, str]) -> None:
+def test_subscribing_to_everything_covers_what_was_there_and_can_be_narrowed(
+    world: Connection, talker: Stream, pair: tuple[str, str]
+) -> None:
     every = [each.symbol for each in world.simulation.exchange.instruments]
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]))
     ack, *rest = talk(talker, subscribe=wire.SubscribeCommand())
     found = ack.subscription_ack
     assert (found.active_symbol_count, found.symbols_added_count) == (len(every), len(every) - 1)
-    assert (found.active_symbols_truncated, found.active_symbols, found.symbols_added) == (True, [], [])  # more than a thousand are counted only
+    # more than a thousand are counted only
+    assert (found.active_symbols_truncated, found.active_symbols, found.symbols_added) == (
+        True,
+        [],
+        [],
+    )
     silent = (InstrumentState.PENDING, InstrumentState.TERMINATED)
     state = world.simulation.exchange.trading.state
-    assert [frame.update.symbol for frame in rest] == [symbol for symbol in every if symbol != pair[0] and state(symbol) not in silent]
+    assert [frame.update.symbol for frame in rest] == [
+        symbol for symbol in every if symbol != pair[0] and state(symbol) not in silent
+    ]
     assert all(frame.update.price_scale for frame in rest)
     (again,) = talk(talker, subscribe=wire.SubscribeCommand())
     assert again.subscription_error.error_code == "ALREADY_SUBSCRIBED"
@@ -313,15 +396,21 @@ def test_subscribing_to_everything_covers_what_was_there_and_can_be_narrowed(wor
     assert [update.symbol for update in updates(talker)] == [pair[1]]
 
 
-def test_a_snapshot_only_stream_ends_after_the_first_snapshots(talker: Stream, pair: tuple[str, str]) -> None:
-    ack, snapshot = talk(talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]), snapshot_only=True)
+def test_a_snapshot_only_stream_ends_after_the_first_snapshots(
+    talker: Stream, pair: tuple[str, str]
+) -> None:
+    ack, snapshot = talk(
+        talker, subscribe=wire.SubscribeCommand(symbols=[pair[0]]), snapshot_only=True
+    )
     assert ack.subscription_ack is not None
     assert snapshot.update.symbol == pair[0]
     assert talker.end == (0, "")
 
 
 @pytest.mark.spec("S8-5", "S9-5")
-def test_an_hour_without_a_client_frame_ends_the_stream_and_keepalive_prevents_it(world: Connection, pair: tuple[str, str]) -> None:
+def test_an_hour_without_a_client_frame_ends_the_stream_and_keepalive_prevents_it(
+    world: Connection, pair: tuple[str, str]
+) -> None:
     """S13."""
     kept, quiet_one = (rpc_trader(world).stream(BIDIRECTIONAL) for _ in range(2))
     for stream in (kept, quiet_one):
@@ -339,15 +428,23 @@ def test_an_hour_without_a_client_frame_ends_the_stream_and_keepalive_prevents_i
 
 
 @pytest.mark.spec("S8-5")
-def test_the_hour_does_not_count_for_server_streams(world: Connection, instrument: Instrument) -> None:
+def test_the_hour_does_not_count_for_server_streams(
+    world: Connection, instrument: Instrument
+) -> None:
     stream = books(world, instrument.symbol)
     world.advance("3h")
     assert stream.end is None
 
 
-def test_both_streams_carry_the_same_bytes(world: Connection, talker: Stream, instrument: Instrument) -> None:
+def test_both_streams_carry_the_same_bytes(
+    world: Connection, talker: Stream, instrument: Instrument
+) -> None:
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
     books(world, instrument.symbol)
-    outcome = world.simulation.control("order.place", "", {"as": "maker", "symbol": instrument.symbol, "side": "buy", "price": "0.30", "qty": "1"})
+    outcome = world.simulation.control(
+        "order.place",
+        "",
+        {"as": "maker", "symbol": instrument.symbol, "side": "buy", "price": "0.30", "qty": "1"},
+    )
     first, second = (effect.frame for effect in outcome.effects if hasattr(effect, "frame"))
     assert first is second

@@ -20,19 +20,26 @@ def other(world: Connection, instrument: Instrument) -> Instrument:
     """Another open instrument."""
     exchange = world.simulation.exchange
     return next(
-        found for found in exchange.instruments if found.symbol != instrument.symbol and exchange.trading.state(found.symbol) is InstrumentState.OPEN
+        found
+        for found in exchange.instruments
+        if found.symbol != instrument.symbol
+        and exchange.trading.state(found.symbol) is InstrumentState.OPEN
     )
 
 
 @pytest.mark.spec("S6.2-6", "S4.4-1")
-def test_the_snapshot_of_open_orders_comes_first_and_executions_follow(world: Connection, instrument: Instrument) -> None:
+def test_the_snapshot_of_open_orders_comes_first_and_executions_follow(
+    world: Connection, instrument: Instrument
+) -> None:
     resting = place(world, instrument, "buy", 30, 2)
     stream = orders(world)
     (snapshot,) = stream.take()
     assert [order.id for order in snapshot.snapshot.orders] == [resting]
     placed = place(world, instrument, "buy", 29, 1)
     (update,) = stream.take()
-    assert [(execution.type, execution.order.id) for execution in update.update.executions] == [(ExecutionType.NEW, placed)]
+    assert [(execution.type, execution.order.id) for execution in update.update.executions] == [
+        (ExecutionType.NEW, placed)
+    ]
 
 
 def test_an_account_without_open_orders_gets_an_empty_snapshot(world: Connection) -> None:
@@ -41,19 +48,27 @@ def test_an_account_without_open_orders_gets_an_empty_snapshot(world: Connection
     assert snapshot.snapshot.orders == []
 
 
-def test_every_message_carries_the_session_id_and_the_instant_of_sending(world: Connection, instrument: Instrument) -> None:
+def test_every_message_carries_the_session_id_and_the_instant_of_sending(
+    world: Connection, instrument: Instrument
+) -> None:
     stream, neighbour = orders(world), orders(world, user=1)
     world.advance("30s")
     place(world, instrument, "buy", 30)
     frames = stream.take()
     start = world.simulation.start
-    assert [frame.processed_sent_time - start for frame in frames] == [0, 30_000_000_000, 30_000_000_000]
+    assert [frame.processed_sent_time - start for frame in frames] == [
+        0,
+        30_000_000_000,
+        30_000_000_000,
+    ]
     assert len({frame.session_id for frame in frames}) == 1
     assert frames[1].heartbeat is not None
     assert neighbour.take()[0].session_id not in ("", frames[0].session_id)
 
 
-def test_executions_of_one_input_come_in_one_message_in_order(world: Connection, instrument: Instrument) -> None:
+def test_executions_of_one_input_come_in_one_message_in_order(
+    world: Connection, instrument: Instrument
+) -> None:
     for cents in (40, 41, 42):
         place(world, instrument, "sell", cents, 1, user=1)
     stream = orders(world)
@@ -61,40 +76,77 @@ def test_executions_of_one_input_come_in_one_message_in_order(world: Connection,
     place(world, instrument, "buy", 42, 3)
     (update,) = stream.take()
     kinds = [execution.type for execution in update.update.executions]
-    assert kinds == [ExecutionType.NEW, ExecutionType.PARTIAL_FILL, ExecutionType.PARTIAL_FILL, ExecutionType.FILL]
-    assert [execution.last_px for execution in update.update.executions[1:]] == [cents * instrument.price_scale // 100 for cents in (40, 41, 42)]
+    assert kinds == [
+        ExecutionType.NEW,
+        ExecutionType.PARTIAL_FILL,
+        ExecutionType.PARTIAL_FILL,
+        ExecutionType.FILL,
+    ]
+    assert [execution.last_px for execution in update.update.executions[1:]] == [
+        cents * instrument.price_scale // 100 for cents in (40, 41, 42)
+    ]
 
 
 def test_a_refused_cancel_is_told_on_the_stream(world: Connection, instrument: Instrument) -> None:
     done = place(world, instrument, "buy", 30)
     user = trader(world)
-    assert user.post("/v1/trading/orders/cancel", json={"orderId": done, "symbol": instrument.symbol}).status == 200
+    assert (
+        user.post(
+            "/v1/trading/orders/cancel", json={"orderId": done, "symbol": instrument.symbol}
+        ).status
+        == 200
+    )
     stream = orders(world)
     stream.take()
-    assert user.post("/v1/trading/orders/cancel", json={"orderId": done, "symbol": instrument.symbol}).status == 409
+    assert (
+        user.post(
+            "/v1/trading/orders/cancel", json={"orderId": done, "symbol": instrument.symbol}
+        ).status
+        == 409
+    )
     (update,) = stream.take()
     assert update.update.executions == []
-    assert (update.update.cancel_reject.order_id, update.update.cancel_reject.is_replace) == (done, False)
+    assert (update.update.cancel_reject.order_id, update.update.cancel_reject.is_replace) == (
+        done,
+        False,
+    )
 
 
 @pytest.mark.spec("S6.2-1")
-def test_a_cancel_or_replace_of_an_unknown_order_is_told_too_but_not_that_of_a_list(world: Connection, instrument: Instrument) -> None:
+def test_a_cancel_or_replace_of_an_unknown_order_is_told_too_but_not_that_of_a_list(
+    world: Connection, instrument: Instrument
+) -> None:
     """M34, M38."""
     foreign = place(world, instrument, "buy", 30, user=1)
     stream, user = orders(world), trader(world)
     stream.take()
     replaced = ("replace", {"orderId": foreign, "price": "9"}, True)
-    for path, body, is_replace in (("cancel", {"orderId": "NOSUCH"}, False), ("cancel", {"clordId": "mine"}, False), replaced):
+    for path, body, is_replace in (
+        ("cancel", {"orderId": "NOSUCH"}, False),
+        ("cancel", {"clordId": "mine"}, False),
+        replaced,
+    ):
         assert user.post(f"/v1/trading/orders/{path}", json=body).status == 404
         (update,) = stream.take()
         rejected = update.update.cancel_reject
-        assert (rejected.order_id, rejected.clord_id) == (body.get("orderId", ""), body.get("clordId", ""))
-        assert (rejected.reject_reason, rejected.text, rejected.is_replace) == (CancelRejectReason.UNKNOWN_ORDER, "Unknown order", is_replace)
-    assert user.post("/v1/trading/orders/cancel/list", json={"requests": [{"orderId": "NOSUCH"}]}).json == {"responses": [{}]}
+        assert (rejected.order_id, rejected.clord_id) == (
+            body.get("orderId", ""),
+            body.get("clordId", ""),
+        )
+        assert (rejected.reject_reason, rejected.text, rejected.is_replace) == (
+            CancelRejectReason.UNKNOWN_ORDER,
+            "Unknown order",
+            is_replace,
+        )
+    assert user.post(
+        "/v1/trading/orders/cancel/list", json={"requests": [{"orderId": "NOSUCH"}]}
+    ).json == {"responses": [{}]}
     assert stream.take() == []
 
 
-def test_a_snapshot_only_stream_ends_ok_after_the_snapshot(world: Connection, instrument: Instrument) -> None:
+def test_a_snapshot_only_stream_ends_ok_after_the_snapshot(
+    world: Connection, instrument: Instrument
+) -> None:
     place(world, instrument, "buy", 30)
     stream = orders(world, snapshot_only=True)
     assert [len(frame.snapshot.orders) for frame in stream.take()] == [1]
@@ -103,7 +155,9 @@ def test_a_snapshot_only_stream_ends_ok_after_the_snapshot(world: Connection, in
 
 
 @pytest.mark.spec("S4.4-1")
-def test_symbols_filter_the_snapshot_and_what_follows(world: Connection, instrument: Instrument) -> None:
+def test_symbols_filter_the_snapshot_and_what_follows(
+    world: Connection, instrument: Instrument
+) -> None:
     elsewhere = other(world, instrument)
     place(world, elsewhere, "buy", 10)
     stream = orders(world, symbols=[instrument.symbol])
@@ -118,31 +172,49 @@ def test_symbols_filter_the_snapshot_and_what_follows(world: Connection, instrum
 @pytest.mark.spec("S0-5")
 def test_a_list_of_symbols_has_no_cap(world: Connection, instrument: Instrument) -> None:
     """S8."""
-    stream = orders(world, symbols=[instrument.symbol, *(f"none-{number}" for number in range(2000))])
+    stream = orders(
+        world, symbols=[instrument.symbol, *(f"none-{number}" for number in range(2000))]
+    )
     stream.take()
     place(world, instrument, "buy", 30)
     assert len(stream.take()) == 1
 
 
-def test_without_accounts_the_stream_covers_the_participant_and_with_them_others_of_the_firm(world: Connection, instrument: Instrument) -> None:
+def test_without_accounts_the_stream_covers_the_participant_and_with_them_others_of_the_firm(
+    world: Connection, instrument: Instrument
+) -> None:
     own = orders(world)
     colleague = firm(world.simulation).users[1]
-    both = orders(world, user=2, accounts=[colleague.account, firm(world.simulation).users[0].account])
+    both = orders(
+        world, user=2, accounts=[colleague.account, firm(world.simulation).users[0].account]
+    )
     own.take(), both.take()
     place(world, instrument, "buy", 30, user=1)
     assert own.take() == []
-    assert [execution.order.account for frame in both.take() for execution in frame.update.executions] == [colleague.account]
+    assert [
+        execution.order.account for frame in both.take() for execution in frame.update.executions
+    ] == [colleague.account]
 
 
 def test_a_foreign_account_is_refused(world: Connection) -> None:
-    foreign = next(found for found in world.simulation.exchange.firms.all() if found is not firm(world.simulation) and found.users).users[0].account
+    foreign = (
+        next(
+            found
+            for found in world.simulation.exchange.firms.all()
+            if found is not firm(world.simulation) and found.users
+        )
+        .users[0]
+        .account
+    )
     with pytest.raises(RpcError) as refused:
         orders(world, accounts=[foreign])
     assert refused.value.code == 7
     assert world.simulation.streams() == []
 
 
-def test_a_long_snapshot_comes_in_several_messages(world: Connection, instrument: Instrument) -> None:
+def test_a_long_snapshot_comes_in_several_messages(
+    world: Connection, instrument: Instrument
+) -> None:
     placed = [place(world, instrument, "buy", 1 + number % 20) for number in range(501)]
     frames = orders(world).take()
     assert [len(frame.snapshot.orders) for frame in frames] == [500, 1]

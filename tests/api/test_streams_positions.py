@@ -21,7 +21,9 @@ def instrument(world: Connection) -> Instrument:
 
 
 def settle(world: Connection, instrument: Instrument, price: str = "1") -> None:
-    world.deliver(world.simulation.control("instrument.settle", instrument.symbol, {"price": price}).effects)
+    world.deliver(
+        world.simulation.control("instrument.settle", instrument.symbol, {"price": price}).effects
+    )
 
 
 def account(world: Connection, user: int = 0) -> str:
@@ -33,7 +35,9 @@ def changes(stream: Stream) -> list[wire.PositionChange]:
 
 
 def ledger(world: Connection, user: int = 0, **fields: Any) -> Stream:
-    request = wire.CreateBalanceLedgerSubscriptionRequest(**{"account": account(world, user), **fields})
+    request = wire.CreateBalanceLedgerSubscriptionRequest(
+        **{"account": account(world, user), **fields}
+    )
     return rpc_trader(world, user).stream("FundingAPI.CreateBalanceLedgerSubscription", request)
 
 
@@ -45,16 +49,27 @@ def entries(stream: Stream) -> list[wire.BalanceLedgerEntry]:
 
 
 @pytest.mark.spec("S4.4-2", "S6.2-2")
-def test_a_fill_changes_both_positions_of_the_firm(world: Connection, instrument: Instrument) -> None:
+def test_a_fill_changes_both_positions_of_the_firm(
+    world: Connection, instrument: Instrument
+) -> None:
     stream = position_changes(world)
     assert stream.take() == []
     trade(world, instrument, 40, 3)
-    found = {change.position.account: change.position.net_position for change in changes(stream) if change.position is not None}
-    assert found == {account(world, 0): 3 * instrument.qty_scale, account(world, 1): -3 * instrument.qty_scale}
+    found = {
+        change.position.account: change.position.net_position
+        for change in changes(stream)
+        if change.position is not None
+    }
+    assert found == {
+        account(world, 0): 3 * instrument.qty_scale,
+        account(world, 1): -3 * instrument.qty_scale,
+    }
 
 
 @pytest.mark.spec("S6.2-2")
-def test_a_settlement_says_the_price_and_that_the_market_has_resolved(world: Connection, instrument: Instrument) -> None:
+def test_a_settlement_says_the_price_and_that_the_market_has_resolved(
+    world: Connection, instrument: Instrument
+) -> None:
     trade(world, instrument, 40, 3)
     stream = position_changes(world)
     settle(world, instrument, "1")
@@ -62,20 +77,31 @@ def test_a_settlement_says_the_price_and_that_the_market_has_resolved(world: Con
     assert len(found) == 2
     for change in found:
         assert change.position is not None
-        assert (change.position.net_position, change.position.expired, change.resolved) == (0, True, True)
-        assert (change.settlement_px, change.settlement_preliminary) == (instrument.price_scale, False)
+        assert (change.position.net_position, change.position.expired, change.resolved) == (
+            0,
+            True,
+            True,
+        )
+        assert (change.settlement_px, change.settlement_preliminary) == (
+            instrument.price_scale,
+            False,
+        )
         assert change.settlement_set_time == change.change_time
 
 
 @pytest.mark.spec("S6.2-2")
-def test_a_settlement_at_zero_is_a_price_and_not_its_absence(world: Connection, instrument: Instrument) -> None:
+def test_a_settlement_at_zero_is_a_price_and_not_its_absence(
+    world: Connection, instrument: Instrument
+) -> None:
     trade(world, instrument, 40)
     stream = position_changes(world)
     settle(world, instrument, "0")
     assert [change.settlement_px for change in changes(stream)] == [0, 0]
 
 
-def test_each_fill_of_an_order_is_a_change_and_they_come_in_one_message(world: Connection, instrument: Instrument) -> None:
+def test_each_fill_of_an_order_is_a_change_and_they_come_in_one_message(
+    world: Connection, instrument: Instrument
+) -> None:
     for cents in (40, 41):
         place(world, instrument, "sell", cents, user=1)
     stream = position_changes(world)
@@ -83,13 +109,15 @@ def test_each_fill_of_an_order_is_a_change_and_they_come_in_one_message(world: C
     (frame,) = stream.take()
     found = [change.position for change in frame.position_changes]
     one = instrument.qty_scale
-    assert sorted((position.net_position, position.qty_bought, position.qty_sold) for position in found) == [
-        (-2 * one, 0, 2 * one), (-one, 0, one), (one, one, 0), (2 * one, 2 * one, 0)
-    ]
+    assert sorted(
+        (position.net_position, position.qty_bought, position.qty_sold) for position in found
+    ) == [(-2 * one, 0, 2 * one), (-one, 0, one), (one, one, 0), (2 * one, 2 * one, 0)]
 
 
 @pytest.mark.spec("S6.2-2", "S6.2-6")
-def test_a_replay_tells_the_positions_as_they_stood(world: Connection, instrument: Instrument) -> None:
+def test_a_replay_tells_the_positions_as_they_stood(
+    world: Connection, instrument: Instrument
+) -> None:
     stream = position_changes(world)
     start = world.simulation.now
     trade(world, instrument, 40, 3)
@@ -101,13 +129,17 @@ def test_a_replay_tells_the_positions_as_they_stood(world: Connection, instrumen
     live = [change for frame in frames for change in frame.position_changes]
     stream.close()
     assert changes(position_changes(world, resume_time=start)) == live
-    assert changes(position_changes(world, resume_token=frames[-2].resume_token)) == list(frames[-1].position_changes)
+    assert changes(position_changes(world, resume_token=frames[-2].resume_token)) == list(
+        frames[-1].position_changes
+    )
     assert changes(position_changes(world, resume_token=frames[-1].resume_token)) == []
 
 
 @pytest.mark.spec("S6.2-2", "S6.2-6")
 @pytest.mark.parametrize("wait", ["2h", "4h", "5h"])
-def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_live(world: Connection, instrument: Instrument, wait: str) -> None:
+def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_live(
+    world: Connection, instrument: Instrument, wait: str
+) -> None:
     trade(world, instrument, 39, 2)
     world.advance(wait)
     stream = position_changes(world)
@@ -116,7 +148,10 @@ def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_l
         world.advance(wait)
     settle(world, instrument, "1")
     frames = [frame for frame in stream.take() if frame.position_changes]
-    assert len({change.position.bod_position for frame in frames for change in frame.position_changes}) > 1
+    assert (
+        len({change.position.bod_position for frame in frames for change in frame.position_changes})
+        > 1
+    )
     stream.close()
     for number, frame in enumerate(frames):
         later = [change for after in frames[number + 1 :] for change in after.position_changes]
@@ -126,11 +161,17 @@ def test_a_replay_from_any_message_over_several_trade_days_tells_what_was_told_l
 # ---- positions with snapshot
 
 
-def test_positions_begin_with_a_snapshot_and_go_on_with_changes(world: Connection, instrument: Instrument) -> None:
+def test_positions_begin_with_a_snapshot_and_go_on_with_changes(
+    world: Connection, instrument: Instrument
+) -> None:
     trade(world, instrument, 40, 2)
-    stream = rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest())
+    stream = rpc_trader(world).stream(
+        "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
+    )
     (first,) = stream.take()
-    assert [(found.symbol, found.net_position) for found in first.snapshot.positions] == [(instrument.symbol, 2 * instrument.qty_scale)]
+    assert [(found.symbol, found.net_position) for found in first.snapshot.positions] == [
+        (instrument.symbol, 2 * instrument.qty_scale)
+    ]
     trade(world, instrument, 41, 1)
     (update,) = stream.take()
     assert [found.net_position for found in update.update.positions] == [3 * instrument.qty_scale]
@@ -140,7 +181,9 @@ def test_positions_begin_with_a_snapshot_and_go_on_with_changes(world: Connectio
 
 
 @pytest.mark.spec("S4.4-3", "S6.2-3", "S4.3-20")
-def test_the_ledger_of_one_account_is_replayed_from_a_time_and_goes_on_live(world: Connection, instrument: Instrument) -> None:
+def test_the_ledger_of_one_account_is_replayed_from_a_time_and_goes_on_live(
+    world: Connection, instrument: Instrument
+) -> None:
     trade(world, instrument, 40, 3)
     world.advance("1m")
     boundary = world.simulation.now
@@ -149,7 +192,11 @@ def test_the_ledger_of_one_account_is_replayed_from_a_time_and_goes_on_live(worl
     (old,) = entries(stream)
     trade(world, instrument, 42, 1)
     (new,) = entries(stream)
-    assert (old.account, old.entry_type, old.update_time) == (account(world), LedgerEntryType.ORDER_EXECUTION, boundary)
+    assert (old.account, old.entry_type, old.update_time) == (
+        account(world),
+        LedgerEntryType.ORDER_EXECUTION,
+        boundary,
+    )
     assert old.after_balance == new.before_balance
     assert entries(ledger(world)) == []
 
@@ -158,10 +205,15 @@ def test_the_ledger_of_one_account_is_replayed_from_a_time_and_goes_on_live(worl
 def test_a_time_before_the_floor_is_raised_to_it(world: Connection) -> None:
     everything = entries(ledger(world, resume_time=parse_instant("2020-01-01T00:00:00Z")))
     assert everything
-    assert all(entry.update_time is not None and entry.update_time >= parse_instant("2026-05-01T00:00:00Z") for entry in everything)
+    assert all(
+        entry.update_time is not None and entry.update_time >= parse_instant("2026-05-01T00:00:00Z")
+        for entry in everything
+    )
 
 
-def test_entry_types_filter_and_internal_ones_are_aborted(world: Connection, instrument: Instrument) -> None:
+def test_entry_types_filter_and_internal_ones_are_aborted(
+    world: Connection, instrument: Instrument
+) -> None:
     start = world.simulation.start
     trade(world, instrument, 40)
     deposits = entries(ledger(world, resume_time=start, entry_types=[LedgerEntryType.DEPOSIT]))
@@ -174,7 +226,9 @@ def test_entry_types_filter_and_internal_ones_are_aborted(world: Connection, ins
 
 
 @pytest.mark.parametrize(("named", "code"), [("", 3), ("firms/somebody/accounts/else", 7)])
-def test_the_account_is_required_and_must_be_the_firms(world: Connection, named: str, code: int) -> None:
+def test_the_account_is_required_and_must_be_the_firms(
+    world: Connection, named: str, code: int
+) -> None:
     with pytest.raises(RpcError) as refused:
         ledger(world, account=named)
     assert refused.value.code == code
@@ -188,21 +242,33 @@ def test_instruments_come_as_they_are_and_then_on_each_change_of_state(world: Co
     stream = instruments(world)
     first = {found.symbol: found.state for frame in stream.take() for found in frame.instruments}
     exchange = world.simulation.exchange
-    assert first == {found.symbol: exchange.trading.state(found.symbol) for found in exchange.instruments}
+    assert first == {
+        found.symbol: exchange.trading.state(found.symbol) for found in exchange.instruments
+    }
     pending = in_state(world.simulation, InstrumentState.PENDING)
-    world.deliver(world.simulation.control("instrument.state", pending.symbol, {"state": "OPEN"}).effects)
+    world.deliver(
+        world.simulation.control("instrument.state", pending.symbol, {"state": "OPEN"}).effects
+    )
     (changed,) = stream.take()
-    assert [(found.symbol, found.state) for found in changed.instruments] == [(pending.symbol, InstrumentState.OPEN)]
+    assert [(found.symbol, found.state) for found in changed.instruments] == [
+        (pending.symbol, InstrumentState.OPEN)
+    ]
     assert changed.resume_token == b""
 
 
 @pytest.mark.spec("S6.2-4")
-def test_a_resume_field_of_the_instrument_stream_has_no_effect(world: Connection, instrument: Instrument) -> None:
-    stream = instruments(world, instrument.symbol, resume_token=b"anything", resume_time=world.simulation.start)
+def test_a_resume_field_of_the_instrument_stream_has_no_effect(
+    world: Connection, instrument: Instrument
+) -> None:
+    stream = instruments(
+        world, instrument.symbol, resume_token=b"anything", resume_time=world.simulation.start
+    )
     (first,) = stream.take()
     assert [found.symbol for found in first.instruments] == [instrument.symbol]
     other = in_state(world.simulation, InstrumentState.PENDING)
-    world.deliver(world.simulation.control("instrument.state", other.symbol, {"state": "OPEN"}).effects)
+    world.deliver(
+        world.simulation.control("instrument.state", other.symbol, {"state": "OPEN"}).effects
+    )
     assert stream.take() == []
     world.advance("30s")
     assert stream.take()[0].resume_token == b""

@@ -1,7 +1,8 @@
-"""A stream cut off after any of its messages and taken up again tells exactly what the one that was never cut off tells, whatever happened meanwhile.
+"""A stream cut off after any of its messages and taken up again tells exactly what the one that was
+never cut off tells, whatever happened meanwhile.
 
-One exchange, drawn orders, cancels, trades, busts and passing time; one uninterrupted stream of each kind from the beginning. Then every message of it is taken
-for the last one a client has seen.
+One exchange, drawn orders, cancels, trades, busts and passing time; one uninterrupted stream of
+each kind from the beginning. Then every message of it is taken for the last one a client has seen.
 """
 
 from __future__ import annotations
@@ -40,7 +41,14 @@ KINDS = [
 
 ACTIONS = st.lists(
     st.one_of(
-        st.tuples(st.just("place"), st.integers(0, 1), st.sampled_from(["buy", "sell"]), st.integers(48, 52), st.integers(1, 4), st.integers(0, 1)),
+        st.tuples(
+            st.just("place"),
+            st.integers(0, 1),
+            st.sampled_from(["buy", "sell"]),
+            st.integers(48, 52),
+            st.integers(1, 4),
+            st.integers(0, 1),
+        ),
         st.tuples(st.just("advance"), st.sampled_from(["1s", "15s", "30s", "1m"])),
         st.tuples(st.just("cancel"), st.integers(0, 9)),
         st.tuples(st.just("bust"), st.integers(0, 9)),
@@ -69,8 +77,21 @@ def two(world: Connection) -> list[Instrument]:
     if not _pair:
         sim = world.simulation
         first = quiet(sim)
-        others = (found for found in sim.exchange.instruments if sim.exchange.trading.state(found.symbol) is InstrumentState.OPEN)
-        _pair.extend([first, next(found for found in others if found.symbol != first.symbol and found.tick == first.tick)])
+        others = (
+            found
+            for found in sim.exchange.instruments
+            if sim.exchange.trading.state(found.symbol) is InstrumentState.OPEN
+        )
+        _pair.extend(
+            [
+                first,
+                next(
+                    found
+                    for found in others
+                    if found.symbol != first.symbol and found.tick == first.tick
+                ),
+            ]
+        )
     return _pair
 
 
@@ -87,7 +108,9 @@ def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
         world.advance(rest[0])
     elif kind == "cancel" and placed:
         for user in (0, 1):
-            trader(world, user).post("/v1/trading/orders/cancel", json={"orderId": placed[rest[0] % len(placed)]})
+            trader(world, user).post(
+                "/v1/trading/orders/cancel", json={"orderId": placed[rest[0] % len(placed)]}
+            )
     elif kind == "bust" and len(trading.trades):
         trade = trading.trades[-1 - rest[0] % len(trading.trades)]
         if trade.state.name != "BUSTED" and trading.state(trade.symbol) is InstrumentState.OPEN:
@@ -96,7 +119,9 @@ def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
     elif kind == "settle":
         found = two(world)[rest[0]]
         if trading.state(found.symbol) is InstrumentState.OPEN:
-            world.absorb(world.simulation.control("instrument.settle", found.symbol, {"price": "1"}))
+            world.absorb(
+                world.simulation.control("instrument.settle", found.symbol, {"price": "1"})
+            )
 
 
 def tell(world: Connection, actions: Sequence[tuple[Any, ...]]) -> None:
@@ -124,7 +149,9 @@ STORY = [
 @example(actions=STORY, filtered=False, batch=1)
 @given(actions=ACTIONS, filtered=st.booleans(), batch=st.sampled_from([1, 3, 500]))
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_a_stream_can_be_resumed_after_every_message(kind: Kind, actions: list[tuple[Any, ...]], filtered: bool, batch: int) -> None:
+def test_a_stream_can_be_resumed_after_every_message(
+    kind: Kind, actions: list[tuple[Any, ...]], filtered: bool, batch: int
+) -> None:
     """S2: strictly after the last message delivered, and to now before anything live."""
     world = beginning()
     filters = {"symbols": [two(world)[0].symbol]} if filtered else {}
@@ -143,7 +170,10 @@ def test_a_stream_can_be_resumed_after_every_message(kind: Kind, actions: list[t
             # Whoever breaks off in the middle of the replay goes on from there just as well.
             for place, part in enumerate(replayed):
                 again = kind.open(world, **filters, resume_token=part.resume_token)
-                assert before + rows(kind, replayed[: place + 1]) + rows(kind, again.take()) == expected
+                assert (
+                    before + rows(kind, replayed[: place + 1]) + rows(kind, again.take())
+                    == expected
+                )
                 again.close()
         assert rows(kind, kind.open(world, **filters, resume_time=start).take()) == expected
 
@@ -152,7 +182,9 @@ def test_a_stream_can_be_resumed_after_every_message(kind: Kind, actions: list[t
 @settings(max_examples=15)
 @example(actions=STORY, batch=1)
 @given(actions=ACTIONS, batch=st.sampled_from([1, 3, 500]))
-def test_a_balance_ledger_taken_up_at_its_last_entry_repeats_that_instant_and_loses_nothing(actions: list[tuple[Any, ...]], batch: int) -> None:
+def test_a_balance_ledger_taken_up_at_its_last_entry_repeats_that_instant_and_loses_nothing(
+    actions: list[tuple[Any, ...]], batch: int
+) -> None:
     world = beginning()
     account = firm(world.simulation).users[0].account
 
@@ -194,22 +226,39 @@ def open_orders(frames: Sequence[Any]) -> dict[str, Any]:
 
 def positions(frames: Sequence[Any]) -> dict[tuple[str, str], Any]:
     found = (frame.snapshot or frame.update for frame in frames)
-    return {(position.account, position.symbol): position for part in found if part is not None for position in part.positions}
+    return {
+        (position.account, position.symbol): position
+        for part in found
+        if part is not None
+        for position in part.positions
+    }
 
 
 def books_shown(frames: Sequence[Any]) -> dict[str, Any]:
     shown = {frame.update.symbol: frame.update for frame in frames if frame.update}
-    return {symbol: (book.bids, book.offers, book.state, book.stats) for symbol, book in shown.items()}
+    return {
+        symbol: (book.bids, book.offers, book.state, book.stats) for symbol, book in shown.items()
+    }
 
 
 def open_positions(world: Connection) -> Stream:
-    return rpc_trader(world).stream("PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest())
+    return rpc_trader(world).stream(
+        "PositionAPI.CreatePositionSubscription", wire.CreatePositionSubscriptionRequest()
+    )
 
 
 SNAPSHOTS = [
-    Kind("orders", lambda world: orders(world, symbols=[found.symbol for found in two(world)]), open_orders),
+    Kind(
+        "orders",
+        lambda world: orders(world, symbols=[found.symbol for found in two(world)]),
+        open_orders,
+    ),
     Kind("positions", open_positions, positions),
-    Kind("market data", lambda world: books(world, *(found.symbol for found in two(world))), books_shown),
+    Kind(
+        "market data",
+        lambda world: books(world, *(found.symbol for found in two(world))),
+        books_shown,
+    ),
 ]
 
 
@@ -218,8 +267,12 @@ SNAPSHOTS = [
 @example(actions=STORY)
 @given(actions=ACTIONS)
 @pytest.mark.parametrize("kind", SNAPSHOTS, ids=lambda kind: kind.name)
-def test_a_stream_that_begins_anew_at_any_moment_shows_the_same_in_the_end(kind: Kind, actions: list[tuple[Any, ...]]) -> None:
-    """The snapshot, then what changed: wherever a client begins again, it ends up knowing what one knows that never stopped."""
+def test_a_stream_that_begins_anew_at_any_moment_shows_the_same_in_the_end(
+    kind: Kind, actions: list[tuple[Any, ...]]
+) -> None:
+    """The snapshot, then what changed: wherever a client begins again, it ends up knowing what one
+    knows that never stopped.
+    """
     world = beginning()
     streams = [kind.open(world)]
     placed: list[str] = []

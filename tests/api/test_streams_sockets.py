@@ -1,4 +1,6 @@
-"""The retail WebSockets: what clients send, what they get, and what is refused without ending the socket."""
+"""The retail WebSockets: what clients send, what they get, and what is refused without ending the
+socket.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,17 @@ def private(world: Connection) -> Stream:
     return socket(world, PRIVATE)
 
 
-def buy(world: Connection, instrument: Instrument, cents: int = 40, contracts: int = 2, *, index: int = 0) -> str:
-    answer = world.retail(key(world.simulation, index)).post("/v1/orders", json=retail_order(instrument, "BUY_LONG", cents, contracts))
+def buy(
+    world: Connection,
+    instrument: Instrument,
+    cents: int = 40,
+    contracts: int = 2,
+    *,
+    index: int = 0,
+) -> str:
+    answer = world.retail(key(world.simulation, index)).post(
+        "/v1/orders", json=retail_order(instrument, "BUY_LONG", cents, contracts)
+    )
     assert answer.status == 200, answer
     return str(answer.json["id"])
 
@@ -48,18 +59,28 @@ def force(world: Connection, symbol: str, state: str) -> None:
 
 
 @pytest.mark.spec("S4.2-15")
-def test_a_book_comes_at_once_and_whole_again_on_each_change(world: Connection, markets: Stream, instrument: Instrument) -> None:
+def test_a_book_comes_at_once_and_whole_again_on_each_change(
+    world: Connection, markets: Stream, instrument: Instrument
+) -> None:
     (first,) = subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])
-    assert (first["requestId"], first["subscriptionType"]) == ("r1", "SUBSCRIPTION_TYPE_MARKET_DATA")
+    assert (first["requestId"], first["subscriptionType"]) == (
+        "r1",
+        "SUBSCRIPTION_TYPE_MARKET_DATA",
+    )
     assert first["marketData"]["bids"] == []
     place(world, instrument, "buy", 30, 2)
     place(world, instrument, "buy", 31, 1)
     _, last = markets.take()
-    assert [(level["px"]["value"], level["qty"]) for level in last["marketData"]["bids"]] == [("0.3100", "1.0000"), ("0.3000", "2.0000")]
+    assert [(level["px"]["value"], level["qty"]) for level in last["marketData"]["bids"]] == [
+        ("0.3100", "1.0000"),
+        ("0.3000", "2.0000"),
+    ]
 
 
 @pytest.mark.spec("S4.2-15")
-def test_the_lite_form_says_what_each_side_costs_now(world: Connection, markets: Stream, instrument: Instrument) -> None:
+def test_the_lite_form_says_what_each_side_costs_now(
+    world: Connection, markets: Stream, instrument: Instrument
+) -> None:
     place(world, instrument, "buy", 30)
     place(world, instrument, "sell", 40, user=1)
     (frame,) = subscribe(markets, "r1", "MARKET_DATA_LITE", [instrument.symbol])
@@ -69,34 +90,67 @@ def test_the_lite_form_says_what_each_side_costs_now(world: Connection, markets:
 
 
 @pytest.mark.spec("S4.2-19")
-def test_trades_come_one_by_one_without_names(world: Connection, markets: Stream, instrument: Instrument) -> None:
+def test_trades_come_one_by_one_without_names(
+    world: Connection, markets: Stream, instrument: Instrument
+) -> None:
     assert subscribe(markets, "r1", "TRADE", [instrument.symbol]) == []
     trade(world, instrument, 40, 3)
     world.advance("1m")
     (frame,) = [frame for frame in markets.take() if "trade" in frame]
     assert set(frame["trade"]) == {"marketSlug", "price", "quantity", "tradeTime", "maker", "taker"}
     assert (frame["trade"]["price"]["value"], frame["trade"]["quantity"]["value"]) == ("0.40", "3")
-    assert frame["trade"]["maker"] == {"side": "ORDER_SIDE_SELL", "intent": "ORDER_INTENT_SELL_LONG"}
+    assert frame["trade"]["maker"] == {
+        "side": "ORDER_SIDE_SELL",
+        "intent": "ORDER_INTENT_SELL_LONG",
+    }
 
 
-def test_a_frame_put_together_from_parts_is_what_the_contract_writes(world: Connection, markets: Stream, instrument: Instrument) -> None:
+def test_a_frame_put_together_from_parts_is_what_the_contract_writes(
+    world: Connection, markets: Stream, instrument: Instrument
+) -> None:
     tricky = 'quotes " and \\ and é and \u2028'
-    request = {"subscribe": {"requestId": tricky, "subscriptionType": 1, "marketSlugs": [instrument.symbol]}}
+    request = {
+        "subscribe": {
+            "requestId": tricky,
+            "subscriptionType": 1,
+            "marketSlugs": [instrument.symbol],
+        }
+    }
     (sent,) = world.simulation.frame(markets.number, json.dumps(request).encode()).effects
     assert isinstance(sent, Send)
-    whole = wire.MarketsFrame(request_id=tricky, subscription_type=1, market_data=book_message(world.simulation.exchange, instrument.symbol))
-    assert sent.frame == json_encoder(wire.MarketsFrame, dialect_at("retail", world.simulation.now))(whole)
+    whole = wire.MarketsFrame(
+        request_id=tricky,
+        subscription_type=1,
+        market_data=book_message(world.simulation.exchange, instrument.symbol),
+    )
+    assert sent.frame == json_encoder(
+        wire.MarketsFrame, dialect_at("retail", world.simulation.now)
+    )(whole)
 
 
-def test_both_request_styles_are_understood_and_answered_alike(world: Connection, instrument: Instrument) -> None:
+def test_both_request_styles_are_understood_and_answered_alike(
+    world: Connection, instrument: Instrument
+) -> None:
     """S17."""
     numbers, names = socket(world, MARKETS), socket(world, MARKETS)
-    snake = ask(numbers, {"subscribe": {"request_id": "a", "subscription_type": 2, "market_slugs": [instrument.symbol], "responses_debounced": False}})
+    snake = ask(
+        numbers,
+        {
+            "subscribe": {
+                "request_id": "a",
+                "subscription_type": 2,
+                "market_slugs": [instrument.symbol],
+                "responses_debounced": False,
+            }
+        },
+    )
     assert snake == subscribe(names, "a", "MARKET_DATA_LITE", [instrument.symbol])
     assert len(snake) == 1
 
 
-def test_unsubscribing_silences_without_an_answer_and_frees_the_id(world: Connection, markets: Stream, instrument: Instrument) -> None:
+def test_unsubscribing_silences_without_an_answer_and_frees_the_id(
+    world: Connection, markets: Stream, instrument: Instrument
+) -> None:
     subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])
     assert ask(markets, {"unsubscribe": {"requestId": "r1"}}) == []
     place(world, instrument, "buy", 30)
@@ -104,13 +158,18 @@ def test_unsubscribing_silences_without_an_answer_and_frees_the_id(world: Connec
     assert "marketData" in subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])[0]
 
 
-def test_subscriptions_of_one_socket_and_of_others_all_get_their_own_id(world: Connection, instrument: Instrument) -> None:
+def test_subscriptions_of_one_socket_and_of_others_all_get_their_own_id(
+    world: Connection, instrument: Instrument
+) -> None:
     sockets = [socket(world, MARKETS, index) for index in (0, 1)]
     for number, stream in enumerate(sockets):
         subscribe(stream, f"book-{number}", "MARKET_DATA", [instrument.symbol])
         subscribe(stream, "lite", "MARKET_DATA_LITE", [instrument.symbol])
     place(world, instrument, "buy", 30)
-    assert [[frame["requestId"] for frame in stream.take()] for stream in sockets] == [["book-0", "lite"], ["book-1", "lite"]]
+    assert [[frame["requestId"] for frame in stream.take()] for stream in sockets] == [
+        ["book-0", "lite"],
+        ["book-1", "lite"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -120,17 +179,45 @@ def test_subscriptions_of_one_socket_and_of_others_all_get_their_own_id(world: C
         (b"[]", None),
         (b"\xff", None),
         (b"{}", {"requestId": "", "error": "a frame holds subscribe or unsubscribe"}),
-        ({"subscribe": {"requestId": "", "subscriptionType": 1}}, {"requestId": "", "error": "requestId is required"}),
-        ({"subscribe": {"requestId": "r", "marketSlugs": ["x"]}}, {"requestId": "r", "error": "invalid subscriptionType"}),
-        ({"subscribe": {"requestId": "r", "subscriptionType": "SUBSCRIPTION_TYPE_ORDER", "marketSlugs": ["x"]}}, None),
-        ({"subscribe": {"requestId": "r", "subscriptionType": 1}}, {"requestId": "r", "error": "marketSlugs is required"}),
-        ({"subscribe": {"requestId": "r", "subscriptionType": 1, "marketSlugs": ["nobody"]}}, {"requestId": "r", "error": "unknown market: nobody"}),
+        (
+            {"subscribe": {"requestId": "", "subscriptionType": 1}},
+            {"requestId": "", "error": "requestId is required"},
+        ),
+        (
+            {"subscribe": {"requestId": "r", "marketSlugs": ["x"]}},
+            {"requestId": "r", "error": "invalid subscriptionType"},
+        ),
+        (
+            {
+                "subscribe": {
+                    "requestId": "r",
+                    "subscriptionType": "SUBSCRIPTION_TYPE_ORDER",
+                    "marketSlugs": ["x"],
+                }
+            },
+            None,
+        ),
+        (
+            {"subscribe": {"requestId": "r", "subscriptionType": 1}},
+            {"requestId": "r", "error": "marketSlugs is required"},
+        ),
+        (
+            {"subscribe": {"requestId": "r", "subscriptionType": 1, "marketSlugs": ["nobody"]}},
+            {"requestId": "r", "error": "unknown market: nobody"},
+        ),
         ({"subscribe": {"requestId": "r", "subscriptionType": 1, "marketSlugs": "x"}}, None),
-        ({"unsubscribe": {"requestId": "gone"}}, {"requestId": "gone", "error": "no subscription has this requestId"}),
+        (
+            {"unsubscribe": {"requestId": "gone"}},
+            {"requestId": "gone", "error": "no subscription has this requestId"},
+        ),
     ],
 )
 def test_a_bad_frame_gets_an_error_frame_and_the_socket_stays(
-    world: Connection, markets: Stream, instrument: Instrument, frame: object, answer: dict[str, str] | None
+    world: Connection,
+    markets: Stream,
+    instrument: Instrument,
+    frame: object,
+    answer: dict[str, str] | None,
 ) -> None:
     (found,) = ask(markets, frame)
     assert set(found) == {"requestId", "error"}
@@ -144,24 +231,36 @@ def test_a_lone_surrogate_in_a_request_id_ends_nothing(markets: Stream) -> None:
     assert found["error"]
 
 
-def test_ten_subscriptions_are_allowed_and_the_eleventh_is_refused(world: Connection, private: Stream) -> None:
+def test_ten_subscriptions_are_allowed_and_the_eleventh_is_refused(
+    world: Connection, private: Stream
+) -> None:
     """S16."""
     exchange = world.simulation.exchange
     for number, found in enumerate(list(exchange.instruments)[:10]):
         assert subscribe(private, f"r{number}", "ORDER", [found.symbol]) == []
-    assert subscribe(private, "r10", "POSITION") == [{"requestId": "r10", "error": "max subscriptions per connection reached"}]
+    assert subscribe(private, "r10", "POSITION") == [
+        {"requestId": "r10", "error": "max subscriptions per connection reached"}
+    ]
     ask(private, {"unsubscribe": {"requestId": "r0"}})
     assert subscribe(private, "r10", "POSITION") == []
 
 
-def test_a_market_may_be_subscribed_once_per_type_and_a_repeat_rejects_the_whole_request(world: Connection, markets: Stream, instrument: Instrument) -> None:
-    other = next(found.symbol for found in world.simulation.exchange.instruments if found.symbol != instrument.symbol)
+def test_a_market_may_be_subscribed_once_per_type_and_a_repeat_rejects_the_whole_request(
+    world: Connection, markets: Stream, instrument: Instrument
+) -> None:
+    other = next(
+        found.symbol
+        for found in world.simulation.exchange.instruments
+        if found.symbol != instrument.symbol
+    )
     subscribe(markets, "r1", "MARKET_DATA", [instrument.symbol])
     assert subscribe(markets, "r2", "MARKET_DATA", [other, instrument.symbol]) == [
         {"requestId": "r2", "error": f"already subscribed: {instrument.symbol}"}
     ]
     assert "error" not in subscribe(markets, "r2", "MARKET_DATA_LITE", [instrument.symbol])[0]
-    assert subscribe(markets, "r1", "TRADE", [instrument.symbol]) == [{"requestId": "r1", "error": "requestId is in use"}]
+    assert subscribe(markets, "r1", "TRADE", [instrument.symbol]) == [
+        {"requestId": "r1", "error": "requestId is in use"}
+    ]
 
 
 def test_a_hundred_slugs_are_allowed_and_more_are_refused(markets: Stream) -> None:
@@ -170,15 +269,23 @@ def test_a_hundred_slugs_are_allowed_and_more_are_refused(markets: Stream) -> No
     assert answer["error"] == "at most 100 market slugs per subscription"
 
 
-def test_merged_responses_come_once_a_quarter_of_a_second(world: Connection, markets: Stream, instrument: Instrument) -> None:
-    (first,) = subscribe(markets, "slow", "MARKET_DATA", [instrument.symbol], responsesDebounced=True)
+def test_merged_responses_come_once_a_quarter_of_a_second(
+    world: Connection, markets: Stream, instrument: Instrument
+) -> None:
+    (first,) = subscribe(
+        markets, "slow", "MARKET_DATA", [instrument.symbol], responsesDebounced=True
+    )
     assert first["marketData"]["bids"] == []
     for cents in (30, 31, 32):
         place(world, instrument, "buy", cents)
     assert markets.take() == []
     world.advance("250ms")
     (merged,) = markets.take()
-    assert [level["px"]["value"] for level in merged["marketData"]["bids"]] == ["0.3200", "0.3100", "0.3000"]
+    assert [level["px"]["value"] for level in merged["marketData"]["bids"]] == [
+        "0.3200",
+        "0.3100",
+        "0.3000",
+    ]
     world.advance("1s")
     assert markets.take() == []
 
@@ -201,7 +308,9 @@ def test_terminated_markets_say_so_once(world: Connection, markets: Stream) -> N
 @pytest.mark.spec("S4.2-18", "S9-3")
 def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is_open() -> None:
     """S18."""
-    world = connect(Simulation(load_scenario("quickstart"), start=parse_instant("2026-07-02T20:00:00Z")))
+    world = connect(
+        Simulation(load_scenario("quickstart"), start=parse_instant("2026-07-02T20:00:00Z"))
+    )
     stream = socket(world, MARKETS)
     slug = next(iter(world.simulation.exchange.instruments)).symbol
     if world.simulation.exchange.trading.state(slug) is InstrumentState.PENDING:
@@ -210,8 +319,14 @@ def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is
     for instant in ("2026-07-03T03:59:59Z", "2026-07-03T04:00:00Z"):
         world.advance_to(instant)
         stream.take()
-        frames = [*subscribe(stream, "b", "MARKET_DATA", [slug]), *subscribe(stream, "l", "MARKET_DATA_LITE", [slug])]
-        sampled += ["lastPriceSample" in frame.get("marketData", frame.get("marketDataLite")) for frame in frames]
+        frames = [
+            *subscribe(stream, "b", "MARKET_DATA", [slug]),
+            *subscribe(stream, "l", "MARKET_DATA_LITE", [slug]),
+        ]
+        sampled += [
+            "lastPriceSample" in frame.get("marketData", frame.get("marketDataLite"))
+            for frame in frames
+        ]
         for request_id in ("b", "l"):
             ask(stream, {"unsubscribe": {"requestId": request_id}})
     assert sampled == [True, True, False, False]
@@ -221,7 +336,9 @@ def test_the_last_price_sample_leaves_both_types_on_its_date_while_the_socket_is
 
 
 @pytest.mark.spec("S4.2-14", "S6.2-8")
-def test_orders_are_silent_at_first_and_then_told_execution_by_execution(world: Connection, private: Stream, instrument: Instrument) -> None:
+def test_orders_are_silent_at_first_and_then_told_execution_by_execution(
+    world: Connection, private: Stream, instrument: Instrument
+) -> None:
     """S16."""
     buy(world, instrument, 30)
     assert subscribe(private, "o", "ORDER") == []
@@ -229,16 +346,24 @@ def test_orders_are_silent_at_first_and_then_told_execution_by_execution(world: 
     place(world, instrument, "sell", 40, 2)
     first, second = private.take()
     executions = [frame["orderSubscriptionUpdate"]["execution"] for frame in (first, second)]
-    assert [execution["type"] for execution in executions] == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
+    assert [execution["type"] for execution in executions] == [
+        "EXECUTION_TYPE_NEW",
+        "EXECUTION_TYPE_FILL",
+    ]
     assert [execution["order"]["id"] for execution in executions] == [placed, placed]
     assert executions[1]["order"]["cumQuantity"] == 2
     assert (first["requestId"], first["subscriptionType"]) == ("o", "SUBSCRIPTION_TYPE_ORDER")
 
 
-def test_only_the_keys_own_account_and_the_asked_markets_are_told(world: Connection, private: Stream, instrument: Instrument) -> None:
+def test_only_the_keys_own_account_and_the_asked_markets_are_told(
+    world: Connection, private: Stream, instrument: Instrument
+) -> None:
     exchange = world.simulation.exchange
     elsewhere = next(
-        found for found in exchange.instruments if found.symbol != instrument.symbol and exchange.trading.state(found.symbol) is InstrumentState.OPEN
+        found
+        for found in exchange.instruments
+        if found.symbol != instrument.symbol
+        and exchange.trading.state(found.symbol) is InstrumentState.OPEN
     )
     subscribe(private, "o", "ORDER", [instrument.symbol])
     buy(world, instrument, index=2)
@@ -249,9 +374,15 @@ def test_only_the_keys_own_account_and_the_asked_markets_are_told(world: Connect
 
 
 @pytest.mark.spec("S6.2-8")
-def test_an_order_snapshot_is_given_once_and_ends_with_eof(world: Connection, private: Stream, instrument: Instrument) -> None:
+def test_an_order_snapshot_is_given_once_and_ends_with_eof(
+    world: Connection, private: Stream, instrument: Instrument
+) -> None:
     assert subscribe(private, "none", "ORDER_SNAPSHOT") == [
-        {"requestId": "none", "subscriptionType": "SUBSCRIPTION_TYPE_ORDER_SNAPSHOT", "orderSubscriptionSnapshot": {"orders": [], "eof": True}}
+        {
+            "requestId": "none",
+            "subscriptionType": "SUBSCRIPTION_TYPE_ORDER_SNAPSHOT",
+            "orderSubscriptionSnapshot": {"orders": [], "eof": True},
+        }
     ]
     placed = [buy(world, instrument, 1 + number % 20, 1) for number in range(3)]
     (frame,) = subscribe(private, "some", "ORDER_SNAPSHOT")
@@ -262,21 +393,31 @@ def test_an_order_snapshot_is_given_once_and_ends_with_eof(world: Connection, pr
 
 
 @pytest.mark.spec("S4.2-14")
-def test_a_position_is_told_before_and_after_each_change(world: Connection, private: Stream, instrument: Instrument) -> None:
+def test_a_position_is_told_before_and_after_each_change(
+    world: Connection, private: Stream, instrument: Instrument
+) -> None:
     assert subscribe(private, "p", "POSITION") == []
     for _ in range(2):
         buy(world, instrument, 40, 2)
         place(world, instrument, "sell", 40, 2)
     first, second = (frame["positionSubscription"] for frame in private.take())
     assert first["beforePosition"] is None
-    assert (first["afterPosition"]["netPositionDecimal"], first["entryType"]) == ("2.0000", "LEDGER_ENTRY_TYPE_ORDER_EXECUTION")
-    assert (second["beforePosition"]["netPositionDecimal"], second["afterPosition"]["netPositionDecimal"]) == ("2.0000", "4.0000")
+    assert (first["afterPosition"]["netPositionDecimal"], first["entryType"]) == (
+        "2.0000",
+        "LEDGER_ENTRY_TYPE_ORDER_EXECUTION",
+    )
+    assert (
+        second["beforePosition"]["netPositionDecimal"],
+        second["afterPosition"]["netPositionDecimal"],
+    ) == ("2.0000", "4.0000")
     assert first["tradeId"]
     assert first["updateTradeDate"] == "2026-09-08T04:00:00Z"
 
 
 @pytest.mark.spec("S4.2-14", "S2.8-3")
-def test_every_field_of_a_position_frame_is_what_the_positions_then_say(world: Connection, private: Stream, instrument: Instrument) -> None:
+def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
+    world: Connection, private: Stream, instrument: Instrument
+) -> None:
     subscribe(private, "p", "POSITION")
     reader = world.retail(key(world.simulation))
     buy(world, instrument, 40, 5)
@@ -285,13 +426,19 @@ def test_every_field_of_a_position_frame_is_what_the_positions_then_say(world: C
         place(world, instrument, "sell", 40, 1 + step % 2)
         (frame,) = (one for one in private.take() if "heartbeat" not in one)
         change = frame["positionSubscription"]
-        (held,) = reader.get("/v1/portfolio/positions", params={"market": instrument.symbol}).json["positions"].values()
+        (held,) = (
+            reader.get("/v1/portfolio/positions", params={"market": instrument.symbol})
+            .json["positions"]
+            .values()
+        )
         assert change["afterPosition"] == held
         if said:
             untimed = {"updateTime", "qtyAvailable", "qtyAvailableDecimal", "cashValue"}
-            assert {name: value for name, value in change["beforePosition"].items() if name not in untimed} == {
-                name: value for name, value in said[-1].items() if name not in untimed
-            }
+            assert {
+                name: value
+                for name, value in change["beforePosition"].items()
+                if name not in untimed
+            } == {name: value for name, value in said[-1].items() if name not in untimed}
         said.append(held)
         world.advance("1h")
     assert [one["qtyBoughtDecimal"] for one in said] == ["1.0000", "3.0000", "4.0000"]
@@ -299,7 +446,9 @@ def test_every_field_of_a_position_frame_is_what_the_positions_then_say(world: C
 
 
 @pytest.mark.spec("S4.2-14")
-def test_balances_begin_with_a_snapshot_and_go_on_with_changes(world: Connection, private: Stream, instrument: Instrument) -> None:
+def test_balances_begin_with_a_snapshot_and_go_on_with_changes(
+    world: Connection, private: Stream, instrument: Instrument
+) -> None:
     (snapshot,) = subscribe(private, "b", "ACCOUNT_BALANCE")
     (balance,) = snapshot["accountBalancesSnapshot"]["balances"]
     buy(world, instrument, 40, 2)
@@ -309,7 +458,10 @@ def test_balances_begin_with_a_snapshot_and_go_on_with_changes(world: Connection
     assert change["beforeBalance"]["currentBalance"] == balance["currentBalance"]
     assert change["afterBalance"]["currentBalance"] < balance["currentBalance"]
     assert change["entryType"] == "LEDGER_ENTRY_TYPE_ORDER_EXECUTION"
-    assert (frame["requestId"], frame["subscriptionType"]) == ("b", "SUBSCRIPTION_TYPE_ACCOUNT_BALANCE")
+    assert (frame["requestId"], frame["subscriptionType"]) == (
+        "b",
+        "SUBSCRIPTION_TYPE_ACCOUNT_BALANCE",
+    )
 
 
 def test_quotes_are_accepted_and_silent(private: Stream) -> None:
@@ -318,13 +470,22 @@ def test_quotes_are_accepted_and_silent(private: Stream) -> None:
 
 
 def test_the_numbers_of_the_older_style_mean_the_same_types(private: Stream) -> None:
-    for number, name in ((1, "ORDER"), (2, "ORDER_SNAPSHOT"), (3, "POSITION"), (4, "ACCOUNT_BALANCE")):
+    for number, name in (
+        (1, "ORDER"),
+        (2, "ORDER_SNAPSHOT"),
+        (3, "POSITION"),
+        (4, "ACCOUNT_BALANCE"),
+    ):
         ask(private, {"subscribe": {"request_id": f"n{number}", "subscription_type": number}})
         if name != "ORDER_SNAPSHOT":
-            assert subscribe(private, f"again-{number}", name) == [{"requestId": f"again-{number}", "error": "already subscribed"}]
+            assert subscribe(private, f"again-{number}", name) == [
+                {"requestId": f"again-{number}", "error": "already subscribed"}
+            ]
 
 
-def test_data_frames_never_hold_the_keys_clients_tell_frames_apart_by(world: Connection, instrument: Instrument) -> None:
+def test_data_frames_never_hold_the_keys_clients_tell_frames_apart_by(
+    world: Connection, instrument: Instrument
+) -> None:
     market, private = socket(world, MARKETS), socket(world, PRIVATE)
     for type in ("MARKET_DATA", "MARKET_DATA_LITE", "TRADE"):
         subscribe(market, type, type, [instrument.symbol])
@@ -334,7 +495,9 @@ def test_data_frames_never_hold_the_keys_clients_tell_frames_apart_by(world: Con
     place(world, instrument, "sell", 40, 2)
     frames = [*market.take(), *private.take()]
     assert len(frames) > 6
-    assert all("heartbeat" not in frame and "error" not in frame and len(frame) == 3 for frame in frames)
+    assert all(
+        "heartbeat" not in frame and "error" not in frame and len(frame) == 3 for frame in frames
+    )
 
 
 # ---- how many
@@ -342,14 +505,21 @@ def test_data_frames_never_hold_the_keys_clients_tell_frames_apart_by(world: Con
 
 @pytest.mark.spec("S8-1", "S7.1-8")
 def test_a_key_may_have_five_sockets_where_the_extra_limits_are_on(world: Connection) -> None:
-    """§8 knows no such limit, so it is off by default; an independent client met it (retail facts 4)."""
+    """§8 knows no such limit, so it is off by default; an independent client met it (retail facts
+    4).
+    """
     many = [socket(world, path) for path in (MARKETS, PRIVATE) * 4]
     for stream in many[5:]:
         stream.close()
     world.simulation.control("assumption.set", "limits.extra", {"value": True})
-    refused = world.simulation.open(MARKETS, world.retail_headers(key(world.simulation), "GET", MARKETS), b"", web_socket=True).reply
+    refused = world.simulation.open(
+        MARKETS, world.retail_headers(key(world.simulation), "GET", MARKETS), b"", web_socket=True
+    ).reply
     assert refused is not None
-    assert (refused.status, json.loads(refused.body)) == (429, {"status": 429, "message": "Too Many Requests"})
+    assert (refused.status, json.loads(refused.body)) == (
+        429,
+        {"status": 429, "message": "Too Many Requests"},
+    )
     assert ("Retry-After", "1") in refused.headers
     assert socket(world, MARKETS, index=2).end is None
     many[0].close()

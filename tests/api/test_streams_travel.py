@@ -1,4 +1,6 @@
-"""Streams and time travel: a journey ends them all, what their timers were set for does no harm, and a journal with streams replays exactly."""
+"""Streams and time travel: a journey ends them all, what their timers were set for does no harm,
+and a journal with streams replays exactly.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,18 @@ import io
 from pathlib import Path
 
 import pytest
-from stream_clients import BIDIRECTIONAL, MARKETS, books, drop_copy, orders, place, socket, subscribe, talk, trade
+from stream_clients import (
+    BIDIRECTIONAL,
+    MARKETS,
+    books,
+    drop_copy,
+    orders,
+    place,
+    socket,
+    subscribe,
+    talk,
+    trade,
+)
 
 from sim import Simulation, load_scenario
 from sim.analysis.replay import replay
@@ -18,7 +31,11 @@ from tests.journeys import quiet, rpc_trader
 def busy(world: Connection) -> None:
     """Streams of several kinds, used."""
     instrument = quiet(world.simulation)
-    copy, talker, market = drop_copy(world), rpc_trader(world).stream(BIDIRECTIONAL), socket(world, MARKETS)
+    copy, talker, market = (
+        drop_copy(world),
+        rpc_trader(world).stream(BIDIRECTIONAL),
+        socket(world, MARKETS),
+    )
     orders(world), books(world)
     talk(talker, subscribe=wire.SubscribeCommand(symbols=[instrument.symbol]))
     subscribe(market, "a", "MARKET_DATA", [instrument.symbol], responsesDebounced=True)
@@ -40,7 +57,9 @@ def test_a_journal_with_streams_replays_to_the_same_digest(tmp_path: Path) -> No
     assert simulation.digest in out.getvalue()
 
 
-def test_rewinding_into_the_life_of_streams_ends_them_and_leaves_no_ghosts(world: Connection) -> None:
+def test_rewinding_into_the_life_of_streams_ends_them_and_leaves_no_ghosts(
+    world: Connection,
+) -> None:
     stream = orders(world, user=2)
     world.advance("10s")
     seq = world.simulation.seq

@@ -56,7 +56,12 @@ CASES = [
     (Sealed("bearer", "x"), {}, "invalid_request", 400),
     (Sealed("assertion", "client-acme", "signature"), {}, "invalid_client", 401),
     (Sealed("assertion", "client-acme", "expired"), {}, "invalid_client_assertion", 400),
-    (Sealed("assertion", "client-acme", claims={"audience": "other"}, nonce="n"), {}, "access_denied", 403),
+    (
+        Sealed("assertion", "client-acme", claims={"audience": "other"}, nonce="n"),
+        {},
+        "access_denied",
+        403,
+    ),
     (FOUND, {"grant_type": "refresh_token"}, "unsupported_grant_type", 400),
     (FOUND, {"client_id": "client-other"}, "invalid_client_assertion", 400),
     (FOUND, {"audience": ""}, "invalid_request", 400),
@@ -64,7 +69,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("found", "fields", "error", "http"), CASES)
-def test_refusals_are_oauth_errors(exchange: Any, found: Sealed, fields: dict[str, str], error: str, http: int) -> None:
+def test_refusals_are_oauth_errors(
+    exchange: Any, found: Sealed, fields: dict[str, str], error: str, http: int
+) -> None:
     with pytest.raises(OAuthRefusal) as refused:
         issue_token(exchange, Caller(plane="auth", credential=found), request(**fields))
     assert (refused.value.error, refused.value.http) == (error, http)

@@ -1,4 +1,6 @@
-"""Arbitrary messages of every type of the contract, and the protobuf library's view of them. Shared by the tests of both codecs."""
+"""Arbitrary messages of every type of the contract, and the protobuf library's view of them. Shared
+by the tests of both codecs.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ from sim.messages import PACKAGES, Message, find, find_message
 HERE = Path(__file__).resolve().parent
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-doubles = st.floats(allow_nan=False, allow_infinity=False).map(lambda value: value or 0.0)  # -0.0 is 0.0 to JSON readers
+# -0.0 is 0.0 to JSON readers
+doubles = st.floats(allow_nan=False, allow_infinity=False).map(lambda value: value or 0.0)
 plain = st.recursive(
     st.none() | st.booleans() | doubles | texts,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
@@ -40,8 +43,13 @@ _SCALARS: dict[str, st.SearchStrategy[Any]] = {
     "bool": st.booleans(),
     "double": doubles,
     "bytes": st.binary(max_size=5),
-    "timestamp": st.integers(EARLIEST, LATEST) | st.integers(0, 2**31).map(lambda second: second * NS_PER_S),
-    "duration": st.integers(-SPAN_MAX, SPAN_MAX) | st.integers(-100, 100).map(lambda second: second * NS_PER_S),
+    "timestamp": (
+        st.integers(EARLIEST, LATEST) | st.integers(0, 2**31).map(lambda second: second * NS_PER_S)
+    ),
+    "duration": (
+        st.integers(-SPAN_MAX, SPAN_MAX)
+        | st.integers(-100, 100).map(lambda second: second * NS_PER_S)
+    ),
     "struct": st.dictionaries(texts, plain, max_size=2),
     "value": plain.filter(lambda value: value is not None),
     "list_value": st.lists(plain, max_size=2),
@@ -62,7 +70,9 @@ def message_types(packages: dict[str, str] = PACKAGES) -> list[type[Message]]:
 
 @contextmanager
 def probe_package(scratch: Path) -> Iterator[ModuleType]:
-    """The module compiled from probe.proto, known to codecs like a package of the contract while the context lasts."""
+    """The module compiled from probe.proto, known to codecs like a package of the contract while
+    the context lasts.
+    """
     (scratch / "probe/v1").mkdir(parents=True)
     (scratch / "sim").mkdir()
     shutil.copy(HERE / "probe.proto", scratch / "probe/v1")
@@ -71,7 +81,10 @@ def probe_package(scratch: Path) -> Iterator[ModuleType]:
     module = ModuleType("sim.messages.probe_v1")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sim.messages, "_found", {})
-        for name, source in (("google_protobuf", module_source(schema, "google.protobuf")), ("probe_v1", module_source(schema, "probe.v1"))):
+        for name, source in (
+            ("google_protobuf", module_source(schema, "google.protobuf")),
+            ("probe_v1", module_source(schema, "probe.v1")),
+        ):
             module = ModuleType(f"sim.messages.{name}")
             patch.setitem(sys.modules, module.__name__, module)
             patch.setattr(sim.messages, name, module, raising=False)
@@ -84,7 +97,9 @@ def probe_package(scratch: Path) -> Iterator[ModuleType]:
 
 
 def messages(cls: type[Message], depth: int = 2, *, tame: bool = False) -> st.SearchStrategy[Any]:
-    """Arbitrary messages of a type; below `depth` levels they hold no further ones. Tame ones hold what answers hold: named members, 18 digits."""
+    """Arbitrary messages of a type; below `depth` levels they hold no further ones. Tame ones hold
+    what answers hold: named members, 18 digits.
+    """
 
     @st.composite
     def build(draw: st.DrawFn) -> Message:

@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.core.matching.auction import crossing
-from sim.core.model.enums import ExecutionType, InstrumentState, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.enums import (
+    ExecutionType,
+    InstrumentState,
+    OrderState,
+    OrderType,
+    SelfMatchPrevention,
+    Side,
+    TimeInForce,
+)
 from sim.core.model.instruments import Instrument
 from sim.testing.trading_harness import Market
 
@@ -39,9 +47,16 @@ PRICES = [
 ]
 
 
-@pytest.mark.parametrize(("bids", "offers", "reference", "expected"), [row[1:] for row in PRICES], ids=[row[0] for row in PRICES])
+@pytest.mark.parametrize(
+    ("bids", "offers", "reference", "expected"),
+    [row[1:] for row in PRICES],
+    ids=[row[0] for row in PRICES],
+)
 def test_the_auction_price_is_chosen_by_volume_surplus_side_reference_and_lowness(
-    bids: list[tuple[int, int]], offers: list[tuple[int, int]], reference: int | None, expected: tuple[int, int]
+    bids: list[tuple[int, int]],
+    offers: list[tuple[int, int]],
+    reference: int | None,
+    expected: tuple[int, int],
 ) -> None:
     """L17."""
     market = collecting()
@@ -54,13 +69,18 @@ books = st.lists(st.tuples(st.integers(40, 60), st.integers(1, 9)), min_size=1, 
 
 @settings(max_examples=150, deadline=None)
 @given(books, books)
-def test_no_price_trades_more_and_the_book_is_uncrossed_after(bids: list[tuple[int, int]], offers: list[tuple[int, int]]) -> None:
+def test_no_price_trades_more_and_the_book_is_uncrossed_after(
+    bids: list[tuple[int, int]], offers: list[tuple[int, int]]
+) -> None:
     """L16, L17."""
     market = collecting()
     fill(market, bids, offers)
 
     def volume(price: int) -> int:
-        return min(sum(qty for limit, qty in bids if limit >= price), sum(qty for limit, qty in offers if limit <= price))
+        return min(
+            sum(qty for limit, qty in bids if limit >= price),
+            sum(qty for limit, qty in offers if limit <= price),
+        )
 
     found = crossing(market.trading.book("X"), None)
     most = max(volume(price) for price in range(40, 61))
@@ -73,7 +93,9 @@ def test_no_price_trades_more_and_the_book_is_uncrossed_after(bids: list[tuple[i
     market.check()
 
 
-def test_opening_trades_at_one_price_by_price_then_time_and_tells_the_state_after_the_fills() -> None:
+def test_opening_trades_at_one_price_by_price_then_time_and_tells_the_state_after_the_fills() -> (
+    None
+):
     """L16, L21, §1.4."""
     market = collecting()
     early = market.buy("a", 5, 55)
@@ -84,7 +106,9 @@ def test_opening_trades_at_one_price_by_price_then_time_and_tells_the_state_afte
     market.move(S.OPEN)
     events = market.take()
     names = [type(event).__name__ for event in events]
-    assert names.index("StateChanged") > max(index for index, name in enumerate(names) if name == "CashMoved")
+    assert names.index("StateChanged") > max(
+        index for index, name in enumerate(names) if name == "CashMoved"
+    )
     assert names[-1] == "BookChanged"
     fills = [(trade.passive.order.id, trade.qty, trade.price) for trade in market.trading.trades]
     assert fills == [(best.id, 2, 55), (early.id, 5, 55), (late.id, 2, 55)]
@@ -152,7 +176,9 @@ def test_a_book_left_crossed_by_a_suspended_preopen_is_uncrossed_when_it_opens()
 
 
 @pytest.mark.parametrize("target", [S.OPEN, S.CLOSED, S.SUSPENDED, S.HALTED, S.EXPIRED, S.PREOPEN])
-def test_leaving_a_match_and_close_auction_matches_whatever_comes_next(target: InstrumentState) -> None:
+def test_leaving_a_match_and_close_auction_matches_whatever_comes_next(
+    target: InstrumentState,
+) -> None:
     """L22, §3.1."""
     market = collecting(S.MATCH_AND_CLOSE_AUCTION)
     market.buy("a", 5, 60, tif=TimeInForce.DAY)
@@ -191,7 +217,9 @@ def test_a_post_only_order_may_trade_in_the_uncross() -> None:
         (SelfMatchPrevention.REMOVE_BOTH, set()),
     ],
 )
-def test_self_match_prevention_comes_before_the_uncross_and_the_later_order_decides(mode: SelfMatchPrevention, survivors: set[str]) -> None:
+def test_self_match_prevention_comes_before_the_uncross_and_the_later_order_decides(
+    mode: SelfMatchPrevention, survivors: set[str]
+) -> None:
     """L19."""
     market = collecting()
     orders = {

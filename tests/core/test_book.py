@@ -12,7 +12,9 @@ from sim.testing.trading_harness import Market
 @pytest.mark.parametrize(("price_scale", "tick"), [(100, 1), (1000, 5), (10_000, 25), (1000, 1)])
 def test_levels_come_best_first_at_any_tick(price_scale: int, tick: int) -> None:
     low, high = price_scale // 100, price_scale * 99 // 100
-    market = Market(Instrument(symbol="X", price_scale=price_scale, tick=tick, price_low=low, price_high=high))
+    market = Market(
+        Instrument(symbol="X", price_scale=price_scale, tick=tick, price_low=low, price_high=high)
+    )
     middle = price_scale // 2
     bids = [middle - step * tick for step in (3, 1, 7, 2)]
     offers = [middle + step * tick for step in (3, 1, 7, 2)]

@@ -12,13 +12,20 @@ from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import OrderRefused
 from sim.testing.trading_harness import Market
 
-EXCLUSIVE, DIRECTIONAL, INDEPENDENT = EventOutcome.MUTUALLY_EXCLUSIVE, EventOutcome.DIRECTIONAL, EventOutcome.INDEPENDENT
+EXCLUSIVE, DIRECTIONAL, INDEPENDENT = (
+    EventOutcome.MUTUALLY_EXCLUSIVE,
+    EventOutcome.DIRECTIONAL,
+    EventOutcome.INDEPENDENT,
+)
 HOLDINGS = st.lists(st.tuples(st.integers(0, 5), st.integers(-9, 9)), max_size=6)
 
 
 def related(kind: EventOutcome, *, cash: int = 100_000, switched_on: bool = True) -> Market:
     """Outcomes A to D of one event, E alone; "me" has so many dollars, and collateral return."""
-    outcomes = [Instrument(symbol=name, related=Related("event", kind, rank)) for rank, name in enumerate("ABCD")]
+    outcomes = [
+        Instrument(symbol=name, related=Related("event", kind, rank))
+        for rank, name in enumerate("ABCD")
+    ]
     market = Market(*outcomes, Instrument(symbol="E"), cash=1_000_000 * DOLLAR)
     market.ctx.assumptions.change("fees.taker_theta", 0)
     market.ctx.assumptions.change("fees.maker_theta", 0)
@@ -84,7 +91,8 @@ def test_p8_independent_outcomes_return_nothing() -> None:
 def test_p8_freed_cash_may_not_grow_the_same_event_but_counts_elsewhere() -> None:
     market = related(EXCLUSIVE, cash=10)
     hold(market, A=-10)
-    hold(market, B=-10)  # 20 dollars of cash, 10 of margin after the return: 10 are left, all of it freed
+    # 20 dollars of cash, 10 of margin after the return: 10 are left, all of it freed
+    hold(market, B=-10)
     assert (market.trading.buying_power("me"), margin(market)) == (10 * DOLLAR, 10)
     with pytest.raises(OrderRefused, match=r"^0\.00 USD available, requested 1\.00$"):
         market.buy("me", 2, 50, symbol="C")
@@ -101,7 +109,8 @@ def test_p8_a_new_order_gets_no_credit_for_the_return_it_would_bring() -> None:
 
 def test_p8_closing_a_hedge_needs_the_returned_cash_back_or_is_refused() -> None:
     market = related(DIRECTIONAL, cash=10)
-    hold(market, A=10, B=-10)  # 10 dollars: the long paid 5, the short brought 5, its margin is covered
+    # 10 dollars: the long paid 5, the short brought 5, its margin is covered
+    hold(market, A=10, B=-10)
     assert (market.trading.buying_power("me"), margin(market)) == (10 * DOLLAR, 0)
     hold(market, E=10)
     assert market.trading.buying_power("me") == 5 * DOLLAR
@@ -141,7 +150,9 @@ def test_p8_a_fill_that_spends_freed_cash_cancels_what_the_event_can_no_longer_p
 
 @given(HOLDINGS)
 def test_p8_no_outcome_can_cost_more_than_the_margin_kept(drawn: list[tuple[int, int]]) -> None:
-    """Differential: whatever happens, shorts that pay are met by the margin kept and by longs that pay too."""
+    """Differential: whatever happens, shorts that pay are met by the margin kept and by longs that
+    pay too.
+    """
     by_rank = {rank: net for rank, net in drawn if net}
     holdings = [Holding(rank, net * CENT) for rank, net in by_rank.items()]
     shorts = sum(-net for net in by_rank.values() if net < 0)
@@ -152,6 +163,8 @@ def test_p8_no_outcome_can_cost_more_than_the_margin_kept(drawn: list[tuple[int,
     kept = shorts - returned(DIRECTIONAL, holdings) // CENT
     for reached in range(-1, 6):  # every rank up to the one reached pays
         assert -sum(net for rank, net in by_rank.items() if rank <= reached) <= kept
-    worst = max(-sum(net for rank, net in by_rank.items() if rank <= reached) for reached in range(-1, 6))
+    worst = max(
+        -sum(net for rank, net in by_rank.items() if rank <= reached) for reached in range(-1, 6)
+    )
     assert kept == max(0, worst)  # and not a cent more is kept than the worst of them calls for
     assert returned(INDEPENDENT, holdings) == 0

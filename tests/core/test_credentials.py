@@ -9,7 +9,15 @@ import msgspec
 import pytest
 
 from sim.core.identity import credentials as module
-from sim.core.identity.credentials import ASSERTION_TYPE, PROBLEMS, Credentials, CredentialsState, OAuthRefusal, TokenRequest, fingerprint
+from sim.core.identity.credentials import (
+    ASSERTION_TYPE,
+    PROBLEMS,
+    Credentials,
+    CredentialsState,
+    OAuthRefusal,
+    TokenRequest,
+    fingerprint,
+)
 from sim.core.identity.firms import Firm, Firms
 from sim.core.model.context import Context
 from sim.core.model.refusals import Unauthenticated
@@ -29,7 +37,19 @@ GOOD = TokenRequest(
 
 def make(seed: int = 7) -> tuple[Context, Credentials]:
     ctx = Context(seed=seed, now=START)
-    return ctx, Credentials(ctx, Firms(ctx, [Firm(name="firms/Acme", client_id="client-acme", scopes=("read:orders", "write:orders"))]))
+    return ctx, Credentials(
+        ctx,
+        Firms(
+            ctx,
+            [
+                Firm(
+                    name="firms/Acme",
+                    client_id="client-acme",
+                    scopes=("read:orders", "write:orders"),
+                )
+            ],
+        ),
+    )
 
 
 def changed(**fields: object) -> TokenRequest:
@@ -59,7 +79,10 @@ def test_tokens_depend_on_the_seed_alone_and_never_repeat() -> None:
     first, second = (make()[1] for _ in range(2))
     assert first.issue(GOOD).access_token == second.issue(GOOD).access_token
     assert first.issue(changed(nonce="n2")).access_token != make(seed=8)[1].issue(GOOD).access_token
-    assert first.issue(changed(nonce="n3")).access_token != first.issue(changed(nonce="n4")).access_token
+    assert (
+        first.issue(changed(nonce="n3")).access_token
+        != first.issue(changed(nonce="n4")).access_token
+    )
 
 
 def test_a_token_works_until_its_180_seconds_have_passed() -> None:
@@ -82,7 +105,11 @@ def test_every_problem_of_an_assertion_has_its_oauth_error(problem: str) -> None
     with pytest.raises(OAuthRefusal) as refused:
         credentials.issue(changed(problem=problem))
     error, http, description, _ = PROBLEMS[problem]
-    assert (refused.value.error, refused.value.http, refused.value.message) == (error, http, description)
+    assert (refused.value.error, refused.value.http, refused.value.message) == (
+        error,
+        http,
+        description,
+    )
     assert http == (401 if error == "invalid_client" else 400)
 
 
@@ -110,7 +137,9 @@ def test_a_jti_works_once_also_after_a_save_and_load() -> None:
     _, credentials = make()
     credentials.issue(GOOD)
     restored = make()[1]
-    restored.load(msgspec.msgpack.decode(msgspec.msgpack.encode(credentials.save()), type=CredentialsState))
+    restored.load(
+        msgspec.msgpack.decode(msgspec.msgpack.encode(credentials.save()), type=CredentialsState)
+    )
     for issuer in (credentials, restored):
         with pytest.raises(OAuthRefusal, match="jti has been used before"):
             issuer.issue(GOOD)

@@ -11,7 +11,10 @@ from sim.core.model.instruments import Instrument
 from sim.core.model.orders import Order
 from sim.core.trading.admission import _order
 
-SHARED = sorted({field.name for field in structs.fields(PlaceOrder)} & {field.name for field in structs.fields(Order)})
+SHARED = sorted(
+    {field.name for field in structs.fields(PlaceOrder)}
+    & {field.name for field in structs.fields(Order)}
+)
 OTHERS = {
     "side": Side.SELL,
     "type": OrderType.STOP_LIMIT,
@@ -23,10 +26,25 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", SHARED)
 def test_each_term_is_taken_over_by_itself(name: str) -> None:
-    plain = PlaceOrder(symbol="X", account="a", participant="p", side=Side.BUY, qty=5, price=40, tif=TimeInForce.DAY)
+    plain = PlaceOrder(
+        symbol="X",
+        account="a",
+        participant="p",
+        side=Side.BUY,
+        qty=5,
+        price=40,
+        tif=TimeInForce.DAY,
+    )
     was = getattr(plain, name)
-    given = OTHERS.get(name, True if isinstance(was, bool) else 7 if isinstance(was, int) or was is None else "other")
+    given = OTHERS.get(
+        name,
+        True if isinstance(was, bool) else 7 if isinstance(was, int) or was is None else "other",
+    )
     order = _order(structs.replace(plain, **{name: given}), Instrument(symbol="X"), 1)
     assert getattr(order, name) == given
     untouched = _order(plain, Instrument(symbol="X"), 1)
-    assert {other for other in order.__struct_fields__ if getattr(order, other) != getattr(untouched, other)} <= {name, "leaves_qty", "smp"}
+    assert {
+        other
+        for other in order.__struct_fields__
+        if getattr(order, other) != getattr(untouched, other)
+    } <= {name, "leaves_qty", "smp"}

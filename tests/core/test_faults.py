@@ -24,7 +24,9 @@ def make(*documents: object) -> tuple[Context, Faults]:
 
 def strikes(faults: Faults, count: int, operation: str = "ReportAPI.SearchTrades") -> list[int]:
     """Numbers, from 1, of the calls that were struck."""
-    return [number for number in range(1, count + 1) if faults.pick("exchange", operation) is not None]
+    return [
+        number for number in range(1, count + 1) if faults.pick("exchange", operation) is not None
+    ]
 
 
 def test_without_faults_nothing_happens_and_nothing_is_drawn() -> None:
@@ -65,7 +67,9 @@ MATCHES = [
 def test_a_call_is_struck_when_everything_matches(match: dict[str, str], struck: bool) -> None:
     _, faults = make({"match": match, "act": {"status": 500}})
     caller = ("firms/Acme/users/a", "firms/Acme")
-    action = faults.pick("exchange", "ReportAPI.SearchTrades", caller) or faults.pick("exchange", "ReportAPI.SearchTrades", caller, ("aec-nba",))
+    action = faults.pick("exchange", "ReportAPI.SearchTrades", caller) or faults.pick(
+        "exchange", "ReportAPI.SearchTrades", caller, ("aec-nba",)
+    )
     assert (action is not None) is struck
 
 
@@ -86,7 +90,9 @@ def test_counting(fault: dict[str, object], struck: list[int]) -> None:
 def test_chance_is_drawn_from_a_stream_of_its_own() -> None:
     half = {"match": {"probability": "1/2"}, "act": {"status": 500}}
     _, alone = make(half)
-    ctx, beside = make(half, {"match": {"operation": "Other", "probability": "1/2"}, "act": {"status": 501}})
+    ctx, beside = make(
+        half, {"match": {"operation": "Other", "probability": "1/2"}, "act": {"status": 501}}
+    )
     struck = strikes(alone, 40)
     for _ in range(25):
         beside.pick("exchange", "X.Other")
@@ -105,18 +111,26 @@ def test_the_first_fault_that_strikes_acts_and_all_that_match_count() -> None:
 
 
 def test_a_fault_that_strikes_first_does_not_shift_the_luck_of_the_next() -> None:
-    first, second = ({"match": {"probability": "1/2"}, "act": {"status": status}} for status in (500, 501))
+    first, second = (
+        {"match": {"probability": "1/2"}, "act": {"status": status}} for status in (500, 501)
+    )
     _, both = make(first, second)
     seen = [action.fault if (action := both.pick("exchange", "X.Y")) else "" for _ in range(60)]
     alone = Faults(Context(seed=7, now=START))
     alone.add(fault_from(second), "f2")
     lucky = strikes(alone, 60)
-    assert [number for number in lucky if seen[number - 1] != "f1"] == [number for number, fault in enumerate(seen, 1) if fault == "f2"]
+    assert [number for number in lucky if seen[number - 1] != "f1"] == [
+        number for number, fault in enumerate(seen, 1) if fault == "f2"
+    ]
     assert 0 < seen.count("f2") < len(lucky)
 
 
 def test_a_fault_ends_with_its_ttl_its_window_or_by_hand() -> None:
-    ctx, faults = make({"act": {"status": 500}, "ttl": "10s"}, {"match": {"until": "+20s"}, "act": {"status": 501}}, {"act": {"status": 502}})
+    ctx, faults = make(
+        {"act": {"status": 500}, "ttl": "10s"},
+        {"match": {"until": "+20s"}, "act": {"status": 501}},
+        {"act": {"status": 502}},
+    )
     seen = []
     for _ in range(3):
         action = faults.pick("exchange", "X.Y")
@@ -140,11 +154,17 @@ ACTS = [
 
 
 @pytest.mark.parametrize(("act", "http", "code", "message"), ACTS)
-def test_an_error_names_status_and_code_and_either_gives_the_other(act: dict[str, object], http: int, code: Code, message: str) -> None:
+def test_an_error_names_status_and_code_and_either_gives_the_other(
+    act: dict[str, object], http: int, code: Code, message: str
+) -> None:
     _, faults = make({"act": act})
     with pytest.raises(InjectedFault) as struck:
         faults.strike("exchange", "X.Y")
-    assert (struck.value.http, struck.value.injected_code, struck.value.message) == (http, code, message)
+    assert (struck.value.http, struck.value.injected_code, struck.value.message) == (
+        http,
+        code,
+        message,
+    )
     assert struck.value.rule == "fault f1"
     assert struck.value.disturb == ""
 
@@ -164,7 +184,15 @@ def test_connection_effects_are_raised_with_what_to_do_to_the_connection(effect:
     assert struck.value.disturb == effect
 
 
-@pytest.mark.parametrize("act", [{"half_close": True}, {"slow_body": True}, {"status": 504, "handled": True}, {"reset": True, "handled": True}])
+@pytest.mark.parametrize(
+    "act",
+    [
+        {"half_close": True},
+        {"slow_body": True},
+        {"status": 504, "handled": True},
+        {"reset": True, "handled": True},
+    ],
+)
 def test_what_befalls_an_answer_lets_the_call_be_handled_first(act: dict[str, object]) -> None:
     _, faults = make({"act": act})
     action = faults.strike("retail", "X.Y")
@@ -175,18 +203,37 @@ def test_what_befalls_an_answer_lets_the_call_be_handled_first(act: dict[str, ob
 def test_a_fault_that_asks_for_an_instrument_waits_until_the_call_names_one() -> None:
     _, faults = make({"match": {"symbol": "aec-*", "nth": 2}, "act": {"status": 503}})
     assert faults.by_symbol
-    calls: list[tuple[str, ...] | None] = [None, ("aec-1",), None, ("tsc-1",), (), None, ("tsc-1", "aec-2")]
-    assert [faults.pick("exchange", "X.Y", (), symbols) is not None for symbols in calls] == [False] * 6 + [True]
+    calls: list[tuple[str, ...] | None] = [
+        None,
+        ("aec-1",),
+        None,
+        ("tsc-1",),
+        (),
+        None,
+        ("tsc-1", "aec-2"),
+    ]
+    assert [faults.pick("exchange", "X.Y", (), symbols) is not None for symbols in calls] == [
+        False
+    ] * 6 + [True]
 
 
 def test_a_fault_that_is_over_stays_listed_with_its_counts() -> None:
     ctx, faults = make({"act": {"status": 500}, "times": 1}, {"act": {"status": 501}, "ttl": "10s"})
     strikes(faults, 1)
-    assert ([fault.id for fault in faults.all()], [fault.id for fault in faults.over()]) == (["f2"], ["f1"])
+    assert ([fault.id for fault in faults.all()], [fault.id for fault in faults.over()]) == (
+        ["f2"],
+        ["f1"],
+    )
     ctx.now += seconds(10)
-    assert ([fault.id for fault in faults.all()], [fault.id for fault in faults.over()]) == ([], ["f1", "f2"])
+    assert ([fault.id for fault in faults.all()], [fault.id for fault in faults.over()]) == (
+        [],
+        ["f1", "f2"],
+    )
     assert strikes(faults, 1) == []
-    assert [(fault.id, fault.seen, fault.struck) for fault in faults.over()] == [("f1", 1, 1), ("f2", 1, 0)]
+    assert [(fault.id, fault.seen, fault.struck) for fault in faults.over()] == [
+        ("f1", 1, 1),
+        ("f2", 1, 0),
+    ]
     assert faults.remove("f1")
     assert [fault.id for fault in faults.over()] == ["f2"]
 
@@ -217,10 +264,19 @@ BAD = [
     ({"act": {"reset": True, "drop": True}}, "one of reset and drop"),
     ({"act": {"reset": True, "status": 500}}, "a status or does reset"),
     ({"act": {"delay": "1s", "handled": True}}, "the answer is lost"),
-    ({"match": {"plane": "retail"}, "act": {"drop": True}}, "drop can happen on stream, webhook; this one matches retail"),
+    (
+        {"match": {"plane": "retail"}, "act": {"drop": True}},
+        "drop can happen on stream, webhook; this one matches retail",
+    ),
     ({"match": {"plane": "grpc"}, "act": {"slow_body": True}}, "slow_body can happen on"),
-    ({"match": {"plane": "stream", "symbol": "x"}, "act": {"drop": True}}, "by symbol, which only calls and the engine have"),
-    ({"match": {"plane": "webhook"}, "act": {"status": 500, "handled": True}}, "handled is said of calls"),
+    (
+        {"match": {"plane": "stream", "symbol": "x"}, "act": {"drop": True}},
+        "by symbol, which only calls and the engine have",
+    ),
+    (
+        {"match": {"plane": "webhook"}, "act": {"status": 500, "handled": True}},
+        "handled is said of calls",
+    ),
     ({"act": {"delay": "-1s"}}, "negative"),
 ]
 

@@ -13,7 +13,9 @@ from sim.core.model.quantities import CENT, cash_text
 from sim.kernel.instants import parse_instant
 from sim.testing.trading_harness import START, Market
 
-SCALES = Instrument(symbol="F", price_scale=1000, qty_scale=100, tick=5, price_low=10, price_high=990)
+SCALES = Instrument(
+    symbol="F", price_scale=1000, qty_scale=100, tick=5, price_low=10, price_high=990
+)
 
 # theta in ten-thousandths, contracts in hundredths, price in thousandths, dollars
 WORKED = [
@@ -38,7 +40,9 @@ WORKED = [
 
 
 @pytest.mark.parametrize(("theta", "qty", "price", "dollars"), WORKED)
-def test_worked_examples_hold_to_the_cent_half_to_even(theta: int, qty: int, price: int, dollars: str) -> None:
+def test_worked_examples_hold_to_the_cent_half_to_even(
+    theta: int, qty: int, price: int, dollars: str
+) -> None:
     """P11, P12, P14."""
     assert cash_text(rounded(SCALES, exact(SCALES, theta, qty, price))) == dollars
 
@@ -83,7 +87,9 @@ DATES = [
 
 
 @pytest.mark.parametrize(("date", "fee_class", "taker", "maker"), DATES)
-def test_coefficients_follow_the_virtual_date(date: str, fee_class: str, taker: int, maker: int) -> None:
+def test_coefficients_follow_the_virtual_date(
+    date: str, fee_class: str, taker: int, maker: int
+) -> None:
     """P13."""
     ctx = Context(seed=1, now=parse_instant(date))
     theta = Fees(ctx).theta(replace(SCALES, fee_class=fee_class), ctx.now)

@@ -18,10 +18,21 @@ def make() -> Firms:
         name=ACME,
         client_id="client-acme",
         clearing_firm="firms/ISV-Acme",
-        users=[User(name=ALICE, account="firms/ISV-Acme/accounts/1"), User(name=f"{ACME}/users/frozen", account="firms/ISV-Acme/accounts/2", tradable=False)],
+        users=[
+            User(name=ALICE, account="firms/ISV-Acme/accounts/1"),
+            User(name=f"{ACME}/users/frozen", account="firms/ISV-Acme/accounts/2", tradable=False),
+        ],
     )
-    other = Firm(name="firms/Other", client_id="client-other", users=[User(name="firms/Other/users/bob", account="firms/Clear/accounts/1")])
-    return Firms(Context(seed=7, now=0), [acme, other], [ApiKey(key_id="k1", public_key=bytes(32), account="retail/1")])
+    other = Firm(
+        name="firms/Other",
+        client_id="client-other",
+        users=[User(name="firms/Other/users/bob", account="firms/Clear/accounts/1")],
+    )
+    return Firms(
+        Context(seed=7, now=0),
+        [acme, other],
+        [ApiKey(key_id="k1", public_key=bytes(32), account="retail/1")],
+    )
 
 
 def test_a_firm_acts_for_its_own_users() -> None:
@@ -43,7 +54,9 @@ def test_a_firm_acts_for_its_own_users() -> None:
         (f"{ACME}/users/frozen", "wait for kyc.approved"),
     ],
 )
-def test_any_other_header_is_denied_with_what_would_have_worked(header: str | None, remedy: str) -> None:
+def test_any_other_header_is_denied_with_what_would_have_worked(
+    header: str | None, remedy: str
+) -> None:
     firms = make()
     with pytest.raises(PermissionDenied) as denied:
         firms.participant_of(firms.require(ACME), header)

@@ -1,4 +1,6 @@
-"""Identifiers: unique, the same for the same seed, and readable backwards into their number (rule M8)."""
+"""Identifiers: unique, the same for the same seed, and readable backwards into their number (rule
+M8).
+"""
 
 from __future__ import annotations
 

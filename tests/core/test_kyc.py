@@ -77,11 +77,18 @@ def test_an_approved_start_has_no_participant_until_it_is_provisioned(bench: Ben
     assert bench.kyc.status(FIRM, "user-1").participant == ""
     bench.advance(START + PROVISION_LONGEST)
     status = bench.kyc.status(FIRM, "user-1")
-    assert (status.participant, status.provisioned_account) == (f"{FIRM}/users/1", "firms/Clearing/accounts/1")
+    assert (status.participant, status.provisioned_account) == (
+        f"{FIRM}/users/1",
+        "firms/Clearing/accounts/1",
+    )
     assert bench.opened == [(FIRM, "Ada Lovelace")]
     (decided,) = bench.ctx.events
     assert isinstance(decided, KycDecided)
-    assert (decided.approved, decided.participant, decided.external_id) == (True, f"{FIRM}/users/1", "user-1")
+    assert (decided.approved, decided.participant, decided.external_id) == (
+        True,
+        f"{FIRM}/users/1",
+        "user-1",
+    )
 
 
 @given(seed=st.integers(0, 2**32))
@@ -99,7 +106,12 @@ def test_the_provisioning_delay_can_be_fixed_or_switched_off(bench: Bench) -> No
     bench.kyc.start(FIRM, PERSON)
     assert bench.ctx.timers.next_due() == START + seconds(3)
     bench.ctx.quirks.change("empty_participant_window", "never")
-    assert bench.kyc.start(FIRM, person(external_id="user-2", ssn="987654321", last_name="Byron")).participant == f"{FIRM}/users/1"
+    assert (
+        bench.kyc.start(
+            FIRM, person(external_id="user-2", ssn="987654321", last_name="Byron")
+        ).participant
+        == f"{FIRM}/users/1"
+    )
 
 
 CASES = [
@@ -117,13 +129,25 @@ CASES = [
 
 
 @pytest.mark.parametrize(("fields", "stage"), CASES)
-def test_public_sandbox_triggers_choose_the_first_stage(bench: Bench, fields: dict[str, object], stage: Stage) -> None:
+def test_public_sandbox_triggers_choose_the_first_stage(
+    bench: Bench, fields: dict[str, object], stage: Stage
+) -> None:
     """K5."""
     assert bench.kyc.start(FIRM, person(**fields)).stage is stage
 
 
-@pytest.mark.parametrize(("word", "stage"), [("approve", Stage.PROVISIONING), ("reject", Stage.REJECTED), ("review", Stage.REVIEW), ("document", Stage.REVIEW)])
-def test_an_assumption_forces_one_outcome_for_everybody(bench: Bench, word: str, stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("word", "stage"),
+    [
+        ("approve", Stage.PROVISIONING),
+        ("reject", Stage.REJECTED),
+        ("review", Stage.REVIEW),
+        ("document", Stage.REVIEW),
+    ],
+)
+def test_an_assumption_forces_one_outcome_for_everybody(
+    bench: Bench, word: str, stage: Stage
+) -> None:
     bench.ctx.assumptions.change("kyc.outcome_rules", word)
     assert bench.kyc.start(FIRM, person(email="reject@example.com")).stage is stage
 
@@ -136,11 +160,17 @@ def test_a_rejection_is_told_at_once_and_stays(bench: Bench) -> None:
     assert len(bench.ctx.events) == 1
 
 
-DOCUMENT_ENDS = [("1985-09-02", Stage.TRADABLE), ("1985-09-05", Stage.REJECTED), ("1985-09-25", Stage.REVIEW)]
+DOCUMENT_ENDS = [
+    ("1985-09-02", Stage.TRADABLE),
+    ("1985-09-05", Stage.REJECTED),
+    ("1985-09-25", Stage.REVIEW),
+]
 
 
 @pytest.mark.parametrize(("birth", "end"), DOCUMENT_ENDS)
-def test_a_document_is_owed_then_uploaded_then_decides(bench: Bench, birth: str, end: Stage) -> None:
+def test_a_document_is_owed_then_uploaded_then_decides(
+    bench: Bench, birth: str, end: Stage
+) -> None:
     """K4."""
     case = bench.kyc.start(FIRM, person(date_of_birth=birth, docv_eligible=True))
     assert bench.shown() == ("REVIEW", "ON_HOLD", "docv_required")
@@ -169,9 +199,20 @@ def test_manual_review_takes_one_or_two_business_days(bench: Bench) -> None:
     friday = parse_instant("2026-09-11T23:30:00-04:00")
     bench.advance(friday)
     for number in range(12):
-        bench.kyc.start(FIRM, person(external_id=f"p{number}", ssn=f"{number:09d}", first_name="Paulina", last_name="Gizela"))
+        bench.kyc.start(
+            FIRM,
+            person(
+                external_id=f"p{number}",
+                ssn=f"{number:09d}",
+                first_name="Paulina",
+                last_name="Gizela",
+            ),
+        )
     due = [to_datetime(timer.due, EASTERN) for timer in bench.ctx.timers.pending()]
-    assert {(moment.strftime("%a"), moment.hour, moment.minute) for moment in due} == {("Mon", 23, 30), ("Tue", 23, 30)}
+    assert {(moment.strftime("%a"), moment.hour, moment.minute) for moment in due} == {
+        ("Mon", 23, 30),
+        ("Tue", 23, 30),
+    }
     bench.advance(parse_instant("2026-09-16T00:30:00-04:00"))
     assert all(case.stage is Stage.TRADABLE for case in bench.kyc.cases())
 
@@ -201,7 +242,10 @@ def test_a_resubmit_starts_anew_with_corrected_fields(bench: Bench) -> None:
     bench.kyc.decide("user-1", "resubmit")
     assert bench.shown()[0] == "RESUBMIT"
     assert bench.kyc.start(FIRM, person(ssn="111111111")).stage is Stage.PROVISIONING
-    assert bench.kyc.start(FIRM, person(external_id="user-2", first_name="Bob")).stage is Stage.PROVISIONING
+    assert (
+        bench.kyc.start(FIRM, person(external_id="user-2", first_name="Bob")).stage
+        is Stage.PROVISIONING
+    )
 
 
 def test_a_pending_start_repeated_shows_the_present_state_and_draws_nothing(bench: Bench) -> None:
@@ -221,8 +265,17 @@ def test_an_approved_person_cannot_start_again(bench: Bench) -> None:
         bench.kyc.start(FIRM, person(ssn="999999999"))
 
 
-@pytest.mark.parametrize(("firm", "fields"), [(FIRM, {"external_id": "user-2"}), (FIRM, {"external_id": "user-2", "last_name": "Byron"}), ("firms/Other", {})])
-def test_one_ssn_belongs_to_one_account_platform_wide(bench: Bench, firm: str, fields: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    ("firm", "fields"),
+    [
+        (FIRM, {"external_id": "user-2"}),
+        (FIRM, {"external_id": "user-2", "last_name": "Byron"}),
+        ("firms/Other", {}),
+    ],
+)
+def test_one_ssn_belongs_to_one_account_platform_wide(
+    bench: Bench, firm: str, fields: dict[str, object]
+) -> None:
     """K6."""
     bench.kyc.start(FIRM, PERSON)
     with pytest.raises(SsnTaken):
@@ -275,7 +328,16 @@ def test_a_bad_field_is_named(bench: Bench, name: str, value: str) -> None:
     assert bench.kyc.cases() == ()
 
 
-@pytest.mark.parametrize(("name", "value"), [("address_line_1", ""), ("city", ""), ("state", "Mass"), ("postal_code", "2101"), ("country", "CA")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("address_line_1", ""),
+        ("city", ""),
+        ("state", "Mass"),
+        ("postal_code", "2101"),
+        ("country", "CA"),
+    ],
+)
 def test_a_bad_address_is_named(name: str, value: str) -> None:
     assert PERSON.address is not None
     wrong = person(address=msgspec.structs.replace(PERSON.address, **{name: value}))
@@ -284,8 +346,22 @@ def test_a_bad_address_is_named(name: str, value: str) -> None:
 
 def test_every_bad_field_is_named_at_once() -> None:
     names = [text.partition(":")[0] for text in problems(KycApplication(), START)]
-    person_fields = ["external_id", "ssn", "first_name", "last_name", "date_of_birth", "email", "phone_number"]
-    assert names == [*person_fields, "address", "agreement.version", "agreement.signed_at", "ip_address"]
+    person_fields = [
+        "external_id",
+        "ssn",
+        "first_name",
+        "last_name",
+        "date_of_birth",
+        "email",
+        "phone_number",
+    ]
+    assert names == [
+        *person_fields,
+        "address",
+        "agreement.version",
+        "agreement.signed_at",
+        "ip_address",
+    ]
 
 
 def test_a_sealed_ssn_is_as_good_as_nine_digits(bench: Bench) -> None:
@@ -296,7 +372,12 @@ def test_documented_wording_is_a_switch(bench: Bench) -> None:
     bench.ctx.assumptions.change("kyc.provisioning_status", "ON_HOLD")
     bench.ctx.assumptions.change("kyc.docv_substatus", "Document Request Initiated")
     assert bench.kyc.start(FIRM, PERSON).status == "ON_HOLD"
-    document = bench.kyc.start(FIRM, person(external_id="user-2", ssn="333333333", date_of_birth="1985-09-02", docv_eligible=True))
+    document = bench.kyc.start(
+        FIRM,
+        person(
+            external_id="user-2", ssn="333333333", date_of_birth="1985-09-02", docv_eligible=True
+        ),
+    )
     assert document.sub_status == "Document Request Initiated"
     bench.advance(START + minutes(26))
     assert bench.shown() == ("ACCEPT", "CLOSED", "Accept")

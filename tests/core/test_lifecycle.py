@@ -1,4 +1,6 @@
-"""Lifecycle of instruments: edges by date, by schedule and by hand, what each state permits, and in which order an edge is told (§3.1, rules L1-L24)."""
+"""Lifecycle of instruments: edges by date, by schedule and by hand, what each state permits, and in
+which order an edge is told (§3.1, rules L1-L24).
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,25 @@ from typing import Any
 import pytest
 
 from sim.core.lifecycle.states import LEGAL_EDGES
-from sim.core.model.enums import ExecutionType, InstrumentState, OrderState, OrderType, RejectReason, Side, TimeInForce, UnsolicitedReason
+from sim.core.model.enums import (
+    ExecutionType,
+    InstrumentState,
+    OrderState,
+    OrderType,
+    RejectReason,
+    Side,
+    TimeInForce,
+    UnsolicitedReason,
+)
 from sim.core.model.events import BookChanged, Executed, StateChanged
 from sim.core.model.instruments import Instrument, Segment
-from sim.core.model.refusals import AlreadyExists, IllegalTransition, InvalidRequest, NotFound, OrderRefused
+from sim.core.model.refusals import (
+    AlreadyExists,
+    IllegalTransition,
+    InvalidRequest,
+    NotFound,
+    OrderRefused,
+)
 from sim.kernel.instants import DAY, HOUR, hours, minutes, parse_instant, seconds
 from sim.testing.trading_harness import FOK, GTT, IOC, START, Market
 
@@ -21,12 +38,22 @@ DAY_ORDER = TimeInForce.DAY
 
 def dated(**terms: Any) -> Instrument:
     """An instrument that starts in one hour, expires in three and is terminated in five."""
-    given: dict[str, Any] = {"symbol": "X", "start": START + hours(1), "expiration": START + hours(3), "termination": START + hours(5), **terms}
+    given: dict[str, Any] = {
+        "symbol": "X",
+        "start": START + hours(1),
+        "expiration": START + hours(3),
+        "termination": START + hours(5),
+        **terms,
+    }
     return Instrument(**given)
 
 
 def path(market: Market) -> list[tuple[str, str]]:
-    return [(event.was.name, event.state.name) for event in market.take() if isinstance(event, StateChanged)]
+    return [
+        (event.was.name, event.state.name)
+        for event in market.take()
+        if isinstance(event, StateChanged)
+    ]
 
 
 def in_state(state: InstrumentState) -> Market:
@@ -49,13 +76,23 @@ def test_an_instrument_lives_from_pending_to_terminated_by_its_dates() -> None:
     assert market.trading.state("X") is S.PENDING
     assert len(market.ctx.timers.pending()) == 1
     market.advance(hours(6))
-    assert path(market) == [("PENDING", "OPEN"), ("OPEN", "CLOSED"), ("CLOSED", "EXPIRED"), ("EXPIRED", "TERMINATED")]
+    assert path(market) == [
+        ("PENDING", "OPEN"),
+        ("OPEN", "CLOSED"),
+        ("CLOSED", "EXPIRED"),
+        ("EXPIRED", "TERMINATED"),
+    ]
     assert market.ctx.timers.pending() == []
 
 
-def test_an_expiration_that_finds_the_instrument_halted_passes_through_closed_unless_told_not_to() -> None:
+def test_an_expiration_that_finds_the_instrument_halted_passes_through_closed_unless_told_not_to() -> (
+    None
+):
     """L9."""
-    for collapse, expected in ((True, [("HALTED", "CLOSED"), ("CLOSED", "EXPIRED")]), (False, [("HALTED", "EXPIRED")])):
+    for collapse, expected in (
+        (True, [("HALTED", "CLOSED"), ("CLOSED", "EXPIRED")]),
+        (False, [("HALTED", "EXPIRED")]),
+    ):
         market = Market(dated(start=START))
         market.ctx.assumptions.change("lifecycle.collapse_to_expired", collapse)
         market.move(S.HALTED)
@@ -117,7 +154,9 @@ def test_a_schedule_moves_the_instrument_through_its_segments_and_closes_it_outs
 
 def test_pending_lasts_until_the_first_segment_on_or_after_the_start() -> None:
     """L6."""
-    market = Market(Instrument(symbol="X", schedule=DAYTIME, start=parse_instant("2026-10-08T20:00:00-04:00")))
+    market = Market(
+        Instrument(symbol="X", schedule=DAYTIME, start=parse_instant("2026-10-08T20:00:00-04:00"))
+    )
     market.until(parse_instant("2026-10-09T07:59:59-04:00"))
     assert market.trading.state("X") is S.PENDING
     market.until(parse_instant("2026-10-09T08:00:00-04:00"))
@@ -145,7 +184,9 @@ def test_a_state_set_without_hold_leaves_the_schedule_its_say() -> None:
     assert path(market) == [("OPEN", "SUSPENDED"), ("SUSPENDED", "CLOSED")]
 
 
-def test_released_before_its_start_an_opened_instrument_closes_for_pending_never_comes_back() -> None:
+def test_released_before_its_start_an_opened_instrument_closes_for_pending_never_comes_back() -> (
+    None
+):
     """L10."""
     market = Market(dated())
     market.move(S.OPEN)
@@ -166,14 +207,18 @@ def test_an_operator_cannot_revive_what_a_schedule_would_open() -> None:
 
 def test_a_segment_can_expire_every_order_and_hide_the_book() -> None:
     """L3."""
-    night = Segment(days=(3,), start=17 * HOUR, length=HOUR, hide_market_data=True, expire_all_orders=True)
+    night = Segment(
+        days=(3,), start=17 * HOUR, length=HOUR, hide_market_data=True, expire_all_orders=True
+    )
     market = Market(Instrument(symbol="X", schedule=(*DAYTIME, night)))
     order = market.buy("a", 1, 50)
     assert not market.trading.book("X").hidden
     market.take()
     market.advance(hours(3))
     events = market.take()
-    assert [event.execution.type.name for event in events if isinstance(event, Executed)] == ["EXPIRED"]
+    assert [event.execution.type.name for event in events if isinstance(event, Executed)] == [
+        "EXPIRED"
+    ]
     assert any(isinstance(event, BookChanged) for event in events)
     assert market.trading.book("X").hidden
     assert market.now(order).state is OrderState.EXPIRED
@@ -184,8 +229,12 @@ def test_a_segment_can_expire_every_order_and_hide_the_book() -> None:
 # ---- by hand
 
 
-@pytest.mark.parametrize(("was", "target"), [pair for pair in product(S, S) if pair[0] is not pair[1]])
-def test_an_operator_moves_along_legal_edges_only(was: InstrumentState, target: InstrumentState) -> None:
+@pytest.mark.parametrize(
+    ("was", "target"), [pair for pair in product(S, S) if pair[0] is not pair[1]]
+)
+def test_an_operator_moves_along_legal_edges_only(
+    was: InstrumentState, target: InstrumentState
+) -> None:
     """L10."""
     market = in_state(was)
     if target in LEGAL_EDGES[was]:
@@ -205,7 +254,13 @@ def test_the_table_of_edges_reads_as_rule_l10_says() -> None:
     assert LEGAL_EDGES[S.EXPIRED] == {S.TERMINATED}
     assert not LEGAL_EDGES[S.TERMINATED]
     assert not any(S.PENDING in targets for targets in LEGAL_EDGES.values())
-    for one, other in ((S.OPEN, S.SUSPENDED), (S.OPEN, S.HALTED), (S.PREOPEN, S.SUSPENDED), (S.PREOPEN, S.HALTED), (S.SUSPENDED, S.HALTED)):
+    for one, other in (
+        (S.OPEN, S.SUSPENDED),
+        (S.OPEN, S.HALTED),
+        (S.PREOPEN, S.SUSPENDED),
+        (S.PREOPEN, S.HALTED),
+        (S.SUSPENDED, S.HALTED),
+    ):
         assert other in LEGAL_EDGES[one]
         assert one in LEGAL_EDGES[other]
 
@@ -227,7 +282,9 @@ PERMITS = [
 
 
 @pytest.mark.parametrize(("state", "insert", "replace", "cancel", "text"), PERMITS)
-def test_a_state_permits_what_its_row_says(state: InstrumentState, insert: bool, replace: bool | None, cancel: bool | None, text: str) -> None:
+def test_a_state_permits_what_its_row_says(
+    state: InstrumentState, insert: bool, replace: bool | None, cancel: bool | None, text: str
+) -> None:
     """Table 1.2; None: no order can be there."""
     market = Market() if replace is not None else in_state(state)
     if replace is not None:
@@ -237,7 +294,10 @@ def test_a_state_permits_what_its_row_says(state: InstrumentState, insert: bool,
             market.move(S.SUSPENDED)
         if state is not S.OPEN:
             market.move(state)
-        for allowed, attempt in ((replace, lambda: market.replace(order, qty=3)), (cancel, lambda: market.cancel(other))):
+        for allowed, attempt in (
+            (replace, lambda: market.replace(order, qty=3)),
+            (cancel, lambda: market.cancel(other)),
+        ):
             if allowed:
                 attempt()
             else:
@@ -249,7 +309,9 @@ def test_a_state_permits_what_its_row_says(state: InstrumentState, insert: bool,
         with pytest.raises(OrderRefused) as raised:
             market.buy("c", 1, 30)
         assert raised.value.message == text
-        assert raised.value.reason is (RejectReason.UNKNOWN_SYMBOL if state is S.TERMINATED else RejectReason.EXCHANGE_CLOSED)
+        assert raised.value.reason is (
+            RejectReason.UNKNOWN_SYMBOL if state is S.TERMINATED else RejectReason.EXCHANGE_CLOSED
+        )
 
 
 BARRED: list[dict[str, Any]] = [
@@ -266,11 +328,18 @@ BARRED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("fields", BARRED)
-@pytest.mark.parametrize(("state", "name"), [(S.PREOPEN, "PRE_OPEN"), (S.MATCH_AND_CLOSE_AUCTION, "MATCH_AND_CLOSE_AUCTION")])
-def test_an_auction_bars_attributes_that_need_continuous_trading(state: InstrumentState, name: str, fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("state", "name"),
+    [(S.PREOPEN, "PRE_OPEN"), (S.MATCH_AND_CLOSE_AUCTION, "MATCH_AND_CLOSE_AUCTION")],
+)
+def test_an_auction_bars_attributes_that_need_continuous_trading(
+    state: InstrumentState, name: str, fields: dict[str, Any]
+) -> None:
     """L18."""
     market = Market(Instrument(symbol="X", opening_state=state))
-    with pytest.raises(OrderRefused, match=f"^Order has attributes that cannot be placed in {name}$"):
+    with pytest.raises(
+        OrderRefused, match=f"^Order has attributes that cannot be placed in {name}$"
+    ):
         market.buy("a", **{"qty": 5, "price": 50, **fields})
 
 
@@ -287,8 +356,18 @@ def test_closing_expires_day_orders_and_only_those_before_it_tells_the_state() -
     market.take()
     market.move(S.CLOSED)
     events = market.take()
-    assert [type(event).__name__ for event in events] == ["Executed", "Executed", "StateChanged", "BookChanged"]
-    assert [market.now(order).state.name for order in (day, keeps, timed, stop)] == ["EXPIRED", "NEW", "NEW", "EXPIRED"]
+    assert [type(event).__name__ for event in events] == [
+        "Executed",
+        "Executed",
+        "StateChanged",
+        "BookChanged",
+    ]
+    assert [market.now(order).state.name for order in (day, keeps, timed, stop)] == [
+        "EXPIRED",
+        "NEW",
+        "NEW",
+        "EXPIRED",
+    ]
     market.advance(hours(1))
     assert market.now(timed).state is OrderState.EXPIRED
     market.move(S.OPEN)
@@ -311,7 +390,10 @@ def test_expiry_expires_everything_and_termination_cancels_what_is_left() -> Non
 
 def test_day_orders_expire_at_the_roll_before_2026_09_13_and_not_from_then_on() -> None:
     """L12."""
-    for start, expires in (("2026-09-12T16:00:00-04:00", True), ("2026-09-13T16:00:00-04:00", False)):
+    for start, expires in (
+        ("2026-09-12T16:00:00-04:00", True),
+        ("2026-09-13T16:00:00-04:00", False),
+    ):
         market = Market(now=parse_instant(start))
         order = market.buy("a", 1, 50, tif=DAY_ORDER)
         market.advance(hours(1) - 1)
@@ -335,7 +417,9 @@ def test_a_halted_book_is_frozen_and_goes_on_where_it_stopped() -> None:
 
 
 def test_an_idle_instrument_changes_state_without_a_book() -> None:
-    market = Market(*(Instrument(symbol=f"I{index}", start=START + seconds(1)) for index in range(5)))
+    market = Market(
+        *(Instrument(symbol=f"I{index}", start=START + seconds(1)) for index in range(5))
+    )
     market.advance(minutes(1))
     assert [market.trading.books.touched(f"I{index}") for index in range(5)] == [None] * 5
     assert len([event for event in market.take() if isinstance(event, BookChanged)]) == 5

@@ -10,7 +10,15 @@ import pytest
 from sim.core.model.context import Context
 from sim.core.model.events import MaintenanceChanged
 from sim.core.service.maintenance import Maintenance, MaintenanceState
-from sim.kernel.instants import Instant, days, format_instant, hours, minutes, parse_instant, seconds
+from sim.kernel.instants import (
+    Instant,
+    days,
+    format_instant,
+    hours,
+    minutes,
+    parse_instant,
+    seconds,
+)
 
 
 @dataclass
@@ -49,18 +57,23 @@ class Bench:
 
 WEEKLY = [
     ("2026-03-01T00:00:00-05:00", "spec", "2026-03-03T04:00:00-05:00", 2),  # Tuesday, winter
-    ("2026-04-14T05:00:00-04:00", "spec", "2026-04-14T04:00:00-04:00", 2),  # inside the last Tuesday window
+    # inside the last Tuesday window
+    ("2026-04-14T05:00:00-04:00", "spec", "2026-04-14T04:00:00-04:00", 2),
     ("2026-04-14T06:00:00-04:00", "spec", "2026-04-16T06:00:00-04:00", 2),  # first Thursday
     ("2026-07-03T00:00:00-04:00", "spec", "2026-07-09T02:00:00-04:00", 4),  # first of four hours
-    ("2026-07-09T06:00:00-04:00", "spec", "2026-07-16T02:00:00-04:00", 4),  # a window is over at its end
+    # a window is over at its end
+    ("2026-07-09T06:00:00-04:00", "spec", "2026-07-16T02:00:00-04:00", 4),
     ("2026-09-23T00:00:00-04:00", "spec", "2026-09-24T02:00:00-04:00", 4),
     ("2026-09-23T00:00:00-04:00", "docs", "2026-09-24T06:00:00-04:00", 2),
-    ("2026-10-31T00:00:00-04:00", "spec", "2026-11-05T02:00:00-05:00", 4),  # after daylight saving ended
+    # after daylight saving ended
+    ("2026-10-31T00:00:00-04:00", "spec", "2026-11-05T02:00:00-05:00", 4),
 ]
 
 
 @pytest.mark.parametrize(("start", "hours_by", "begins", "length"), WEEKLY)
-def test_the_weekly_window_follows_its_dated_hours(start: str, hours_by: str, begins: str, length: int) -> None:
+def test_the_weekly_window_follows_its_dated_hours(
+    start: str, hours_by: str, begins: str, length: int
+) -> None:
     bench = Bench(start)
     bench.ctx.assumptions.change("maintenance.windows", hours_by)
     bench.maintenance.start()
@@ -73,7 +86,11 @@ def test_the_crew_comes_a_minute_early_and_the_all_clear_comes_last() -> None:
     bench = Bench("2026-07-09T01:58:00-04:00")
     bench.maintenance.start()
     bench.advance("2026-07-09T06:00:00-04:00")
-    assert bench.log == [("before", "2026-07-09T05:59:00Z"), ("begin", "2026-07-09T06:00:00Z"), ("end", "2026-07-09T10:00:00Z")]
+    assert bench.log == [
+        ("before", "2026-07-09T05:59:00Z"),
+        ("begin", "2026-07-09T06:00:00Z"),
+        ("end", "2026-07-09T10:00:00Z"),
+    ]
     assert bench.ctx.events == [
         MaintenanceChanged(True, parse_instant("2026-07-09T06:00:00Z")),
         MaintenanceChanged(False, parse_instant("2026-07-09T10:00:00Z")),
@@ -118,11 +135,15 @@ def test_rescheduling_leaves_a_window_under_way_alone() -> None:
 def test_overlapping_windows_are_one() -> None:
     bench = Bench("2026-07-09T01:50:00-04:00")
     bench.maintenance.start()
-    bench.maintenance.add(parse_instant("2026-07-09T05:00:00-04:00"), parse_instant("2026-07-09T07:00:00-04:00"))
+    bench.maintenance.add(
+        parse_instant("2026-07-09T05:00:00-04:00"), parse_instant("2026-07-09T07:00:00-04:00")
+    )
     bench.advance("2026-07-09T08:00:00-04:00")
     assert [what for what, _ in bench.log] == ["before", "begin", "before", "end"]
     assert bench.log[-1] == ("end", "2026-07-09T11:00:00Z")
-    assert [event.active for event in bench.ctx.events if isinstance(event, MaintenanceChanged)] == [True, False]
+    assert [
+        event.active for event in bench.ctx.events if isinstance(event, MaintenanceChanged)
+    ] == [True, False]
 
 
 def test_a_window_right_after_another_keeps_instruments_suspended() -> None:
@@ -166,7 +187,11 @@ def test_a_saved_state_goes_on_where_it_stopped() -> None:
     bench.advance("2026-07-09T03:00:00-04:00")
     other = Bench("2026-07-09T03:00:00-04:00")
     other.ctx.timers.load(bench.ctx.timers.save())
-    other.maintenance.load(msgspec.msgpack.decode(msgspec.msgpack.encode(bench.maintenance.save()), type=MaintenanceState))
+    other.maintenance.load(
+        msgspec.msgpack.decode(
+            msgspec.msgpack.encode(bench.maintenance.save()), type=MaintenanceState
+        )
+    )
     assert other.maintenance.active
     other.advance("2026-07-09T06:00:00-04:00")
     assert other.log == [("end", "2026-07-09T10:00:00Z")]

@@ -1,4 +1,5 @@
-"""A market under everything at once: orders of poor accounts, states, time, transfers, settlement, busts, reloads. After each step all must add up.
+"""A market under everything at once: orders of poor accounts, states, time, transfers, settlement,
+busts, reloads. After each step all must add up.
 
 `pytest tests/core/test_market_invariants.py --hypothesis-profile=deep` looks for longer.
 """
@@ -15,7 +16,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from sim.core.invariants import reserved
 from sim.core.model.collateral import EventOutcome, Related
-from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, OrderState, OrderType, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.enums import (
+    Channel,
+    InstrumentState,
+    LedgerEntryType,
+    OrderState,
+    OrderType,
+    SelfMatchPrevention,
+    Side,
+    TimeInForce,
+)
 from sim.core.model.instruments import Instrument, Segment
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import Refusal
@@ -51,13 +61,24 @@ EXTRAS: tuple[dict[str, Any], ...] = (
 def instruments() -> tuple[Instrument, ...]:
     return (
         Instrument(symbol="X", related=Related("event", EventOutcome.MUTUALLY_EXCLUSIVE)),
-        Instrument(symbol="Y", price_scale=1000, qty_scale=100, tick=5, price_low=10, price_high=990, schedule=DAYTIME, expiration=START + hours(40)),
+        Instrument(
+            symbol="Y",
+            price_scale=1000,
+            qty_scale=100,
+            tick=5,
+            price_low=10,
+            price_high=990,
+            schedule=DAYTIME,
+            expiration=START + hours(40),
+        ),
         Instrument(symbol="Z", related=Related("event", EventOutcome.MUTUALLY_EXCLUSIVE)),
     )
 
 
 class TradingMachine(RuleBasedStateMachine):
-    """Every operation of `Trading`, refused or not, on a market and on its twin, which is now and then replaced by what a saved state makes of it."""
+    """Every operation of `Trading`, refused or not, on a market and on its twin, which is now and
+    then replaced by what a saved state makes of it.
+    """
 
     @initialize()
     def begin(self) -> None:
@@ -93,23 +114,46 @@ class TradingMachine(RuleBasedStateMachine):
         side=st.sampled_from((Side.BUY, Side.SELL)),
         qty=st.integers(1, 30),
         price=st.integers(40, 60),
-        type=st.sampled_from((OrderType.LIMIT,) * 6 + (OrderType.MARKET_TO_LIMIT, OrderType.STOP, OrderType.STOP_LIMIT)),
+        type=st.sampled_from(
+            (OrderType.LIMIT,) * 6
+            + (OrderType.MARKET_TO_LIMIT, OrderType.STOP, OrderType.STOP_LIMIT)
+        ),
         tif=st.sampled_from(list(TimeInForce)),
         extra=st.sampled_from(EXTRAS),
         deferred=st.booleans(),
     )
     def place(
-        self, account: str, symbol: str, side: Side, qty: int, price: int, type: OrderType, tif: TimeInForce, extra: dict[str, Any], deferred: bool
+        self,
+        account: str,
+        symbol: str,
+        side: Side,
+        qty: int,
+        price: int,
+        type: OrderType,
+        tif: TimeInForce,
+        extra: dict[str, Any],
+        deferred: bool,
     ) -> None:
         scale = 10 if symbol == "Y" else 1
-        fields: dict[str, Any] = {"qty": qty, "price": price * scale, "type": type, "tif": tif, "deferred": deferred, **extra}
+        fields: dict[str, Any] = {
+            "qty": qty,
+            "price": price * scale,
+            "type": type,
+            "tif": tif,
+            "deferred": deferred,
+            **extra,
+        }
         if type in (OrderType.MARKET_TO_LIMIT, OrderType.STOP):
             fields["price"] = 0
         if type in (OrderType.STOP, OrderType.STOP_LIMIT):
             fields["stop_price"] = price * scale
         if tif is TimeInForce.GOOD_TILL_TIME:
             fields["good_till"] = self.market.ctx.now + minutes(qty)
-        placed = self.both(lambda market: market.trading.place(market.command(account, side, symbol=symbol, **fields)))
+        placed = self.both(
+            lambda market: market.trading.place(
+                market.command(account, side, symbol=symbol, **fields)
+            )
+        )
         self.ordering = True
         if placed is not None:
             self.orders.append(placed.id)
@@ -127,7 +171,9 @@ class TradingMachine(RuleBasedStateMachine):
 
     @rule(span=st.sampled_from(("0s", "0s", "1s", "6s")))
     def engine_takes(self, span: str) -> None:
-        """From now on orders, crosses and changes wait so long; those that wait already do not get quicker."""
+        """From now on orders, crosses and changes wait so long; those that wait already do not get
+        quicker.
+        """
         self.both(lambda market: market.ctx.assumptions.change("engine.latency", span))
 
     @rule(
@@ -137,22 +183,47 @@ class TradingMachine(RuleBasedStateMachine):
         qty=st.integers(1, 30),
         price=st.integers(40, 60),
         priority=st.sampled_from(Side),
-        extra=st.sampled_from(({}, {"smp_id": "g"}, {"clord_id": "same"}, {"channel": Channel.RETAIL})),
+        extra=st.sampled_from(
+            ({}, {"smp_id": "g"}, {"clord_id": "same"}, {"channel": Channel.RETAIL})
+        ),
         quote=st.booleans(),
         deferred=st.booleans(),
     )
     def cross(
-        self, buyer: str, seller: str, symbol: str, qty: int, price: int, priority: Side, extra: dict[str, Any], quote: bool, deferred: bool
+        self,
+        buyer: str,
+        seller: str,
+        symbol: str,
+        qty: int,
+        price: int,
+        priority: Side,
+        extra: dict[str, Any],
+        quote: bool,
+        deferred: bool,
     ) -> None:
         """Two orders that trade with each other, as a cross or for a quote."""
-        fields: dict[str, Any] = {"symbol": symbol, "qty": qty, "price": price * (10 if symbol == "Y" else 1), "deferred": deferred, **extra}
+        fields: dict[str, Any] = {
+            "symbol": symbol,
+            "qty": qty,
+            "price": price * (10 if symbol == "Y" else 1),
+            "deferred": deferred,
+            **extra,
+        }
 
         def enter(market: Market) -> list[str]:
-            buying, selling = market.command(buyer, Side.BUY, **fields), market.command(seller, Side.SELL, **fields)
+            buying, selling = (
+                market.command(buyer, Side.BUY, **fields),
+                market.command(seller, Side.SELL, **fields),
+            )
             if quote:
                 market.trading.desk.trade_quote("q", buying, selling)
                 return []
-            return [order.id for order in market.trading.cross((buying, selling), cross_id="c", priority=priority)]
+            return [
+                order.id
+                for order in market.trading.cross(
+                    (buying, selling), cross_id="c", priority=priority
+                )
+            ]
 
         made = self.both(enter)
         self.ordering = True
@@ -166,12 +237,21 @@ class TradingMachine(RuleBasedStateMachine):
             waits = (OrderState.PENDING_NEW, OrderState.PENDING_CANCEL)
             assert done is None or done.state is OrderState.CANCELED or done.state in waits
 
-    @rule(index=st.integers(0, 50), price=st.integers(40, 60), qty=st.integers(0, 40), tif=st.sampled_from((TimeInForce.UNDEFINED, TimeInForce.DAY)))
+    @rule(
+        index=st.integers(0, 50),
+        price=st.integers(40, 60),
+        qty=st.integers(0, 40),
+        tif=st.sampled_from((TimeInForce.UNDEFINED, TimeInForce.DAY)),
+    )
     def replace(self, index: int, price: int, qty: int, tif: TimeInForce) -> None:
         if self.orders:
             order_id = self.orders[index % len(self.orders)]
             scale = 10 if self.market.trading.orders.require(order_id).symbol == "Y" else 1
-            self.both(lambda market: market.replace(market.trading.orders.require(order_id), price=price * scale, qty=qty, tif=tif))
+            self.both(
+                lambda market: market.replace(
+                    market.trading.orders.require(order_id), price=price * scale, qty=qty, tif=tif
+                )
+            )
 
     @rule(symbol=st.sampled_from(SYMBOLS), state=st.sampled_from([None, *InstrumentState]))
     def move(self, symbol: str, state: InstrumentState | None) -> None:
@@ -186,14 +266,24 @@ class TradingMachine(RuleBasedStateMachine):
     def time_passes(self, span: int) -> None:
         self.both(lambda market: market.advance(span))
 
-    @rule(symbol=st.sampled_from(SYMBOLS), percent=st.sampled_from((0, 50, 100)), really=st.integers(0, 5))
+    @rule(
+        symbol=st.sampled_from(SYMBOLS),
+        percent=st.sampled_from((0, 50, 100)),
+        really=st.integers(0, 5),
+    )
     def settle(self, symbol: str, percent: int, really: int) -> None:
         if really == 0:
-            self.both(lambda market: market.trading.settle(symbol, percent * (10 if symbol == "Y" else 1)))
+            self.both(
+                lambda market: market.trading.settle(symbol, percent * (10 if symbol == "Y" else 1))
+            )
 
     @rule(symbol=st.sampled_from(SYMBOLS), percent=st.sampled_from((0, 50, 100)))
     def record_outcome(self, symbol: str, percent: int) -> None:
-        self.both(lambda market: market.trading.record_outcome(symbol, percent * (10 if symbol == "Y" else 1)))
+        self.both(
+            lambda market: market.trading.record_outcome(
+                symbol, percent * (10 if symbol == "Y" else 1)
+            )
+        )
 
     @rule(index=st.integers(0, 50), really=st.integers(0, 3))
     def bust(self, index: int, really: int) -> None:
@@ -238,19 +328,33 @@ class TradingMachine(RuleBasedStateMachine):
 
     @invariant()
     def everything_adds_up(self) -> None:
-        """What `core/invariants.py` lists, margins once more, and rule P5: whoever traded can pay for what is left in every other instrument."""
+        """What `core/invariants.py` lists, margins once more, and rule P5: whoever traded can pay
+        for what is left in every other instrument.
+        """
         self.market.check()
         trading = self.market.trading
         for account in ACCOUNTS:
-            shorts = {one.symbol: max(-trading.positions.net(account, one.symbol), 0) * (DOLLAR // one.qty_scale) for one in trading.instruments}
+            shorts = {
+                one.symbol: (
+                    max(-trading.positions.net(account, one.symbol), 0) * (DOLLAR // one.qty_scale)
+                )
+                for one in trading.instruments
+            }
             freed = min(shorts[symbol] for symbol in EXCLUSIVE) if account == "e" else 0
             assert trading.margin_requirement(account) == sum(shorts.values()) - freed
-            assert trading.buying_power(account) == trading.ledger.balance(account) - sum(shorts.values()) + freed
+            assert (
+                trading.buying_power(account)
+                == trading.ledger.balance(account) - sum(shorts.values()) + freed
+            )
             if self.ordering and account in self.audit.last_fill:
                 for symbol in SYMBOLS:
                     power = trading.buying_power(account) - (freed if symbol in EXCLUSIVE else 0)
-                    assert symbol == self.audit.last_fill[account] or reserved(trading, account, symbol) <= max(power, 0)
+                    assert symbol == self.audit.last_fill[account] or reserved(
+                        trading, account, symbol
+                    ) <= max(power, 0)
 
 
-TradingMachine.TestCase.settings = settings(stateful_step_count=50, suppress_health_check=list(HealthCheck))
+TradingMachine.TestCase.settings = settings(
+    stateful_step_count=50, suppress_health_check=list(HealthCheck)
+)
 test_everything_adds_up_whatever_happens = TradingMachine.TestCase

@@ -1,4 +1,6 @@
-"""The matching engine against the obviously correct matcher: the same commands must give the same executions in the same order, and the same book."""
+"""The matching engine against the obviously correct matcher: the same commands must give the same
+executions in the same order, and the same book.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from sim.core.trading.trading import TradingState
 from sim.testing.naive_matcher import NaiveMatcher, Report, Resting
 from sim.testing.trading_harness import Market
 
-TIFS = {"GTC": TimeInForce.GOOD_TILL_CANCEL, "IOC": TimeInForce.IMMEDIATE_OR_CANCEL, "FOK": TimeInForce.FILL_OR_KILL}
+TIFS = {
+    "GTC": TimeInForce.GOOD_TILL_CANCEL,
+    "IOC": TimeInForce.IMMEDIATE_OR_CANCEL,
+    "FOK": TimeInForce.FILL_OR_KILL,
+}
 TICK = 5
 ACCOUNTS = ("a", "b", "c")
 
@@ -68,11 +74,19 @@ def places(draw: st.DrawFn) -> Place:
     special = draw(st.sampled_from(("", "", "", "", "post", "all", "min")))
     post_only = special == "post" and tif == "GTC" and not market and not stop
     min_qty = draw(st.integers(1, qty)) if special == "min" and tif != "FOK" else 0
-    return Place(buying, price, qty, tif, min_qty, special == "all", post_only, stop, draw(st.integers(0, 2)))
+    return Place(
+        buying, price, qty, tif, min_qty, special == "all", post_only, stop, draw(st.integers(0, 2))
+    )
 
 
 operations = st.lists(
-    st.one_of(places(), places(), places(), st.builds(Cancel, st.integers(0, 40)), st.builds(Replace, st.integers(0, 40), prices, st.integers(1, 20))),
+    st.one_of(
+        places(),
+        places(),
+        places(),
+        st.builds(Cancel, st.integers(0, 40)),
+        st.builds(Replace, st.integers(0, 40), prices, st.integers(1, 20)),
+    ),
     min_size=12,
     max_size=80,
 )
@@ -82,7 +96,10 @@ class Both:
     """The engine and the oracle side by side. Every account is rich, so money never decides."""
 
     def __init__(self) -> None:
-        self.market = Market(Instrument(symbol="X", price_scale=1000, tick=TICK, price_low=5, price_high=995), cash=1_000_000_000 * DOLLAR)
+        self.market = Market(
+            Instrument(symbol="X", price_scale=1000, tick=TICK, price_low=5, price_high=995),
+            cash=1_000_000_000 * DOLLAR,
+        )
         self.naive = NaiveMatcher()
         self.numbers: dict[str, int] = {}
         self.ids: list[str] = []
@@ -100,7 +117,12 @@ class Both:
                 elif order.type is OrderType.LIMIT or not order.stop_price:
                     self.naive.replace(number, operation.price, operation.total)
                     self.market.trading.replace(
-                        ReplaceOrder(accounts=ACCOUNTS, order_id=order.id, price=operation.price, qty=operation.total)
+                        ReplaceOrder(
+                            accounts=ACCOUNTS,
+                            order_id=order.id,
+                            price=operation.price,
+                            qty=operation.total,
+                        )
                     )
             except Refusal:
                 pass  # the oracle says nothing then, and the reports are compared
@@ -108,7 +130,11 @@ class Both:
     def _place(self, place: Place) -> None:
         number = len(self.ids)
         market = not place.price
-        type = (OrderType.STOP if market else OrderType.STOP_LIMIT) if place.stop else (OrderType.MARKET_TO_LIMIT if market else OrderType.LIMIT)
+        type = (
+            (OrderType.STOP if market else OrderType.STOP_LIMIT)
+            if place.stop
+            else (OrderType.MARKET_TO_LIMIT if market else OrderType.LIMIT)
+        )
         command: PlaceOrder = self.market.command(
             ACCOUNTS[place.account],
             Side.BUY if place.buying else Side.SELL,
@@ -158,25 +184,33 @@ class Both:
         book = self.market.trading.book("X")
         assert book.levels(Side.BUY) == self.naive.depth(buying=True)
         assert book.levels(Side.SELL) == self.naive.depth(buying=False)
-        assert {order.id for order in book.stops.orders()} == {self.ids[order.number] for order in self.naive.waiting}
+        assert {order.id for order in book.stops.orders()} == {
+            self.ids[order.number] for order in self.naive.waiting
+        }
         self.market.check()
 
     def reload(self) -> None:
         """Replace the engine by one made from its saved state."""
         old = self.market
         ctx = old.ctx
-        state = msgspec.msgpack.decode(msgspec.msgpack.encode(old.trading.save()), type=TradingState)
+        state = msgspec.msgpack.decode(
+            msgspec.msgpack.encode(old.trading.save()), type=TradingState
+        )
         new = Market(*old.trading.instruments, cash=old.cash, now=ctx.now)
         new.ctx.timers.load(ctx.timers.save())
         new.ctx.ids.load(ctx.ids.save())
         new.trading.load(state)
-        assert msgspec.msgpack.encode(new.trading.save()) == msgspec.msgpack.encode(old.trading.save())
+        assert msgspec.msgpack.encode(new.trading.save()) == msgspec.msgpack.encode(
+            old.trading.save()
+        )
         self.market = new
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(operations)
-def test_executions_and_book_are_those_of_the_naive_matcher(found: list[Place | Cancel | Replace]) -> None:
+def test_executions_and_book_are_those_of_the_naive_matcher(
+    found: list[Place | Cancel | Replace],
+) -> None:
     """M1, M9-M21, M31-M34."""
     both = Both()
     for operation in found:
@@ -186,7 +220,9 @@ def test_executions_and_book_are_those_of_the_naive_matcher(found: list[Place | 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(operations, st.integers(0, 60))
-def test_a_saved_state_goes_on_like_the_original(found: list[Place | Cancel | Replace], at: int) -> None:
+def test_a_saved_state_goes_on_like_the_original(
+    found: list[Place | Cancel | Replace], at: int
+) -> None:
     both = Both()
     for index, operation in enumerate(found):
         if index == at:

@@ -1,4 +1,6 @@
-"""What orders do: execution sequences, refusals with their reasons, cancel and replace (rules M1-M34)."""
+"""What orders do: execution sequences, refusals with their reasons, cancel and replace (rules
+M1-M34).
+"""
 
 from __future__ import annotations
 
@@ -55,11 +57,9 @@ def test_an_order_that_rests_and_fills_twice_reports_new_partial_fill_fill(marke
     mine = [report for report in market.reports() if report.order.id == order.id]
     assert [report.type.name for report in mine] == ["NEW", "PARTIAL_FILL", "FILL"]
     assert [(report.last_qty, report.last_px) for report in mine] == [(0, 0), (4, 50), (6, 50)]
-    assert [(report.order.cum_qty, report.order.leaves_qty, report.order.state.name) for report in mine] == [
-        (0, 10, "NEW"),
-        (4, 6, "PARTIALLY_FILLED"),
-        (10, 0, "FILLED"),
-    ]
+    assert [
+        (report.order.cum_qty, report.order.leaves_qty, report.order.state.name) for report in mine
+    ] == [(0, 10, "NEW"), (4, 6, "PARTIALLY_FILLED"), (10, 0, "FILLED")]
     assert not any(report.aggressor for report in mine)
 
 
@@ -73,7 +73,9 @@ def test_an_ioc_order_partly_filled_expires_for_the_rest(market: Market) -> None
 
 
 @pytest.mark.parametrize("how", [{"tif": FOK}, {"all_or_none": True}])
-def test_a_fok_or_all_or_none_order_that_cannot_fill_expires_without_a_trade(market: Market, how: dict[str, Any]) -> None:
+def test_a_fok_or_all_or_none_order_that_cannot_fill_expires_without_a_trade(
+    market: Market, how: dict[str, Any]
+) -> None:
     """Table 2.6, M17."""
     market.sell("b", 4, 50)
     market.take()
@@ -96,7 +98,11 @@ def test_a_market_order_without_a_book_is_rejected(market: Market) -> None:
     """Table 2.6, M10."""
     order = market.buy("a", 1, deferred=True)
     (report,) = market.reports()
-    assert (report.type, report.reject_reason, report.text) == (ExecutionType.REJECTED, RejectReason.NO_LIQUIDITY, "No liquidity for market order")
+    assert (report.type, report.reject_reason, report.text) == (
+        ExecutionType.REJECTED,
+        RejectReason.NO_LIQUIDITY,
+        "No liquidity for market order",
+    )
     assert (order.state, order.leaves_qty) == (OrderState.REJECTED, 0)
     assert order.id
 
@@ -120,7 +126,11 @@ def test_a_user_cancel_reports_canceled_with_nothing_left(market: Market) -> Non
     market.take()
     market.cancel(order)
     (report,) = market.reports()
-    assert (report.type, report.order.leaves_qty, report.unsolicited) == (ExecutionType.CANCELED, 0, UnsolicitedReason.UNDEFINED)
+    assert (report.type, report.order.leaves_qty, report.unsolicited) == (
+        ExecutionType.CANCELED,
+        0,
+        UnsolicitedReason.UNDEFINED,
+    )
     assert market.depth() == ([], [])
 
 
@@ -131,7 +141,10 @@ def test_a_replaced_order_is_live_and_fills_on(market: Market) -> None:
     replaced = market.replace(order, price=51)
     assert (replaced.id, replaced.state, replaced.live) == (order.id, OrderState.REPLACED, True)
     market.sell("b", 10, 51)
-    assert [report.type.name for report in market.reports() if report.order.id == order.id] == ["REPLACE", "FILL"]
+    assert [report.type.name for report in market.reports() if report.order.id == order.id] == [
+        "REPLACE",
+        "FILL",
+    ]
 
 
 def test_a_stop_reports_new_twice_and_then_fills(market: Market) -> None:
@@ -144,7 +157,10 @@ def test_a_stop_reports_new_twice_and_then_fills(market: Market) -> None:
     market.take()
     market.buy("c", 6, 60)
     mine = [report for report in market.reports() if report.order.id == stop.id]
-    assert [(report.type.name, report.order.type.name) for report in mine] == [("NEW", "LIMIT"), ("FILL", "LIMIT")]
+    assert [(report.type.name, report.order.type.name) for report in mine] == [
+        ("NEW", "LIMIT"),
+        ("FILL", "LIMIT"),
+    ]
 
 
 def test_a_stop_triggers_a_market_order_that_takes_a_new_place_in_time(market: Market) -> None:
@@ -155,7 +171,10 @@ def test_a_stop_triggers_a_market_order_that_takes_a_new_place_in_time(market: M
     market.take()
     market.sell("c", 1, 40)
     mine = [report for report in market.reports() if report.order.id == stop.id]
-    assert [(report.type.name, report.order.type.name) for report in mine] == [("NEW", "MARKET_TO_LIMIT"), ("FILL", "MARKET_TO_LIMIT")]
+    assert [(report.type.name, report.order.type.name) for report in mine] == [
+        ("NEW", "MARKET_TO_LIMIT"),
+        ("FILL", "MARKET_TO_LIMIT"),
+    ]
     assert market.now(stop).avg_px == 39
 
 
@@ -178,7 +197,9 @@ def test_stops_released_by_a_released_stop_follow_it(market: Market) -> None:
     first = market.sell("a", 1, type=OrderType.STOP, stop_price=50)
     market.take()
     market.sell("c", 1, 50)
-    triggered = [report.order.id for report in market.reports() if report.type is ExecutionType.NEW][1:]
+    triggered = [
+        report.order.id for report in market.reports() if report.type is ExecutionType.NEW
+    ][1:]
     assert triggered == [first.id, second.id]
     assert (market.now(first).avg_px, market.now(second).avg_px) == (45, 40)
 
@@ -193,7 +214,11 @@ def test_trades_print_at_the_resting_price_best_first_then_oldest(market: Market
     new = market.sell("c", 1, 50)
     market.take()
     taker = market.buy("a", 3, 55)
-    fills = [(report.order.id, report.last_px) for report in market.reports() if report.last_qty and not report.aggressor]
+    fills = [
+        (report.order.id, report.last_px)
+        for report in market.reports()
+        if report.last_qty and not report.aggressor
+    ]
     assert fills[:2] == [(old.id, 50), (new.id, 50)]
     assert taker.filled_at == {50: 2, 52: 1}
     assert taker.avg_px == 51  # 50.67, half to even to the price scale
@@ -210,7 +235,9 @@ def test_both_sides_of_a_trade_share_its_id_and_the_passive_report_follows(marke
     assert taker.id != maker.id
 
 
-def test_a_market_to_limit_order_rests_at_its_last_fill_price_and_shows_it_from_the_start(market: Market) -> None:
+def test_a_market_to_limit_order_rests_at_its_last_fill_price_and_shows_it_from_the_start(
+    market: Market,
+) -> None:
     """M10."""
     market.sell("b", 1, 50)
     market.sell("b", 1, 53)
@@ -241,7 +268,9 @@ def test_min_qty_not_to_be_had_at_entry_expires_the_order_untraded(market: Marke
     assert (order.cum_qty, order.leaves_qty) == (4, 6)
 
 
-def test_best_limit_joins_its_own_side_and_immediately_executable_takes_the_other(market: Market) -> None:
+def test_best_limit_joins_its_own_side_and_immediately_executable_takes_the_other(
+    market: Market,
+) -> None:
     """M21."""
     market.buy("b", 1, 40)
     market.sell("b", 1, 50)
@@ -316,17 +345,22 @@ def test_cash_that_buys_not_even_one_unit_is_refused(market: Market) -> None:
 # ---- self-match prevention
 
 
-def test_reject_aggressor_refuses_the_whole_order_even_when_others_come_first(market: Market) -> None:
+def test_reject_aggressor_refuses_the_whole_order_even_when_others_come_first(
+    market: Market,
+) -> None:
     """M27, M26."""
     market.sell("b", 1, 49)
     market.sell("a", 1, 50, smp_id="g")
     with pytest.raises(OrderRefused, match="Self Match Prevention"):
         market.buy("a", 2, 50, smp_id="g")
-    assert market.buy("a", 1, 50, smp_id="g").state is OrderState.FILLED  # reaches only the stranger
+    # reaches only the stranger
+    assert market.buy("a", 1, 50, smp_id="g").state is OrderState.FILLED
     assert market.buy("a", 1, 50, smp_id="other").state is OrderState.FILLED
 
 
-def test_cancel_resting_takes_own_orders_out_after_new_and_trades_with_the_rest(market: Market) -> None:
+def test_cancel_resting_takes_own_orders_out_after_new_and_trades_with_the_rest(
+    market: Market,
+) -> None:
     """M28."""
     own = market.sell("a", 5, 50, smp_id="g")
     market.sell("b", 2, 51)
@@ -367,21 +401,66 @@ def test_retail_accounts_never_trade_with_themselves(market: Market) -> None:
 # ---- refusals
 
 REFUSALS: list[tuple[str, dict[str, Any], RejectReason, str]] = [
-    ("price off the tick", {"price": 33, "symbol": "H"}, RejectReason.INVALID_PRICE_INCREMENT, "Price must be a multiple of 0.005, given 0.033"),
-    ("price too low", {"price": 5, "symbol": "H"}, RejectReason.EXCHANGE_OPTION, "Low price limit is 0.01, given 0.005"),
-    ("price too high", {"price": 995, "symbol": "H"}, RejectReason.EXCHANGE_OPTION, "High price limit is 0.99, given 0.995"),
+    (
+        "price off the tick",
+        {"price": 33, "symbol": "H"},
+        RejectReason.INVALID_PRICE_INCREMENT,
+        "Price must be a multiple of 0.005, given 0.033",
+    ),
+    (
+        "price too low",
+        {"price": 5, "symbol": "H"},
+        RejectReason.EXCHANGE_OPTION,
+        "Low price limit is 0.01, given 0.005",
+    ),
+    (
+        "price too high",
+        {"price": 995, "symbol": "H"},
+        RejectReason.EXCHANGE_OPTION,
+        "High price limit is 0.99, given 0.995",
+    ),
     (
         "retail band",
         {"price": 995, "symbol": "H", "channel": Channel.RETAIL},
         RejectReason.PRICE_OUT_OF_BOUNDS,
         "High price limit is 0.99, given 0.995",
     ),
-    ("too little", {"qty": 9, "symbol": "H", "price": 500}, RejectReason.INCORRECT_QUANTITY, "Minimum trade quantity is 0.1, given 0.09"),
-    ("order too small", {"qty": 10, "symbol": "H", "price": 500}, RejectReason.EXCHANGE_OPTION, "Low order size limit is 0.2, given 0.1"),
-    ("order too large", {"qty": 1001, "symbol": "H", "price": 500}, RejectReason.EXCHANGE_OPTION, "High order size limit is 10, given 10.01"),
-    ("notional", {"qty": 900, "symbol": "H", "price": 900}, RejectReason.EXCHANGE_OPTION, "High total notional size limit is 8, given 8.1"),
-    ("funds", {"qty": 20000, "price": 99}, RejectReason.EXCHANGE_OPTION, "10000.00 USD available, requested 1"),
-    ("min above total", {"qty": 2, "price": 50, "min_qty": 3}, RejectReason.INCORRECT_QUANTITY, "Minimum quantity exceeds the order quantity"),
+    (
+        "too little",
+        {"qty": 9, "symbol": "H", "price": 500},
+        RejectReason.INCORRECT_QUANTITY,
+        "Minimum trade quantity is 0.1, given 0.09",
+    ),
+    (
+        "order too small",
+        {"qty": 10, "symbol": "H", "price": 500},
+        RejectReason.EXCHANGE_OPTION,
+        "Low order size limit is 0.2, given 0.1",
+    ),
+    (
+        "order too large",
+        {"qty": 1001, "symbol": "H", "price": 500},
+        RejectReason.EXCHANGE_OPTION,
+        "High order size limit is 10, given 10.01",
+    ),
+    (
+        "notional",
+        {"qty": 900, "symbol": "H", "price": 900},
+        RejectReason.EXCHANGE_OPTION,
+        "High total notional size limit is 8, given 8.1",
+    ),
+    (
+        "funds",
+        {"qty": 20000, "price": 99},
+        RejectReason.EXCHANGE_OPTION,
+        "10000.00 USD available, requested 1",
+    ),
+    (
+        "min above total",
+        {"qty": 2, "price": 50, "min_qty": 3},
+        RejectReason.INCORRECT_QUANTITY,
+        "Minimum quantity exceeds the order quantity",
+    ),
     (
         "stop below limit",
         {"qty": 2, "price": 50, "stop_price": 49, "type": OrderType.STOP_LIMIT},
@@ -391,8 +470,12 @@ REFUSALS: list[tuple[str, dict[str, Any], RejectReason, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "reason", "text"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS])
-def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(fields: dict[str, Any], reason: RejectReason, text: str) -> None:
+@pytest.mark.parametrize(
+    ("fields", "reason", "text"), [row[1:] for row in REFUSALS], ids=[row[0] for row in REFUSALS]
+)
+def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(
+    fields: dict[str, Any], reason: RejectReason, text: str
+) -> None:
     """M4, M5, M7, P4."""
     half_cent = Instrument(
         symbol="H",
@@ -415,7 +498,11 @@ def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(fields
     assert market.reports() == []
     order = market.buy("a", deferred=True, **given)
     (report,) = market.reports()
-    assert (report.type, report.reject_reason, report.text) == (ExecutionType.REJECTED, reason, raised.value.message)
+    assert (report.type, report.reject_reason, report.text) == (
+        ExecutionType.REJECTED,
+        reason,
+        raised.value.message,
+    )
     assert market.trading.orders.require(order.id).state is OrderState.REJECTED
     preview = market.trading.preview(market.command("a", Side.BUY, deferred=True, **given))
     assert (preview.id, preview.state) == ("", OrderState.REJECTED)
@@ -439,23 +526,40 @@ MALFORMED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("fields", [row[1] for row in MALFORMED], ids=[row[0] for row in MALFORMED])
-def test_a_malformed_order_is_always_an_error_and_never_a_reject(market: Market, fields: dict[str, Any]) -> None:
+def test_a_malformed_order_is_always_an_error_and_never_a_reject(
+    market: Market, fields: dict[str, Any]
+) -> None:
     """M2, M18, M20, M21, M23, M24."""
-    given: dict[str, Any] = {"account": "a", "side": Side.BUY, "qty": 1, "price": 50, "deferred": True, **fields}
+    given: dict[str, Any] = {
+        "account": "a",
+        "side": Side.BUY,
+        "qty": 1,
+        "price": 50,
+        "deferred": True,
+        **fields,
+    }
     with pytest.raises(InvalidRequest):
         market.trading.place(market.command(**given))
     assert market.reports() == []
 
 
-def test_unknown_symbols_and_accounts_and_accounts_that_do_not_trade_are_refused(market: Market) -> None:
+def test_unknown_symbols_and_accounts_and_accounts_that_do_not_trade_are_refused(
+    market: Market,
+) -> None:
     """M2."""
     with pytest.raises(NotFound):
         market.buy("a", 1, 50, symbol="nope")
     with pytest.raises(NotFound):
-        market.trading.place(PlaceOrder(symbol="X", account="ghost", participant="p", side=Side.BUY, qty=1, price=50))
+        market.trading.place(
+            PlaceOrder(symbol="X", account="ghost", participant="p", side=Side.BUY, qty=1, price=50)
+        )
     market.trading.open_account("clearing", kind="clearing")
     with pytest.raises(PermissionDenied):
-        market.trading.place(PlaceOrder(symbol="X", account="clearing", participant="p", side=Side.BUY, qty=1, price=50))
+        market.trading.place(
+            PlaceOrder(
+                symbol="X", account="clearing", participant="p", side=Side.BUY, qty=1, price=50
+            )
+        )
 
 
 def test_a_client_order_id_is_unique_among_open_orders_only(market: Market) -> None:
@@ -474,10 +578,20 @@ def test_a_client_order_id_is_unique_among_open_orders_only(market: Market) -> N
 def test_a_preview_changes_nothing(market: Market) -> None:
     market.sell("b", 5, 50)
     command = market.command("a", Side.BUY, 5)
-    before = (market.depth(), len(market.trading.executions), market.ctx.ids.save(), market.ctx.timers.pending())
+    before = (
+        market.depth(),
+        len(market.trading.executions),
+        market.ctx.ids.save(),
+        market.ctx.timers.pending(),
+    )
     preview = market.trading.preview(command)
     assert (preview.id, preview.price, preview.state) == ("", 50, OrderState.NEW)
-    assert (market.depth(), len(market.trading.executions), market.ctx.ids.save(), market.ctx.timers.pending()) == before
+    assert (
+        market.depth(),
+        len(market.trading.executions),
+        market.ctx.ids.save(),
+        market.ctx.timers.pending(),
+    ) == before
 
 
 def test_validation_stops_at_the_first_failure_in_the_documented_order(market: Market) -> None:
@@ -525,16 +639,26 @@ def test_cancelling_a_done_order_conflicts_and_is_told(market: Market) -> None:
     with pytest.raises(OrderDone):
         market.cancel(order)
     (told,) = rejections(market)
-    assert (told.reason, told.text, told.is_replace, told.order_id) == (CancelRejectReason.UNKNOWN_ORDER, "Unknown order", False, order.id)
+    assert (told.reason, told.text, told.is_replace, told.order_id) == (
+        CancelRejectReason.UNKNOWN_ORDER,
+        "Unknown order",
+        False,
+        order.id,
+    )
 
 
 @pytest.mark.parametrize("state", [InstrumentState.HALTED, InstrumentState.CLOSED])
-def test_cancel_and_replace_in_a_state_that_forbids_them_are_refused_and_told(market: Market, state: InstrumentState) -> None:
+def test_cancel_and_replace_in_a_state_that_forbids_them_are_refused_and_told(
+    market: Market, state: InstrumentState
+) -> None:
     """M34."""
     order = market.buy("a", 2, 40)
     market.move(state)
     market.take()
-    attempts: list[Callable[[], object]] = [lambda: market.cancel(order), lambda: market.replace(order, qty=1)]
+    attempts: list[Callable[[], object]] = [
+        lambda: market.cancel(order),
+        lambda: market.replace(order, qty=1),
+    ]
     for attempt, is_replace in zip(attempts, (False, True), strict=True):
         with pytest.raises(OrderRefused, match=f"Book is {state.name}"):
             attempt()
@@ -543,7 +667,9 @@ def test_cancel_and_replace_in_a_state_that_forbids_them_are_refused_and_told(ma
     assert market.now(order).leaves_qty == 2
 
 
-def test_shrinking_keeps_the_place_in_the_queue_and_growing_or_repricing_loses_it(market: Market) -> None:
+def test_shrinking_keeps_the_place_in_the_queue_and_growing_or_repricing_loses_it(
+    market: Market,
+) -> None:
     """M31."""
     first, second, third = (market.buy(account, 5, 50) for account in "abc")
     market.replace(first, qty=4)
@@ -578,7 +704,11 @@ def test_a_repriced_order_that_crosses_trades_as_aggressor(market: Market) -> No
     market.take()
     replaced = market.replace(order, price=52)
     reports = market.reports()
-    assert [(report.type.name, report.aggressor) for report in reports] == [("REPLACE", False), ("PARTIAL_FILL", True), ("FILL", False)]
+    assert [(report.type.name, report.aggressor) for report in reports] == [
+        ("REPLACE", False),
+        ("PARTIAL_FILL", True),
+        ("FILL", False),
+    ]
     assert replaced.leaves_qty == 6
     assert market.depth() == ([(52, 6)], [])
 
@@ -592,8 +722,14 @@ REPLACE_REFUSALS: list[tuple[str, dict[str, Any], CancelRejectReason]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "reason"), [row[1:] for row in REPLACE_REFUSALS], ids=[row[0] for row in REPLACE_REFUSALS])
-def test_a_failed_replace_leaves_the_order_untouched_and_is_told(market: Market, fields: dict[str, Any], reason: CancelRejectReason) -> None:
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [row[1:] for row in REPLACE_REFUSALS],
+    ids=[row[0] for row in REPLACE_REFUSALS],
+)
+def test_a_failed_replace_leaves_the_order_untouched_and_is_told(
+    market: Market, fields: dict[str, Any], reason: CancelRejectReason
+) -> None:
     """M33."""
     market.sell("b", 4, 52)
     order = market.buy("a", 10, 50)
@@ -665,7 +801,9 @@ def test_cancel_all_takes_out_every_open_order_unsolicited(market: Market) -> No
     market.move(InstrumentState.HALTED)
     market.take()
     assert market.trading.cancel_all() == 2
-    assert [(report.type.name, report.unsolicited.name) for report in market.reports()] == [("CANCELED", "EXCHANGE_OPTION")] * 2
+    assert [(report.type.name, report.unsolicited.name) for report in market.reports()] == [
+        ("CANCELED", "EXCHANGE_OPTION")
+    ] * 2
     assert market.trading.cancel_all() == 0
 
 

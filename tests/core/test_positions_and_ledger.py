@@ -67,11 +67,15 @@ def test_a_fill_that_crosses_zero_closes_and_opens_in_one_row() -> None:
     assert len(book.rows("a")) == 2
 
 
-moves = st.lists(st.tuples(st.integers(-20, 20).filter(bool), st.integers(1, 99)), min_size=1, max_size=30)
+moves = st.lists(
+    st.tuples(st.integers(-20, 20).filter(bool), st.integers(1, 99)), min_size=1, max_size=30
+)
 
 
 @given(moves)
-def test_rows_replay_to_the_position_and_cash_flow_equals_cost_less_realized(found: list[tuple[int, int]]) -> None:
+def test_rows_replay_to_the_position_and_cash_flow_equals_cost_less_realized(
+    found: list[tuple[int, int]],
+) -> None:
     """P9, P23."""
     book = positions()
     paid = 0
@@ -82,7 +86,11 @@ def test_rows_replay_to_the_position_and_cash_flow_equals_cost_less_realized(fou
     assert position is not None
     net = cost = realized = 0
     for row in book.rows("a"):
-        net, cost, realized = net + row.qty_change, cost + row.cost_change, realized + row.realized_change
+        net, cost, realized = (
+            net + row.qty_change,
+            cost + row.cost_change,
+            realized + row.realized_change,
+        )
         assert (row.net, row.cost, row.realized) == (net, cost, realized)
     assert (position.net, position.cost, position.realized) == (net, cost, realized)
     assert cost - realized == paid
@@ -129,7 +137,9 @@ def test_a_separate_commission_is_a_row_of_its_own() -> None:
     market.ctx.assumptions.change("ledger.commission", "separate")
     market.sell("b", 10, 50)
     market.buy("a", 10, 50)
-    moves = [(row.type.name, row.after - row.before) for row in market.trading.ledger.entries("a")][1:]
+    moves = [(row.type.name, row.after - row.before) for row in market.trading.ledger.entries("a")][
+        1:
+    ]
     assert moves == [("ORDER_EXECUTION", -500 * CENT), ("COMMISSION", -17 * CENT)]
     market.check()
 
@@ -143,7 +153,9 @@ def test_every_move_of_cash_has_its_contra_on_a_house_account() -> None:
     market.buy("a", 10, 50)
     assert ledger.balance("house/clearing") == 0
     assert ledger.total() == 0
-    moved = market.trading.move_cash("a", -5 * DOLLAR, LedgerEntryType.WITHDRAWAL, "Withdrawal", reference="ref")
+    moved = market.trading.move_cash(
+        "a", -5 * DOLLAR, LedgerEntryType.WITHDRAWAL, "Withdrawal", reference="ref"
+    )
     assert isinstance(moved, CashMoved)
     assert (moved.after - moved.before, moved.reference) == (-5 * DOLLAR, "ref")
     assert ledger.total() == 0
@@ -163,13 +175,30 @@ def test_a_fill_tells_positions_then_cash_of_the_aggressor_first() -> None:
     market.sell("b", 1, 50)
     market.take()
     market.buy("a", 1, 50)
-    told = [(type(event).__name__, event.account) for event in market.take() if isinstance(event, PositionChanged | CashMoved)]
-    assert told[-4:] == [("PositionChanged", "a"), ("PositionChanged", "b"), ("CashMoved", "a"), ("CashMoved", "b")]
+    told = [
+        (type(event).__name__, event.account)
+        for event in market.take()
+        if isinstance(event, PositionChanged | CashMoved)
+    ]
+    assert told[-4:] == [
+        ("PositionChanged", "a"),
+        ("PositionChanged", "b"),
+        ("CashMoved", "a"),
+        ("CashMoved", "b"),
+    ]
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans(), st.integers(40, 60), st.integers(1, 9)), max_size=40), st.sampled_from([1, 10, 100]))
-def test_money_and_contracts_are_conserved(orders: list[tuple[str, bool, int, int]], qty_scale: int) -> None:
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.booleans(), st.integers(40, 60), st.integers(1, 9)),
+        max_size=40,
+    ),
+    st.sampled_from([1, 10, 100]),
+)
+def test_money_and_contracts_are_conserved(
+    orders: list[tuple[str, bool, int, int]], qty_scale: int
+) -> None:
     """P2, P9, P20."""
     market = Market(Instrument(symbol="X", qty_scale=qty_scale))
     for account, buying, price, qty in orders:

@@ -52,14 +52,28 @@ SMALL = ticker(outages=(OUTAGE,), every=3)
 
 
 @given(
-    st.sampled_from([(Bucket.S15, Bucket.S5), (Bucket.M1, Bucket.S5), (Bucket.M5, Bucket.M1), (Bucket.H1, Bucket.M1), (Bucket.D1, Bucket.M15)]),
+    st.sampled_from(
+        [
+            (Bucket.S15, Bucket.S5),
+            (Bucket.M1, Bucket.S5),
+            (Bucket.M5, Bucket.M1),
+            (Bucket.H1, Bucket.M1),
+            (Bucket.D1, Bucket.M15),
+        ]
+    ),
     st.one_of(st.integers(SINCE - 86_400, NOW), st.integers(*OUTAGE), st.just(NOW), st.just(SINCE)),
 )
-def test_a_wide_candle_is_made_of_the_narrow_ones_inside_it(buckets: tuple[Bucket, Bucket], at: int) -> None:
+def test_a_wide_candle_is_made_of_the_narrow_ones_inside_it(
+    buckets: tuple[Bucket, Bucket], at: int
+) -> None:
     wide, narrow = buckets
     start = at // wide.width * wide.width
     whole = SMALL.summary(start, wide.width, NOW)
-    parts = [part for begin in range(start, start + wide.width, narrow.width) if (part := SMALL.summary(begin, narrow.width, NOW)) is not None]
+    parts = [
+        part
+        for begin in range(start, start + wide.width, narrow.width)
+        if (part := SMALL.summary(begin, narrow.width, NOW)) is not None
+    ]
     if whole is None:
         assert not parts
         return
@@ -75,7 +89,9 @@ def test_the_first_tick_has_the_given_price_and_nothing_comes_before_it() -> Non
     assert one.last(SINCE) is None
     assert one.last(SINCE + 1) == 500 * PRICE_SCALE
     assert one.summary(SINCE - 60, 60, NOW) is None or SINCE % 60
-    assert candles(one, align_window(SINCE - 600, SINCE - 100, Bucket.M1, NOW), Bucket.M1, NOW) == []
+    assert (
+        candles(one, align_window(SINCE - 600, SINCE - 100, Bucket.M1, NOW), Bucket.M1, NOW) == []
+    )
 
 
 def test_an_outage_has_no_ticks_and_carries_the_last_close() -> None:
@@ -83,7 +99,10 @@ def test_an_outage_has_no_ticks_and_carries_the_last_close() -> None:
     window = align_window(OUTAGE[0] - 60, OUTAGE[0] + 300, Bucket.M1, NOW)
     found = candles(one, window, Bucket.M1, NOW)
     silent = [candle for candle in found if candle.start >= OUTAGE[0]]
-    assert all(candle.ticks == 0 and candle.open == candle.high == candle.low == candle.close for candle in silent)
+    assert all(
+        candle.ticks == 0 and candle.open == candle.high == candle.low == candle.close
+        for candle in silent
+    )
     assert silent[0].close == one.last(OUTAGE[0])
     assert one.last(OUTAGE[1]) == one.last(OUTAGE[0])
 
@@ -106,7 +125,8 @@ def test_a_price_by_hand_is_the_price_from_then_on() -> None:
     book.tick("crypto:x", "77.5", (NOW - 10) * NS_PER_S + 5)
     assert book.price("crypto:x") == 77 * PRICE_SCALE + PRICE_SCALE // 2
     found = candles(one, align_window(NOW - 12, 0, Bucket.S1, NOW), Bucket.S1, NOW)
-    assert [candle.ticks for candle in found] == [1, 1, 2] + [0] * 10  # the seeded tick of that second, then the one by hand
+    # the seeded tick of that second, then the one by hand
+    assert [candle.ticks for candle in found] == [1, 1, 2] + [0] * 10
     assert found[2].open == before
     assert found[-1].close == book.price("crypto:x")
 
@@ -122,7 +142,14 @@ def test_state_is_saved_and_loaded_with_prices_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("asset", "price"),
-    [("crypto:X", "1"), ("stocks:x", "1"), ("crypto:x", "0"), ("crypto:x", "-1"), ("crypto:x", "1e3"), ("crypto:x", "0.000000001")],
+    [
+        ("crypto:X", "1"),
+        ("stocks:x", "1"),
+        ("crypto:x", "0"),
+        ("crypto:x", "-1"),
+        ("crypto:x", "1e3"),
+        ("crypto:x", "0.000000001"),
+    ],
 )
 def test_impossible_ticks_are_refused(asset: str, price: str) -> None:
     with pytest.raises(InvalidRequest):
@@ -134,7 +161,17 @@ def test_a_tick_cannot_lie_in_the_future() -> None:
         assets().tick("crypto:x", "1", NOW * NS_PER_S + 1)
 
 
-@pytest.mark.parametrize("terms", [{"every": 7}, {"every": 30}, {"every": 0}, {"places": 9}, {"volatility": -1}, {"id": "crypto:UP"}])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"every": 7},
+        {"every": 30},
+        {"every": 0},
+        {"places": 9},
+        {"volatility": -1},
+        {"id": "crypto:UP"},
+    ],
+)
 def test_unsound_terms_are_refused(terms: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must"):
         assets(**terms)  # type: ignore[arg-type]

@@ -45,7 +45,15 @@ def allowed(limits: RateLimits, names: tuple[str, ...], tries: int, method: str 
     return passed
 
 
-BURSTS = [("retail", 20), ("public", 20), ("incentives", 5), ("search_reports", 12), ("trade_stats", 60), ("list_symbols", 6), ("ledger_download", 5)]
+BURSTS = [
+    ("retail", 20),
+    ("public", 20),
+    ("incentives", 5),
+    ("search_reports", 12),
+    ("trade_stats", 60),
+    ("list_symbols", 6),
+    ("ledger_download", 5),
+]
 
 
 @pytest.mark.parametrize(("name", "burst"), BURSTS)
@@ -83,7 +91,9 @@ def test_the_exchange_averages_100_a_second_over_a_minute() -> None:
 
 
 @given(gaps=st.lists(st.integers(0, 3 * NS_PER_S), min_size=1, max_size=80))
-def test_the_sliding_window_never_passes_more_than_its_count_in_sixty_seconds(gaps: list[int]) -> None:
+def test_the_sliding_window_never_passes_more_than_its_count_in_sixty_seconds(
+    gaps: list[int],
+) -> None:
     """R2."""
     ctx, limits = make()
     limits.raise_limit("firms/Acme", "exchange_rest", 10)
@@ -102,7 +112,10 @@ def test_the_sliding_window_never_passes_more_than_its_count_in_sixty_seconds(ga
         assert sum(at // NS_PER_S > ctx.now // NS_PER_S - 60 for at in passed) <= 10
 
 
-@given(tries=st.integers(1, 40), name=st.sampled_from(["exchange_rest", "retail", "search_reports", "ledger_download"]))
+@given(
+    tries=st.integers(1, 40),
+    name=st.sampled_from(["exchange_rest", "retail", "search_reports", "ledger_download"]),
+)
 def test_after_retry_after_a_call_passes(tries: int, name: str) -> None:
     """R4."""
     ctx, limits = make()
@@ -121,7 +134,7 @@ def test_a_refused_call_costs_nothing_on_either_rung() -> None:
     _, limits = make()
     names = ("exchange_rest", "list_symbols")
     assert allowed(limits, names, 100) == 6
-    (exchange, symbols) = limits.usage()
+    exchange, symbols = limits.usage()
     assert (exchange.limit, exchange.used, exchange.allowed) == ("exchange_rest", 6, 6000)
     assert (symbols.limit, symbols.method, symbols.used) == ("list_symbols", "M", 6)
 
@@ -156,7 +169,10 @@ def test_the_text_names_method_rung_and_wait_and_the_header_is_rounded_up() -> N
     ctx.now += 850 * NS_PER_MS
     with pytest.raises(RateLimited) as refused:
         limits.check(("search_reports",), "firms/Acme", "SearchTrades")
-    assert refused.value.message == "rate limit exceeded: method=SearchTrades rung=endpoint, retry after 4.2s"
+    assert (
+        refused.value.message
+        == "rate limit exceeded: method=SearchTrades rung=endpoint, retry after 4.2s"
+    )
     assert refused.value.retry_after == seconds(5)
     assert refused.value.rung == "endpoint"
 
@@ -186,10 +202,14 @@ PLANES = [
 
 
 @pytest.mark.parametrize(("plane", "caller", "limit", "subject"), PLANES)
-def test_a_plane_counts_by_firm_key_or_address(plane: str, caller: Caller, limit: str, subject: str) -> None:
+def test_a_plane_counts_by_firm_key_or_address(
+    plane: str, caller: Caller, limit: str, subject: str
+) -> None:
     _, limits = make()
     limits.admit(plane, Operation(), caller)
-    assert [(usage.limit, usage.subject, usage.used) for usage in limits.usage()] == [(limit, subject, 1)]
+    assert [(usage.limit, usage.subject, usage.used) for usage in limits.usage()] == [
+        (limit, subject, 1)
+    ]
 
 
 def test_grpc_and_the_token_endpoint_have_endpoint_limits_only() -> None:

@@ -1,4 +1,6 @@
-"""A restored exchange goes on as the one that never stopped: books and reservations are put together when somebody asks, whoever that is."""
+"""A restored exchange goes on as the one that never stopped: books and reservations are put
+together when somebody asks, whoever that is.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,11 @@ def do(market: Market, move: tuple[str, str, str, Side, int, int]) -> object:
         if kind == "limit":
             market.trading.place(market.command(account, side, qty, price, symbol))
         elif kind == "stop":
-            market.trading.place(market.command(account, side, qty, symbol=symbol, type=OrderType.STOP, stop_price=price))
+            market.trading.place(
+                market.command(
+                    account, side, qty, symbol=symbol, type=OrderType.STOP, stop_price=price
+                )
+            )
         elif mine and kind == "cancel":
             market.cancel(mine[price % len(mine)])
         elif mine:
@@ -61,11 +67,23 @@ def do(market: Market, move: tuple[str, str, str, Side, int, int]) -> object:
 
 def report(found: Execution) -> tuple[object, ...]:
     order = found.order
-    return found.type, order.id, order.symbol, order.price, order.leaves_qty, order.cum_qty, order.state, found.last_px, found.last_qty
+    return (
+        found.type,
+        order.id,
+        order.symbol,
+        order.price,
+        order.leaves_qty,
+        order.cum_qty,
+        order.state,
+        found.last_px,
+        found.last_qty,
+    )
 
 
 @given(st.lists(moves, min_size=1, max_size=40), st.integers(1, 7))
-def test_what_is_restored_every_so_often_goes_on_as_what_never_was(program: list[tuple[str, str, str, Side, int, int]], every: int) -> None:
+def test_what_is_restored_every_so_often_goes_on_as_what_never_was(
+    program: list[tuple[str, str, str, Side, int, int]], every: int
+) -> None:
     one, other = market(), market()
     for number, move in enumerate(program):
         if not number % every:
@@ -74,7 +92,9 @@ def test_what_is_restored_every_so_often_goes_on_as_what_never_was(program: list
     restored(other)
     other.check()
     for account in ACCOUNTS:
-        assert other.trading.open_orders_reserve(account) == one.trading.open_orders_reserve(account)
+        assert other.trading.open_orders_reserve(account) == one.trading.open_orders_reserve(
+            account
+        )
         assert other.trading.buying_power(account) == one.trading.buying_power(account)
     for symbol in SYMBOLS:
         assert other.depth(symbol) == one.depth(symbol)
@@ -121,7 +141,9 @@ def report_of(market: Market, act: Callable[[], object]) -> object:
     return [report(found) for found in market.reports()]
 
 
-@pytest.mark.parametrize("first", [reserve, working, book, listed, cancel, fill, shrink, move, another])
+@pytest.mark.parametrize(
+    "first", [reserve, working, book, listed, cancel, fill, shrink, move, another]
+)
 def test_whoever_asks_first_finds_each_order_once(first: Callable[[Market, Order], object]) -> None:
     one, other = market(), market()
     orders = [made.buy("a", 3, 50) for made in (one, other)]

@@ -41,7 +41,10 @@ def test_bytes_from_elsewhere_are_no_token(token: bytes) -> None:
 @given(place=places)
 def test_another_key_or_binding_does_not_read_it(place: Place) -> None:
     token = TOKENS.issue(BINDING, place)
-    for reader, binding in ((ResumeTokens(b"j" * 32), BINDING), (TOKENS, binding_of("Rpc", "firms/a", symbols=["x"]))):
+    for reader, binding in (
+        (ResumeTokens(b"j" * 32), BINDING),
+        (TOKENS, binding_of("Rpc", "firms/a", symbols=["x"])),
+    ):
         with pytest.raises(InvalidRequest):
             reader.read(token, binding, now=place.at, lifetime=DAY)
 
@@ -62,5 +65,7 @@ def test_neighbouring_places_give_tokens_with_nothing_in_common() -> None:
 
 def test_the_order_of_symbols_and_repeats_do_not_matter_but_where_names_end_does() -> None:
     assert binding_of("Rpc", "firms/a", symbols=["y", "x", "x"]) == BINDING
-    assert binding_of("Rpc", "firms/ax", symbols=["y"]) != binding_of("Rpc", "firms/a", symbols=["xy"])
+    assert binding_of("Rpc", "firms/ax", symbols=["y"]) != binding_of(
+        "Rpc", "firms/a", symbols=["xy"]
+    )
     assert binding_of("Rpcfirms/a", symbols=["x", "y"]) != BINDING

@@ -1,4 +1,6 @@
-"""Collateral: what orders reserve, what they may cost, and what is canceled when money runs out (rules P1-P7)."""
+"""Collateral: what orders reserve, what they may cost, and what is canceled when money runs out
+(rules P1-P7).
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,8 @@ def test_orders_that_close_a_position_cost_nothing_best_priced_first() -> None:
     assert market.trading.buying_power("me") == 1 * DOLLAR
     market.sell("me", 10, 95, symbol="A")
     assert market.trading.open_orders_reserve("me") == 0
-    market.sell("me", 5, 92, symbol="A")  # takes the closing place of half the other: 5 at 0.95 now open
+    # takes the closing place of half the other: 5 at 0.95 now open
+    market.sell("me", 5, 92, symbol="A")
     assert market.trading.open_orders_reserve("me") == 25 * CENT
 
 
@@ -136,7 +139,10 @@ def test_a_fill_cancels_what_other_instruments_can_no_longer_pay_newest_first() 
     market.sell("you", 10, 50, symbol="A")
     reports = market.reports()
     (canceled,) = [report for report in reports if report.type.name == "CANCELED"]
-    assert (canceled.order.id, canceled.unsolicited) == (newer.id, UnsolicitedReason.EXCHANGE_OPTION)
+    assert (canceled.order.id, canceled.unsolicited) == (
+        newer.id,
+        UnsolicitedReason.EXCHANGE_OPTION,
+    )
     assert reports[-1] is canceled
     assert market.now(older).live
     assert market.now(offer).live

@@ -56,14 +56,19 @@ def test_a_segment_may_run_over_midnight_and_over_the_end_of_the_week() -> None:
 
 def test_where_segments_overlap_the_one_begun_last_holds() -> None:
     """L3."""
-    both = (Segment(days=WEEKDAYS, start=9 * HOUR, length=8 * HOUR), Segment(days=WEEKDAYS, start=12 * HOUR, length=HOUR, state=InstrumentState.SUSPENDED))
+    both = (
+        Segment(days=WEEKDAYS, start=9 * HOUR, length=8 * HOUR),
+        Segment(days=WEEKDAYS, start=12 * HOUR, length=HOUR, state=InstrumentState.SUSPENDED),
+    )
     states = [phase_at(both, at(f"2026-10-08T{hour}:30:00-04:00")).state for hour in (11, 12, 13)]
     assert states == [OPEN, InstrumentState.SUSPENDED, OPEN]
 
 
 def test_a_daily_segment_that_expires_orders_has_an_edge_each_day_though_the_state_stays() -> None:
     """L3."""
-    daily = (Segment(days=(0, 1, 2, 3, 4, 5, 6), start=17 * HOUR, length=DAY, expire_all_orders=True),)
+    daily = (
+        Segment(days=(0, 1, 2, 3, 4, 5, 6), start=17 * HOUR, length=DAY, expire_all_orders=True),
+    )
     first = next_phase(daily, at("2026-10-08T17:00:00-04:00"))
     assert first == at("2026-10-09T17:00:00-04:00")
     assert phase_at(daily, first).expire_all
@@ -78,8 +83,14 @@ segments = st.builds(
 )
 
 
-@given(st.lists(segments, min_size=1, max_size=4).map(tuple), st.integers(0, 7 * 24 * 60), st.sampled_from(("06-01", "03-03", "10-28")))
-def test_nothing_changes_between_an_instant_and_the_next_edge(schedule: tuple[Segment, ...], minute: int, week: str) -> None:
+@given(
+    st.lists(segments, min_size=1, max_size=4).map(tuple),
+    st.integers(0, 7 * 24 * 60),
+    st.sampled_from(("06-01", "03-03", "10-28")),
+)
+def test_nothing_changes_between_an_instant_and_the_next_edge(
+    schedule: tuple[Segment, ...], minute: int, week: str
+) -> None:
     """L3, L4: in weeks with and without a change of daylight saving."""
     now = at(f"2026-{week}T00:00:00-04:00") + minute * MINUTE
     edge = next_phase(schedule, now)

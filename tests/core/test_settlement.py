@@ -37,7 +37,9 @@ def last_cash(market: Market, account: str) -> tuple[str, int]:
     ("price", "long_cash", "long_realized", "short_realized"),
     [(100, 100 * DOLLAR, 4000, -4000), (50, 50 * DOLLAR, -1000, 1000), (0, 0, -6000, 6000)],
 )
-def test_longs_are_paid_and_shorts_pay(price: int, long_cash: int, long_realized: int, short_realized: int) -> None:
+def test_longs_are_paid_and_shorts_pay(
+    price: int, long_cash: int, long_realized: int, short_realized: int
+) -> None:
     """P1, P22."""
     market = traded()
     before = {account: market.trading.ledger.balance(account) for account in ("long", "short")}
@@ -67,7 +69,15 @@ def test_settling_closes_first_where_still_open_and_tells_it_in_order() -> None:
     market.take()
     market.trading.settle("X", 100, text="Yes")
     names = [type(event).__name__ for event in market.take()]
-    assert names == ["StateChanged", "Settled", "PositionChanged", "CashMoved", "PositionChanged", "CashMoved", "BookChanged"]
+    assert names == [
+        "StateChanged",
+        "Settled",
+        "PositionChanged",
+        "CashMoved",
+        "PositionChanged",
+        "CashMoved",
+        "BookChanged",
+    ]
     assert market.trading.state("X") is S.CLOSED
     with pytest.raises(OrderRefused):
         market.buy("c", 1, 10)
@@ -87,7 +97,11 @@ def test_a_preliminary_price_shows_and_pays_nothing() -> None:
     market = traded()
     assert market.trading.settle("X", 100, preliminary=True) == 0
     stats = market.trading.stats("X")
-    assert (stats.settlement_px, stats.settlement_preliminary, stats.settlement_set_time) == (100, True, START)
+    assert (stats.settlement_px, stats.settlement_preliminary, stats.settlement_set_time) == (
+        100,
+        True,
+        START,
+    )
     assert market.trading.positions.net("long", "X") == 100
     assert market.trading.settle("X", 0) == 2
     assert market.trading.stats("X").settlement_preliminary is False
@@ -107,9 +121,14 @@ def test_an_outcome_settles_some_time_after_the_close() -> None:
     market.take()
     market.advance(seconds(1))
     settled = [event for event in market.take() if isinstance(event, Settled)]
-    assert [(event.price, event.preliminary, event.text) for event in settled] == [(100, False, "Yes")]
+    assert [(event.price, event.preliminary, event.text) for event in settled] == [
+        (100, False, "Yes")
+    ]
     stats = market.trading.stats("X")
-    assert (stats.settlement_method, stats.settlement_text) == ("SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1", "Yes")
+    assert (stats.settlement_method, stats.settlement_text) == (
+        "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1",
+        "Yes",
+    )
     assert market.trading.positions.net("long", "X") == 0
     with pytest.raises(Conflict):
         market.trading.record_outcome("X", 0)
@@ -123,7 +142,11 @@ def test_an_outcome_may_stay_preliminary_for_a_while() -> None:
     market.trading.record_outcome("X", 100)
     market.take()
     market.advance(hours(2))
-    settled = [(event.preliminary, event.at - START) for event in market.take() if isinstance(event, Settled)]
+    settled = [
+        (event.preliminary, event.at - START)
+        for event in market.take()
+        if isinstance(event, Settled)
+    ]
     assert settled == [(True, seconds(60)), (False, seconds(60) + HOUR)]
 
 
@@ -160,9 +183,16 @@ def test_a_correction_pays_the_difference_to_whoever_was_resolved() -> None:
     assert last_cash(market, "long") == ("CORRECTION", -60 * DOLLAR)
     assert last_cash(market, "short") == ("CORRECTION", 60 * DOLLAR)
     rows = [event for event in market.take() if isinstance(event, PositionChanged)]
-    assert [(row.qty_change, row.realized_change, row.description) for row in rows] == [(0, -6000, "Correction"), (0, 6000, "Correction")]
+    assert [(row.qty_change, row.realized_change, row.description) for row in rows] == [
+        (0, -6000, "Correction"),
+        (0, 6000, "Correction"),
+    ]
     stats = market.trading.stats("X")
-    assert (stats.settlement_px, stats.settlement_text, stats.settlement_set_time) == (40, "No result", START + HOUR)
+    assert (stats.settlement_px, stats.settlement_text, stats.settlement_set_time) == (
+        40,
+        "No result",
+        START + HOUR,
+    )
     market.check()
 
 
@@ -185,7 +215,9 @@ def test_final_settlement_may_expire_the_instrument_at_once() -> None:
 
 
 @pytest.mark.parametrize(("mode", "paid"), [("last_price", 60 * DOLLAR), ("zero", 0)])
-def test_termination_closes_positions_without_an_outcome_at_the_last_price(mode: str, paid: int) -> None:
+def test_termination_closes_positions_without_an_outcome_at_the_last_price(
+    mode: str, paid: int
+) -> None:
     """§3.1, L26."""
     market = traded(start=START, expiration=START + DAY, termination=START + 2 * DAY)
     market.ctx.assumptions.change("settlement.unresolved_at_termination", mode)
@@ -208,7 +240,9 @@ def test_termination_pays_a_known_outcome_no_later_than_then() -> None:
 
 
 def test_settlement_never_touches_an_instrument_without_positions() -> None:
-    market = Market(Instrument(symbol="X", start=START, expiration=START + DAY, termination=START + DAY))
+    market = Market(
+        Instrument(symbol="X", start=START, expiration=START + DAY, termination=START + DAY)
+    )
     market.advance(DAY)
     assert not [event for event in market.take() if isinstance(event, Settled)]
     assert market.trading.stats("X").settlement_px is None
@@ -219,4 +253,8 @@ def test_resolution_is_a_public_ledger_type_with_the_symbol() -> None:
     market = traded()
     market.trading.settle("X", 100)
     row = market.trading.ledger.entries("long")[-1]
-    assert (row.type, row.symbol, row.after - row.before) == (LedgerEntryType.RESOLUTION, "X", 10_000 * CENT)
+    assert (row.type, row.symbol, row.after - row.before) == (
+        LedgerEntryType.RESOLUTION,
+        "X",
+        10_000 * CENT,
+    )

@@ -1,4 +1,6 @@
-"""The shelf: instruments that cost nothing until something happens to them, and are then like any other."""
+"""The shelf: instruments that cost nothing until something happens to them, and are then like any
+other.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,27 @@ LISTED, ON_SHELF, LATER = "listed", "on-shelf", "later"
 
 
 def terms(symbol: str, opens: int, lasts: int, event: str = "game") -> Instrument:
-    return Instrument(symbol=symbol, created=NOW - HOUR, start=opens, expiration=opens + lasts, termination=opens + 2 * lasts, event=event)
+    return Instrument(
+        symbol=symbol,
+        created=NOW - HOUR,
+        start=opens,
+        expiration=opens + lasts,
+        termination=opens + 2 * lasts,
+        event=event,
+    )
 
 
 class Shelf:
     """Two instruments: one open until six hours from now, one that opens in an hour."""
 
     def __init__(self) -> None:
-        self.all = {one.symbol: one for one in (terms(ON_SHELF, NOW - HOUR, 7 * HOUR), terms(LATER, NOW + HOUR, 2 * HOUR, "later game"))}
+        self.all = {
+            one.symbol: one
+            for one in (
+                terms(ON_SHELF, NOW - HOUR, 7 * HOUR),
+                terms(LATER, NOW + HOUR, 2 * HOUR, "later game"),
+            )
+        }
 
     def __len__(self) -> int:
         return len(self.all)
@@ -43,7 +58,11 @@ class Shelf:
         return [one for one in self.all.values() if one.event == event]
 
     def _dates(self) -> list[tuple[int, str]]:
-        return sorted((at, one.symbol) for one in self.all.values() for at in (one.start, one.expiration, one.termination))
+        return sorted(
+            (at, one.symbol)
+            for one in self.all.values()
+            for at in (one.start, one.expiration, one.termination)
+        )
 
     def next_edge(self, after: int) -> int | None:
         return min((at for at, _ in self._dates() if at > after), default=None)
@@ -75,7 +94,11 @@ def run(exchange: Exchange, to: int) -> list[Event]:
 
 
 def moves(events: list[Event]) -> list[tuple[str, InstrumentState, InstrumentState]]:
-    return [(event.symbol, event.was, event.state) for event in events if isinstance(event, StateChanged)]
+    return [
+        (event.symbol, event.was, event.state)
+        for event in events
+        if isinstance(event, StateChanged)
+    ]
 
 
 def expiry(symbol: str) -> list[tuple[str, InstrumentState, InstrumentState]]:
@@ -84,12 +107,26 @@ def expiry(symbol: str) -> list[tuple[str, InstrumentState, InstrumentState]]:
 
 
 def buy(exchange: Exchange, symbol: str, account: str = "ann", side: Side = Side.BUY) -> None:
-    exchange.trading.place(PlaceOrder(symbol=symbol, account=account, participant=account, side=side, qty=1, price=50, channel=Channel.EXCHANGE))
+    exchange.trading.place(
+        PlaceOrder(
+            symbol=symbol,
+            account=account,
+            participant=account,
+            side=side,
+            qty=1,
+            price=50,
+            channel=Channel.EXCHANGE,
+        )
+    )
 
 
 def test_what_is_on_the_shelf_is_listed_and_stands_as_its_dates_say(exchange: Exchange) -> None:
     assert [one.symbol for one in exchange.instruments] == [LISTED, ON_SHELF, LATER]
-    assert (len(exchange.instruments), ON_SHELF in exchange.instruments, "nothing" in exchange.instruments) == (3, True, False)
+    assert (
+        len(exchange.instruments),
+        ON_SHELF in exchange.instruments,
+        "nothing" in exchange.instruments,
+    ) == (3, True, False)
     assert [exchange.trading.state(symbol) for symbol in (ON_SHELF, LATER)] == [S.OPEN, S.PENDING]
     assert not exchange.trading.lifecycle.owns(ON_SHELF)
     with pytest.raises(NotFound):
@@ -101,7 +138,11 @@ def test_what_is_on_the_shelf_is_listed_and_stands_as_its_dates_say(exchange: Ex
 def test_its_dates_come_like_those_of_any_other(exchange: Exchange) -> None:
     assert moves(run(exchange, NOW + HOUR)) == [(LATER, S.PENDING, S.OPEN)]
     assert moves(run(exchange, NOW + 4 * HOUR)) == expiry(LATER)
-    assert moves(run(exchange, NOW + 6 * HOUR)) == [(LATER, S.EXPIRED, S.TERMINATED), *expiry(LISTED), *expiry(ON_SHELF)]
+    assert moves(run(exchange, NOW + 6 * HOUR)) == [
+        (LATER, S.EXPIRED, S.TERMINATED),
+        *expiry(LISTED),
+        *expiry(ON_SHELF),
+    ]
     last = moves(run(exchange, NOW + 100 * HOUR))
     assert last == [(LISTED, S.EXPIRED, S.TERMINATED), (ON_SHELF, S.EXPIRED, S.TERMINATED)]
 
@@ -120,14 +161,24 @@ def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: 
     exchange.before_begin()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.OPEN, S.SUSPENDED)]
-    assert [(event.was, event.state) for event in events if isinstance(event, ShelfMoved)] == [(S.OPEN, S.SUSPENDED)]
-    assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [S.SUSPENDED, S.SUSPENDED, S.PENDING]
+    assert [(event.was, event.state) for event in events if isinstance(event, ShelfMoved)] == [
+        (S.OPEN, S.SUSPENDED)
+    ]
+    assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [
+        S.SUSPENDED,
+        S.SUSPENDED,
+        S.PENDING,
+    ]
     exchange.trading.book(ON_SHELF)  # leaves the shelf meanwhile
     assert exchange.trading.state(ON_SHELF) is S.SUSPENDED
     exchange.end()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.SUSPENDED, S.OPEN), (ON_SHELF, S.SUSPENDED, S.OPEN)]
-    assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [S.OPEN, S.OPEN, S.PENDING]
+    assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [
+        S.OPEN,
+        S.OPEN,
+        S.PENDING,
+    ]
 
 
 def test_an_operator_may_take_it_off_the_shelf(exchange: Exchange) -> None:
@@ -138,13 +189,21 @@ def test_an_operator_may_take_it_off_the_shelf(exchange: Exchange) -> None:
     assert moves(exchange.take_events())[0] == (ON_SHELF, S.HALTED, S.CLOSED)
 
 
-def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(exchange: Exchange) -> None:
+def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(
+    exchange: Exchange,
+) -> None:
     buy(exchange, ON_SHELF)
     state = exchange.save()
     other = Exchange(seed=1, now=NOW)
     other.trading.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
     other.trading.stock(Shelf())
     other.load(state)
-    assert (other.trading.lifecycle.owns(ON_SHELF), other.trading.lifecycle.owns(LATER)) == (True, False)
-    assert (other.trading.lifecycle.busy("game"), other.trading.lifecycle.busy("later game")) == (True, False)
+    assert (other.trading.lifecycle.owns(ON_SHELF), other.trading.lifecycle.owns(LATER)) == (
+        True,
+        False,
+    )
+    assert (other.trading.lifecycle.busy("game"), other.trading.lifecycle.busy("later game")) == (
+        True,
+        False,
+    )
     assert moves(run(other, NOW + 6 * HOUR))[0] == (LATER, S.PENDING, S.OPEN)

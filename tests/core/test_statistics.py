@@ -22,9 +22,17 @@ def trade(market: Market, price: int, qty: int) -> str:
     return market.trading.trades[-1].id
 
 
-def window(market: Market, start: Instant, end: Instant, bars: int) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
+def window(
+    market: Market, start: Instant, end: Instant, bars: int
+) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
     """Trade statistics of a window, with the quirk that cleared sums lag as it is set."""
-    return trade_stats(market.trading.tape.between("X", start, end), start, end, bars, market.ctx.quirks.strikes(CLEARED_FIELDS_LAG))
+    return trade_stats(
+        market.trading.tape.between("X", start, end),
+        start,
+        end,
+        bars,
+        market.ctx.quirks.strikes(CLEARED_FIELDS_LAG),
+    )
 
 
 def test_statistics_follow_every_trade() -> None:
@@ -34,7 +42,13 @@ def test_statistics_follow_every_trade() -> None:
     for price, qty in ((50, 2), (60, 3), (40, 1), (45, 4)):
         trade(market, price, qty)
     stats = market.trading.stats("X")
-    assert (stats.open_px, stats.high_px, stats.low_px, stats.last_trade_px, stats.last_trade_qty) == (50, 60, 40, 45, 4)
+    assert (
+        stats.open_px,
+        stats.high_px,
+        stats.low_px,
+        stats.last_trade_px,
+        stats.last_trade_qty,
+    ) == (50, 60, 40, 45, 4)
     assert (stats.shares_traded, stats.notional_traded, stats.open_interest) == (10, 500, 10)
     assert stats.last_trade_at == START
 
@@ -47,7 +61,13 @@ def test_a_session_ends_with_a_close_price_and_the_next_begins_afresh() -> None:
     assert market.trading.stats("X").close_px == 50
     market.move(S.OPEN)
     stats = market.trading.stats("X")
-    assert (stats.open_px, stats.close_px, stats.shares_traded, stats.last_trade_px, stats.open_interest) == (None, None, 0, 50, 2)
+    assert (
+        stats.open_px,
+        stats.close_px,
+        stats.shares_traded,
+        stats.last_trade_px,
+        stats.open_interest,
+    ) == (None, None, 0, 50, 2)
     trade(market, 30, 1)
     assert market.trading.stats("X").open_px == 30
 
@@ -62,10 +82,21 @@ def test_trade_statistics_slice_a_window_evenly_with_edges_to_the_later_bar() ->
     market.advance(minutes(5))
     trade(market, 40, 3)
     whole, bars, starts, ends = window(market, start, start + minutes(30), 3)
-    assert (whole.first, whole.last, whole.high, whole.low, whole.total_trade_count, whole.volume, whole.notional) == (50, 40, 60, 40, 3, 6, 290)
+    assert (
+        whole.first,
+        whole.last,
+        whole.high,
+        whole.low,
+        whole.total_trade_count,
+        whole.volume,
+        whole.notional,
+    ) == (50, 40, 60, 40, 3, 6, 290)
     assert [bar.total_trade_count for bar in bars] == [1, 2, 0]
     assert bars[2] == TradeStats()
-    assert (starts, ends) == ([start, start + minutes(10), start + minutes(20)], [start + minutes(10), start + minutes(20), start + minutes(30)])
+    assert (starts, ends) == (
+        [start, start + minutes(10), start + minutes(20)],
+        [start + minutes(10), start + minutes(20), start + minutes(30)],
+    )
 
 
 def test_a_window_holds_its_start_and_not_its_end() -> None:
@@ -85,7 +116,12 @@ def test_cleared_sums_are_zero_until_the_trade_is_cleared() -> None:
     start = market.ctx.now
     trade(market, 50, 2)
     fresh = window(market, start, start + minutes(1), 1)[0]
-    assert (fresh.total_trade_count, fresh.cleared_trade_count, fresh.cleared_volume, fresh.cleared_notional) == (1, 0, 0, 0)
+    assert (
+        fresh.total_trade_count,
+        fresh.cleared_trade_count,
+        fresh.cleared_volume,
+        fresh.cleared_notional,
+    ) == (1, 0, 0, 0)
     market.advance(seconds(30))
     later = window(market, start, start + minutes(1), 1)[0]
     assert (later.cleared_trade_count, later.cleared_volume, later.cleared_notional) == (1, 2, 100)
@@ -109,9 +145,15 @@ def test_trades_clear_one_after_the_other_with_one_timer() -> None:
     assert len(market.ctx.timers.pending()) == 1
     market.take()
     market.advance(seconds(20))
-    assert [(event.trade.id, event.state) for event in market.take() if isinstance(event, Traded)] == [(first, TradeState.CLEARED)]
+    assert [
+        (event.trade.id, event.state) for event in market.take() if isinstance(event, Traded)
+    ] == [(first, TradeState.CLEARED)]
     market.advance(seconds(10))
-    assert [(event.trade.id, event.trade.state_at) for event in market.take() if isinstance(event, Traded)] == [(second, START + seconds(40))]
+    assert [
+        (event.trade.id, event.trade.state_at)
+        for event in market.take()
+        if isinstance(event, Traded)
+    ] == [(second, START + seconds(40))]
     assert market.ctx.timers.pending() == []
 
 

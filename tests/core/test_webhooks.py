@@ -15,7 +15,15 @@ from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.service.faults import FaultAction
-from sim.core.webhooks.payloads import decided_payload, is_secret, secret_key, sign, signed_headers, stamp, url_problem
+from sim.core.webhooks.payloads import (
+    decided_payload,
+    is_secret,
+    secret_key,
+    sign,
+    signed_headers,
+    stamp,
+    url_problem,
+)
 from sim.core.webhooks.records import Attempt, WebhooksState
 from sim.core.webhooks.webhooks import Webhooks
 from sim.kernel.instants import Instant, hours, minutes, parse_instant, seconds
@@ -35,7 +43,9 @@ class Bench:
     made: list[Attempt] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.webhooks = Webhooks(self.ctx, hosts=("hooks.example.com",), tamper=lambda kind, firm: self.action)
+        self.webhooks = Webhooks(
+            self.ctx, hosts=("hooks.example.com",), tamper=lambda kind, firm: self.action
+        )
 
     def registered(self) -> Bench:
         self.webhooks.register(FIRM, URL)
@@ -44,7 +54,11 @@ class Bench:
         return self
 
     def decided(self, external_id: str = "user-1", approved: bool = True) -> str:
-        return self.webhooks.decided(KycDecided(FIRM, external_id, approved, f"{FIRM}/users/1" if approved else "", "", self.ctx.now))
+        return self.webhooks.decided(
+            KycDecided(
+                FIRM, external_id, approved, f"{FIRM}/users/1" if approved else "", "", self.ctx.now
+            )
+        )
 
     def take(self) -> list[Attempt]:
         taken = self.webhooks.take_attempts()
@@ -82,7 +96,12 @@ def test_a_registration_counts_once_its_test_delivery_was_acknowledged(bench: Be
     pending = bench.webhooks.register(FIRM, URL, SECRET)
     assert bench.webhooks.registration(FIRM) is None
     (attempt,) = bench.take()
-    assert (attempt.type, attempt.url, attempt.secret, attempt.attempt) == ("webhook.test", URL, SECRET, 1)
+    assert (attempt.type, attempt.url, attempt.secret, attempt.attempt) == (
+        "webhook.test",
+        URL,
+        SECRET,
+        1,
+    )
     assert json.loads(attempt.body) == {"event_id": attempt.event_id, "type": "webhook.test"}
     assert bench.webhooks.answer(attempt.id, 204)
     assert bench.webhooks.take_settled() == [pending]
@@ -92,8 +111,13 @@ def test_a_registration_counts_once_its_test_delivery_was_acknowledged(bench: Be
     assert (registration.url, registration.secret) == (URL, SECRET)
 
 
-@pytest.mark.parametrize(("status", "error", "says"), [(500, "", "HTTP 500"), (302, "", "HTTP 302"), (0, "refused", "refused")])
-def test_a_failed_test_delivery_saves_nothing_and_keeps_what_was_there(bench: Bench, status: int, error: str, says: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "error", "says"),
+    [(500, "", "HTTP 500"), (302, "", "HTTP 302"), (0, "refused", "refused")],
+)
+def test_a_failed_test_delivery_saves_nothing_and_keeps_what_was_there(
+    bench: Bench, status: int, error: str, says: str
+) -> None:
     """K8."""
     bench.registered()
     pending = bench.webhooks.register(FIRM, URL + "/other")
@@ -156,7 +180,12 @@ def test_urls_lead_to_loopback_or_to_listed_hosts_only(url: str, problem: str) -
 
 
 def test_a_bad_url_or_secret_is_refused_before_anything_is_sent(bench: Bench) -> None:
-    for url, secret in (("http://example.com", ""), (URL, "whsec_short"), (URL, "plain"), (URL, "sealed:w23:" + "0" * 32)):
+    for url, secret in (
+        ("http://example.com", ""),
+        (URL, "whsec_short"),
+        (URL, "plain"),
+        (URL, "sealed:w23:" + "0" * 32),
+    ):
         with pytest.raises(InvalidRequest):
             bench.webhooks.register(FIRM, url, secret)
     bench.ctx.assumptions.change("webhook.allow_private", False)
@@ -180,9 +209,18 @@ DECIDED = KycDecided(FIRM, "user-1", True, f"{FIRM}/users/1", "firms/C/accounts/
 
 def test_the_specified_shape_is_flat_snake_case_without_reasons() -> None:
     """K9."""
-    assert decided_payload("e1", DECIDED, "spec") == {"event_id": "e1", "type": "kyc.approved", "external_id": "user-1", "participant_id": f"{FIRM}/users/1"}
+    assert decided_payload("e1", DECIDED, "spec") == {
+        "event_id": "e1",
+        "type": "kyc.approved",
+        "external_id": "user-1",
+        "participant_id": f"{FIRM}/users/1",
+    }
     rejected = KycDecided(FIRM, "user-1", False, "", "", START)
-    assert decided_payload("e1", rejected, "spec") == {"event_id": "e1", "type": "kyc.rejected", "external_id": "user-1"}
+    assert decided_payload("e1", rejected, "spec") == {
+        "event_id": "e1",
+        "type": "kyc.rejected",
+        "external_id": "user-1",
+    }
 
 
 def test_the_documented_shape_nests_and_both_is_their_union() -> None:
@@ -206,11 +244,21 @@ def test_an_independent_implementation_accepts_the_signature() -> None:
     assert signed_headers(None, "e1", now, body) == {}
 
 
-STAMPS = [("auto", 0, 0), ("auto", 300, 0), ("auto", 301, 301), ("auto", -301, -301), ("wall", 10, 10), ("virtual", 9999, 0), ("auto", None, 0)]
+STAMPS = [
+    ("auto", 0, 0),
+    ("auto", 300, 0),
+    ("auto", 301, 301),
+    ("auto", -301, -301),
+    ("wall", 10, 10),
+    ("virtual", 9999, 0),
+    ("auto", None, 0),
+]
 
 
 @pytest.mark.parametrize(("clock", "wall_s", "stamped_s"), STAMPS)
-def test_a_stamp_is_virtual_while_a_real_receiver_would_believe_it(clock: str, wall_s: int | None, stamped_s: int) -> None:
+def test_a_stamp_is_virtual_while_a_real_receiver_would_believe_it(
+    clock: str, wall_s: int | None, stamped_s: int
+) -> None:
     wall = None if wall_s is None else START + seconds(wall_s)
     assert stamp(START, wall, clock) == START // seconds(1) + stamped_s
 
@@ -232,7 +280,9 @@ def test_retries_keep_event_id_and_body_and_back_off_with_jitter(bench: Bench) -
     bench.advance(START + hours(1), status=500)
     assert [attempt.attempt for attempt in bench.made] == list(range(1, 9))
     assert len({(attempt.event_id, attempt.body) for attempt in bench.made}) == 1
-    waits = [later.due - earlier.due for earlier, later in zip(bench.made, bench.made[1:], strict=False)]
+    waits = [
+        later.due - earlier.due for earlier, later in zip(bench.made, bench.made[1:], strict=False)
+    ]
     for number, wait in enumerate(waits):
         assert seconds(2**number) * 4 // 5 <= wait <= seconds(2**number) * 6 // 5
     assert waits != [seconds(2**number) for number in range(7)]
@@ -247,7 +297,9 @@ def test_a_success_ends_the_delivery(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("status", "honoured"), [(408, True), (429, True), (503, False)])
-def test_retry_after_is_honoured_on_408_and_429_only(bench: Bench, status: int, honoured: bool) -> None:
+def test_retry_after_is_honoured_on_408_and_429_only(
+    bench: Bench, status: int, honoured: bool
+) -> None:
     """K11."""
     bench.registered().decided()
     bench.answer(status, retry_after=seconds(77))
@@ -269,7 +321,11 @@ def test_a_retry_goes_to_whatever_is_registered_by_then(bench: Bench) -> None:
     bench.webhooks.register(FIRM, URL + "/new", SECRET)
     bench.answer(200)
     bench.advance(START + minutes(1), status=200)
-    assert (bench.made[-1].url, bench.made[-1].secret, bench.made[-1].attempt) == (URL + "/new", SECRET, 2)
+    assert (bench.made[-1].url, bench.made[-1].secret, bench.made[-1].attempt) == (
+        URL + "/new",
+        SECRET,
+        2,
+    )
 
 
 def test_duplicates_carry_the_same_event_id(bench: Bench) -> None:
@@ -291,7 +347,9 @@ def test_duplicates_carry_the_same_event_id(bench: Bench) -> None:
         (FaultAction(fault="f1", status=503), 0, "failed"),
     ],
 )
-def test_injected_faults_lose_double_delay_or_fail_a_delivery(bench: Bench, action: FaultAction, sent_at_once: int, outcome: str) -> None:
+def test_injected_faults_lose_double_delay_or_fail_a_delivery(
+    bench: Bench, action: FaultAction, sent_at_once: int, outcome: str
+) -> None:
     bench.registered()
     bench.action = action
     bench.decided()
@@ -386,7 +444,9 @@ def test_a_saved_state_goes_on_where_it_stopped(bench: Bench) -> None:
     other.ctx.timers.load(bench.ctx.timers.save())
     other.ctx.entropy.load(bench.ctx.entropy.save())
     other.ctx.ids.load(bench.ctx.ids.save())
-    other.webhooks.load(msgspec.msgpack.decode(msgspec.msgpack.encode(bench.webhooks.save()), type=WebhooksState))
+    other.webhooks.load(
+        msgspec.msgpack.decode(msgspec.msgpack.encode(bench.webhooks.save()), type=WebhooksState)
+    )
     other.ctx.now = bench.ctx.now
     for each in (bench, other):
         each.advance(START + hours(2), status=200)

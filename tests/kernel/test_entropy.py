@@ -1,4 +1,6 @@
-"""Draws without floats: ranges are kept, means come out, and a narrow range costs no more than a wide one."""
+"""Draws without floats: ranges are kept, means come out, and a narrow range costs no more than a
+wide one.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from sim.kernel.entropy import Entropy
 
 
 @given(st.integers(1, 1 << 60), st.integers(0, 1 << 60), st.integers(0, 99))
-def test_a_log_uniform_draw_stays_in_its_range_and_takes_two_draws(low: int, more: int, seed: int) -> None:
+def test_a_log_uniform_draw_stays_in_its_range_and_takes_two_draws(
+    low: int, more: int, seed: int
+) -> None:
     stream = Entropy(seed).stream("x")
     for high in (low, low + 1, low + more):
         before = stream.drawn

@@ -8,7 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.indexes.change_index import Changes
-from sim.indexes.ordered_index import NOTHING, Amounts, Grouped, Key, Ranked, both, flagged, flags_of, neither, pick
+from sim.indexes.ordered_index import (
+    NOTHING,
+    Amounts,
+    Grouped,
+    Key,
+    Ranked,
+    both,
+    flagged,
+    flags_of,
+    neither,
+    pick,
+)
 
 COUNT = 30
 places = st.integers(0, COUNT - 1)
@@ -23,18 +34,32 @@ def rank(key: Any) -> tuple[bool, Any]:
 @given(
     start=st.lists(keys, min_size=COUNT, max_size=COUNT),
     moves=st.lists(st.tuples(places, keys, amounts, st.integers(0, 1000))),
-    wanted=st.sets(places) | st.sets(places, max_size=5).map(lambda left_out: set(range(COUNT)) - left_out),
+    wanted=st.sets(places)
+    | st.sets(places, max_size=5).map(lambda left_out: set(range(COUNT)) - left_out),
     by=st.lists(st.sampled_from([0, 1, 2]), max_size=3, unique=True),
     falling=st.booleans(),
     page=st.tuples(st.integers(0, COUNT), st.integers(1, COUNT)),
 )
 def test_a_page_is_that_of_sorting_everything(
-    start: list[int | None], moves: list[tuple[int, int | None, int, int]], wanted: set[int], by: list[int], falling: bool, page: tuple[int, int]
+    start: list[int | None],
+    moves: list[tuple[int, int | None, int, int]],
+    wanted: set[int],
+    by: list[int],
+    falling: bool,
+    page: tuple[int, int],
 ) -> None:
     grouped = Grouped((NOTHING if key is None else key, 1) for key in start)
     sums = Amounts(COUNT)
-    ranked = Ranked([place for place in range(COUNT) if place % 2], lambda place: 10_000 + place, {place: 20_000 + place for place in range(0, COUNT, 2)})
-    shown: list[list[Any]] = [list(start), [0] * COUNT, [20_000 + place if place % 2 == 0 else 10_000 + place for place in range(COUNT)]]
+    ranked = Ranked(
+        [place for place in range(COUNT) if place % 2],
+        lambda place: 10_000 + place,
+        {place: 20_000 + place for place in range(0, COUNT, 2)},
+    )
+    shown: list[list[Any]] = [
+        list(start),
+        [0] * COUNT,
+        [20_000 + place if place % 2 == 0 else 10_000 + place for place in range(COUNT)],
+    ]
     for place, key, amount, own in moves:
         grouped.move(place, NOTHING if key is None else key)
         sums.move(place, amount)
@@ -48,23 +73,45 @@ def test_a_page_is_that_of_sorting_everything(
     for number in reversed(by):
         expected.sort(key=lambda place, number=number: rank(shown[number][place]), reverse=falling)  # type: ignore[misc]
     offset, limit = page
-    assert pick(flags_of(wanted, COUNT), [orders[number] for number in by], falling, offset, limit) == expected[offset : offset + limit]
-    assert [orders[number].key(place) for number in (1, 2) for place in range(COUNT)] == [*shown[1], *shown[2]]
+    assert (
+        pick(flags_of(wanted, COUNT), [orders[number] for number in by], falling, offset, limit)
+        == expected[offset : offset + limit]
+    )
+    assert [orders[number].key(place) for number in (1, 2) for place in range(COUNT)] == [
+        *shown[1],
+        *shown[2],
+    ]
 
 
-@given(moves=st.lists(st.tuples(places, keys, amounts)), low=st.none() | amounts, high=st.none() | amounts)
-def test_bounds_leave_what_lies_within_them(moves: list[tuple[int, int | None, int]], low: int | None, high: int | None) -> None:
-    grouped, sums, shown = Grouped([(NOTHING, COUNT)]), Amounts(COUNT), dict.fromkeys(range(COUNT), (None, 0))
+@given(
+    moves=st.lists(st.tuples(places, keys, amounts)),
+    low=st.none() | amounts,
+    high=st.none() | amounts,
+)
+def test_bounds_leave_what_lies_within_them(
+    moves: list[tuple[int, int | None, int]], low: int | None, high: int | None
+) -> None:
+    grouped, sums, shown = (
+        Grouped([(NOTHING, COUNT)]),
+        Amounts(COUNT),
+        dict.fromkeys(range(COUNT), (None, 0)),
+    )
     for place, key, amount in moves:
         grouped.move(place, NOTHING if key is None else key)
         sums.move(place, amount)
         shown[place] = (key, amount)  # type: ignore[assignment]
 
     def within(value: int | None) -> bool:
-        return value is not None and (low is None or value >= low) and (high is None or value <= high)
+        return (
+            value is not None and (low is None or value >= low) and (high is None or value <= high)
+        )
 
-    assert sorted(grouped.between(low, high)) == [place for place in range(COUNT) if within(shown[place][0])]
-    assert flagged(sums.within(low, high)) == [place for place in range(COUNT) if within(shown[place][1])]
+    assert sorted(grouped.between(low, high)) == [
+        place for place in range(COUNT) if within(shown[place][0])
+    ]
+    assert flagged(sums.within(low, high)) == [
+        place for place in range(COUNT) if within(shown[place][1])
+    ]
 
 
 @given(one=st.sets(places), other=st.sets(places))
@@ -81,4 +128,6 @@ def test_changes_are_told_latest_first_and_once(names: list[str], since: int) ->
         changes.note(name, version)
     late = names[since:]
     assert list(changes.since(since)) == sorted(set(late), key=late[::-1].index)
-    assert [changes.get(name, -1) for name in "abcdef"] == [len(names) - names[::-1].index(name) if name in names else -1 for name in "abcdef"]
+    assert [changes.get(name, -1) for name in "abcdef"] == [
+        len(names) - names[::-1].index(name) if name in names else -1 for name in "abcdef"
+    ]

@@ -69,14 +69,32 @@ TestQueue.settings = settings(max_examples=60, stateful_step_count=60)
 
 
 def test_kinds_with_a_place_come_before_the_others_of_their_instant() -> None:
-    """In the order given, those that go by subject so, whatever was scheduled first; a later instant stays later."""
+    """In the order given, those that go by subject so, whatever was scheduled first; a later
+    instant stays later.
+    """
     queue = TimerQueue(("end", "move"), ("move",))
-    for due, kind, subject in ((5, "any", "a"), (5, "move", "z"), (5, "move", "b"), (5, "end", "2"), (5, "end", "1"), (4, "any", "c"), (6, "end", "3")):
+    for due, kind, subject in (
+        (5, "any", "a"),
+        (5, "move", "z"),
+        (5, "move", "b"),
+        (5, "end", "2"),
+        (5, "end", "1"),
+        (4, "any", "c"),
+        (6, "end", "3"),
+    ):
         queue.schedule(due, kind, subject)
     fired = []
     while (timer := queue.pop_due(6)) is not None:
         fired.append((timer.due, timer.kind, timer.subject))
-    assert fired == [(4, "any", "c"), (5, "end", "2"), (5, "end", "1"), (5, "move", "b"), (5, "move", "z"), (5, "any", "a"), (6, "end", "3")]
+    assert fired == [
+        (4, "any", "c"),
+        (5, "end", "2"),
+        (5, "end", "1"),
+        (5, "move", "b"),
+        (5, "move", "z"),
+        (5, "any", "a"),
+        (6, "end", "3"),
+    ]
 
 
 def test_cancelled_timers_do_not_pile_up() -> None:

@@ -1,4 +1,6 @@
-"""docs/rules.md against the tests and the source: a rule that is listed has a test that names it, and a rule that is cited is listed."""
+"""docs/rules.md against the tests and the source: a rule that is listed has a test that names it,
+and a rule that is cited is listed.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,25 @@ def named() -> frozenset[str]:
     found = set()
     for file in (ROOT / "tests").rglob("test_*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                found |= {rule.upper() for rule in re.findall(r"(?:^|_)([lmpskrwe]\d{1,2})(?=_)", node.name)}
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(
+                "test_"
+            ):
+                found |= {
+                    rule.upper()
+                    for rule in re.findall(r"(?:^|_)([lmpskrwe]\d{1,2})(?=_)", node.name)
+                }
                 text = ast.get_docstring(node) or ""
                 found |= set(re.findall(r"\b[LMPSKRWE]\d{1,2}\b", text))
-                for letter, first, last in re.findall(r"\b([LMPSKRWE])(\d{1,2})-[LMPSKRWE]?(\d{1,2})\b", text):
+                for letter, first, last in re.findall(
+                    r"\b([LMPSKRWE])(\d{1,2})-[LMPSKRWE]?(\d{1,2})\b", text
+                ):
                     found |= {f"{letter}{number}" for number in range(int(first), int(last) + 1)}
     return frozenset(found)
 
 
-@pytest.mark.parametrize("rule", sorted(set(RULES) - OUT_OF_SCOPE, key=lambda rule: (rule[0], int(rule[1:]))))
+@pytest.mark.parametrize(
+    "rule", sorted(set(RULES) - OUT_OF_SCOPE, key=lambda rule: (rule[0], int(rule[1:])))
+)
 def test_a_rule_has_a_test_that_names_it(rule: str) -> None:
     assert rule in named(), f"no test has {rule} in its name or docstring: {RULES[rule]}"
 
@@ -41,7 +52,11 @@ def test_a_rule_that_the_source_cites_is_listed() -> None:
     cited = set()
     for file in (ROOT / "sim").rglob("*.py"):
         if "messages" not in file.parts:
-            cited |= set(re.findall(r'rules? ([LMPSKRWE]\d{1,2})\b|rule="([LMPSKRWE]\d{1,2})"', file.read_text()))
+            cited |= set(
+                re.findall(
+                    r'rules? ([LMPSKRWE]\d{1,2})\b|rule="([LMPSKRWE]\d{1,2})"', file.read_text()
+                )
+            )
     cited = {first or second for first, second in cited}
     assert len(cited) > 80
     assert cited <= set(RULES)

@@ -1,4 +1,6 @@
-"""Rules of money and matching through REST alone, with vectors worked out by hand from the rules and used nowhere else in the suite."""
+"""Rules of money and matching through REST alone, with vectors worked out by hand from the rules
+and used nowhere else in the suite.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from sim import Simulation, load_scenario
 from sim.core.model.refusals import Conflict, NotFound
 from sim.testing.client import Response, connect
 
-GTC, DAY, IOC, FOK = (f"TIME_IN_FORCE_{name}" for name in ("GOOD_TILL_CANCEL", "DAY", "IMMEDIATE_OR_CANCEL", "FILL_OR_KILL"))
+GTC, DAY, IOC, FOK = (
+    f"TIME_IN_FORCE_{name}"
+    for name in ("GOOD_TILL_CANCEL", "DAY", "IMMEDIATE_OR_CANCEL", "FILL_OR_KILL")
+)
 KINDS = {"limit": "LIMIT", "mtl": "MARKET_TO_LIMIT", "stop": "STOP", "stop_limit": "STOP_LIMIT"}
 
 SCENARIO = """
@@ -32,17 +37,39 @@ NO_FEES = "assumptions: {fees.taker_theta: 0, fees.maker_theta: 0}"
 
 
 class Pit:
-    """Four participants of a firm on quiet instruments; orders in scaled integers, answers as the wire has them."""
+    """Four participants of a firm on quiet instruments; orders in scaled integers, answers as the
+    wire has them.
+    """
 
     def __init__(self, *, fees: bool = False, cash: str = "1000") -> None:
-        self.sim = Simulation(load_scenario(SCENARIO.replace("ASSUMPTIONS", "" if fees else NO_FEES).replace("CASH", cash)))
+        self.sim = Simulation(
+            load_scenario(
+                SCENARIO.replace("ASSUMPTIONS", "" if fees else NO_FEES).replace("CASH", cash)
+            )
+        )
         self.world = connect(self.sim)
         firm = next(found for found in self.sim.exchange.firms.all() if found.name == "firms/vec")
         self.users = [self.world.exchange(firm, user.name) for user in firm.users]
         self.accounts = [user.account for user in firm.users]
 
-    def send(self, user: int, side: str, price: int, qty: int, symbol: str = "vec-a", kind: str = "limit", tif: str = GTC, **more: Any) -> Response:
-        body = {"type": f"ORDER_TYPE_{KINDS[kind]}", "side": f"SIDE_{side.upper()}", "symbol": symbol, "timeInForce": tif, **more}
+    def send(
+        self,
+        user: int,
+        side: str,
+        price: int,
+        qty: int,
+        symbol: str = "vec-a",
+        kind: str = "limit",
+        tif: str = GTC,
+        **more: Any,
+    ) -> Response:
+        body = {
+            "type": f"ORDER_TYPE_{KINDS[kind]}",
+            "side": f"SIDE_{side.upper()}",
+            "symbol": symbol,
+            "timeInForce": tif,
+            **more,
+        }
         body |= ({"price": str(price)} if price else {}) | ({"orderQty": str(qty)} if qty else {})
         return self.users[user].post("/v1/trading/orders", json=body)
 
@@ -57,35 +84,73 @@ class Pit:
         return answer.status, answer.json.get("message", "")
 
     def executions(self, user: int, order_id: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.users[user].post("/v1/report/executions/search", json={"orderId": order_id}).json["executions"]
+        rows: list[dict[str, Any]] = (
+            self.users[user]
+            .post("/v1/report/executions/search", json={"orderId": order_id})
+            .json["executions"]
+        )
         return rows
 
     def story(self, user: int, order_id: str) -> list[tuple[str, int, int]]:
         """(type, quantity, price) of everything that happened to an order."""
-        return [(row["type"].removeprefix("EXECUTION_TYPE_"), int(row["lastShares"]), int(row["lastPx"])) for row in self.executions(user, order_id)]
+        return [
+            (
+                row["type"].removeprefix("EXECUTION_TYPE_"),
+                int(row["lastShares"]),
+                int(row["lastPx"]),
+            )
+            for row in self.executions(user, order_id)
+        ]
 
     def now(self, user: int, order_id: str) -> dict[str, Any]:
         row: dict[str, Any] = self.users[user].get(f"/v1/report/orders/{order_id}").json["order"]
         return row
 
     def replace(self, user: int, order_id: str, **changes: str) -> int:
-        return self.users[user].post("/v1/trading/orders/replace", json={"orderId": order_id, **changes}).status
+        return (
+            self.users[user]
+            .post("/v1/trading/orders/replace", json={"orderId": order_id, **changes})
+            .status
+        )
 
     def book(self, symbol: str = "vec-a") -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         shown = self.users[0].get(f"/v1/orderbook/{symbol}", params={"depth": 10}).json
-        bids, offers = ([(int(level["px"]), int(level["qty"])) for level in shown[side]] for side in ("bids", "offers"))
+        bids, offers = (
+            [(int(level["px"]), int(level["qty"])) for level in shown[side]]
+            for side in ("bids", "offers")
+        )
         return bids, offers
 
     def balance(self, user: int) -> tuple[str, str, str, str]:
-        found = self.users[user].post("/v1/positions/balance", json={"name": self.accounts[user], "currency": "USD"}).json
-        return found["balance"], found["buyingPower"], found["marginRequirement"], found["openOrders"]
+        found = (
+            self.users[user]
+            .post("/v1/positions/balance", json={"name": self.accounts[user], "currency": "USD"})
+            .json
+        )
+        return (
+            found["balance"],
+            found["buyingPower"],
+            found["marginRequirement"],
+            found["openOrders"],
+        )
 
     def position(self, user: int, symbol: str = "vec-a") -> tuple[int, int, int]:
-        (row,) = self.users[user].get("/v1/positions", params={"name": self.accounts[user], "symbol": symbol}).json["positions"]
+        (row,) = (
+            self.users[user]
+            .get("/v1/positions", params={"name": self.accounts[user], "symbol": symbol})
+            .json["positions"]
+        )
         return int(row["netPosition"]), int(row["cost"]), int(row["realized"])
 
     def cash_rows(self, user: int) -> list[tuple[str, str, str]]:
-        rows = self.users[user].get("/v1/funding/balance-ledger", params={"account": self.accounts[user], "newestFirst": "false"}).json["entries"]
+        rows = (
+            self.users[user]
+            .get(
+                "/v1/funding/balance-ledger",
+                params={"account": self.accounts[user], "newestFirst": "false"},
+            )
+            .json["entries"]
+        )
         return [(row["entryType"], row["beforeBalance"], row["afterBalance"]) for row in rows]
 
     def state(self, symbol: str, state: str) -> None:
@@ -102,7 +167,12 @@ def test_a_taker_goes_by_price_then_time_at_resting_prices() -> None:
     pit.order(2, "sell", 51, 3)
     second = pit.order(3, "sell", 52, 4)
     taker = pit.order(0, "buy", 53, 10)
-    assert pit.story(0, taker) == [("NEW", 0, 0), ("PARTIAL_FILL", 3, 51), ("PARTIAL_FILL", 5, 52), ("FILL", 2, 52)]
+    assert pit.story(0, taker) == [
+        ("NEW", 0, 0),
+        ("PARTIAL_FILL", 3, 51),
+        ("PARTIAL_FILL", 5, 52),
+        ("FILL", 2, 52),
+    ]
     assert pit.now(0, taker)["avgPx"] == "52"
     assert (pit.now(1, first)["leavesQty"], pit.now(3, second)["leavesQty"]) == ("0", "2")
 
@@ -132,12 +202,16 @@ def test_a_market_order_that_must_fill_whole_expires_where_there_is_too_little()
     assert pit.refused(0, "buy", 0, 5, kind="mtl") == (422, "No liquidity for market order")
     pit.order(1, "sell", 50, 5)
     for more in ({"tif": FOK}, {"allOrNone": True}, {"minQty": "6"}, {"minQty": "6", "tif": IOC}):
-        assert [kind for kind, _, _ in pit.story(0, pit.order(0, "buy", 0, 10, kind="mtl", **more))] == ["NEW", "EXPIRED"], more
+        assert [
+            kind for kind, _, _ in pit.story(0, pit.order(0, "buy", 0, 10, kind="mtl", **more))
+        ] == ["NEW", "EXPIRED"], more
     assert pit.book() == ([], [(50, 5)])
 
 
 def test_stops_reached_by_what_stops_trade_run_too() -> None:
-    """M12: the trade at 55 releases a stop that trades at 57, which releases another that trades at 58."""
+    """M12: the trade at 55 releases a stop that trades at 57, which releases another that trades at
+    58.
+    """
     pit = Pit()
     near = pit.order(0, "buy", 0, 2, kind="stop", stopPrice="55")
     far = pit.order(2, "buy", 0, 2, kind="stop", stopPrice="57")
@@ -165,13 +239,20 @@ def test_a_stop_limit_becomes_a_limit_that_may_rest() -> None:
 @pytest.mark.parametrize(
     ("side", "levels", "dollars", "fills", "left"),
     [
-        ("buy", [(30, 10), (40, 10)], 5, [(10, 30), (5, 40)], []),  # three dollars, then two at 0.40
-        ("sell", [(60, 5), (50, 10)], 5, [(5, 60), (6, 50)], [(50, 4)]),  # 5 x 0.40 = two dollars of collateral, then three at 0.50
-        ("buy", [(30, 10)], 5, [(10, 30)], [(30, 6)]),  # what is left of the dollars rests at the last price
+        # three dollars, then two at 0.40
+        ("buy", [(30, 10), (40, 10)], 5, [(10, 30), (5, 40)], []),
+        # 5 x 0.40 = two dollars of collateral, then three at 0.50
+        ("sell", [(60, 5), (50, 10)], 5, [(5, 60), (6, 50)], [(50, 4)]),
+        # what is left of the dollars rests at the last price
+        ("buy", [(30, 10)], 5, [(10, 30)], [(30, 6)]),
     ],
 )
 def test_dollars_walk_the_book(
-    side: str, levels: list[tuple[int, int]], dollars: int, fills: list[tuple[int, int]], left: list[tuple[int, int]]
+    side: str,
+    levels: list[tuple[int, int]],
+    dollars: int,
+    fills: list[tuple[int, int]],
+    left: list[tuple[int, int]],
 ) -> None:
     """M24."""
     pit = Pit()
@@ -187,26 +268,43 @@ def test_own_orders_beyond_reach_prevent_nothing() -> None:
     pit = Pit()
     pit.order(0, "sell", 52, 5, selfMatchPreventionId="x")
     pit.order(1, "sell", 51, 5)
-    assert pit.story(0, pit.order(0, "buy", 52, 5, selfMatchPreventionId="x")) == [("NEW", 0, 0), ("FILL", 5, 51)]
+    assert pit.story(0, pit.order(0, "buy", 52, 5, selfMatchPreventionId="x")) == [
+        ("NEW", 0, 0),
+        ("FILL", 5, 51),
+    ]
 
 
 @pytest.mark.parametrize(
     ("mode", "incoming"),
-    [("CANCEL_RESTING", [("NEW", 0, 0), ("PARTIAL_FILL", 2, 50), ("FILL", 4, 51)]), ("REMOVE_BOTH", [("NEW", 0, 0), ("CANCELED", 0, 0)])],
+    [
+        ("CANCEL_RESTING", [("NEW", 0, 0), ("PARTIAL_FILL", 2, 50), ("FILL", 4, 51)]),
+        ("REMOVE_BOTH", [("NEW", 0, 0), ("CANCELED", 0, 0)]),
+    ],
 )
-def test_self_match_prevention_takes_out_what_it_says(mode: str, incoming: list[tuple[str, int, int]]) -> None:
+def test_self_match_prevention_takes_out_what_it_says(
+    mode: str, incoming: list[tuple[str, int, int]]
+) -> None:
     """M28, M29."""
     pit = Pit()
     pit.order(1, "sell", 50, 2)
     resting = pit.order(0, "sell", 50, 5, selfMatchPreventionId="x")
     pit.order(2, "sell", 51, 4)
-    more = {"selfMatchPreventionId": "x", "selfMatchPreventionInstruction": f"SELF_MATCH_PREVENTION_INSTRUCTION_{mode}"}
+    more = {
+        "selfMatchPreventionId": "x",
+        "selfMatchPreventionInstruction": f"SELF_MATCH_PREVENTION_INSTRUCTION_{mode}",
+    }
     assert pit.story(0, pit.order(0, "buy", 51, 6, **more)) == incoming
     assert pit.story(0, resting)[-1][0] == "CANCELED"
 
 
 @pytest.mark.parametrize(
-    ("change", "filled"), [({"orderQty": "8"}, (8, 0)), ({"orderQty": "12"}, (0, 8)), ({"timeInForce": DAY}, (8, 0)), ({"price": "40"}, (8, 0))]
+    ("change", "filled"),
+    [
+        ({"orderQty": "8"}, (8, 0)),
+        ({"orderQty": "12"}, (0, 8)),
+        ({"timeInForce": DAY}, (8, 0)),
+        ({"price": "40"}, (8, 0)),
+    ],
 )
 def test_who_keeps_the_place_in_the_queue(change: dict[str, str], filled: tuple[int, int]) -> None:
     """M31: of two bids of ten at 40 the first is changed, then eight are sold."""
@@ -214,7 +312,10 @@ def test_who_keeps_the_place_in_the_queue(change: dict[str, str], filled: tuple[
     orders = [pit.order(user, "buy", 40, 10) for user in (0, 1)]
     assert pit.replace(0, orders[0], **change) == 200
     pit.order(2, "sell", 40, 8)
-    assert tuple(int(pit.now(user, order_id)["cumQty"]) for user, order_id in enumerate(orders)) == filled
+    assert (
+        tuple(int(pit.now(user, order_id)["cumQty"]) for user, order_id in enumerate(orders))
+        == filled
+    )
 
 
 def test_totals_not_prices_are_what_a_replace_counts() -> None:
@@ -226,7 +327,10 @@ def test_totals_not_prices_are_what_a_replace_counts() -> None:
     assert pit.now(0, order_id)["leavesQty"] == "1"
     pit.order(2, "sell", 45, 3)
     assert pit.replace(0, order_id, price="46", orderQty="9") == 200
-    assert pit.story(0, order_id)[-2:] == [("REPLACE", 0, 0), ("PARTIAL_FILL", 3, 45)] and pit.book() == ([(46, 2)], [])
+    assert pit.story(0, order_id)[-2:] == [
+        ("REPLACE", 0, 0),
+        ("PARTIAL_FILL", 3, 45),
+    ] and pit.book() == ([(46, 2)], [])
 
 
 # ---- auctions
@@ -236,24 +340,41 @@ def test_totals_not_prices_are_what_a_replace_counts() -> None:
     ("orders", "price", "left"),
     [
         # 58 to 60 trade ten with four more to sell: the lowest of them
-        ([("buy", 60, 10), ("buy", 55, 5), ("sell", 50, 8), ("sell", 58, 6)], 58, ([(55, 5)], [(58, 4)])),
+        (
+            [("buy", 60, 10), ("buy", 55, 5), ("sell", 50, 8), ("sell", 58, 6)],
+            58,
+            ([(55, 5)], [(58, 4)]),
+        ),
         # four trade anywhere, six more want to buy: the highest price
         ([("buy", 60, 10), ("sell", 50, 4)], 60, ([(60, 6)], [])),
         # everything trades anywhere: the middle of the range
         ([("buy", 60, 5), ("sell", 50, 5)], 55, ([], [])),
         # five trade anywhere, only 56 leaves nobody behind
-        ([("buy", 60, 5), ("buy", 55, 5), ("sell", 50, 5), ("sell", 57, 5)], 56, ([(55, 5)], [(57, 5)])),
+        (
+            [("buy", 60, 5), ("buy", 55, 5), ("sell", 50, 5), ("sell", 57, 5)],
+            56,
+            ([(55, 5)], [(57, 5)]),
+        ),
         # 56 to 60 trade six without a surplus: nearest to the middle of 50 to 60
         ([("buy", 60, 6), ("buy", 54, 2), ("sell", 50, 4), ("sell", 56, 2)], 56, ([(54, 2)], [])),
     ],
 )
-def test_an_opening_auction_has_one_price(orders: list[tuple[str, int, int]], price: int, left: tuple[list[tuple[int, int]], list[tuple[int, int]]]) -> None:
+def test_an_opening_auction_has_one_price(
+    orders: list[tuple[str, int, int]],
+    price: int,
+    left: tuple[list[tuple[int, int]], list[tuple[int, int]]],
+) -> None:
     """L16, L17, L21."""
     pit = Pit()
     made = [(user, pit.order(user, *order, symbol="vec-p")) for user, order in enumerate(orders)]
     assert pit.users[0].get("/v1/orderbook/vec-p").json["stats"]["indicativeOpenPx"] == str(price)
     pit.state("vec-p", "OPEN")
-    assert {px for user, order_id in made for kind, _, px in pit.story(user, order_id) if kind.endswith("FILL")} == {price}
+    assert {
+        px
+        for user, order_id in made
+        for kind, _, px in pit.story(user, order_id)
+        if kind.endswith("FILL")
+    } == {price}
     assert pit.book("vec-p") == left
     assert pit.users[0].get("/v1/orderbook/vec-p").json["stats"]["openPx"] == str(price)
 
@@ -272,15 +393,21 @@ def test_fees_of_a_fill_to_the_cent_on_both_ledgers() -> None:
 
 
 def test_three_fills_of_an_odd_fee_are_charged_their_own_rounding() -> None:
-    """P12: 0.06 x 7 x 0.25 = 0.105 three times: 0.10 each, as 0.12 that the sum would allow is above the fill's own rounding."""
+    """P12: 0.06 x 7 x 0.25 = 0.105 three times: 0.10 each, as 0.12 that the sum would allow is
+    above the fill's own rounding.
+    """
     pit = Pit(fees=True)
     for user in (1, 2, 3):
         pit.order(user, "sell", 50, 7)
-    assert [row["commissionNotionalCollected"] for row in pit.executions(0, pit.order(0, "buy", 50, 21))] == ["0", "10", "10", "10"]
+    assert [
+        row["commissionNotionalCollected"] for row in pit.executions(0, pit.order(0, "buy", 50, 21))
+    ] == ["0", "10", "10", "10"]
 
 
 def test_hundredths_of_contracts_cost_what_they_should() -> None:
-    """P11, P15: 3.33 at 0.555 are 1.84815; the fee, 0.0493, is 0.05 or 5,000 of 1/(1000 x 100) dollars."""
+    """P11, P15: 3.33 at 0.555 are 1.84815; the fee, 0.0493, is 0.05 or 5,000 of 1/(1000 x 100)
+    dollars.
+    """
     pit = Pit(fees=True)
     pit.order(1, "sell", 555, 333, symbol="vec-f")
     taker = pit.order(0, "buy", 555, 333, symbol="vec-f")
@@ -289,11 +416,16 @@ def test_hundredths_of_contracts_cost_what_they_should() -> None:
 
 
 def test_positions_average_and_cross_zero() -> None:
-    """P2, P9: short 100 at 0.60, then 150 bought at 0.40: 20.00 made, 50 left at 0.40; long 2/3 of 100 goes half-even."""
+    """P2, P9: short 100 at 0.60, then 150 bought at 0.40: 20.00 made, 50 left at 0.40; long 2/3 of
+    100 goes half-even.
+    """
     pit = Pit()
     pit.order(1, "sell", 60, 100)
     pit.order(0, "buy", 60, 100)
-    assert (pit.balance(0), pit.balance(1)) == (("940.00", "940.00", "0.00", "0.00"), ("1060.00", "960.00", "100.00", "0.00"))
+    assert (pit.balance(0), pit.balance(1)) == (
+        ("940.00", "940.00", "0.00", "0.00"),
+        ("1060.00", "960.00", "100.00", "0.00"),
+    )
     pit.order(2, "sell", 40, 150)
     pit.order(1, "buy", 40, 150)
     assert (pit.position(1), pit.balance(1)[0]) == ((50, 2000, 2000), "1000.00")
@@ -306,7 +438,9 @@ def test_positions_average_and_cross_zero() -> None:
 
 
 def test_closing_contracts_go_to_the_best_price_and_cost_nothing() -> None:
-    """P3: of ten long and offers of ten at 0.90 and ten at 0.60 the latter close, the former open for 0.10 each."""
+    """P3: of ten long and offers of ten at 0.90 and ten at 0.60 the latter close, the former open
+    for 0.10 each.
+    """
     pit = Pit(cash="10")
     pit.order(1, "sell", 50, 10)
     pit.order(0, "buy", 50, 10)
@@ -322,16 +456,24 @@ def test_closing_contracts_go_to_the_best_price_and_cost_nothing() -> None:
 
 
 def test_the_taker_fee_counts_before_and_a_fill_takes_others_out() -> None:
-    """P4, P5: 20 at 0.50 want 10.30; after ten of A fill for 5.00, B's newer order of 4.00 goes and its older of 5.00 stays."""
+    """P4, P5: 20 at 0.50 want 10.30; after ten of A fill for 5.00, B's newer order of 4.00 goes and
+    its older of 5.00 stays.
+    """
     pit = Pit(fees=True, cash="10")
     assert pit.refused(0, "buy", 50, 20) == (422, "10.00 USD available, requested 10.30")
     assert pit.order(0, "buy", 50, 20, participateDontInitiate=True)
     pit = Pit(cash="10")
     pit.order(0, "buy", 50, 20)
-    older, newer = pit.order(0, "buy", 50, 10, symbol="vec-b"), pit.order(0, "buy", 40, 10, symbol="vec-b")
+    older, newer = (
+        pit.order(0, "buy", 50, 10, symbol="vec-b"),
+        pit.order(0, "buy", 40, 10, symbol="vec-b"),
+    )
     pit.order(1, "sell", 50, 10)
     assert (pit.story(0, older)[-1][0], pit.story(0, newer)[-1][0]) == ("NEW", "CANCELED")
-    assert pit.executions(0, newer)[-1]["unsolicitedCancelReason"] == "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION"
+    assert (
+        pit.executions(0, newer)[-1]["unsolicitedCancelReason"]
+        == "UNSOLICITED_CXL_REASON_EXCHANGE_OPTION"
+    )
 
 
 @pytest.mark.parametrize(
@@ -341,7 +483,9 @@ def test_the_taker_fee_counts_before_and_a_fill_takes_others_out() -> None:
         ("0.5", ("RESOLUTION", "940.00", "990.00"), ("RESOLUTION", "1060.00", "1010.00")),
     ],
 )
-def test_settlement_pays_and_a_correction_pays_back(price: str, long: tuple[str, ...], short: tuple[str, ...]) -> None:
+def test_settlement_pays_and_a_correction_pays_back(
+    price: str, long: tuple[str, ...], short: tuple[str, ...]
+) -> None:
     """P22, L27: a hundred at 0.60."""
     pit = Pit()
     pit.order(1, "sell", 60, 100)
@@ -349,7 +493,10 @@ def test_settlement_pays_and_a_correction_pays_back(price: str, long: tuple[str,
     pit.sim.control("instrument.settle", "vec-a", {"price": price})
     assert (pit.cash_rows(0)[-1], pit.cash_rows(1)[-1]) == (long, short)
     pit.sim.control("instrument.settle", "vec-a", {"price": "0"})
-    assert (pit.cash_rows(0)[-1], pit.cash_rows(1)[-1]) == (("CORRECTION", long[2], "940.00"), ("CORRECTION", short[2], "1060.00"))
+    assert (pit.cash_rows(0)[-1], pit.cash_rows(1)[-1]) == (
+        ("CORRECTION", long[2], "940.00"),
+        ("CORRECTION", short[2], "1060.00"),
+    )
     assert (pit.position(0)[2], pit.position(1)[2]) == (-6000, 6000)
 
 
@@ -359,8 +506,16 @@ def test_a_busted_trade_gives_everything_back_and_is_told_again() -> None:
     pit.order(1, "sell", 23, 37)
     taker = pit.order(0, "buy", 23, 37)
     trade_id = pit.executions(0, taker)[-1]["tradeId"]
-    assert pit.sim.control("trade.bust", trade_id, {}).value == {"id": trade_id, "symbol": "vec-a", "state": "BUSTED"}
-    assert pit.cash_rows(0)[-1] == ("CORRECTION", "991.10", "1000.00") and pit.cash_rows(1)[-1] == ("CORRECTION", "1008.59", "1000.00")
+    assert pit.sim.control("trade.bust", trade_id, {}).value == {
+        "id": trade_id,
+        "symbol": "vec-a",
+        "state": "BUSTED",
+    }
+    assert pit.cash_rows(0)[-1] == ("CORRECTION", "991.10", "1000.00") and pit.cash_rows(1)[-1] == (
+        "CORRECTION",
+        "1008.59",
+        "1000.00",
+    )
     assert pit.position(0) == pit.position(1) == (0, 0, 0)
     pit.world.advance("1m")
     (row,) = pit.users[0].post("/v1/report/trades/search", json={"symbol": "vec-a"}).json["trade"]
@@ -372,13 +527,30 @@ def test_a_busted_trade_gives_everything_back_and_is_told_again() -> None:
 
 
 def test_the_engine_takes_orders_of_a_participant_in_the_order_they_came() -> None:
-    """M35: a later order that would be quicker waits behind the slow one on its instrument, and nowhere else."""
+    """M35: a later order that would be quicker waits behind the slow one on its instrument, and
+    nowhere else.
+    """
     pit = Pit()
-    pit.sim.control("fault.add", "", {"match": {"plane": "engine", "operation": "place", "nth": 1}, "act": {"delay": "3s"}})
+    pit.sim.control(
+        "fault.add",
+        "",
+        {"match": {"plane": "engine", "operation": "place", "nth": 1}, "act": {"delay": "3s"}},
+    )
     slow = pit.order(0, "buy", 40, 1)
-    quick, elsewhere, others = pit.order(0, "buy", 41, 1), pit.order(0, "buy", 41, 1, symbol="vec-b"), pit.order(1, "buy", 42, 1)
-    states = [pit.now(user, order_id)["state"].removeprefix("ORDER_STATE_") for user, order_id in ((0, slow), (0, quick), (0, elsewhere), (1, others))]
+    quick, elsewhere, others = (
+        pit.order(0, "buy", 41, 1),
+        pit.order(0, "buy", 41, 1, symbol="vec-b"),
+        pit.order(1, "buy", 42, 1),
+    )
+    states = [
+        pit.now(user, order_id)["state"].removeprefix("ORDER_STATE_")
+        for user, order_id in ((0, slow), (0, quick), (0, elsewhere), (1, others))
+    ]
     assert states == ["PENDING_NEW", "PENDING_NEW", "NEW", "NEW"]
     pit.world.advance("3s")
-    assert [row["id"] for row in pit.users[0].get("/v1/trading/orders/open").json["orders"] if row["symbol"] == "vec-a"] == [slow, quick]
+    assert [
+        row["id"]
+        for row in pit.users[0].get("/v1/trading/orders/open").json["orders"]
+        if row["symbol"] == "vec-a"
+    ] == [slow, quick]
     assert pit.now(0, quick)["state"] == "ORDER_STATE_NEW"

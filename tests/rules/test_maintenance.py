@@ -1,4 +1,6 @@
-"""Maintenance windows as clients live through them (rules W2-W9; W1 is in tests/test_limits_and_calendar.py)."""
+"""Maintenance windows as clients live through them (rules W2-W9; W1 is in
+tests/test_limits_and_calendar.py).
+"""
 
 from __future__ import annotations
 
@@ -36,38 +38,62 @@ def world() -> Connection:
     return connect(Simulation(load_scenario(WINDOW)))
 
 
-def enter(world: Connection, symbol: str, side: str = "buy", cents: int = 40, user: int = 0, **fields: object) -> Any:
-    return trader(world, user).post("/v1/trading/orders", json=order(world.simulation.exchange.instruments.require(symbol), side, cents, 5, **fields))
+def enter(
+    world: Connection,
+    symbol: str,
+    side: str = "buy",
+    cents: int = 40,
+    user: int = 0,
+    **fields: object,
+) -> Any:
+    return trader(world, user).post(
+        "/v1/trading/orders",
+        json=order(world.simulation.exchange.instruments.require(symbol), side, cents, 5, **fields),
+    )
 
 
 def states(world: Connection, *symbols: str) -> Any:
     """A stream of instrument states, what there was at its beginning taken."""
     request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=list(symbols))
-    stream = world.rpc(firm(world.simulation)).stream("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
+    stream = world.rpc(firm(world.simulation)).stream(
+        "DropCopyAPI.CreateInstrumentStateChangeSubscription", request
+    )
     stream.take()
     return stream
 
 
 def told(stream: Any) -> list[tuple[str, str]]:
-    return [(found.symbol, wire.InstrumentState(found.state).name.split("_", 2)[2]) for message in stream.take() for found in message.instruments]
+    return [
+        (found.symbol, wire.InstrumentState(found.state).name.split("_", 2)[2])
+        for message in stream.take()
+        for found in message.instruments
+    ]
 
 
 def following(world: Connection, since: str = "") -> Any:
     """A drop copy, from now on or from an instant."""
-    request = wire.CreateDropCopySubscriptionRequest(resume_time=parse_instant(since) if since else None)
+    request = wire.CreateDropCopySubscriptionRequest(
+        resume_time=parse_instant(since) if since else None
+    )
     return rpc_trader(world).stream("DropCopyAPI.CreateDropCopySubscription", request)
 
 
 def executions(stream: Any) -> list[tuple[str, str, str]]:
     return [
-        (found.order.symbol, wire.ExecutionType(found.type).name.split("_", 2)[2], wire.UnsolicitedCxlReason(found.unsolicited_cancel_reason).name)
+        (
+            found.order.symbol,
+            wire.ExecutionType(found.type).name.split("_", 2)[2],
+            wire.UnsolicitedCxlReason(found.unsolicited_cancel_reason).name,
+        )
         for message in stream.take()
         for found in message.executions
     ]
 
 
 @pytest.mark.spec("S8-8")
-def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_and_open_again_with_empty_books(world: Connection) -> None:
+def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_and_open_again_with_empty_books(
+    world: Connection,
+) -> None:
     for tif in ("DAY", "GOOD_TILL_CANCEL"):
         assert enter(world, "always", timeInForce=f"TIME_IN_FORCE_{tif}").status == 200
     stream = states(world, "always", "held")
@@ -86,7 +112,9 @@ def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_a
     assert world.simulation.exchange.trading.state("held").name == "HALTED"
 
 
-def test_w3_the_cancels_come_before_the_disconnect_and_again_in_the_replay_after(world: Connection) -> None:
+def test_w3_the_cancels_come_before_the_disconnect_and_again_in_the_replay_after(
+    world: Connection,
+) -> None:
     enter(world, "always")
     stream = following(world)
     world.advance_to("2026-07-09T02:00:00-04:00")
@@ -97,15 +125,25 @@ def test_w3_the_cancels_come_before_the_disconnect_and_again_in_the_replay_after
     assert canceled in executions(following(world, "2026-07-09T01:59:00-04:00"))
 
 
-def test_w4_every_retail_and_exchange_call_is_refused_in_its_planes_shape_without_retry_after(world: Connection) -> None:
+def test_w4_every_retail_and_exchange_call_is_refused_in_its_planes_shape_without_retry_after(
+    world: Connection,
+) -> None:
     world.advance_to("2026-07-09T02:00:00-04:00")
-    exchange, retail = trader(world).get("/v1/whoami"), world.retail(key(world.simulation)).get("/v1/orders/open")
-    assert (exchange.status, exchange.json) == (503, {"code": 14, "message": "service unavailable", "details": []})
+    exchange, retail = (
+        trader(world).get("/v1/whoami"),
+        world.retail(key(world.simulation)).get("/v1/orders/open"),
+    )
+    assert (exchange.status, exchange.json) == (
+        503,
+        {"code": 14, "message": "service unavailable", "details": []},
+    )
     assert (retail.status, retail.json) == (503, {"status": 503, "message": "Service Unavailable"})
     assert "retry-after" not in exchange.headers and "retry-after" not in retail.headers
 
 
-def test_w5_streams_end_with_14_at_the_beginning_and_new_ones_are_refused_with_14(world: Connection) -> None:
+def test_w5_streams_end_with_14_at_the_beginning_and_new_ones_are_refused_with_14(
+    world: Connection,
+) -> None:
     stream = following(world)
     world.advance_to("2026-07-09T01:59:59-04:00")
     assert stream.end is None
@@ -125,14 +163,27 @@ def test_w6_reference_data_tokens_and_webhooks_go_on_and_kyc_is_refused(world: C
     assert world.exchange(firm(world.simulation)).post("/v1/kyc/start", json={}).status == 503
 
 
-def test_w7_edges_that_fall_inside_happen_at_the_end_in_the_order_of_their_instants(world: Connection) -> None:
+def test_w7_edges_that_fall_inside_happen_at_the_end_in_the_order_of_their_instants(
+    world: Connection,
+) -> None:
     world.advance_to("2026-07-09T01:59:30-04:00")
     began = {symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS}
-    assert began == dict.fromkeys(SYMBOLS, "SUSPENDED") | {"held": "HALTED", "opens": "PENDING", "auctions": "PREOPEN"}
+    assert began == dict.fromkeys(SYMBOLS, "SUSPENDED") | {
+        "held": "HALTED",
+        "opens": "PENDING",
+        "auctions": "PREOPEN",
+    }
     world.advance_to("2026-07-09T05:59:59-04:00")
-    assert {symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS} == began
+    assert {
+        symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS
+    } == began
     fired = world.simulation.advance_to(parse_instant("2026-07-09T06:00:00-04:00")).fired
-    assert [row.subject for row in fired if row.subject in ("weekly", *SYMBOLS)] == ["weekly", "closes", "opens", "expires"]
+    assert [row.subject for row in fired if row.subject in ("weekly", *SYMBOLS)] == [
+        "weekly",
+        "closes",
+        "opens",
+        "expires",
+    ]
     assert {symbol: world.simulation.exchange.trading.state(symbol).name for symbol in SYMBOLS} == {
         "always": "OPEN",
         "held": "HALTED",
@@ -143,43 +194,78 @@ def test_w7_edges_that_fall_inside_happen_at_the_end_in_the_order_of_their_insta
     }
 
 
-def test_w7_what_waits_survives_a_snapshot_and_waits_on_where_windows_touch(world: Connection) -> None:
+def test_w7_what_waits_survives_a_snapshot_and_waits_on_where_windows_touch(
+    world: Connection,
+) -> None:
     world.advance_to("2026-07-09T05:00:00-04:00")
     world.simulation.snapshot("inside")
     for _ in range(2):
         world.advance_to("2026-07-09T05:59:59-04:00")
-        pause = world.simulation.control("maintenance.add", "", {"length": "1h"}).value  # windows that touch are one to those who wait
+        # windows that touch are one to those who wait
+        pause = world.simulation.control("maintenance.add", "", {"length": "1h"}).value
         world.advance_to("2026-07-09T06:00:00-04:00")
         assert world.simulation.exchange.trading.state("closes").name == "SUSPENDED"
         world.simulation.control("maintenance.cancel", pause["name"], {})
         world.advance("0s")
-        assert [world.simulation.exchange.trading.state(symbol).name for symbol in ("closes", "always")] == ["CLOSED", "OPEN"]
+        assert [
+            world.simulation.exchange.trading.state(symbol).name for symbol in ("closes", "always")
+        ] == ["CLOSED", "OPEN"]
         world.simulation.restore("inside")
 
 
 @pytest.mark.spec("S8-8")
 @pytest.mark.parametrize("latency", ["0s", "3s"])
-def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(world: Connection, latency: str) -> None:
-    """W3: what an auction took and what opened in the lead goes as the window begins, told before streams end; what waits for the engine is refused."""
-    world.simulation.control("instrument.create", "", {"symbol": "opens-late", "tick_size": "0.01", "schedule": [{"start": "01:59", "length": "9h"}]})
+def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
+    world: Connection, latency: str
+) -> None:
+    """W3: what an auction took and what opened in the lead goes as the window begins, told before
+    streams end; what waits for the engine is refused.
+    """
+    world.simulation.control(
+        "instrument.create",
+        "",
+        {
+            "symbol": "opens-late",
+            "tick_size": "0.01",
+            "schedule": [{"start": "01:59", "length": "9h"}],
+        },
+    )
     world.simulation.control("assumption.set", "maintenance.cancel_lead", {"value": "2m"})
     world.advance_to("2026-07-09T01:59:10-04:00")
-    ids = [enter(world, "auctions", timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME", goodTillTime="2026-07-09T04:00:00-04:00").json["orderId"]]
+    ids = [
+        enter(
+            world,
+            "auctions",
+            timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME",
+            goodTillTime="2026-07-09T04:00:00-04:00",
+        ).json["orderId"]
+    ]
     ids.append(enter(world, "opens-late").json["orderId"])
     world.advance_to("2026-07-09T01:59:59-04:00")
     world.simulation.control("assumption.set", "engine.latency", {"value": latency})
     ids.append(enter(world, "auctions").json["orderId"])
     copy, changes = following(world), states(world)
     world.advance_to("2026-07-09T02:00:00-04:00")
-    ended = [row.order.id for frame in copy.take() for row in frame.executions if row.type == wire.ExecutionType.EXECUTION_TYPE_CANCELED]
+    ended = [
+        row.order.id
+        for frame in copy.take()
+        for row in frame.executions
+        if row.type == wire.ExecutionType.EXECUTION_TYPE_CANCELED
+    ]
     assert sorted(ended) == sorted(ids[: 2 + (latency == "0s")])
     assert copy.end == (14, "service unavailable")
     assert ("opens-late", "SUSPENDED") in told(changes)
     world.advance_to("2026-07-09T06:00:00-04:00")
     last = "CANCELED" if latency == "0s" else "REJECTED"
-    found = [trader(world).get(f"/v1/report/orders/{order_id}").json["order"]["state"] for order_id in ids]
+    found = [
+        trader(world).get(f"/v1/report/orders/{order_id}").json["order"]["state"]
+        for order_id in ids
+    ]
     assert found == [f"ORDER_STATE_{state}" for state in ("CANCELED", "CANCELED", last)]
-    assert [trader(world).get(f"/v1/orderbook/{symbol}").json["bids"] for symbol in ("auctions", "opens-late")] == [[], []]
+    assert [
+        trader(world).get(f"/v1/orderbook/{symbol}").json["bids"]
+        for symbol in ("auctions", "opens-late")
+    ] == [[], []]
     assert trader(world).get("/v1/orderbook/opens-late").json["state"] == "INSTRUMENT_STATE_OPEN"
 
 
@@ -187,7 +273,11 @@ def test_w7_a_settlement_due_inside_pays_at_the_end(world: Connection) -> None:
     enter(world, "decided")
     enter(world, "decided", "sell", user=1)
     world.simulation.control("assumption.set", "settlement.delay_after_close", {"value": "30m"})
-    world.simulation.control("event.update", "the-game", {"periods": {"Q1": [1, 0], "Q2": [1, 0], "Q3": [1, 0], "Q4": [1, 0]}, "ended": True})
+    world.simulation.control(
+        "event.update",
+        "the-game",
+        {"periods": {"Q1": [1, 0], "Q2": [1, 0], "Q3": [1, 0], "Q4": [1, 0]}, "ended": True},
+    )
     account = firm(world.simulation).users[0].account
     held = world.simulation.exchange.trading.ledger.balance(account)
     world.advance_to("2026-07-09T05:59:59-04:00")
@@ -196,8 +286,17 @@ def test_w7_a_settlement_due_inside_pays_at_the_end(world: Connection) -> None:
     assert world.simulation.exchange.trading.ledger.balance(account) == held + 5 * DOLLAR
 
 
-@pytest.mark.parametrize(("at", "status"), [("2026-07-09T01:59:59-04:00", 200), ("2026-07-09T02:00:00-04:00", 503), ("2026-07-09T06:00:00-04:00", 200)])
-def test_w8_the_exchanges_health_is_503_inside_the_window(world: Connection, at: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("at", "status"),
+    [
+        ("2026-07-09T01:59:59-04:00", 200),
+        ("2026-07-09T02:00:00-04:00", 503),
+        ("2026-07-09T06:00:00-04:00", 200),
+    ],
+)
+def test_w8_the_exchanges_health_is_503_inside_the_window(
+    world: Connection, at: str, status: int
+) -> None:
     world.advance_to(at)
     assert world.exchange(firm(world.simulation)).get("/v1/health").status == status
 
@@ -223,24 +322,47 @@ def test_w9_an_unannounced_pause_has_no_notice_and_no_lead(world: Connection) ->
         ("2026-07-09T06:00:00-04:00", 200, "OPEN"),
     ],
 )
-def test_w1_a_world_that_begins_inside_maintenance_is_under_maintenance_at_once(start: str, status: int, state: str | None) -> None:
+def test_w1_a_world_that_begins_inside_maintenance_is_under_maintenance_at_once(
+    start: str, status: int, state: str | None
+) -> None:
     """W2: without moving the clock; and open again, with empty books, when the window is over."""
-    listed = "world: {instruments: [{symbol: always, tick_size: '0.01'}], books: [{symbol: always, mid: '0.50'}]}"
-    world = connect(Simulation(load_scenario(f"name: inside\nextends: quickstart\nclock: {{start: {start}}}\n{listed}\n")))
+    listed = (
+        "world: {instruments: [{symbol: always, tick_size: '0.01'}], books: [{symbol: always, mid:"
+        " '0.50'}]}"
+    )
+    world = connect(
+        Simulation(
+            load_scenario(
+                f"name: inside\nextends: quickstart\nclock: {{start: {start}}}\n{listed}\n"
+            )
+        )
+    )
     answer = trader(world).get("/v1/orderbook/always")
-    assert (answer.status, answer.json.get("state")) == (status, state and f"INSTRUMENT_STATE_{state}")
+    assert (answer.status, answer.json.get("state")) == (
+        status,
+        state and f"INSTRUMENT_STATE_{state}",
+    )
     assert world.retail(key(world.simulation)).get("/v1/orders/open").status == status
     if answer.status == 200:
         assert (answer.json["bids"] == []) is (state == "SUSPENDED")
     world.advance_to("2026-07-09T06:00:00-04:00")
     after = trader(world).get("/v1/orderbook/always").json
-    assert (after["state"], after["bids"] == []) == ("INSTRUMENT_STATE_OPEN", "06:00:00" not in start)
+    assert (after["state"], after["bids"] == []) == (
+        "INSTRUMENT_STATE_OPEN",
+        "06:00:00" not in start,
+    )
 
 
 @pytest.mark.spec("S8-8")
 def test_w2_a_window_announced_for_this_very_instant_has_begun(world: Connection) -> None:
     stream = following(world)
-    world.absorb(world.simulation.control("maintenance.add", "", {"begins": "2026-07-09T01:50:00-04:00", "length": "2m", "lead": "0s"}))
+    world.absorb(
+        world.simulation.control(
+            "maintenance.add",
+            "",
+            {"begins": "2026-07-09T01:50:00-04:00", "length": "2m", "lead": "0s"},
+        )
+    )
     assert stream.end == (14, "service unavailable")
     assert trader(world).get("/v1/orderbook/always").status == 503
     world.advance("2m")

@@ -1,4 +1,6 @@
-"""Rules of money that are not tested elsewhere: weekly rebates of taker fees, and what ledger entries are called."""
+"""Rules of money that are not tested elsewhere: weekly rebates of taker fees, and what ledger
+entries are called.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ TAKER = "firms/retail/accounts/5c1e90d2"
 def busy(volume: str = "", more: str = "") -> Connection:
     """The quickstart with a retail account that traded so many dollars in August."""
     entry = f', prior_volume: "{volume}"' if volume else ""
-    return connect(Simulation(load_scenario(f'name: busy\nextends: quickstart\n{more}world: {{accounts: [{{name: {TAKER}, balance: "100000"{entry}}}]}}\n')))
+    return connect(
+        Simulation(
+            load_scenario(
+                f"name: busy\nextends: quickstart\n{more}world: {{accounts: [{{name: {TAKER},"
+                f' balance: "100000"{entry}}}]}}\n'
+            )
+        )
+    )
 
 
 def pay_fees(world: Connection) -> int:
@@ -34,16 +43,29 @@ def pay_fees(world: Connection) -> int:
 
 def rebates(world: Connection) -> list[str]:
     """Rebates among the activities of the account."""
-    rows = world.retail(key(world.simulation)).get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"}).json["activities"]
+    rows = (
+        world.retail(key(world.simulation))
+        .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
+        .json["activities"]
+    )
     return [row["accountBalanceChange"]["amount"]["value"] for row in rows]
 
 
-TIERS = [("", 0), ("249999.99", 0), ("250000", 10), ("1000000", 25), ("9999999", 25), ("10000000", 50)]
+TIERS = [
+    ("", 0),
+    ("249999.99", 0),
+    ("250000", 10),
+    ("1000000", 25),
+    ("9999999", 25),
+    ("10000000", 50),
+]
 
 
 @pytest.mark.spec("S2.8-5")
 @pytest.mark.parametrize(("volume", "percent"), TIERS)
-def test_p16_taker_fees_are_paid_back_weekly_by_the_volume_of_the_month_before(volume: str, percent: int) -> None:
+def test_p16_taker_fees_are_paid_back_weekly_by_the_volume_of_the_month_before(
+    volume: str, percent: int
+) -> None:
     world = busy(volume)
     fee = pay_fees(world)
     assert fee == 15 * DOLLAR  # 0.06 x 1000 x 0.25
@@ -55,7 +77,8 @@ def test_p16_taker_fees_are_paid_back_weekly_by_the_volume_of_the_month_before(v
     assert rebates(world) == ([f"{wanted / DOLLAR:.2f}"] if wanted else [])
     assert world.simulation.exchange.trading.ledger.balance(TAKER) == before + wanted
     world.advance_to("2026-09-28T00:00:00-04:00")
-    assert len(rebates(world)) == bool(wanted)  # nobody is paid twice, and a week without trades pays nothing
+    # nobody is paid twice, and a week without trades pays nothing
+    assert len(rebates(world)) == bool(wanted)
     assert world.simulation.exchange.trading.ledger.total() == 0
 
 
@@ -64,7 +87,8 @@ def test_p16_the_volume_of_a_month_counts_in_the_next_and_no_longer() -> None:
     for week in ("2026-09-28", "2026-10-12", "2026-10-26"):
         pay_fees(world)
         world.advance_to(f"{week}T00:00:00-04:00")
-    # On the volume of August: the week of September 7, and the one that began on September 28 under a new coefficient. 2,000 contracts are no tier in October.
+    # On the volume of August: the week of September 7, and the one that began on September 28 under
+    # a new coefficient. 2,000 contracts are no tier in October.
     assert rebates(world) == ["1.74", "1.50"]
 
 
@@ -86,44 +110,75 @@ def test_p16_rebates_can_be_switched_off_and_survive_a_snapshot() -> None:
 
 
 @pytest.mark.spec("S4.3-17")
-@pytest.mark.parametrize("name", ["DEPOSIT", "LEDGER_ENTRY_TYPE_DEPOSIT", "LEDGER_ENTRY_TYPE_BALANCE_DEPOSIT"])
-def test_p19_entry_types_are_bare_in_rest_answers_and_taken_with_either_prefix(world: Connection, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["DEPOSIT", "LEDGER_ENTRY_TYPE_DEPOSIT", "LEDGER_ENTRY_TYPE_BALANCE_DEPOSIT"]
+)
+def test_p19_entry_types_are_bare_in_rest_answers_and_taken_with_either_prefix(
+    world: Connection, name: str
+) -> None:
     account = firm(world.simulation).users[0].account
-    found = trader(world).get("/v1/funding/balance-ledger", params={"account": account, "entryTypes": name})
+    found = trader(world).get(
+        "/v1/funding/balance-ledger", params={"account": account, "entryTypes": name}
+    )
     assert found.status == 200, found
     assert {row["entryType"] for row in found.json["entries"]} == {"DEPOSIT"}
 
 
 @pytest.mark.parametrize(("choice", "status"), [("execution", 200), ("400", 400)])
-def test_p4_how_retail_refuses_what_cannot_be_paid_is_a_switch(world: Connection, choice: str, status: int) -> None:
+def test_p4_how_retail_refuses_what_cannot_be_paid_is_a_switch(
+    world: Connection, choice: str, status: int
+) -> None:
     world.simulation.control("assumption.set", "retail.funds_refusal", {"value": choice})
     client = world.retail(key(world.simulation))
     instrument = quiet(world.simulation)
     answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 90, 1_000_000))
     assert answer.status == status
     if status == 200:
-        assert client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_REJECTED"
+        assert (
+            client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"]
+            == "ORDER_STATE_REJECTED"
+        )
     else:
         assert answer.json == {"status": 400, "message": "You don't have enough funds"}
     assert client.get("/v1/orders/open").json == {"orders": []}
 
 
-REASONS = [("by_plane", "EXCHANGE_OPTION"), ("EXCHANGE_OPTION", "EXCHANGE_OPTION"), ("PRICE_OUT_OF_BOUNDS", "PRICE_OUT_OF_BOUNDS")]
+REASONS = [
+    ("by_plane", "EXCHANGE_OPTION"),
+    ("EXCHANGE_OPTION", "EXCHANGE_OPTION"),
+    ("PRICE_OUT_OF_BOUNDS", "PRICE_OUT_OF_BOUNDS"),
+]
 
 
 @pytest.mark.parametrize(("choice", "reason"), REASONS)
-def test_m5_what_a_price_outside_the_band_is_called_is_a_switch(world: Connection, choice: str, reason: str) -> None:
+def test_m5_what_a_price_outside_the_band_is_called_is_a_switch(
+    world: Connection, choice: str, reason: str
+) -> None:
     world.simulation.control("assumption.set", "price_band.reject_reason", {"value": choice})
     world.simulation.control("assumption.set", "orders.sync_reject", {"value": "async"})
     instrument = quiet(world.simulation, tick=5)
     above = instrument.price_high + instrument.tick
-    assert trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 40, 1) | {"price": str(above)}).status == 200
-    (row,) = trader(world).post("/v1/report/executions/search", json={"symbol": instrument.symbol}).json["executions"]
-    assert (row["type"], row["orderRejectReason"]) == ("EXECUTION_TYPE_REJECTED", f"ORD_REJECT_REASON_{reason}")
+    assert (
+        trader(world)
+        .post("/v1/trading/orders", json=order(instrument, "buy", 40, 1) | {"price": str(above)})
+        .status
+        == 200
+    )
+    (row,) = (
+        trader(world)
+        .post("/v1/report/executions/search", json={"symbol": instrument.symbol})
+        .json["executions"]
+    )
+    assert (row["type"], row["orderRejectReason"]) == (
+        "EXECUTION_TYPE_REJECTED",
+        f"ORD_REJECT_REASON_{reason}",
+    )
 
 
 @pytest.mark.parametrize(("choice", "survivor"), [("newest_first", 0), ("oldest_first", 1)])
-def test_p5_which_of_two_orders_goes_when_money_runs_out_is_a_switch(choice: str, survivor: int) -> None:
+def test_p5_which_of_two_orders_goes_when_money_runs_out_is_a_switch(
+    choice: str, survivor: int
+) -> None:
     market = Market(Instrument(symbol="A"), Instrument(symbol="B"))
     market.ctx.assumptions.change("risk.auto_cancel_order", choice)
     market.ctx.assumptions.change("fees.taker_theta", 0)
@@ -131,4 +186,6 @@ def test_p5_which_of_two_orders_goes_when_money_runs_out_is_a_switch(choice: str
     orders = [market.buy("me", 10, 50, symbol="B") for _ in range(2)]
     market.buy("me", 10, 50, symbol="A")
     market.sell("you", 10, 50, symbol="A")
-    assert [market.now(placed).live for placed in orders] == [index == survivor for index in range(2)]
+    assert [market.now(placed).live for placed in orders] == [
+        index == survivor for index in range(2)
+    ]

@@ -47,7 +47,9 @@ def leaking_money(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A defect: a fill at 60 cents or more pays a dollar from nowhere."""
     right = Ledger.fill
 
-    def wrong(self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str) -> None:
+    def wrong(
+        self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str
+    ) -> None:
         right(self, account, principal, commission, symbol, trade_id)
         if principal > 0 and principal % (10 * DOLLAR) == 6 * DOLLAR:
             self._accounts[account].balance += DOLLAR

@@ -23,7 +23,9 @@ def order(who: str, side: str, price: str, **rest: str) -> dict[str, object]:
 
 @pytest.fixture
 def journal(tmp_path):
-    """A client's session: six reads, a bid (input 7), a minute, its fill (input 9), six reads, a minute."""
+    """A client's session: six reads, a bid (input 7), a minute, its fill (input 9), six reads, a
+    minute.
+    """
 
     def write(name: str, price: str = "0.60", *, back: bool = False) -> Path:
         path = tmp_path / name
@@ -60,7 +62,9 @@ def test_the_input_is_found_whatever_the_stride(sim, journal, every):
 
 
 def test_it_finds_where_something_becomes_true(sim, journal):
-    code, out, _ = sim("bisect", journal("a.ndjson"), "--expect", FILLED, "--becomes", "true", "--every", 3)
+    code, out, _ = sim(
+        "bisect", journal("a.ndjson"), "--expect", FILLED, "--becomes", "true", "--every", 3
+    )
     assert code == 0
     assert "false up to line 9, true after line 10, input 9" in out
     assert "before: order bid is NEW, not FILLED" in out
@@ -78,9 +82,15 @@ def test_what_never_turns_is_said_plainly(sim, journal):
     assert "true wherever it was looked at" in sim("bisect", path)[1]
     code, out, _ = sim("bisect", path, "--expect", FILLED)
     assert code == 0 and "false at the start, true at the end" in out and "--becomes true" in out
-    assert "between two looks was not seen" in sim("bisect", path, "--expect", NEW, "--every", 100)[1]
+    assert (
+        "between two looks was not seen" in sim("bisect", path, "--expect", NEW, "--every", 100)[1]
+    )
     code, out, _ = sim("bisect", path, "--expect", "{order: {clord_id: other, state: FILLED}}")
-    assert code == 1 and "false wherever it was looked at" in out and "no order was placed as 'other'" in out
+    assert (
+        code == 1
+        and "false wherever it was looked at" in out
+        and "no order was placed as 'other'" in out
+    )
     code, out, _ = sim("bisect", path, "--expect", "{instrument: {symbol: nothing, state: OPEN}}")
     assert code == 1 and "nothing" in out
 
@@ -95,7 +105,10 @@ def test_the_input_that_breaks_an_invariant_is_found_without_a_question(sim, jou
 
 def test_two_runs_part_at_the_first_input_that_differs_and_their_states_are_compared(sim, journal):
     first, second = journal("a.ndjson"), journal("b.ndjson", "0.50")
-    assert sim("bisect", first, journal("again.ndjson"))[:2] == (0, "the runs are the same, line by line\n")
+    assert sim("bisect", first, journal("again.ndjson"))[:2] == (
+        0,
+        "the runs are the same, line by line\n",
+    )
     code, out, _ = sim("bisect", first, second)
     assert code == 1
     assert "the first 6 lines are the same; then different things were asked of them" in out
@@ -110,8 +123,15 @@ def test_the_same_questions_answered_differently_part_in_what_came_of_them(sim, 
     for depth in ("clamp", "refuse"):
         paths.append(tmp_path / f"{depth}.ndjson")
         with open_journal(paths[-1]) as file:
-            world = connect(Simulation(load_scenario(f"{WORLD}assumptions: {{book.depth_above_maximum: {depth}}}\n"), journal=file))
-            world.exchange(world.simulation.exchange.firms.require("firms/atlas")).get("/v1/orderbook/b", params={"depth": 50})
+            world = connect(
+                Simulation(
+                    load_scenario(f"{WORLD}assumptions: {{book.depth_above_maximum: {depth}}}\n"),
+                    journal=file,
+                )
+            )
+            world.exchange(world.simulation.exchange.firms.require("firms/atlas")).get(
+                "/v1/orderbook/b", params={"depth": 50}
+            )
     code, out, _ = sim("bisect", *paths)
     assert code == 1
     assert "they begin with different scenario_digest" in out
@@ -133,7 +153,9 @@ def test_what_cannot_be_searched_is_exit_2_and_says_why(sim, arguments, says):
     assert code == 2 and says in err
 
 
-def test_a_question_with_a_slip_is_answered_with_what_was_meant_and_a_touched_journal_with_its_line(sim, journal):
+def test_a_question_with_a_slip_is_answered_with_what_was_meant_and_a_touched_journal_with_its_line(
+    sim, journal
+):
     path = journal("a.ndjson")
     code, _, err = sim("bisect", path, "--expect", "{order: {clord_i: bid}}")
     assert code == 2 and "did you mean 'clord_id'?" in err

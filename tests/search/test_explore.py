@@ -1,4 +1,6 @@
-"""`sim explore`: every fault at every point a scenario or a test-suite passes, and which of them it survives."""
+"""`sim explore`: every fault at every point a scenario or a test-suite passes, and which of them it
+survives.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from sim.core.service.fault_spec import KINDS, fault_from
 
 pytest_plugins = ["pytester"]
 
-# One order by a client that looks before it tries again, and a check of it; then a fill that its stream must tell.
+# One order by a client that looks before it tries again, and a check of it; then a fill that its
+# stream must tell.
 STORY = """
 name: story
 extends: quickstart
@@ -32,7 +35,7 @@ steps:
   - {name: public, at: +1s, call: {plane: gateway, get: /v2/leagues}, expect: {status: 200}}
 """
 
-CAREFUL = '''
+CAREFUL = """
 import json, urllib.request
 from http.client import HTTPException
 
@@ -59,7 +62,7 @@ def test_of_something_else():
 
 def test_broken(exchange):
     assert fetch(f"{exchange.gateway}/v2/leagues") is None
-'''
+"""
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +77,16 @@ def explored(tmp_path_factory):
     (folder / "story.yaml").write_text(STORY)
     out = StringIO()
     with redirect_stdout(out):
-        code = main(["explore", str(folder / "story.yaml"), "--jobs", "1", "--json", str(folder / "found.json")])
+        code = main(
+            [
+                "explore",
+                str(folder / "story.yaml"),
+                "--jobs",
+                "1",
+                "--json",
+                str(folder / "found.json"),
+            ]
+        )
     rows = json.loads((folder / "found.json").read_text())
     return code, out.getvalue(), {(row["point"], row["attack"]): row for row in rows}
 
@@ -83,10 +95,24 @@ def test_every_call_frame_and_order_is_a_point_and_every_fault_is_tried_there_on
     code, out, found = explored
     assert code == 1
     places = {point for point, _ in found}
-    assert places >= {"grpc CreateOrderSubscription #1", "exchange InsertOrder #1", "engine place #1", "gateway ListLeagues #1"}
+    assert places >= {
+        "grpc CreateOrderSubscription #1",
+        "exchange InsertOrder #1",
+        "engine place #1",
+        "gateway ListLeagues #1",
+    }
     frames = sorted(place for place in places if place.startswith("stream"))
-    assert frames == [f"stream CreateOrderSubscription #{number}" for number in range(1, len(frames) + 1)] and len(frames) >= 3
-    assert {attack for point, attack in found if point == "exchange InsertOrder #1"} == {"error", "limited", "lost", "late"}
+    assert (
+        frames
+        == [f"stream CreateOrderSubscription #{number}" for number in range(1, len(frames) + 1)]
+        and len(frames) >= 3
+    )
+    assert {attack for point, attack in found if point == "exchange InsertOrder #1"} == {
+        "error",
+        "limited",
+        "lost",
+        "late",
+    }
     assert all(fault_from(row["fault"]).times == 1 for row in found.values())
     assert "trials at" in out and "next: put it into the scenario" in out
 
@@ -96,7 +122,8 @@ def test_an_answer_that_fails_is_noticed_and_what_it_breaks_later_is_told(explor
     verdict = {key: row["verdict"] for key, row in found.items()}
     assert verdict["gateway ListLeagues #1", "error"] == "noticed"
     assert verdict["gateway ListLeagues #1", "late"] == "held"
-    assert verdict["exchange InsertOrder #1", "lost"] == "noticed"  # the order is there, only its answer is not: the stream tells the fill
+    # the order is there, only its answer is not: the stream tells the fill
+    assert verdict["exchange InsertOrder #1", "lost"] == "noticed"
     assert verdict["exchange InsertOrder #1", "error"] == "broke"
     assert verdict["engine place #1", "late engine"] == "held"
     assert verdict["stream CreateOrderSubscription #1", "duplicate"] == "held"
@@ -104,11 +131,27 @@ def test_an_answer_that_fails_is_noticed_and_what_it_breaks_later_is_told(explor
     assert found["exchange InsertOrder #1", "error"]["failures"][-1].startswith("fill at")
 
 
-def test_points_and_attacks_can_be_chosen_and_the_order_is_the_same_whatever_the_processes(sim, file, tmp_path):
+def test_points_and_attacks_can_be_chosen_and_the_order_is_the_same_whatever_the_processes(
+    sim, file, tmp_path
+):
     path, texts = file("story.yaml", STORY), []
     for jobs in (1, 2):
         found = tmp_path / f"{jobs}.json"
-        assert sim("explore", path, "--operations", "InsertOrder", "--attacks", "l*", "--jobs", jobs, "--json", found)[0] == 1
+        assert (
+            sim(
+                "explore",
+                path,
+                "--operations",
+                "InsertOrder",
+                "--attacks",
+                "l*",
+                "--jobs",
+                jobs,
+                "--json",
+                found,
+            )[0]
+            == 1
+        )
         texts.append(found.read_text())
     assert texts[0] == texts[1]
     assert [row["attack"] for row in json.loads(texts[0])] == ["limited", "lost", "late"]
@@ -125,30 +168,62 @@ def test_every_kind_of_fault_is_tried_on_every_plane_where_it_can_happen():
     for kind in KINDS:
         name = "status" if kind.name == "code" else kind.name  # an error has both
         assert {(name, plane) for plane in kind.planes} <= tried
-    for point in points({(plane, "X.Y"): 1 for attack in ATTACKS for plane in attack.planes}, wire=True):
+    for point in points(
+        {(plane, "X.Y"): 1 for attack in ATTACKS for plane in attack.planes}, wire=True
+    ):
         assert fault_from(point.document()).match.nth == 1
 
 
 def test_a_suite_is_explored_test_by_test(pytester):
     pytester.makepyfile(test_client=CAREFUL)
-    result = pytester.run(sys.executable, "-m", "sim", "explore", "test_client.py", "--json", "found.json", "--", "-p", "no:cacheprovider")
+    result = pytester.run(
+        sys.executable,
+        "-m",
+        "sim",
+        "explore",
+        "test_client.py",
+        "--json",
+        "found.json",
+        "--",
+        "-p",
+        "no:cacheprovider",
+    )
     result.assert_outcomes(passed=3, failed=1)
     assert result.ret == 1
-    found = {(row["test"].partition("::")[2], row["attack"]): row for row in json.loads((pytester.path / "found.json").read_text())}
+    found = {
+        (row["test"].partition("::")[2], row["attack"]): row
+        for row in json.loads((pytester.path / "found.json").read_text())
+    }
     attacks = {attack.name for attack in ATTACKS if "gateway" in attack.planes}
-    assert set(found) == {(test, attack) for test in ("test_careful", "test_careless") for attack in attacks}
-    assert {attack for attack in attacks if found["test_careful", attack]["verdict"] != "survived"} == set()
-    survived = {attack for attack in attacks if found["test_careless", attack]["verdict"] == "survived"}
+    assert set(found) == {
+        (test, attack) for test in ("test_careful", "test_careless") for attack in attacks
+    }
+    assert {
+        attack for attack in attacks if found["test_careful", attack]["verdict"] != "survived"
+    } == set()
+    survived = {
+        attack for attack in attacks if found["test_careless", attack]["verdict"] == "survived"
+    }
     assert survived == {"late", "slow answer"}
     assert found["test_careless", "hang"]["verdict"] == "hung"
-    result.stdout.fnmatch_lines(["*explored faults*", "test_careless *gateway ListLeagues #1 *2 of 10*", "*fail without any fault: *test_broken"])
-    result.stdout.fnmatch_lines(["next: pytest 'test_client.py::test_careless' --exchange-fault '{*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*explored faults*",
+            "test_careless *gateway ListLeagues #1 *2 of 10*",
+            "*fail without any fault: *test_broken",
+        ]
+    )
+    result.stdout.fnmatch_lines(
+        ["next: pytest 'test_client.py::test_careless' --exchange-fault '{*"]
+    )
 
 
 def test_the_fault_that_was_not_survived_can_be_armed_by_hand(pytester):
     pytester.makepyfile(test_client=CAREFUL)
     fault = '{"match":{"plane":"gateway"},"act":{"status":503},"times":1}'
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "care", "--exchange-fault", fault)
+    result = pytester.runpytest_subprocess(
+        "-p", "no:cacheprovider", "-k", "care", "--exchange-fault", fault
+    )
     result.assert_outcomes(passed=1, failed=1, deselected=2)
     result.stdout.fnmatch_lines(["*HTTPError*503*"])
 
@@ -162,10 +237,15 @@ def test_exploring_several_processes_at_once_is_refused(pytester):
 
 @pytest.mark.parametrize(
     ("option", "value", "words"),
-    [("--operations", "InsertOrdr", "did you mean 'InsertOrder'"), ("--attacks", "lose*", "there are error, limited, lost")],
+    [
+        ("--operations", "InsertOrdr", "did you mean 'InsertOrder'"),
+        ("--attacks", "lose*", "there are error, limited, lost"),
+    ],
 )
 @pytest.mark.parametrize("what", ["quickstart", "test_of_nothing.py"])
-def test_a_pattern_that_matches_nothing_there_is_is_no_praise(capfd, tmp_path, option, value, words, what):
+def test_a_pattern_that_matches_nothing_there_is_is_no_praise(
+    capfd, tmp_path, option, value, words, what
+):
     path = tmp_path / what
     path.write_text("")
     assert main(["explore", str(path) if what.endswith(".py") else what, option, value]) == 2

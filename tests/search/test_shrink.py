@@ -81,7 +81,10 @@ def test_what_matters_is_left_and_why_it_fails_is_kept(sim, file, tmp_path):
         '- {order: {symbol: x, side: buy, price: "0.41", qty: "1", tif: day}}',
         "- {state: {symbol: x, state: CLOSED}}",
         "- {state: {symbol: x, state: OPEN}}",
-        '- {name: sale, order: {as: taker, symbol: x, side: sell, price: "0.40", qty: "1", tif: ioc}, expect: {order: [{state: FILLED}]}}',
+        (
+            '- {name: sale, order: {as: taker, symbol: x, side: sell, price: "0.40", qty: "1", tif:'
+            " ioc}, expect: {order: [{state: FILLED}]}}"
+        ),
     ]
     for gone in ("faults", "quirks", "assumptions", "symbol: y", "seed:"):
         assert gone not in out.read_text().partition("name:")[2]
@@ -105,7 +108,9 @@ def test_a_fault_that_is_to_blame_is_found_and_kept(sim, file, tmp_path):
     (fault,) = scenario.faults
     assert (fault.act.status, fault.act.retry_after, fault.match.operation) == (503, "", "")
     assert len(scenario.steps) == 1  # the first call that a fault without conditions strikes
-    assert run_scenario(scenario).first_failure.startswith("step 1 at 2026-09-08T18:00:00Z: status is 503, not 200")
+    assert run_scenario(scenario).first_failure.startswith(
+        "step 1 at 2026-09-08T18:00:00Z: status is 503, not 200"
+    )
     # The journal of the same run is shrunk to the same scenario.
     sim("run", file("struck.yaml", STRUCK), "--keep", tmp_path / "kept")
     (journal,) = (tmp_path / "kept").glob("*.ndjson")
@@ -126,9 +131,15 @@ def test_the_first_seed_that_fails_is_taken(sim, file, tmp_path):
 @pytest.mark.usefixtures("leaking_money")
 def test_a_broken_invariant_is_shrunk_to_the_trade_that_breaks_it(sim, file, tmp_path):
     out = tmp_path / "small.yaml"
-    text = BUSY.replace('price: "0.41", qty: "30"', 'price: "0.60", qty: "30"').replace('price: "0.40", qty: "20"', 'price: "0.60", qty: "10"')
+    text = BUSY.replace('price: "0.41", qty: "30"', 'price: "0.60", qty: "30"').replace(
+        'price: "0.40", qty: "20"', 'price: "0.60", qty: "10"'
+    )
     assert sim("shrink", file("leak.yaml", text), "--param", "tif=gtc", "--out", out)[0] == 0
-    assert [step.partition(":")[0].strip("- {") for step in steps_of(out)] in (["order", "order"], ["name", "order"], ["order", "name"])
+    assert [step.partition(":")[0].strip("- {") for step in steps_of(out)] in (
+        ["order", "order"],
+        ["name", "order"],
+        ["order", "name"],
+    )
     code, said, _ = sim("run", out)
     assert code == 1 and "broken: money" in said
 
@@ -144,23 +155,46 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
         placed = []
         for price in ("41", "42", "43"):
             answer = partner.post(
-                "/v1/trading/orders", json={"type": "ORDER_TYPE_LIMIT", "side": "SIDE_BUY", "symbol": "s", "orderQty": "5", "price": price}
+                "/v1/trading/orders",
+                json={
+                    "type": "ORDER_TYPE_LIMIT",
+                    "side": "SIDE_BUY",
+                    "symbol": "s",
+                    "orderQty": "5",
+                    "price": price,
+                },
             )
             placed.append(answer.json["orderId"])
             world.advance("10s")
             world.gateway.get("/v2/leagues")
         heard = streams.books(world, "s")
-        talk = world.rpc(firm, "firms/atlas/users/mara-voss").stream(streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest())
+        talk = world.rpc(firm, "firms/atlas/users/mara-voss").stream(
+            streams.BIDIRECTIONAL, wire.BiDirectionalStreamMarketDataRequest()
+        )
         streams.talk(talk, subscribe=wire.SubscribeCommand(symbols=["s"]))
         world.advance("1s")
         streams.talk(talk, keepalive=wire.KeepAliveCommand())
         heard.close()
         simulation.control("fault.add", "", {"match": {"plane": "gateway"}, "act": {"delay": "1s"}})
-        assert partner.post("/v1/trading/orders/cancel", json={"orderId": placed[1], "symbol": "s"}).status == 200
-    code, said, _ = sim("shrink", journal, "--expect", "{open_orders: {as: firms/atlas/users/mara-voss, symbol: s, count: 3}}", "--out", out)
+        assert (
+            partner.post(
+                "/v1/trading/orders/cancel", json={"orderId": placed[1], "symbol": "s"}
+            ).status
+            == 200
+        )
+    code, said, _ = sim(
+        "shrink",
+        journal,
+        "--expect",
+        "{open_orders: {as: firms/atlas/users/mara-voss, symbol: s, count: 3}}",
+        "--out",
+        out,
+    )
     assert code == 0
     assert "left out: 1 token request" in said
-    kinds = [next(iter(step.keys() - {"at", "save"})) for step in transcript(journal).document["steps"]]
+    kinds = [
+        next(iter(step.keys() - {"at", "save"})) for step in transcript(journal).document["steps"]
+    ]
     assert kinds.count("subscribe") == 2 and kinds[-4:] == ["send", "hang_up", "fault", "call"]
     text = out.read_text()
     assert "2 orders are open, not 3" in text and "seed 99:" in text
@@ -174,11 +208,16 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
     [
         (["price-time-priority"], "1 runs and none failed"),
         (["no-such"], "no scenario or file is called that"),
-        (["busy.yaml", "--unless", "close of business"], "fails without close of business too, or there is no such thing"),
+        (
+            ["busy.yaml", "--unless", "close of business"],
+            "fails without close of business too, or there is no such thing",
+        ),
         (["busy.yaml", "--seeds", "x"], "--seeds is a number"),
     ],
 )
-def test_what_cannot_be_shrunk_is_exit_2_and_says_why(sim, file, monkeypatch, tmp_path, arguments, says):
+def test_what_cannot_be_shrunk_is_exit_2_and_says_why(
+    sim, file, monkeypatch, tmp_path, arguments, says
+):
     file("busy.yaml", BUSY)
     monkeypatch.chdir(tmp_path)
     code, _, err = sim("shrink", *arguments)
@@ -187,7 +226,9 @@ def test_what_cannot_be_shrunk_is_exit_2_and_says_why(sim, file, monkeypatch, tm
 
 
 def test_the_trials_can_be_bounded(sim, file, tmp_path):
-    code, said, _ = sim("shrink", file("busy.yaml", BUSY), "--out", tmp_path / "small.yaml", "--trials", 10)
+    code, said, _ = sim(
+        "shrink", file("busy.yaml", BUSY), "--out", tmp_path / "small.yaml", "--trials", 10
+    )
     assert code == 0 and "stopped after 10 trials" in said
     assert sim("run", tmp_path / "small.yaml")[0] == 1
 
@@ -201,13 +242,20 @@ def test_a_minimal_list_holds_and_none_of_it_can_go(items, data):
 
 def test_a_pruned_document_keeps_only_what_is_asked_for():
     value = {"a": [1, {"b": "x", "c": 2}, 3], "qty": "40", "d": {"e": []}}
-    kept = pruned(value, lambda other: any(isinstance(one, dict) and one.get("c") == 2 for one in other.get("a", ())), lambda path, value: ())
+    kept = pruned(
+        value,
+        lambda other: any(
+            isinstance(one, dict) and one.get("c") == 2 for one in other.get("a", ())
+        ),
+        lambda path, value: (),
+    )
     assert kept == {"a": [{"c": 2}]}
 
 
 def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim, tmp_path):
     journal, out = tmp_path / "session.ndjson", tmp_path / "small.yaml"
-    answers = iter((200, 500))  # the registration's test delivery is taken, the first kyc.approved is not
+    # the registration's test delivery is taken, the first kyc.approved is not
+    answers = iter((200, 500))
     with open_journal(journal) as kept:
         simulation = Simulation(load_scenario("quickstart"), journal=kept)
         simulation.reset(3)
@@ -215,13 +263,18 @@ def test_a_session_that_no_scenario_can_tell_is_shrunk_to_the_fewest_inputs(sim,
         world.receive = lambda post: next(answers, 200)
         firm = world.exchange(simulation.exchange.firms.require("firms/atlas"))
         steps = load_scenario("kyc-approval-window").steps
-        assert firm.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status == 200
+        assert (
+            firm.post("/v1/kyc/webhook", json={"webhook_url": "http://127.0.0.1:9/hook"}).status
+            == 200
+        )
         for _ in range(5):
             world.gateway.get("/v2/leagues")
         assert firm.post("/v1/kyc/start", json=steps[0].call.json).status == 200
         world.advance("1h")
         world.gateway.get("/v2/leagues")
-    code, said, _ = sim("shrink", journal, "--expect", "{webhook: {type: kyc.approved, count: 1}}", "--out", out)
+    code, said, _ = sim(
+        "shrink", journal, "--expect", "{webhook: {type: kyc.approved, count: 1}}", "--out", out
+    )
     assert code == 0
     assert "written so it does not fail: its inputs are shrunk instead" in said
     small = tmp_path / "small.ndjson"

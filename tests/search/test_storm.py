@@ -1,4 +1,6 @@
-"""Storms: drawn steps and faults behind a scenario, under which the invariants hold; what breaks them is shrunk to a file."""
+"""Storms: drawn steps and faults behind a scenario, under which the invariants hold; what breaks
+them is shrunk to a file.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ steps:
 
 
 def test_every_storm_leaves_the_invariants_whole_and_its_journal_replays(sim):
-    code, out, _ = sim("sweep", "quickstart", "--seeds", "1..4", "--storm", 100, "--jobs", 1, "--prove")
+    code, out, _ = sim(
+        "sweep", "quickstart", "--seeds", "1..4", "--storm", 100, "--jobs", 1, "--prove"
+    )
     assert code == 0
     assert "4 runs, 4 passed, 0 failed" in out
     scenario = stormy(load_scenario("quickstart"), 5, 120)
@@ -48,10 +52,19 @@ def test_storms_draw_streams_grpc_and_verifications():
     seen: set[str] = set()
     for seed in range(1, 11):
         scenario = stormy(load_scenario("quickstart"), seed, 160)
-        seen |= {kind for step in scenario.steps for kind in ("subscribe", "send", "hang_up", "kyc") if getattr(step, kind)}
+        seen |= {
+            kind
+            for step in scenario.steps
+            for kind in ("subscribe", "send", "hang_up", "kyc")
+            if getattr(step, kind)
+        }
         simulation = Simulation(scenario, seed=seed)
         assert run_scenario(scenario, simulation=simulation, watch=False).ok
-        seen |= {entry["operation"].rpartition(".")[2] for entry in simulation.requests() if not entry["code"]}
+        seen |= {
+            entry["operation"].rpartition(".")[2]
+            for entry in simulation.requests()
+            if not entry["code"]
+        }
     assert seen >= {
         "subscribe", "send", "hang_up", "kyc", "InsertOrder", "StartKYCVerification", "SetWebhookURL", "StartKYCPrefill",
         "CreateOrderSubscription", "CreateMarketDataSubscription", "BiDirectionalStreamMarketData", "CreateDropCopySubscription",
@@ -60,25 +73,39 @@ def test_storms_draw_streams_grpc_and_verifications():
 
 
 def test_storms_draw_deals_past_the_book_and_every_such_run_repeats_and_replays(sim):
-    """Crosses, orders of partners and their money, combos, requests for quotes to their trade; each run made twice and its journal replayed."""
+    """Crosses, orders of partners and their money, combos, requests for quotes to their trade; each
+    run made twice and its journal replayed.
+    """
     done: set[str] = set()
     for seed in (8, 13, 21):
         scenario = stormy(load_scenario("quickstart"), seed, 150)
         simulation = Simulation(scenario, seed=seed)
         assert run_scenario(scenario, simulation=simulation, watch=False).ok
-        done |= {entry["operation"].rpartition(".")[2] for entry in simulation.requests() if not entry["code"]}
+        done |= {
+            entry["operation"].rpartition(".")[2]
+            for entry in simulation.requests()
+            if not entry["code"]
+        }
         done |= {trade.type.name for trade in simulation.exchange.trading.trades}
-        done |= {"combo settled" for combo in simulation.exchange.combos.all() if simulation.exchange.trading.settlements.get(combo.symbol)}
+        done |= {
+            "combo settled"
+            for combo in simulation.exchange.combos.all()
+            if simulation.exchange.trading.settlements.get(combo.symbol)
+        }
     assert done >= {
         "InsertOrderCross", "CreateVendorOrder", "CreateCashMovement", "CreateCombo", "CreateRfq", "CreateQuote", "AcceptQuote", "ConfirmQuote",
         "CROSS", "REQUEST_FOR_QUOTE", "combo settled",
     }  # fmt: skip
-    code, out, _ = sim("sweep", "quickstart", "--seeds", "12..13", "--storm", 150, "--jobs", 1, "--prove")
+    code, out, _ = sim(
+        "sweep", "quickstart", "--seeds", "12..13", "--storm", 150, "--jobs", 1, "--prove"
+    )
     assert code == 0 and "2 runs, 2 passed, 0 failed" in out
 
 
 class Follower:
-    """A partner that keeps its own picture of orders and of a book from streams alone, and subscribes again whenever one ends."""
+    """A partner that keeps its own picture of orders and of a book from streams alone, and
+    subscribes again whenever one ends.
+    """
 
     def __init__(self, world: Connection) -> None:
         self.world, self.orders, self.book = world, {}, None
@@ -86,7 +113,10 @@ class Follower:
         self.compared = 0
 
     def listen(self) -> None:
-        for name, opens in (("orders", streams.orders), ("books", lambda world: streams.books(world, "storm-cents"))):
+        for name, opens in (
+            ("orders", streams.orders),
+            ("books", lambda world: streams.books(world, "storm-cents")),
+        ):
             if self.streams[name] is None or self.streams[name].end is not None:
                 try:
                     self.streams[name] = opens(self.world)
@@ -105,23 +135,44 @@ class Follower:
         trading = self.world.simulation.exchange.trading
         if self.streams["orders"] is not None:
             mine = firm(self.world.simulation).users[0]
-            held = {order.id: order.leaves_qty for order in trading.orders.open_of((mine.account,)) if order.participant == mine.name}
-            assert {order.id: order.leaves_qty for order in self.orders.values() if order.leaves_qty} == held
+            held = {
+                order.id: order.leaves_qty
+                for order in trading.orders.open_of((mine.account,))
+                if order.participant == mine.name
+            }
+            assert {
+                order.id: order.leaves_qty for order in self.orders.values() if order.leaves_qty
+            } == held
             self.compared += bool(held)
-        if self.streams["books"] is not None and trading.state("storm-cents") is InstrumentState.OPEN:
-            told = [[(level.px, level.qty) for level in side] for side in (self.book.bids, self.book.offers)]
+        if (
+            self.streams["books"] is not None
+            and trading.state("storm-cents") is InstrumentState.OPEN
+        ):
+            told = [
+                [(level.px, level.qty) for level in side]
+                for side in (self.book.bids, self.book.offers)
+            ]
             book = trading.book("storm-cents")
-            assert told == [[(level.price, level.qty) for level in itertools.islice(side.walk(), 10)] for side in (book.bids, book.offers)]
+            assert told == [
+                [(level.price, level.qty) for level in itertools.islice(side.walk(), 10)]
+                for side in (book.bids, book.offers)
+            ]
             self.compared += bool(told[0])
 
 
 @pytest.mark.spec("S6.2-5")
 def test_what_streams_told_through_a_storm_is_what_is_so():
-    """Snapshot and updates add up to the state, across halts, maintenance, revoked sessions and settlements."""
+    """Snapshot and updates add up to the state, across halts, maintenance, revoked sessions and
+    settlements.
+    """
     compared = 0
     for seed in range(1, 5):
         drawn = stormy(load_scenario("quickstart"), seed, 150)
-        calm = replace(drawn, faults=(), steps=tuple(step for step in drawn.steps if step.fault is None and not step.assumption))
+        calm = replace(
+            drawn,
+            faults=(),
+            steps=tuple(step for step in drawn.steps if step.fault is None and not step.assumption),
+        )
         world = connect(Simulation(calm, seed=seed))
         follower = Follower(world)
         while not world.simulation.script.done:
@@ -134,8 +185,11 @@ def test_what_streams_told_through_a_storm_is_what_is_so():
 
 
 def test_a_run_that_does_not_repeat_or_replay_is_found(sim, monkeypatch):
-    luck = itertools.count()  # another number each time, as a clock, a hash seed or a global die would give
-    monkeypatch.setattr("sim.kernel.identifiers.Sequence.next", lambda self: f"LEAK{next(luck):08d}")
+    # another number each time, as a clock, a hash seed or a global die would give
+    luck = itertools.count()
+    monkeypatch.setattr(
+        "sim.kernel.identifiers.Sequence.next", lambda self: f"LEAK{next(luck):08d}"
+    )
     code, out, _ = sim("sweep", "price-time-priority", "--seeds", "1", "--jobs", 1, "--prove")
     assert code == 1
     assert "repeat: a second run has the digest" in out
@@ -145,7 +199,10 @@ def test_the_seed_decides_the_storm_and_the_scenarios_own_steps_come_first():
     scenario = load_scenario("price-time-priority")
     first, again, other = stormy(scenario, 1, 40), stormy(scenario, 1, 40), stormy(scenario, 2, 40)
     assert first.plain() == again.plain() != other.plain()
-    assert first.steps[: len(scenario.steps)] == scenario.steps and len(first.steps) == len(scenario.steps) + 40
+    assert (
+        first.steps[: len(scenario.steps)] == scenario.steps
+        and len(first.steps) == len(scenario.steps) + 40
+    )
     assert stormy(scenario, 1, 0) is scenario
 
 
@@ -153,7 +210,10 @@ def test_faults_of_a_storm_do_not_strike_what_the_scenario_expects():
     scenario = load_scenario("kyc-approval-window")
     drawn = [stormy(scenario, seed, 12) for seed in range(20)]
     assert all(one.faults == scenario.faults for one in drawn)
-    assert {sum(step.fault is not None for step in one.steps[len(scenario.steps) :][:3]) for one in drawn} >= {0, 1, 2, 3}
+    assert {
+        sum(step.fault is not None for step in one.steps[len(scenario.steps) :][:3])
+        for one in drawn
+    } >= {0, 1, 2, 3}
     assert all(run_scenario(one, seed, watch=False).ok for seed, one in enumerate(drawn))
 
 
@@ -171,27 +231,40 @@ def test_what_breaks_in_a_storm_is_written_as_the_smallest_scenario(sim, tmp_pat
 
     right = Ledger.fill
 
-    def wrong(self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str) -> None:
+    def wrong(
+        self: Ledger, account: str, principal: int, commission: int, symbol: str, trade_id: str
+    ) -> None:
         right(self, account, principal, commission, symbol, trade_id)
         self._accounts[account].balance += 1
 
     monkeypatch.setattr(Ledger, "fill", wrong)
     out = tmp_path / "smallest.yaml"
-    code, said, _ = sim("sweep", "quickstart", "--seeds", "1..2", "--storm", 40, "--jobs", 1, "--shrink", out)
+    code, said, _ = sim(
+        "sweep", "quickstart", "--seeds", "1..2", "--storm", 40, "--jobs", 1, "--shrink", out
+    )
     assert code == 1 and "broke an invariant" in said
     steps = load_scenario(str(out)).steps
-    assert len(steps) <= 2 and all(step.order is not None or step.call is not None for step in steps)
+    assert len(steps) <= 2 and all(
+        step.order is not None or step.call is not None for step in steps
+    )
     assert sim("run", out)[0] == 1
 
 
 def test_a_refusal_can_be_expected():
     report = run_scenario(load_scenario(REFUSED))
-    assert [(result.name, bool(result.failures)) for result in report.results] == [("illegal", False), ("legal", False), ("wrong", True), ("unsaid", True)]
+    assert [(result.name, bool(result.failures)) for result in report.results] == [
+        ("illegal", False),
+        ("legal", False),
+        ("wrong", True),
+        ("unsaid", True),
+    ]
     assert report.results[2].failures == ("it was not refused",)
     assert report.results[3].failures[0].startswith("refused: ")
 
 
-@pytest.mark.parametrize("name", ["reacting-to-events", "maintenance-window", "kyc-approval-window"])
+@pytest.mark.parametrize(
+    "name", ["reacting-to-events", "maintenance-window", "kyc-approval-window"]
+)
 def test_a_world_that_is_set_back_runs_as_a_fresh_one_does(name):
     bench, scenario = Bench(watch=True), load_scenario(name)
     whole = scenario.plain()

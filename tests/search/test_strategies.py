@@ -1,4 +1,6 @@
-"""Strategies for users: what they call right is accepted, what they spoil is refused in the documented way and changes nothing, whatever the grid."""
+"""Strategies for users: what they call right is accepted, what they spoil is refused in the
+documented way and changes nothing, whatever the grid.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def fresh(entry: dict[str, Any]) -> Connection:
 
 
 def partner(world: Connection) -> Any:
-    return world.exchange(world.simulation.exchange.firms.require("firms/atlas"), "firms/atlas/users/mara-voss")
+    return world.exchange(
+        world.simulation.exchange.firms.require("firms/atlas"), "firms/atlas/users/mara-voss"
+    )
 
 
 def retail(world: Connection) -> Any:
@@ -61,10 +65,16 @@ def state(world: Connection) -> Any:
 def test_an_instrument_that_is_drawn_is_listed_with_the_terms_that_are_said(data):
     entry = data.draw(instruments())
     world = fresh(entry)
-    (row,) = [row for row in world.simulation.state("instruments")["instruments"] if row["symbol"] == "drawn"]  # type: ignore[index]
+    (row,) = [
+        row
+        for row in world.simulation.state("instruments")["instruments"]
+        if row["symbol"] == "drawn"
+    ]  # type: ignore[index]
     assert Terms.of(row) == terms_of(entry)
     price, off = data.draw(prices(terms_of(entry))), data.draw(prices_off_the_grid(terms_of(entry)))
-    assert price % terms_of(entry).tick == 0 and terms_of(entry).low <= price <= terms_of(entry).high
+    assert (
+        price % terms_of(entry).tick == 0 and terms_of(entry).low <= price <= terms_of(entry).high
+    )
     assert off % terms_of(entry).tick or off > terms_of(entry).high
 
 
@@ -76,11 +86,15 @@ def test_what_is_right_is_accepted_by_exchange_retail_and_script(data):
     answer = partner(world).post("/v1/trading/orders", json=data.draw(exchange_orders(terms)))
     assert answer.status == 200, answer
     world = fresh(entry)
-    answer = retail(world).post("/v1/orders", json={**data.draw(retail_orders(terms)), "synchronousExecution": True})
+    answer = retail(world).post(
+        "/v1/orders", json={**data.draw(retail_orders(terms)), "synchronousExecution": True}
+    )
     assert answer.status == 200 and "REJECTED" not in answer.body.decode(), answer
     world = fresh(entry)
     placed = world.simulation.control("order.place", "", data.draw(order_steps(terms))).value
-    assert placed["state"] in ("ORDER_STATE_NEW", "ORDER_STATE_EXPIRED", "ORDER_STATE_CANCELED"), placed
+    assert placed["state"] in ("ORDER_STATE_NEW", "ORDER_STATE_EXPIRED", "ORDER_STATE_CANCELED"), (
+        placed
+    )
 
 
 @FEW
@@ -112,7 +126,10 @@ def test_an_instrument_with_one_thing_wrong_is_refused_and_the_key_is_named(spoi
 def test_faults_and_jumps_that_are_drawn_are_sound(plan, fault, jump):
     for one in (*plan, fault):
         fault_from(one)
-    assert fault["match"]["plane"] == "stream" and fault["match"]["operation"] == "CreateOrderSubscription"
+    assert (
+        fault["match"]["plane"] == "stream"
+        and fault["match"]["operation"] == "CreateOrderSubscription"
+    )
     world = WORLD
     world.simulation.reset()
     for one in plan:
@@ -122,7 +139,9 @@ def test_faults_and_jumps_that_are_drawn_are_sound(plan, fault, jump):
 
 @settings(max_examples=8)
 @given(document=scenarios())
-def test_a_drawn_scenario_runs_breaks_nothing_and_says_the_same_as_a_file(document, tmp_path_factory):
+def test_a_drawn_scenario_runs_breaks_nothing_and_says_the_same_as_a_file(
+    document, tmp_path_factory
+):
     path = tmp_path_factory.mktemp("drawn") / "drawn.yaml"
     path.write_text(as_yaml(document))
     scenario = load_scenario(str(path))
@@ -130,4 +149,5 @@ def test_a_drawn_scenario_runs_breaks_nothing_and_says_the_same_as_a_file(docume
     assert report.broken == ()
     assert run_scenario(load_scenario(str(path))).digest == report.digest
     refused = [line for result in report.results for line in result.failures]
-    assert all(line.startswith("refused: ") for line in refused)  # an illegal transition, a second settlement: said, not a mistake
+    # an illegal transition, a second settlement: said, not a mistake
+    assert all(line.startswith("refused: ") for line in refused)

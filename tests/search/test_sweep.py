@@ -1,4 +1,6 @@
-"""`sim sweep`: many seeds and other readings of what is not documented, in one table; what breaks is named."""
+"""`sim sweep`: many seeds and other readings of what is not documented, in one table; what breaks
+is named.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +33,49 @@ steps:
 """
 
 
-def test_seeds_are_gathered_in_one_row_and_the_document_is_the_same_whatever_the_processes(sim, tmp_path):
+def test_seeds_are_gathered_in_one_row_and_the_document_is_the_same_whatever_the_processes(
+    sim, tmp_path
+):
     documents = []
     for jobs in (1, 2):
-        code, out, _ = sim("sweep", "price-time-priority", "--seeds", "3..8", "--jobs", jobs, "--json", tmp_path / f"{jobs}.json")
+        code, out, _ = sim(
+            "sweep",
+            "price-time-priority",
+            "--seeds",
+            "3..8",
+            "--jobs",
+            jobs,
+            "--json",
+            tmp_path / f"{jobs}.json",
+        )
         assert code == 0
         assert "6 runs, 6 passed, 0 failed" in out and "invariants held at every look" in out
         documents.append((tmp_path / f"{jobs}.json").read_bytes())
     assert documents[0] == documents[1]
     (row,) = json.loads(documents[0])["rows"]
-    assert (row["scenario"], row["change"], row["runs"], row["outcomes"], len(row["digests"])) == ("price-time-priority", "as it is", 6, 6, 6)
+    assert (row["scenario"], row["change"], row["runs"], row["outcomes"], len(row["digests"])) == (
+        "price-time-priority",
+        "as it is",
+        6,
+        6,
+        6,
+    )
 
 
 def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, file, tmp_path):
     path = file("leaning.yaml", LEANING)
     over = ("--over", "assumptions", "--only", "book.[dp]*")
-    code, out, _ = sim("sweep", path, *over, "--jobs", 1, "--json", tmp_path / "found.json", "--keep", tmp_path / "kept")
+    code, out, _ = sim(
+        "sweep",
+        path,
+        *over,
+        "--jobs",
+        1,
+        "--json",
+        tmp_path / "found.json",
+        "--keep",
+        tmp_path / "kept",
+    )
     assert code == 1
     assert "these pass as they are and fail under: book.depth_above_maximum=refuse" in out
     assert "1 alternatives changed nothing that an expectation sees" in out
@@ -64,15 +93,39 @@ def test_without_more_words_every_assumption_and_quirk_is_tried(sim, file, tmp_p
     found = tmp_path / "all.json"
     assert sim("sweep", file("leaning.yaml", LEANING), "--json", found)[0] == 1
     changes = {row["change"] for row in json.loads(found.read_text())["rows"]}
-    assert changes >= {f"{one.name}={value}" for one in catalogue().values() for value in one.alternatives()}
+    assert changes >= {
+        f"{one.name}={value}" for one in catalogue().values() for value in one.alternatives()
+    }
     assert "session_revocation=never" in changes
 
 
-def test_what_a_scenario_itself_sets_is_left_alone_and_the_default_is_tried_instead(sim, file, tmp_path):
+def test_what_a_scenario_itself_sets_is_left_alone_and_the_default_is_tried_instead(
+    sim, file, tmp_path
+):
     found = tmp_path / "set.json"
-    path = file("set.yaml", LEANING.replace("steps:", "assumptions: {book.depth_above_maximum: refuse}\nsteps:"))
-    assert sim("sweep", path, "--over", "assumptions", "--only", "book.d*", "--jobs", 1, "--json", found)[0] == 1
-    assert [(row["change"], row["failed"]) for row in json.loads(found.read_text())["rows"]] == [("as it is", 1), ("book.depth_above_maximum=clamp", 0)]
+    path = file(
+        "set.yaml",
+        LEANING.replace("steps:", "assumptions: {book.depth_above_maximum: refuse}\nsteps:"),
+    )
+    assert (
+        sim(
+            "sweep",
+            path,
+            "--over",
+            "assumptions",
+            "--only",
+            "book.d*",
+            "--jobs",
+            1,
+            "--json",
+            found,
+        )[0]
+        == 1
+    )
+    assert [(row["change"], row["failed"]) for row in json.loads(found.read_text())["rows"]] == [
+        ("as it is", 1),
+        ("book.depth_above_maximum=clamp", 0),
+    ]
 
 
 @pytest.mark.usefixtures("leaking_money")
@@ -80,7 +133,9 @@ def test_money_from_nowhere_is_a_broken_invariant_though_every_expectation_holds
     code, out, _ = sim("sweep", file("trade.yaml", TRADE), "--seeds", "1..2", "--jobs", 1)
     assert code == 1
     assert "4 runs, 2 passed, 2 failed, 2 of them broke an invariant" in out
-    assert "trade[price=0.60] seed 1: broken: money: all balances sum to 100000000, not to zero" in out
+    assert (
+        "trade[price=0.60] seed 1: broken: money: all balances sum to 100000000, not to zero" in out
+    )
     assert "trade[price=0.50] seed" not in out
     code, out, _ = sim("run", file("trade.yaml", TRADE), "--junit", file("junit.xml", ""))
     assert code == 1
@@ -99,7 +154,11 @@ def test_a_mistake_of_the_simulator_ends_its_run_only(sim, file, monkeypatch):
 
 
 def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
-    results, first, again = tmp_path / "results.ndjson", tmp_path / "first.json", tmp_path / "again.json"
+    results, first, again = (
+        tmp_path / "results.ndjson",
+        tmp_path / "first.json",
+        tmp_path / "again.json",
+    )
     command = ["sweep", "price-time-priority", "--seeds", "1..4", "--jobs", 1, "--results", results]
     assert sim(*command, "--json", first)[0] == 0
     lines = results.read_bytes().splitlines(keepends=True)
@@ -114,7 +173,10 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
     [
         (["no-such-scenario"], "no scenario or file is called that"),
         (["quickstart", "--seeds", "9..3"], "1..20"),
-        (["quickstart", "--over", "quirks", "--only", "nothing"], "nothing of quirks is called 'nothing'"),
+        (
+            ["quickstart", "--over", "quirks", "--only", "nothing"],
+            "nothing of quirks is called 'nothing'",
+        ),
         (["quickstart", "--resume"], "--results"),
         (["quickstart", "--param", "x"], "name=value"),
         (["quickstart", "--seeds", "1", "--json", "/dev/null/x.json"], "/dev/null"),
@@ -126,13 +188,21 @@ def test_what_cannot_be_swept_is_exit_2_and_says_why(sim, arguments, says):
     assert says in err
 
 
-def test_a_cluster_of_two_workers_tells_the_same_story_also_of_a_file_they_do_not_have(sim, file, tmp_path):
+def test_a_cluster_of_two_workers_tells_the_same_story_also_of_a_file_they_do_not_have(
+    sim, file, tmp_path
+):
     from distributed import LocalCluster
 
-    path, here, there = file("leaning.yaml", LEANING), tmp_path / "here.json", tmp_path / "there.json"
+    path, here, there = (
+        file("leaning.yaml", LEANING),
+        tmp_path / "here.json",
+        tmp_path / "there.json",
+    )
     command = ["sweep", path, "--over", "assumptions", "--only", "book.*", "--seeds", "1..2"]
     assert sim(*command, "--jobs", 1, "--json", here)[0] == 1
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster:
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
         code, _, err = sim(*command, "--cluster", cluster.scheduler_address, "--json", there)
     assert code == 1, err
     assert here.read_bytes() == there.read_bytes()

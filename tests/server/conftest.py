@@ -31,7 +31,9 @@ async def serve() -> AsyncIterator[Serve]:
     """Start a service; stopped after the test."""
     started: list[Service] = []
 
-    async def start(*, clock: ClockMode = MANUAL, control_token: str = "", **settings: Any) -> Served:
+    async def start(
+        *, clock: ClockMode = MANUAL, control_token: str = "", **settings: Any
+    ) -> Served:
         sim = FakeSimulation(Settings(**settings))
         host = Host(sim, clock)  # type: ignore[arg-type]
         service = await Service.start(host, bind("127.0.0.1", 0), control_token=control_token)

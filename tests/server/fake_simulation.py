@@ -1,4 +1,6 @@
-"""A stand-in for `Simulation` that answers from a script and records what reached it: tests of sockets need no exchange behind them."""
+"""A stand-in for `Simulation` that answers from a script and records what reached it: tests of
+sockets need no exchange behind them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ START = parse_instant("2026-09-08T18:00:00Z")
 
 
 class FakeSimulation:
-    """`inputs` is what entered, in order. Timers are (due, name); a timer named "post …" makes a webhook attempt to the URL that follows."""
+    """`inputs` is what entered, in order. Timers are (due, name); a timer named "post …" makes a
+    webhook attempt to the URL that follows.
+    """
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
@@ -26,8 +30,12 @@ class FakeSimulation:
         self.inputs: list[tuple[Any, ...]] = []
         self.timers: list[tuple[int, str]] = []
         self.replies: dict[str, Callable[[], Reply]] = {}
-        self.on_frame: Callable[[int, bytes], list[Effect]] = lambda stream, message: [Send(stream, b"echo:" + message)]
-        self.on_control: Callable[[str, str, dict[str, Any]], Outcome] = lambda action, subject, arguments: Outcome(seq=1, value={"did": action})
+        self.on_frame: Callable[[int, bytes], list[Effect]] = lambda stream, message: [
+            Send(stream, b"echo:" + message)
+        ]
+        self.on_control: Callable[[str, str, dict[str, Any]], Outcome] = (
+            lambda action, subject, arguments: Outcome(seq=1, value={"did": action})
+        )
         self.effects: dict[str, list[Effect]] = {}
         self.refuse_streams: Reply | None = None
         self.first_frames: tuple[bytes, ...] = ()
@@ -65,12 +73,26 @@ class FakeSimulation:
         oversize: int = 0,
     ) -> Outcome:
         seq = self._enter("rest", plane, verb, path, query, dict(headers), body, oversize)
-        reply = self._reply(path, Reply(status=413 if oversize else 200, body=b'{"path":"%b"}' % path.encode()))
+        reply = self._reply(
+            path, Reply(status=413 if oversize else 200, body=b'{"path":"%b"}' % path.encode())
+        )
         return Outcome(seq=seq, reply=reply, effects=self.effects.pop(path, []))
 
-    def rpc(self, method: str, metadata: Mapping[str, str], message: bytes, *, peer: str = "", wall: int | None = None) -> Outcome:
+    def rpc(
+        self,
+        method: str,
+        metadata: Mapping[str, str],
+        message: bytes,
+        *,
+        peer: str = "",
+        wall: int | None = None,
+    ) -> Outcome:
         seq = self._enter("rpc", method, dict(metadata), message, peer)
-        missing = Reply(code=12, message="unknown service") if self.rpc_kind(method) is None else Reply(body=b"re:" + message)
+        missing = (
+            Reply(code=12, message="unknown service")
+            if self.rpc_kind(method) is None
+            else Reply(body=b"re:" + message)
+        )
         return Outcome(seq=seq, reply=self._reply(method, missing))
 
     def _reply(self, key: str, default: Reply) -> Reply:
@@ -79,16 +101,29 @@ class FakeSimulation:
         return reply
 
     def open(
-        self, method: str, metadata: Mapping[str, str], message: bytes, *, peer: str = "", wall: int | None = None, web_socket: bool = False
+        self,
+        method: str,
+        metadata: Mapping[str, str],
+        message: bytes,
+        *,
+        peer: str = "",
+        wall: int | None = None,
+        web_socket: bool = False,
     ) -> Outcome:
         seq = self._enter("open", method, message, web_socket)
         if self.refuse_streams is not None:
             return Outcome(seq=seq, reply=self.refuse_streams)
         self._streams += 1
-        return Outcome(seq=seq, stream=self._streams, effects=[Send(self._streams, frame) for frame in self.first_frames])
+        return Outcome(
+            seq=seq,
+            stream=self._streams,
+            effects=[Send(self._streams, frame) for frame in self.first_frames],
+        )
 
     def frame(self, stream: int, message: bytes) -> Outcome:
-        return Outcome(seq=self._enter("frame", stream, message), effects=self.on_frame(stream, message))
+        return Outcome(
+            seq=self._enter("frame", stream, message), effects=self.on_frame(stream, message)
+        )
 
     def hangup(self, stream: int) -> Outcome:
         return Outcome(seq=self._enter("hangup", stream))
@@ -102,7 +137,9 @@ class FakeSimulation:
             outcome.fired.append(Fired(due, name.split()[0], name))
             if name.startswith("post "):
                 _, attempt, url = name.split()
-                outcome.effects.append(Post(attempt, url, f"evt-{attempt}", b'{"event_id":"1"}', "fingerprint"))
+                outcome.effects.append(
+                    Post(attempt, url, f"evt-{attempt}", b'{"event_id":"1"}', "fingerprint")
+                )
         self.now = to
         return outcome
 
@@ -110,8 +147,12 @@ class FakeSimulation:
         self._enter("control", action, subject, arguments)
         return self.on_control(action, subject, arguments)
 
-    def answer(self, attempt: str, status: int, error: str = "", retry_after: int | None = None) -> Outcome:
-        return Outcome(seq=self._enter("answer", attempt, status, error, retry_after, self.now - START))
+    def answer(
+        self, attempt: str, status: int, error: str = "", retry_after: int | None = None
+    ) -> Outcome:
+        return Outcome(
+            seq=self._enter("answer", attempt, status, error, retry_after, self.now - START)
+        )
 
     # ---- the rest of what shells use
 
@@ -157,7 +198,11 @@ class FakeSimulation:
         return [{"seq": 1, "matching": {name: value for name, value in matching.items() if value}}]
 
     def metrics(self) -> dict[str, Any]:
-        return {"sim_streams": 1, 'sim_requests_total{plane="retail",status="200"}': 3, 'sim_requests_total{plane="retail",status="429"}': 1}
+        return {
+            "sim_streams": 1,
+            'sim_requests_total{plane="retail",status="200"}': 3,
+            'sim_requests_total{plane="retail",status="429"}': 1,
+        }
 
     def explain(self, request_id: str) -> dict[str, Any] | None:
         return {"request_id": request_id} if request_id == "req-1" else None

@@ -1,6 +1,7 @@
 """The published npm client (`polymarket-us`) in a node process of its own, as Python tests hold it.
 
-The package is looked for where node looks, and in the `node_modules` of the Python environment: `make npm` puts it there. Nothing here asks the network.
+The package is looked for where node looks, and in the `node_modules` of the Python environment:
+`make npm` puts it there. Nothing here asks the network.
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ class Trouble(Exception):
 
 
 class Node:
-    """One node process. What its sockets emit is kept in `events` as (socket, event, data), in order."""
+    """One node process. What its sockets emit is kept in `events` as (socket, event, data), in
+    order.
+    """
 
     def __init__(self) -> None:
         command = [shutil.which("node") or "node", str(Path(__file__).with_name("npm_client.cjs"))]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment())
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+        )
         self._lines: Queue[dict[str, Any]] = Queue()
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -100,5 +105,10 @@ def missing() -> str:
     node = shutil.which("node")
     if node is None:
         return "node is not installed"
-    found = subprocess.run([node, "-e", f"require.resolve('{PACKAGE}')"], cwd=Path(__file__).parent, env=environment(), capture_output=True)
+    found = subprocess.run(
+        [node, "-e", f"require.resolve('{PACKAGE}')"],
+        cwd=Path(__file__).parent,
+        env=environment(),
+        capture_output=True,
+    )
     return f"the npm package {PACKAGE} is not installed: make npm" if found.returncode else ""

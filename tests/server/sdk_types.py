@@ -1,18 +1,31 @@
 """Whether an answer fits the type the official SDK declares for it.
 
-`misfits` reads the SDK's own annotations (TypedDicts, literals, unions); a field the SDK does not know is no misfit. Where the wire documentedly differs from
-the SDK's types, `DEVIATIONS` says so and why. Unset messages and times are written as null, whatever the SDK declares (section 0 of the public facts).
+`misfits` reads the SDK's own annotations (TypedDicts, literals, unions); a field the SDK does not
+know is no misfit. Where the wire documentedly differs from the SDK's types, `DEVIATIONS` says so
+and why. Unset messages and times are written as null, whatever the SDK declares (section 0 of the
+public facts).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from types import NoneType, UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 
 class Misfit(NamedTuple):
-    """One value that is not what the SDK declares: the type and field, what is expected and what was found."""
+    """One value that is not what the SDK declares: the type and field, what is expected and what
+    was found.
+    """
 
     owner: str
     field: str
@@ -20,7 +33,8 @@ class Misfit(NamedTuple):
     found: str
 
 
-# (type, field): why the wire differs from the SDK's type. Numbers of conflicts and sections are those of the public facts on the retail API.
+# (type, field): why the wire differs from the SDK's type. Numbers of conflicts and sections are
+# those of the public facts on the retail API.
 DEVIATIONS = {
     ("Market", "id"): "C-21: a string of digits (§2.10)",
     ("MarketDetail", "id"): "C-21: a string of digits (§2.10)",
@@ -50,14 +64,30 @@ def misfits(value: Any, declared: Any, owner: str = "", field: str = "") -> Iter
         if value not in get_args(declared):
             yield Misfit(owner, field, "a known word", repr(value))
     elif origin is list:
-        yield from _of_items(value, list, value if isinstance(value, list) else (), get_args(declared)[0], owner, field)
+        yield from _of_items(
+            value,
+            list,
+            value if isinstance(value, list) else (),
+            get_args(declared)[0],
+            owner,
+            field,
+        )
     elif origin is dict:
-        yield from _of_items(value, dict, value.values() if isinstance(value, dict) else (), get_args(declared)[1], owner, field)
+        yield from _of_items(
+            value,
+            dict,
+            value.values() if isinstance(value, dict) else (),
+            get_args(declared)[1],
+            owner,
+            field,
+        )
     elif type(value) is not (NoneType if declared is None else declared):
         yield Misfit(owner, field, getattr(declared, "__name__", str(declared)), repr(value)[:60])
 
 
-def _of_items(value: Any, kind: type, items: Any, declared: Any, owner: str, field: str) -> Iterator[Misfit]:
+def _of_items(
+    value: Any, kind: type, items: Any, declared: Any, owner: str, field: str
+) -> Iterator[Misfit]:
     if not isinstance(value, kind):
         yield Misfit(owner, field, kind.__name__, repr(value)[:60])
     for item in items:
@@ -77,5 +107,9 @@ def _of_record(value: Any, declared: Any, owner: str, field: str) -> Iterator[Mi
 
 def check(value: Any, declared: Any) -> None:
     """Fail on a misfit that no deviation explains."""
-    found = [misfit for misfit in misfits(value, declared) if (misfit.owner, misfit.field) not in DEVIATIONS]
+    found = [
+        misfit
+        for misfit in misfits(value, declared)
+        if (misfit.owner, misfit.field) not in DEVIATIONS
+    ]
     assert not found, f"not what the SDK declares: {found[:5]}"

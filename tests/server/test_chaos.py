@@ -1,4 +1,6 @@
-"""Every kind of fault (design D6), met by a real client over real sockets: it fails as documented, and the documented backoff recovers (§7.1)."""
+"""Every kind of fault (design D6), met by a real client over real sockets: it fails as documented,
+and the documented backoff recovers (§7.1).
+"""
 
 from __future__ import annotations
 
@@ -29,28 +31,39 @@ from sim.messages.exchange_v1 import (
 from sim.testing.client import connect
 from sim.testing.exchange_fixture import ControlError
 
-# §7.1: at once, then waits of 1, 2, 4 and 8 seconds, at most 5 attempts. 429 waits for Retry-After instead.
+# §7.1: at once, then waits of 1, 2, 4 and 8 seconds, at most 5 attempts. 429 waits for Retry-After
+# instead.
 BACKOFF_S = (1, 2, 4, 8)
 
 
 def whole(exchange):
-    """Open instruments that trade in whole contracts and cents, so that 2 is a price and 1 a contract."""
+    """Open instruments that trade in whole contracts and cents, so that 2 is a price and 1 a
+    contract.
+    """
     rows = exchange.control("GET", "/state/instruments")["instruments"]
-    return [row["symbol"] for row in rows if (row["state"], row["price_scale"], row["fractional_qty_scale"]) == ("OPEN", 100, 1)]
+    return [
+        row["symbol"]
+        for row in rows
+        if (row["state"], row["price_scale"], row["fractional_qty_scale"]) == ("OPEN", 100, 1)
+    ]
 
 
 def book(exchange, timeout=10):
     """(status, headers, body) of a public book, as a plain client gets it."""
     symbol = whole(exchange)[0]
     try:
-        with urllib.request.urlopen(f"{exchange.gateway}/v1/markets/{symbol}/book", timeout=timeout) as answer:
+        with urllib.request.urlopen(
+            f"{exchange.gateway}/v1/markets/{symbol}/book", timeout=timeout
+        ) as answer:
             return answer.status, answer.headers, json.load(answer)
     except urllib.error.HTTPError as refused:
         return refused.code, refused.headers, json.load(refused)
 
 
 def patient(exchange, call):
-    """The documented retry loop on the exchange's own clock: (answer of the last attempt, attempts made)."""
+    """The documented retry loop on the exchange's own clock: (answer of the last attempt, attempts
+    made).
+    """
     for attempt in range(len(BACKOFF_S) + 1):
         if attempt:
             exchange.clock.advance(f"{BACKOFF_S[attempt - 1]}s")
@@ -64,13 +77,17 @@ def patient(exchange, call):
 
 @pytest.mark.spec("S7.1-9")
 @pytest.mark.parametrize(("status", "code"), [(500, 13), (502, 14), (503, 14), (504, 4)])
-def test_an_injected_error_is_answered_until_the_documented_backoff_recovers(exchange, status, code):
+def test_an_injected_error_is_answered_until_the_documented_backoff_recovers(
+    exchange, status, code
+):
     exchange.fault("GetBook", status=status, times=3)
     assert book(exchange)[0] == status
     (last, body), attempts = patient(exchange, lambda: book(exchange))
     assert (last, attempts) == (200, 3)
     assert body["marketData"]["marketSlug"] == whole(exchange)[0]
-    assert [row["code"] for row in exchange.requests(operation="GetBook", status=status)] == [code] * 3
+    assert [row["code"] for row in exchange.requests(operation="GetBook", status=status)] == [
+        code
+    ] * 3
 
 
 @pytest.mark.spec("S7.1-9")
@@ -109,7 +126,10 @@ def test_a_slow_body_arrives_whole_in_several_pieces(exchange):
     want = book(exchange)[2]
     exchange.fault("GetBook", slow_body=True, times=1)
     with socket.create_connection((host, int(port))) as plain:
-        plain.sendall(f"GET /v1/markets/{whole(exchange)[0]}/book HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        plain.sendall(
+            f"GET /v1/markets/{whole(exchange)[0]}/book HTTP/1.1\r\nHost: x\r\nConnection:"
+            " close\r\n\r\n".encode()
+        )
         pieces = list(iter(lambda: plain.recv(65536), b""))
     assert len(pieces) > 3
     got = json.loads(b"".join(pieces).partition(b"\r\n\r\n")[2])
@@ -121,7 +141,11 @@ def test_a_slow_body_arrives_whole_in_several_pieces(exchange):
 def retail(exchange):
     key = exchange.api_keys[0]
     with PolymarketUS(
-        key_id=key["key_id"], secret_key=key["secret_key"], api_base_url=exchange.retail, gateway_base_url=exchange.gateway, timeout=5.0
+        key_id=key["key_id"],
+        secret_key=key["secret_key"],
+        api_base_url=exchange.retail,
+        gateway_base_url=exchange.gateway,
+        timeout=5.0,
     ) as client:
         yield client
 
@@ -142,7 +166,10 @@ def resting(exchange):
 @pytest.mark.parametrize("handled", [False, True])
 def test_a_lost_answer_leaves_the_order_a_refused_call_does_not(exchange, retail, act, handled):
     """What a client must look up after a 504 or a reset: whether its order is there."""
-    with exchange.fault("CreateOrder", handled=handled, **act), pytest.raises(Exception, match=r".+"):
+    with (
+        exchange.fault("CreateOrder", handled=handled, **act),
+        pytest.raises(Exception, match=r".+"),
+    ):
         retail.orders.create(resting(exchange))
     (row,) = exchange.requests(operation="CreateOrder")
     assert row["fault"] == "f1"
@@ -188,7 +215,9 @@ def channel(exchange):
 def read_book(exchange, channel, timeout=10.0):
     method = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
     request = protobuf_encoder(GetOrderBookRequest)(GetOrderBookRequest(symbol=whole(exchange)[0]))
-    return method.with_call(request, metadata=bearer(exchange, exchange.firms[0]), timeout=timeout)[1]
+    return method.with_call(request, metadata=bearer(exchange, exchange.firms[0]), timeout=timeout)[
+        1
+    ]
 
 
 @pytest.mark.spec("S7.1-9")
@@ -213,7 +242,9 @@ def test_grpc_calls_fail_with_the_code_and_the_next_one_succeeds(exchange, chann
 
 def test_a_delay_over_grpc_is_told_in_the_trailers(exchange, channel):
     exchange.fault("GetOrderBook", plane="grpc", delay="2s", times=1)
-    assert ("x-sim-elapsed", "2") in [tuple(pair) for pair in read_book(exchange, channel).trailing_metadata()]
+    assert ("x-sim-elapsed", "2") in [
+        tuple(pair) for pair in read_book(exchange, channel).trailing_metadata()
+    ]
 
 
 def test_a_symbol_is_found_in_path_query_and_body_on_every_protocol(exchange, channel, retail):
@@ -224,7 +255,9 @@ def test_a_symbol_is_found_in_path_query_and_body_on_every_protocol(exchange, ch
     with pytest.raises(grpc.RpcError) as failed:
         place(insert(exchange, struck), metadata=metadata)
     assert failed.value.code() == grpc.StatusCode.UNAVAILABLE
-    assert place.with_call(insert(exchange, spared), metadata=metadata)[1].code() == grpc.StatusCode.OK
+    assert (
+        place.with_call(insert(exchange, spared), metadata=metadata)[1].code() == grpc.StatusCode.OK
+    )
     with pytest.raises(Exception, match=r".+"):
         retail.orders.create(resting(exchange))
     assert retail.orders.create(resting(exchange) | {"marketSlug": spared})["id"]
@@ -239,19 +272,27 @@ def test_a_symbol_is_found_in_path_query_and_body_on_every_protocol(exchange, ch
 
 @pytest.fixture
 def market_data(exchange, channel):
-    """Frames of one instrument's market data after the snapshot, and a way to make one: an order that changes the book."""
+    """Frames of one instrument's market data after the snapshot, and a way to make one: an order
+    that changes the book.
+    """
     symbol = whole(exchange)[0]
-    request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(CreateMarketDataSubscriptionRequest(symbols=[symbol]))
-    call = channel.unary_stream("/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription")(
-        request, metadata=bearer(exchange, exchange.firms[0]), timeout=20
+    request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(
+        CreateMarketDataSubscriptionRequest(symbols=[symbol])
     )
+    call = channel.unary_stream(
+        "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
+    )(request, metadata=bearer(exchange, exchange.firms[0]), timeout=20)
     next(call)
     quantities = iter(range(101, 200))
 
     def change():
         """Bid more at 0.02; what the stream should tell."""
         qty = next(quantities)
-        exchange.control("POST", "/orders", {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": str(qty)})
+        exchange.control(
+            "POST",
+            "/orders",
+            {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": str(qty)},
+        )
 
     def told():
         """Quantity at 0.02 in the next frame about the book."""
@@ -305,7 +346,9 @@ def test_a_late_frame_comes_by_the_clock_and_holds_up_those_behind_it(exchange, 
         ({"reset": True}, grpc.StatusCode.UNAVAILABLE),
     ],
 )
-def test_a_stream_ends_with_the_code_and_frames_that_waited_come_first(exchange, market_data, act, code):
+def test_a_stream_ends_with_the_code_and_frames_that_waited_come_first(
+    exchange, market_data, act, code
+):
     change, told, call = market_data
     exchange.fault(OP, plane="stream", delay="1h", times=1)
     change()
@@ -320,9 +363,15 @@ def test_a_stream_ends_with_the_code_and_frames_that_waited_come_first(exchange,
 async def test_a_web_socket_is_reset_without_a_close_frame(exchange):
     key = exchange.api_keys[0]
     headers = create_auth_headers(key["key_id"], key["secret_key"], "GET", "/v1/ws/markets")
-    async with connect_web_socket(f"{exchange.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers) as opened:
+    async with connect_web_socket(
+        f"{exchange.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers
+    ) as opened:
         exchange.fault("MarketsStream", plane="stream", reset=True)
-        request = {"requestId": "1", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA", "marketSlugs": whole(exchange)[:1]}
+        request = {
+            "requestId": "1",
+            "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
+            "marketSlugs": whole(exchange)[:1],
+        }
         await opened.send(json.dumps({"subscribe": request}))
         with pytest.raises(ConnectionClosedError) as closed:
             await asyncio.wait_for(opened.recv(), 10)
@@ -334,11 +383,17 @@ async def test_a_web_socket_is_reset_without_a_close_frame(exchange):
 
 @pytest.fixture
 def customer(exchange):
-    """Verifies a customer who is approved at once and provisioned within half an hour: after this the webhook is due."""
+    """Verifies a customer who is approved at once and provisioned within half an hour: after this
+    the webhook is due.
+    """
     headers = dict(bearer(exchange, exchange.firms[0]))
 
     def post(path, body):
-        request = urllib.request.Request(f"{exchange.exchange}{path}", json.dumps(body).encode(), headers | {"content-type": "application/json"})
+        request = urllib.request.Request(
+            f"{exchange.exchange}{path}",
+            json.dumps(body).encode(),
+            headers | {"content-type": "application/json"},
+        )
         with urllib.request.urlopen(request) as answer:
             return json.load(answer)
 
@@ -347,7 +402,8 @@ def customer(exchange):
     def verify():
         assert post("/v1/kyc/start", APPLICATION)["status"]["decision"] == "ACCEPT"
         exchange.clock.advance("30m")
-        return [json.loads(got.body) for got in exchange.webhooks.received[1:]]  # the first is the test delivery
+        # the first is the test delivery
+        return [json.loads(got.body) for got in exchange.webhooks.received[1:]]
 
     return verify
 
@@ -360,7 +416,12 @@ APPLICATION = {
     "date_of_birth": "1990-04-12",
     "email": "ada@example.com",
     "phone_number": "+14155550101",
-    "address": {"address_line_1": "1 Main St", "city": "Austin", "state": "TX", "postal_code": "78701"},
+    "address": {
+        "address_line_1": "1 Main St",
+        "city": "Austin",
+        "state": "TX",
+        "postal_code": "78701",
+    },
     "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
     "ip_address": "203.0.113.9",
 }
@@ -371,7 +432,10 @@ def test_a_lost_webhook_is_recovered_by_polling(exchange, customer):
     assert customer() == []
     (lost,) = [row for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"]
     assert (lost["outcome"], lost["error"]) == ("lost", "fault f1")
-    request = urllib.request.Request(f"{exchange.exchange}/v1/kyc/status?external_id=c-1", headers=dict(bearer(exchange, exchange.firms[0])))
+    request = urllib.request.Request(
+        f"{exchange.exchange}/v1/kyc/status?external_id=c-1",
+        headers=dict(bearer(exchange, exchange.firms[0])),
+    )
     with urllib.request.urlopen(request) as answer:
         assert json.load(answer)["participantId"]
 
@@ -386,7 +450,9 @@ def test_a_late_webhook_comes_by_the_clock(exchange, customer):
     exchange.fault("kyc.approved", plane="webhook", delay="2h")
     assert customer() == []
     exchange.clock.advance("2h")
-    assert [json.loads(got.body)["type"] for got in exchange.webhooks.received[1:]] == ["kyc.approved"]
+    assert [json.loads(got.body)["type"] for got in exchange.webhooks.received[1:]] == [
+        "kyc.approved"
+    ]
 
 
 @pytest.mark.parametrize("act", [{"status": 500}, {"reset": True}])
@@ -394,7 +460,11 @@ def test_an_attempt_that_fails_is_made_again(exchange, customer, act):
     exchange.fault("kyc.approved", plane="webhook", times=1, **act)
     (event,) = customer()
     assert event["type"] == "kyc.approved"
-    attempts = [(row["attempt"], row["outcome"]) for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"]
+    attempts = [
+        (row["attempt"], row["outcome"])
+        for row in exchange.webhooks.deliveries
+        if row["type"] == "kyc.approved"
+    ]
     assert attempts == [(1, "failed"), (2, "delivered")]
 
 
@@ -402,7 +472,10 @@ def test_an_attempt_that_fails_is_made_again(exchange, customer, act):
 
 
 def test_the_catalogue_of_faults_says_what_can_happen_where(exchange):
-    rows = {row["act"]: row["matches"].split(", ") for row in exchange.control("GET", "/catalogue/faults")["faults"]}
+    rows = {
+        row["act"]: row["matches"].split(", ")
+        for row in exchange.control("GET", "/catalogue/faults")["faults"]
+    }
     assert list(rows) == [kind.name for kind in KINDS]
     for kind in KINDS:
         for plane in PLANES:
@@ -436,13 +509,19 @@ def test_a_hostile_exchange_fails_often_in_many_ways_and_a_patient_client_gets_t
     exchange.control("PUT", "/preset", {"name": "ideal"})
     assert exchange.control("GET", "/faults")["faults"] == []
     assert {book(exchange)[0] for _ in range(10)} == {200}
-    assert {row["quirk"]: row["value"] for row in exchange.control("GET", "/catalogue/quirks")["quirks"]}["session_revocation"] == "never"
+    assert {
+        row["quirk"]: row["value"] for row in exchange.control("GET", "/catalogue/quirks")["quirks"]
+    }["session_revocation"] == "never"
 
 
 def test_a_preset_leaves_faults_of_the_tester_and_their_luck_alone():
     def struck(preset):
         world = connect(Simulation(load_scenario("quickstart")))
-        world.simulation.control("fault.add", "", {"match": {"operation": "ListLeagues", "probability": "1/3"}, "act": {"status": 418}})
+        world.simulation.control(
+            "fault.add",
+            "",
+            {"match": {"operation": "ListLeagues", "probability": "1/3"}, "act": {"status": 418}},
+        )
         if preset:
             world.simulation.control("preset.set", "", {"name": preset})
         for _ in range(60):

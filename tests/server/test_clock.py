@@ -34,13 +34,19 @@ def test_modes_are_read(text, mode):
     assert parse_clock_mode(text) == mode
 
 
-@pytest.mark.parametrize("text", ["", "Manual", "paced:", "paced:0", "paced:-1", "paced:1e3", "paced:x", "fast"])
+@pytest.mark.parametrize(
+    "text", ["", "Manual", "paced:", "paced:0", "paced:-1", "paced:1e3", "paced:x", "fast"]
+)
 def test_anything_else_is_no_mode(text):
     with pytest.raises(ValueError, match="the clock is manual, autojump, paced"):
         parse_clock_mode(text)
 
 
-@given(st.fractions(min_value=Fraction(1, 1000), max_value=100_000, max_denominator=1000).filter(lambda rate: 1000 % rate.denominator == 0))
+@given(
+    st.fractions(min_value=Fraction(1, 1000), max_value=100_000, max_denominator=1000).filter(
+        lambda rate: 1000 % rate.denominator == 0
+    )
+)
 def test_a_mode_is_shown_as_it_is_read(rate):
     mode = ClockMode("paced", rate)
     assert parse_clock_mode(str(mode)) == mode
@@ -77,7 +83,10 @@ async def test_what_a_timer_sets_off_within_the_advance_fires_in_it(serve):
 
     served.sim.advance_to = advance_to
     fired = await served.host.advance(START + seconds(60))
-    assert [(one.timer, one.at - START) for one in fired] == [("first", seconds(5)), ("second", seconds(7))]
+    assert [(one.timer, one.at - START) for one in fired] == [
+        ("first", seconds(5)),
+        ("second", seconds(7)),
+    ]
 
 
 async def test_time_does_not_go_back(serve):
@@ -132,7 +141,9 @@ async def test_a_paced_clock_holds_a_reply_for_its_time(serve):
 async def test_an_advance_on_a_paced_clock_jumps_ahead_and_goes_on_from_there(serve):
     served = await serve(clock=PACED)
     await served.host.advance(START + 24 * HOUR)
-    await until(lambda: served.host.driver.catch_up() is None and served.sim.now > START + 24 * HOUR)
+    await until(
+        lambda: served.host.driver.catch_up() is None and served.sim.now > START + 24 * HOUR
+    )
     assert served.sim.now < START + 25 * HOUR
 
 

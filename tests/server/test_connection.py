@@ -1,4 +1,6 @@
-"""One connection, request after request: what is answered in the callback that brought it, and what a task goes on with, are one to the client."""
+"""One connection, request after request: what is answered in the callback that brought it, and what
+a task goes on with, are one to the client.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Line:
     async def open(cls, address: str) -> Line:
         host, _, port = address.removeprefix("http://").partition(":")
         line = cls(*await asyncio.open_connection(host, int(port)))
-        # The first request meets a connection whose task has not begun yet; those after it are the usual case.
+        # The first request meets a connection whose task has not begun yet; those after it are the
+        # usual case.
         line.writer.write(GET % 0)
         await line.answer()
         return line
@@ -66,25 +69,38 @@ class _Pipe(asyncio.Transport):
 
 
 async def test_a_whole_request_is_answered_before_the_callback_returns():
-    assert AT_ONCE, "aiohttp's insides have changed: requests go the long way until http_connection.py knows them again"
+    assert AT_ONCE, (
+        "aiohttp's insides have changed: requests go the long way until http_connection.py knows"
+        " them again"
+    )
     sim, pipe = FakeSimulation(), _Pipe()
     connection = rest_server(Host(sim), "exchange")()  # type: ignore[arg-type]
     connection.connection_made(pipe)
     await until(lambda: connection._waiter is not None)
     tasks = len(asyncio.all_tasks())
     connection.data_received(GET % 1 + POST + b"body" + GET % 2)
-    assert [answer.partition(b"\r\n\r\n")[2] for answer in pipe.written] == [b'{"path":"/1"}', b'{"path":"/x"}', b'{"path":"/2"}']
+    assert [answer.partition(b"\r\n\r\n")[2] for answer in pipe.written] == [
+        b'{"path":"/1"}',
+        b'{"path":"/x"}',
+        b'{"path":"/2"}',
+    ]
     assert [given[-2] for given in sim.inputs] == [b"", b"body", b""]
     assert len(asyncio.all_tasks()) == tasks
     connection.connection_lost(None)
 
 
-async def test_with_another_aiohttp_every_request_goes_the_long_way_and_is_answered_the_same(serve, monkeypatch):
+async def test_with_another_aiohttp_every_request_goes_the_long_way_and_is_answered_the_same(
+    serve, monkeypatch
+):
     monkeypatch.setattr(fast_path, "AT_ONCE", False)
     served = await serve()
     line = await Line.open(served.at.exchange)
     line.writer.write(GET % 1 + POST + b"body" + GET % 2)
-    assert [(await line.answer())[1] for _ in range(3)] == [b'{"path":"/1"}', b'{"path":"/x"}', b'{"path":"/2"}']
+    assert [(await line.answer())[1] for _ in range(3)] == [
+        b'{"path":"/1"}',
+        b'{"path":"/x"}',
+        b'{"path":"/2"}',
+    ]
     assert [given[-2] for given in served.sim.inputs] == [b"", b"", b"body", b""]
 
 
@@ -103,7 +119,10 @@ async def test_a_body_that_comes_in_pieces_arrives_whole(serve):
 async def test_a_chunked_body_that_is_there_whole_is_taken_as_it_is(serve):
     served = await serve()
     line = await Line.open(served.at.exchange)
-    line.writer.write(b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n")
+    line.writer.write(
+        b"POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding:"
+        b" chunked\r\n\r\n2\r\nbo\r\n2\r\ndy\r\n0\r\n\r\n"
+    )
     await line.answer()
     assert served.sim.inputs[-1][-2] == b"body"
 
@@ -118,7 +137,12 @@ async def test_answers_keep_their_order_when_one_of_them_is_held(serve):
     line.writer.write(GET % 5)
     assert paths(served.sim) == ["/0", "/1", "/2"]
     await served.host.advance(served.sim.now + seconds(31))
-    assert [(await line.answer())[1] for _ in range(4)] == [b"slow", b'{"path":"/3"}', b'{"path":"/4"}', b'{"path":"/5"}']
+    assert [(await line.answer())[1] for _ in range(4)] == [
+        b"slow",
+        b'{"path":"/3"}',
+        b'{"path":"/4"}',
+        b'{"path":"/5"}',
+    ]
     assert paths(served.sim) == ["/0", "/1", "/2", "/3", "/4", "/5"]
 
 
@@ -126,7 +150,9 @@ async def test_a_flood_of_requests_is_answered_in_order(serve):
     served = await serve()
     line = await Line.open(served.at.exchange)
     line.writer.write(b"".join(GET % number for number in range(1, 400)))
-    assert [(await line.answer())[1] for _ in range(1, 400)] == [b'{"path":"/%d"}' % number for number in range(1, 400)]
+    assert [(await line.answer())[1] for _ in range(1, 400)] == [
+        b'{"path":"/%d"}' % number for number in range(1, 400)
+    ]
 
 
 async def test_a_client_that_does_not_read_is_not_answered_without_end(serve):

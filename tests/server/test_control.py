@@ -1,4 +1,6 @@
-"""The control plane's HTTP: routing, strictness, access. What its actions do to a world is tested with the world."""
+"""The control plane's HTTP: routing, strictness, access. What its actions do to a world is tested
+with the world.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +17,38 @@ from sim.kernel.instants import seconds
 
 async def ask(served, verb, path, body=None, *, raw=None, headers=None):
     data = raw if raw is not None else None
-    async with aiohttp.ClientSession() as http, http.request(
-        verb, f"{served.at.control}/_sim/v1{path}", json=body if data is None else None, data=data, headers=headers
-    ) as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.request(
+            verb,
+            f"{served.at.control}/_sim/v1{path}",
+            json=body if data is None else None,
+            data=data,
+            headers=headers,
+        ) as answer,
+    ):
         return answer.status, await answer.json(content_type=None)
 
 
 async def test_the_clock_is_read_and_moved(serve):
     served = await serve()
     served.sim.after(10, "maintenance")
-    assert await ask(served, "GET", "/clock") == (200, {"now": "2026-09-08T18:00:00Z", "mode": "manual", "next_due": "2026-09-08T18:00:10Z"})
+    assert await ask(served, "GET", "/clock") == (
+        200,
+        {"now": "2026-09-08T18:00:00Z", "mode": "manual", "next_due": "2026-09-08T18:00:10Z"},
+    )
     status, moved = await ask(served, "POST", "/clock/advance", {"by": "PT5M"})
     assert status == 200
     assert moved == {
         "now": "2026-09-08T18:05:00Z",
         "fired": [{"at": "2026-09-08T18:00:10Z", "timer": "maintenance", "subject": "maintenance"}],
     }
-    assert (await ask(served, "POST", "/clock/advance", {"by": "5m"}))[1]["now"] == "2026-09-08T18:10:00Z"
-    assert (await ask(served, "POST", "/clock/advance", {"to": "2026-09-08T15:00:00-04:00"}))[1]["now"] == "2026-09-08T19:00:00Z"
+    assert (await ask(served, "POST", "/clock/advance", {"by": "5m"}))[1][
+        "now"
+    ] == "2026-09-08T18:10:00Z"
+    assert (await ask(served, "POST", "/clock/advance", {"to": "2026-09-08T15:00:00-04:00"}))[1][
+        "now"
+    ] == "2026-09-08T19:00:00Z"
     assert (await ask(served, "PUT", "/clock", {"mode": "autojump"}))[1]["mode"] == "autojump"
 
 
@@ -56,7 +72,9 @@ async def test_the_clock_is_read_and_moved(serve):
         ("/instruments/abc/state", {"stat": "OPEN"}, 400, "did you mean 'state'"),
     ],
 )
-async def test_bodies_are_judged_strictly_and_say_what_would_have_worked(serve, path, body, status, said):
+async def test_bodies_are_judged_strictly_and_say_what_would_have_worked(
+    serve, path, body, status, said
+):
     served = await serve()
     answered, error = await ask(served, "POST", path, body)
     assert answered == status
@@ -87,21 +105,56 @@ async def test_actions_reach_the_simulation_with_their_subject(serve):
     served = await serve()
     calls = [
         ("POST", "/instruments", {"symbol": "x"}, ("instrument.create", "", {"symbol": "x"})),
-        ("POST", "/instruments/a%20b/state", {"state": "OPEN"}, ("instrument.state", "a b", {"state": "OPEN"})),
-        ("POST", "/instruments/ab/settle", {"price": "1"}, ("instrument.settle", "ab", {"price": "1"})),
+        (
+            "POST",
+            "/instruments/a%20b/state",
+            {"state": "OPEN"},
+            ("instrument.state", "a b", {"state": "OPEN"}),
+        ),
+        (
+            "POST",
+            "/instruments/ab/settle",
+            {"price": "1"},
+            ("instrument.settle", "ab", {"price": "1"}),
+        ),
         ("POST", "/orders", {"as": "maker"}, ("order.place", "", {"as": "maker"})),
-        ("POST", "/prices/crypto:btc", {"price": "1"}, ("price.tick", "crypto:btc", {"price": "1"})),
+        (
+            "POST",
+            "/prices/crypto:btc",
+            {"price": "1"},
+            ("price.tick", "crypto:btc", {"price": "1"}),
+        ),
         ("POST", "/fair-prices/ab", {"price": "0.8"}, ("fair_price.set", "ab", {"price": "0.8"})),
-        ("PUT", "/participants/mm", {"active": False}, ("participant.switch", "mm", {"active": False})),
+        (
+            "PUT",
+            "/participants/mm",
+            {"active": False},
+            ("participant.switch", "mm", {"active": False}),
+        ),
         ("POST", "/events/7", {"live": True}, ("event.update", "7", {"live": True})),
-        ("POST", "/kyc/u-1/decision", {"decision": "approve"}, ("kyc.decide", "u-1", {"decision": "approve"})),
-        ("POST", "/kyc/u-1/document", {"result": "uploaded"}, ("kyc.document", "u-1", {"result": "uploaded"})),
+        (
+            "POST",
+            "/kyc/u-1/decision",
+            {"decision": "approve"},
+            ("kyc.decide", "u-1", {"decision": "approve"}),
+        ),
+        (
+            "POST",
+            "/kyc/u-1/document",
+            {"result": "uploaded"},
+            ("kyc.document", "u-1", {"result": "uploaded"}),
+        ),
         ("POST", "/faults", {"act": {}}, ("fault.add", "", {"act": {}})),
         ("DELETE", "/faults/f-1", None, ("fault.remove", "f-1", {})),
         ("PUT", "/quirks/q", {"value": "always"}, ("quirk.set", "q", {"value": "always"})),
         ("PUT", "/assumptions/a.b", {"value": 1}, ("assumption.set", "a.b", {"value": 1})),
         ("POST", "/webhooks/firms/acme/redeliver", {}, ("webhook.redeliver", "firms/acme", {})),
-        ("POST", "/accounts/firms/c/accounts/1/fund", {"amount": "5"}, ("account.fund", "firms/c/accounts/1", {"amount": "5"})),
+        (
+            "POST",
+            "/accounts/firms/c/accounts/1/fund",
+            {"amount": "5"},
+            ("account.fund", "firms/c/accounts/1", {"amount": "5"}),
+        ),
         ("DELETE", "/streams/3", None, ("stream.close", "3", {})),
     ]
     for verb, path, body, _ in calls:
@@ -118,7 +171,13 @@ async def test_a_refused_action_says_why_and_what_would_work(serve):
     served.sim.on_control = refuse
     assert await ask(served, "POST", "/instruments/x/state", {"state": "OPEN"}) == (
         409,
-        {"code": 9, "message": "TERMINATED is final", "details": [], "rule": "L10", "remedy": "list another instrument"},
+        {
+            "code": 9,
+            "message": "TERMINATED is final",
+            "details": [],
+            "rule": "L10",
+            "remedy": "list another instrument",
+        },
     )
 
     def missing(action, subject, arguments):
@@ -130,8 +189,13 @@ async def test_a_refused_action_says_why_and_what_would_work(serve):
 
 async def test_an_action_carries_out_what_it_sets_off(serve):
     served = await serve()
-    served.sim.on_control = lambda action, subject, arguments: Outcome(seq=1, effects=[Close(1, 14, "closed by a tester", 1012)], value=None)
-    async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}/v1/ws/private") as socket:
+    served.sim.on_control = lambda action, subject, arguments: Outcome(
+        seq=1, effects=[Close(1, 14, "closed by a tester", 1012)], value=None
+    )
+    async with (
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{served.at.retail}/v1/ws/private") as socket,
+    ):
         assert await ask(served, "DELETE", "/streams/1") == (200, {})
         assert (await socket.receive()).data == 1012
 
@@ -139,7 +203,10 @@ async def test_an_action_carries_out_what_it_sets_off(serve):
 async def test_reset_starts_over(serve):
     served = await serve()
     await served.host.advance(START + seconds(60))
-    assert await ask(served, "POST", "/reset", {"seed": 11}) == (200, {"now": "2026-09-08T18:00:00Z", "seed": 11})
+    assert await ask(served, "POST", "/reset", {"seed": 11}) == (
+        200,
+        {"now": "2026-09-08T18:00:00Z", "seed": 11},
+    )
     assert await ask(served, "POST", "/reset") == (200, {"now": "2026-09-08T18:00:00Z", "seed": 11})
 
 
@@ -155,14 +222,20 @@ async def test_the_journal_is_lines_after_a_number(serve):
     served = await serve()
     for _ in range(3):
         served.sim.hangup(0)
-    async with aiohttp.ClientSession() as http, http.get(f"{served.at.control}/_sim/v1/journal?since=1") as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"{served.at.control}/_sim/v1/journal?since=1") as answer,
+    ):
         assert answer.content_type == "application/x-ndjson"
         assert await answer.text() == '{"seq":2}\n{"seq":3}\n'
 
 
 async def test_metrics_are_in_prometheus_form(serve):
     served = await serve()
-    async with aiohttp.ClientSession() as http, http.get(f"{served.at.control}/_sim/v1/metrics") as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"{served.at.control}/_sim/v1/metrics") as answer,
+    ):
         assert (await answer.text()).splitlines() == [
             "# TYPE sim_streams gauge",
             "sim_streams 1",
@@ -174,8 +247,15 @@ async def test_metrics_are_in_prometheus_form(serve):
 
 async def test_requests_are_selected(serve):
     served = await serve()
-    _, answer = await ask(served, "GET", "/requests?operation=GetBBO&status=429&caller=firms/a&since=4")
-    assert answer["requests"][0]["matching"] == {"operation": "GetBBO", "status": 429, "caller": "firms/a", "since": 4}
+    _, answer = await ask(
+        served, "GET", "/requests?operation=GetBBO&status=429&caller=firms/a&since=4"
+    )
+    assert answer["requests"][0]["matching"] == {
+        "operation": "GetBBO",
+        "status": 429,
+        "caller": "firms/a",
+        "since": 4,
+    }
 
 
 async def test_with_a_token_only_health_is_open(serve):
@@ -183,12 +263,16 @@ async def test_with_a_token_only_health_is_open(serve):
     assert (await ask(served, "GET", "/health"))[0] == 200
     assert (await ask(served, "GET", "/clock"))[0] == 401
     assert (await ask(served, "GET", "/clock", headers={"Authorization": "Bearer wrong"}))[0] == 401
-    assert (await ask(served, "GET", "/clock", headers={"Authorization": "Bearer s3cret"}))[0] == 200
+    assert (await ask(served, "GET", "/clock", headers={"Authorization": "Bearer s3cret"}))[
+        0
+    ] == 200
 
 
 async def test_a_page_in_a_browser_may_not_drive_the_simulator(serve):
     served = await serve()
-    assert (await ask(served, "POST", "/reset", {}, headers={"Sec-Fetch-Site": "cross-site"}))[0] == 403
+    assert (await ask(served, "POST", "/reset", {}, headers={"Sec-Fetch-Site": "cross-site"}))[
+        0
+    ] == 403
 
 
 @pytest.mark.spec("S9-2")

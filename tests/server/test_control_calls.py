@@ -1,4 +1,6 @@
-"""Every call of the control plane, made as a tester would, on the bundled world: it answers 200 and does what its line in the table says."""
+"""Every call of the control plane, made as a tester would, on the bundled world: it answers 200 and
+does what its line in the table says.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +15,48 @@ from sim.server.control.routes import ROUTES
 
 @pytest.fixture
 def steps(exchange):
-    """One sound call per route, in an order in which each is possible: (verb, path, body, what must hold of the answer)."""
+    """One sound call per route, in an order in which each is possible: (verb, path, body, what must
+    hold of the answer).
+    """
     symbol, event = exchange.symbols["open"][0], _event(exchange)
     partner = Partner(exchange)
     partner.register(exchange.webhooks.url)
     partner.start(first_name="Paulina", last_name="Gizela")
-    partner.start(external_id="c-2", ssn="223456789", date_of_birth="1985-09-02", docv_eligible=True)
+    partner.start(
+        external_id="c-2", ssn="223456789", date_of_birth="1985-09-02", docv_eligible=True
+    )
     partner.call("GET", "/v1/nothing")
     refused = exchange.requests(status=404)[-1]["explain"]
     firm = exchange.firms[0]
     source = {"source": f"{firm['firm'].removeprefix('firms/')}-bank", "course": "hold"}
-    exchange.control("POST", "/instruments", {"symbol": "undone", "tick_size": "0.01", "state": "OPEN"})
+    exchange.control(
+        "POST", "/instruments", {"symbol": "undone", "tick_size": "0.01", "state": "OPEN"}
+    )
     for who, side in (("maker", "sell"), ("noise", "buy")):
-        exchange.control("POST", "/orders", {"as": who, "symbol": "undone", "side": side, "price": "0.30", "qty": "1"})
-    trade = exchange.running.call(lambda: next(row.id for row in exchange.running.simulation.exchange.trading.trades if row.symbol == "undone"))
-    held = exchange.control("POST", f"/accounts/{firm['accounts'][0]}/fund", {"amount": "7", **source})["transaction"]
+        exchange.control(
+            "POST",
+            "/orders",
+            {"as": who, "symbol": "undone", "side": side, "price": "0.30", "qty": "1"},
+        )
+    trade = exchange.running.call(
+        lambda: next(
+            row.id
+            for row in exchange.running.simulation.exchange.trading.trades
+            if row.symbol == "undone"
+        )
+    )
+    held = exchange.control(
+        "POST", f"/accounts/{firm['accounts'][0]}/fund", {"amount": "7", **source}
+    )["transaction"]
 
     def make(verb: str, template: str) -> list[tuple[str, Any]]:
         return {
             "GET /clock": [("/clock", None)],
             "PUT /clock": [("/clock", {"mode": "manual"})],
-            "POST /clock/advance": [("/clock/advance", {"by": "PT1S"}), ("/clock/advance", {"to": "2026-09-08T18:00:05Z"})],
+            "POST /clock/advance": [
+                ("/clock/advance", {"by": "PT1S"}),
+                ("/clock/advance", {"to": "2026-09-08T18:00:05Z"}),
+            ],
             "POST /reset": [("/reset", {})],
             "POST /rewind": [("/rewind", {"seq": 1})],
             "POST /snapshots/{name}": [("/snapshots/here", {})],
@@ -44,36 +67,76 @@ def steps(exchange):
             "DELETE /worlds/{name}": [("/worlds/other", None)],
             "GET /journal": [("/journal?since=0", None)],
             "GET /digest": [("/digest", None)],
-            "GET /requests": [("/requests?operation=StartKYCVerification&status=200&since=0", None)],
-            "GET /explain/{subject*}": [(f"/explain/{refused}", None), (f"/explain/{symbol}", None), (f"/explain/{exchange.firms[0]['accounts'][0]}", None)],
-            "GET /judge": [("/judge", None), ("/judge?caller=firms/atlas&rules=backoff,retry-after", None), ("/judge?form=junit", None)],
+            "GET /requests": [
+                ("/requests?operation=StartKYCVerification&status=200&since=0", None)
+            ],
+            "GET /explain/{subject*}": [
+                (f"/explain/{refused}", None),
+                (f"/explain/{symbol}", None),
+                (f"/explain/{exchange.firms[0]['accounts'][0]}", None),
+            ],
+            "GET /judge": [
+                ("/judge", None),
+                ("/judge?caller=firms/atlas&rules=backoff,retry-after", None),
+                ("/judge?form=junit", None),
+            ],
             "GET /faults": [("/faults", None)],
-            "POST /faults": [("/faults", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}})],
+            "POST /faults": [
+                ("/faults", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}})
+            ],
             "DELETE /faults/{id}": [("/faults/f1", None)],
             "POST /maintenance": [("/maintenance", {"begins": "+5h", "length": "10m"})],
             "DELETE /maintenance/{name}": [("/maintenance/window-1", None)],
             "PUT /preset": [("/preset", {"name": "ideal"})],
             "PUT /quirks/{name}": [("/quirks/webhook_duplicates", {"value": "1/2"})],
             "PUT /assumptions/{name}": [("/assumptions/clearing.delay", {"value": "5s"})],
-            "POST /instruments": [("/instruments", {"symbol": "made", "tick_size": "0.01", "state": "OPEN"})],
-            "POST /instruments/{symbol}/state": [(f"/instruments/{symbol}/state", {"state": state}) for state in ("SUSPENDED", "SCHEDULE")],
+            "POST /instruments": [
+                ("/instruments", {"symbol": "made", "tick_size": "0.01", "state": "OPEN"})
+            ],
+            "POST /instruments/{symbol}/state": [
+                (f"/instruments/{symbol}/state", {"state": state})
+                for state in ("SUSPENDED", "SCHEDULE")
+            ],
             "POST /instruments/{symbol}/settle": [("/instruments/made/settle", {"price": "1"})],
             "POST /trades/{id}/bust": [(f"/trades/{trade}/bust", None)],
-            "POST /orders": [("/orders", {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": "3"})],
+            "POST /orders": [
+                (
+                    "/orders",
+                    {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": "3"},
+                )
+            ],
             "POST /prices/{asset}": [("/prices/crypto:btc", {"price": "63000.5"})],
             "POST /fair-prices/{symbol}": [("/fair-prices/living-game", {"price": "0.80"})],
-            "PUT /participants/{name}": [("/participants/fog", {"active": active}) for active in (False, True)],
-            "POST /events/{id}": [(f"/events/{event}", {"home_score": 1, "away_score": 0, "period": "Q1", "live": True})],
-            "POST /accounts/{account*}/fund": [(f"/accounts/{exchange.firms[0]['accounts'][0]}/fund", {"amount": "5.00"})],
-            "POST /funding/{id}": [(f"/funding/{held}", {"state": "completed"}), (f"/funding/{held}", {"state": "refunded", "amount": "2.50"})],
+            "PUT /participants/{name}": [
+                ("/participants/fog", {"active": active}) for active in (False, True)
+            ],
+            "POST /events/{id}": [
+                (
+                    f"/events/{event}",
+                    {"home_score": 1, "away_score": 0, "period": "Q1", "live": True},
+                )
+            ],
+            "POST /accounts/{account*}/fund": [
+                (f"/accounts/{exchange.firms[0]['accounts'][0]}/fund", {"amount": "5.00"})
+            ],
+            "POST /funding/{id}": [
+                (f"/funding/{held}", {"state": "completed"}),
+                (f"/funding/{held}", {"state": "refunded", "amount": "2.50"}),
+            ],
             "POST /kyc/{id}/decision": [("/kyc/c-1/decision", {"decision": "approve"})],
             "POST /kyc/{id}/document": [("/kyc/c-2/document", {"result": "uploaded"})],
             "GET /webhooks/deliveries": [("/webhooks/deliveries", None)],
-            "POST /webhooks/{firm*}/redeliver": [("/webhooks/atlas/redeliver", {}), ("/webhooks/firms/atlas/redeliver", {})],
+            "POST /webhooks/{firm*}/redeliver": [
+                ("/webhooks/atlas/redeliver", {}),
+                ("/webhooks/firms/atlas/redeliver", {}),
+            ],
             "GET /streams": [("/streams", None)],
             "GET /state/{what}": [(f"/state/{what}", None) for what in VIEWS],
             "GET /catalogue": [("/catalogue", None)],
-            "GET /catalogue/{kind}": [(f"/catalogue/{kind}", None) for kind in ("operations", "quirks", "faults", "presets", "assumptions")],
+            "GET /catalogue/{kind}": [
+                (f"/catalogue/{kind}", None)
+                for kind in ("operations", "quirks", "faults", "presets", "assumptions")
+            ],
             "GET /metrics": [("/metrics", None)],
             "GET /health": [("/health", None)],
         }[f"{verb} {template}"]
@@ -107,28 +170,53 @@ def _event(exchange) -> str:
 
 @pytest.mark.scenario("living-market")
 def test_every_call_does_what_it_says(exchange, steps):
-    # Those that leave the present come last; a stream's end is shown where streams are (tests/server/test_tester_tools.py).
+    # Those that leave the present come last; a stream's end is shown where streams are
+    # (tests/server/test_tester_tools.py).
     last = ("/rewind", "/snapshots/{name}/restore", "/reset")
-    routes = sorted((route for route in ROUTES if (route.verb, route.template) != ("DELETE", "/streams/{id}")), key=lambda route: _place(route.template, last))
+    routes = sorted(
+        (route for route in ROUTES if (route.verb, route.template) != ("DELETE", "/streams/{id}")),
+        key=lambda route: _place(route.template, last),
+    )
     answers: dict[str, Any] = {}
     for route in routes:
         for path, body in steps(route.verb, route.template):
-            answers[f"{route.verb} {path.partition('?')[0]}"] = exchange.control(route.verb, path, body)
+            answers[f"{route.verb} {path.partition('?')[0]}"] = exchange.control(
+                route.verb, path, body
+            )
     assert answers["POST /clock/advance"]["now"] == "2026-09-08T18:00:05Z"
     assert answers["POST /kyc/c-1/decision"]["decision"] == "ACCEPT"
     assert answers["POST /kyc/c-2/document"]["sub_status"] == "pending"
     assert answers["POST /instruments/made/settle"] == {"symbol": "made", "price": "1", "paid": 0}
-    assert [(row["amount"], row["state"], row["review"]) for row in answers["GET /state/funding"]["funding"]] == [("7.00", "PARTIALLY_REFUNDED", "APPROVED")]
-    assert [(row["symbol"], row["state"]) for call, row in answers.items() if call.endswith("/bust")] == [("undone", "BUSTED")]
+    assert [
+        (row["amount"], row["state"], row["review"])
+        for row in answers["GET /state/funding"]["funding"]
+    ] == [("7.00", "PARTIALLY_REFUNDED", "APPROVED")]
+    assert [
+        (row["symbol"], row["state"]) for call, row in answers.items() if call.endswith("/bust")
+    ] == [("undone", "BUSTED")]
     assert answers["PUT /participants/fog"] == {"name": "fog", "active": True}
-    assert {row["kind"] for row in answers["GET /state/participants"]["participants"]} == {"maker", "taker", "noise", "flow"}
+    assert {row["kind"] for row in answers["GET /state/participants"]["participants"]} == {
+        "maker",
+        "taker",
+        "noise",
+        "flow",
+    }
     assert answers["POST /orders"]["state"] == "ORDER_STATE_NEW"
     assert [world["world"] for world in answers["GET /worlds"]["worlds"]] == ["main", "other"]
     assert answers["POST /worlds"]["seed"] == 3
     assert answers["POST /rewind"]["branch"] == "branch-1"
-    assert [row["external_id"] for row in answers["GET /state/verifications"]["verifications"]] == ["c-1", "c-2"]
+    assert [row["external_id"] for row in answers["GET /state/verifications"]["verifications"]] == [
+        "c-1",
+        "c-2",
+    ]
     assert all(answers[f"GET /state/{what}"][what] is not None for what in VIEWS)
-    assert set(answers["GET /catalogue"]) == {"operations", "quirks", "faults", "presets", "assumptions"}
+    assert set(answers["GET /catalogue"]) == {
+        "operations",
+        "quirks",
+        "faults",
+        "presets",
+        "assumptions",
+    }
 
 
 def _place(template: str, last: tuple[str, ...]) -> int:

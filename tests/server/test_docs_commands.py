@@ -1,4 +1,6 @@
-"""Every command that README and docs show is one: `sim` lines are understood with all their options, `curl` lines are answered with 200."""
+"""Every command that README and docs show is one: `sim` lines are understood with all their
+options, `curl` lines are answered with 200.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,39 @@ from sim.testing.exchange_fixture import Control, ServedExchange
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-SHOWN = {page.name: [line for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL) for line in block.splitlines()] for page in PAGES}
-# In running text a command stands with its arguments, which are words in capitals: any file will do.
+SHOWN = {
+    page.name: [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL)
+        for line in block.splitlines()
+    ]
+    for page in PAGES
+}
+# In running text a command stands with its arguments, which are words in capitals: any file will
+# do.
 NAMED = {page.name: re.findall(r"`(sim [a-z][^`|…]*)`", page.read_text()) for page in PAGES}
-SIM = sorted({line.partition("#")[0].strip() for lines in (*SHOWN.values(), *NAMED.values()) for line in lines if line.startswith("sim ")})
+SIM = sorted(
+    {
+        line.partition("#")[0].strip()
+        for lines in (*SHOWN.values(), *NAMED.values())
+        for line in lines
+        if line.startswith("sim ")
+    }
+)
 CURL = {page: [line for line in lines if line.startswith("curl ")] for page, lines in SHOWN.items()}
-NEEDS_MORE = {"check", "run", "sweep", "explain", "judge", "replay", "timeline", "bisect", "shrink", "explore", "diff"}
+NEEDS_MORE = {
+    "check",
+    "run",
+    "sweep",
+    "explain",
+    "judge",
+    "replay",
+    "timeline",
+    "bisect",
+    "shrink",
+    "explore",
+    "diff",
+}
 
 
 @pytest.mark.parametrize("line", SIM)
@@ -41,9 +70,15 @@ def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: s
             urllib.request.urlopen(f"{exchange.gateway}/v1/markets/no-such-market/book").close()
         except urllib.error.HTTPError as refused:
             request_id = request_id or refused.headers["x-request-id"]
-    place = {"CONTROL": str(exchange.control), "SYMBOL": exchange.symbols["open"][0], "REQUEST_ID": request_id}
+    place = {
+        "CONTROL": str(exchange.control),
+        "SYMBOL": exchange.symbols["open"][0],
+        "REQUEST_ID": request_id,
+    }
     for line in CURL[page]:
-        words = shlex.split(re.sub(r"\$([A-Z_]+)", lambda found: place[found[1]], line), comments=True)[1:]
+        words = shlex.split(
+            re.sub(r"\$([A-Z_]+)", lambda found: place[found[1]], line), comments=True
+        )[1:]
         body = words[words.index("-d") + 1].encode() if "-d" in words else None
         verb = words[words.index("-X") + 1] if "-X" in words else "GET"
         address = next(word for word in words if word.startswith("http"))
@@ -54,6 +89,11 @@ def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: s
 
 
 def test_the_page_on_searching_shows_every_command_of_its_kind() -> None:
-    assert {line.split()[1] for line in SHOWN["search.md"]} == {"sweep", "bisect", "shrink", "explore"}
+    assert {line.split()[1] for line in SHOWN["search.md"]} == {
+        "sweep",
+        "bisect",
+        "shrink",
+        "explore",
+    }
     (tests,) = [line for line in SHOWN["search.md"] if " -- " in line]
     assert parse(shlex.split(tests)[1:]).rest == ["-k", "orders"]

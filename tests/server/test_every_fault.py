@@ -1,7 +1,9 @@
-"""Every kind of fault on every plane it can befall (design D6), met by a client that nobody here wrote.
+"""Every kind of fault on every plane it can befall (design D6), met by a client that nobody here
+wrote.
 
-The first attempt fails as documented for that kind, the documented wait follows (§7.1: one second), the second attempt succeeds, and the judge finds nothing to
-say. The table of cases is the catalogue itself, so a kind without a client cannot be added.
+The first attempt fails as documented for that kind, the documented wait follows (§7.1: one second),
+the second attempt succeeds, and the judge finds nothing to say. The table of cases is the catalogue
+itself, so a kind without a client cannot be added.
 """
 
 from __future__ import annotations
@@ -26,7 +28,11 @@ from websockets.sync.client import connect as connect_web_socket
 from sim import load_scenario
 from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.core.service.fault_spec import CALLS, KINDS
-from sim.messages.exchange_v1 import CreateMarketDataSubscriptionRequest, CreateMarketDataSubscriptionResponse, GetOrderBookRequest
+from sim.messages.exchange_v1 import (
+    CreateMarketDataSubscriptionRequest,
+    CreateMarketDataSubscriptionResponse,
+    GetOrderBookRequest,
+)
 from sim.testing.exchange_fixture import ServedExchange
 from tests.server.test_chaos import APPLICATION
 
@@ -37,7 +43,9 @@ SYMBOL = "every-fault"
 
 
 class Seen(NamedTuple):
-    """What a client saw of one attempt: a status, or a word; `elapsed` is the virtual time its answer took."""
+    """What a client saw of one attempt: a status, or a word; `elapsed` is the virtual time its
+    answer took.
+    """
 
     what: object
     elapsed: str = ""
@@ -48,8 +56,13 @@ OK = Seen(200)
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchange]:
-    text = f"name: every-fault\nextends: quickstart\nworld: {{games: 0, instruments: [{{symbol: {SYMBOL}, tick_size: '0.01', state: OPEN}}]}}\n"
-    made = ServedExchange(load_scenario(text), journal=tmp_path_factory.mktemp("faults") / "journal.ndjson")
+    text = (
+        "name: every-fault\nextends: quickstart\nworld: {games: 0, instruments: [{symbol:"
+        f" {SYMBOL}, tick_size: '0.01', state: OPEN}}]}}\n"
+    )
+    made = ServedExchange(
+        load_scenario(text), journal=tmp_path_factory.mktemp("faults") / "journal.ndjson"
+    )
     yield made
     made.close()
 
@@ -62,12 +75,18 @@ def at(served: ServedExchange) -> ServedExchange:
 
 
 def authlib_session(at: ServedExchange) -> tuple[OAuth2Session, Callable[[], object]]:
-    """authlib's private_key_jwt client, which is a requests session too, and how it fetches a token."""
+    """authlib's private_key_jwt client, which is a requests session too, and how it fetches a
+    token.
+    """
     firm, endpoint = at.firms[0], f"{at.auth}/oauth/token"
     key = Path(firm["private_key_path"]).read_text()
-    session = OAuth2Session(firm["client_id"], key, token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256"))
+    session = OAuth2Session(
+        firm["client_id"], key, token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256")
+    )
     session.trust_env = False
-    return session, lambda: session.fetch_token(endpoint, grant_type="client_credentials", audience=firm["audience"], timeout=TIMEOUT_S)
+    return session, lambda: session.fetch_token(
+        endpoint, grant_type="client_credentials", audience=firm["audience"], timeout=TIMEOUT_S
+    )
 
 
 def by_requests(answer: Callable[[], requests.Response]) -> Seen:
@@ -99,7 +118,9 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
     session, fetch = authlib_session(at)
     if plane == "auth":
         kept: list[requests.Response] = []
-        session.register_compliance_hook("access_token_response", lambda response: (kept.append(response), response)[1])
+        session.register_compliance_hook(
+            "access_token_response", lambda response: (kept.append(response), response)[1]
+        )
 
         def token() -> requests.Response:
             try:
@@ -112,14 +133,21 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
     if plane in ("gateway", "retail"):
         key = at.api_keys[0]
         client = PolymarketUS(
-            key_id=key["key_id"], secret_key=key["secret_key"], api_base_url=at.retail, gateway_base_url=at.gateway, timeout=TIMEOUT_S, max_retries=0
+            key_id=key["key_id"],
+            secret_key=key["secret_key"],
+            api_base_url=at.retail,
+            gateway_base_url=at.gateway,
+            timeout=TIMEOUT_S,
+            max_retries=0,
         )
         return ("GetBook", lambda: by_sdk(lambda: client.markets.book(SYMBOL))) if plane == "gateway" else (
             "ListOpenOrders", lambda: by_sdk(lambda: client.orders.list())
         )  # fmt: skip
     fetch()
     if plane == "exchange":
-        return "GetWhoAmI", lambda: by_requests(lambda: session.get(f"{at.exchange}/v1/whoami", timeout=TIMEOUT_S))
+        return "GetWhoAmI", lambda: by_requests(
+            lambda: session.get(f"{at.exchange}/v1/whoami", timeout=TIMEOUT_S)
+        )
     channel = grpc.insecure_channel(at.grpc)
     method = channel.unary_unary("/exchange.v1.OrderBookAPI/GetOrderBook")
     metadata = (("authorization", f"Bearer {session.token['access_token']}"),)
@@ -127,9 +155,14 @@ def caller(at: ServedExchange, plane: str) -> tuple[str, Callable[[], Seen]]:
 
     def call() -> Seen:
         try:
-            trailers = method.with_call(request, metadata=metadata, timeout=2 * TIMEOUT_S)[1].trailing_metadata()
+            trailers = method.with_call(request, metadata=metadata, timeout=2 * TIMEOUT_S)[
+                1
+            ].trailing_metadata()
         except grpc.RpcError as failed:
-            words = {grpc.StatusCode.DEADLINE_EXCEEDED: Seen(TIMED_OUT), grpc.StatusCode.UNAVAILABLE: Seen(503)}
+            words = {
+                grpc.StatusCode.DEADLINE_EXCEEDED: Seen(TIMED_OUT),
+                grpc.StatusCode.UNAVAILABLE: Seen(503),
+            }
             return words.get(failed.code(), Seen(failed.code()))
         return Seen(200, dict(map(tuple, trailers)).get("x-sim-elapsed", ""))
 
@@ -144,8 +177,13 @@ EXPECTED = {
 
 
 @pytest.mark.spec("S7.1-9")
-@pytest.mark.parametrize(("kind", "plane"), [(kind.name, plane) for kind in KINDS for plane in kind.planes if plane in CALLS])
-def test_a_call_fails_as_documented_and_the_documented_wait_recovers(at: ServedExchange, kind: str, plane: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "plane"),
+    [(kind.name, plane) for kind in KINDS for plane in kind.planes if plane in CALLS],
+)
+def test_a_call_fails_as_documented_and_the_documented_wait_recovers(
+    at: ServedExchange, kind: str, plane: str
+) -> None:
     operation, attempt = caller(at, plane)
     at.fault(operation, plane=plane, times=1, **{kind: VALUES.get(kind, True)})
     first = attempt()
@@ -169,7 +207,9 @@ def test_a_call_fails_as_documented_and_the_documented_wait_recovers(at: ServedE
 
 
 class Follower:
-    """A client that follows one book: what it saw of each frame, in order (the quantity bid at two cents), or how its stream ended."""
+    """A client that follows one book: what it saw of each frame, in order (the quantity bid at two
+    cents), or how its stream ended.
+    """
 
     def __init__(self, at: ServedExchange) -> None:
         self.at = at
@@ -187,15 +227,28 @@ class Follower:
 
 class OfGrpc(Follower):
     operation = "CreateMarketDataSubscription"
-    ends = {"status": "UNAVAILABLE", "code": "UNAVAILABLE", "reset": "UNAVAILABLE", "revoke": "INTERNAL"}
+    ends = {
+        "status": "UNAVAILABLE",
+        "code": "UNAVAILABLE",
+        "reset": "UNAVAILABLE",
+        "revoke": "INTERNAL",
+    }
 
     def open(self) -> None:
         session, fetch = authlib_session(self.at)
         fetch()
         self.channel = grpc.insecure_channel(self.at.grpc)
-        request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(CreateMarketDataSubscriptionRequest(symbols=[SYMBOL]))
-        method = self.channel.unary_stream("/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription")
-        self.call = method(request, metadata=(("authorization", f"Bearer {session.token['access_token']}"),), timeout=20)
+        request = protobuf_encoder(CreateMarketDataSubscriptionRequest)(
+            CreateMarketDataSubscriptionRequest(symbols=[SYMBOL])
+        )
+        method = self.channel.unary_stream(
+            "/exchange.v1.MarketDataSubscriptionAPI/CreateMarketDataSubscription"
+        )
+        self.call = method(
+            request,
+            metadata=(("authorization", f"Bearer {session.token['access_token']}"),),
+            timeout=20,
+        )
 
     def next(self) -> object:
         try:
@@ -203,7 +256,6 @@ class OfGrpc(Follower):
         except grpc.RpcError as ended:
             return ended.code().name
         return next((level.qty for level in update.bids if level.px == 2), 0)
-
 
     def close(self) -> None:
         self.channel.close()
@@ -216,9 +268,21 @@ class OfWebSocket(Follower):
     def open(self) -> None:
         key = self.at.api_keys[0]
         headers = create_auth_headers(key["key_id"], key["secret_key"], "GET", "/v1/ws/markets")
-        self.managed = connect_web_socket(f"{self.at.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers)
+        self.managed = connect_web_socket(
+            f"{self.at.retail.replace('http', 'ws', 1)}/v1/ws/markets", additional_headers=headers
+        )
         self.socket = self.managed.__enter__()
-        self.socket.send(json.dumps({"subscribe": {"requestId": "1", "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA", "marketSlugs": [SYMBOL]}}))
+        self.socket.send(
+            json.dumps(
+                {
+                    "subscribe": {
+                        "requestId": "1",
+                        "subscriptionType": "SUBSCRIPTION_TYPE_MARKET_DATA",
+                        "marketSlugs": [SYMBOL],
+                    }
+                }
+            )
+        )
 
     def next(self) -> object:
         try:
@@ -226,7 +290,9 @@ class OfWebSocket(Follower):
         except ConnectionClosed as closed:
             return closed.rcvd.code if closed.rcvd is not None else "no close frame"
         bids = frame["marketData"]["bids"]
-        return next((int(float(level["qty"])) for level in bids if float(level["px"]["value"]) == 0.02), 0)
+        return next(
+            (int(float(level["qty"])) for level in bids if float(level["px"]["value"]) == 0.02), 0
+        )
 
     def close(self) -> None:
         self.managed.__exit__(None, None, None)
@@ -235,13 +301,19 @@ class OfWebSocket(Follower):
 @pytest.mark.spec("S6.2-5", "S7.1-9")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "stream" in kind.planes])
 @pytest.mark.parametrize("follower", [OfGrpc, OfWebSocket])
-def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(at: ServedExchange, follower: type[Follower], kind: str) -> None:
+def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
+    at: ServedExchange, follower: type[Follower], kind: str
+) -> None:
     client = follower(at)
     assert client.next() == 0  # the snapshot
     at.fault(client.operation, plane="stream", times=1, **{kind: VALUES.get(kind, True)})  # type: ignore[attr-defined]
 
     def bid(qty: int) -> None:
-        at.control("POST", "/orders", {"as": "maker", "symbol": SYMBOL, "side": "buy", "price": "0.02", "qty": str(qty)})
+        at.control(
+            "POST",
+            "/orders",
+            {"as": "maker", "symbol": SYMBOL, "side": "buy", "price": "0.02", "qty": str(qty)},
+        )
 
     bid(1)
     if kind in client.ends:  # type: ignore[attr-defined]
@@ -256,9 +328,12 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(at: Ser
         at.clock.advance("2s")
         assert client.next() == 1
     bid(2)
-    assert [client.next() for _ in range(2 if kind == "reorder" else 1)] == ([3, 1] if kind == "reorder" else [3])
+    assert [client.next() for _ in range(2 if kind == "reorder" else 1)] == (
+        [3, 1] if kind == "reorder" else [3]
+    )
     bid(4)
-    assert client.next() == 7  # whole books: whatever was lost or overtaken is made good by the next frame
+    # whole books: whatever was lost or overtaken is made good by the next frame
+    assert client.next() == 7
     client.close()
     report = at.judge()
     assert report.ok, "\n".join(report.lines())
@@ -269,7 +344,9 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(at: Ser
 
 @pytest.mark.spec("S6.1-6")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "webhook" in kind.planes])
-def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_the_end(at: ServedExchange, kind: str) -> None:
+def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_the_end(
+    at: ServedExchange, kind: str
+) -> None:
     session, fetch = authlib_session(at)
     secret = "whsec_" + "c2VjcmV0LW9mLXRoaXMtdGVzdC1hbG9uZQ=="
     before = len(at.webhooks.received)
@@ -278,12 +355,20 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
         fetch()
         return session.request(verb, f"{at.exchange}{path}", timeout=5, **given).json()
 
-    assert call("POST", "/v1/kyc/webhook", json={"webhook_url": at.webhooks.url, "signing_secret": secret})["validated"]
+    assert call(
+        "POST", "/v1/kyc/webhook", json={"webhook_url": at.webhooks.url, "signing_secret": secret}
+    )["validated"]
     at.fault("kyc.approved", plane="webhook", times=1, **{kind: VALUES.get(kind, True)})
     call("POST", "/v1/kyc/start", json=APPLICATION)
     at.clock.advance("30m")
-    got = [Webhook(secret).verify(one.body, one.headers) for one in at.webhooks.received[before + 1 :]]
-    attempts = [(row["attempt"], row["outcome"]) for row in at.webhooks.deliveries if row["type"] == "kyc.approved"]
+    got = [
+        Webhook(secret).verify(one.body, one.headers) for one in at.webhooks.received[before + 1 :]
+    ]
+    attempts = [
+        (row["attempt"], row["outcome"])
+        for row in at.webhooks.deliveries
+        if row["type"] == "kyc.approved"
+    ]
     assert len({event["event_id"] for event in got}) == (kind != "drop")
     assert attempts == {
         "drop": [(0, "lost")],
@@ -291,7 +376,9 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
         "delay": [(1, "delivered")],
     }.get(kind, [(1, "failed"), (2, "delivered")])
     if kind == "drop":  # §3.5: whoever polls knows too
-        assert call("GET", "/v1/kyc/status", params={"external_id": APPLICATION["external_id"]})["participantId"]
+        assert call("GET", "/v1/kyc/status", params={"external_id": APPLICATION["external_id"]})[
+            "participantId"
+        ]
     else:
         assert got[0]["participant_id"] and len(got) == (2 if kind == "duplicate" else 1)
 
@@ -301,9 +388,17 @@ def test_a_delivery_is_disturbed_as_documented_and_a_careful_receiver_knows_in_t
 
 @pytest.mark.spec("S7.2-1")
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS if "engine" in kind.planes])
-def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_end(at: ServedExchange, kind: str) -> None:
+def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_end(
+    at: ServedExchange, kind: str
+) -> None:
     key = at.api_keys[0]
-    client = PolymarketUS(key_id=key["key_id"], secret_key=key["secret_key"], api_base_url=at.retail, gateway_base_url=at.gateway, max_retries=0)
+    client = PolymarketUS(
+        key_id=key["key_id"],
+        secret_key=key["secret_key"],
+        api_base_url=at.retail,
+        gateway_base_url=at.gateway,
+        max_retries=0,
+    )
     at.fault("place", plane="engine", times=1, **{kind: VALUES.get(kind, True)})
     order = client.orders.create({
         "marketSlug": SYMBOL, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": {"value": "0.02", "currency": "USD"},
@@ -315,4 +410,9 @@ def test_a_slow_engine_keeps_an_order_pending_and_the_sdk_sees_it_taken_in_the_e
 
 
 def test_every_kind_and_plane_of_the_catalogue_has_a_client_here() -> None:
-    assert {plane for kind in KINDS for plane in kind.planes} == {*CALLS, "stream", "webhook", "engine"}
+    assert {plane for kind in KINDS for plane in kind.planes} == {
+        *CALLS,
+        "stream",
+        "webhook",
+        "engine",
+    }

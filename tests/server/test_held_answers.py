@@ -1,4 +1,6 @@
-"""A synchronous order on a slow engine, over sockets: its answer is held for the clock, whoever moves it, and for nobody's fault longer than it said."""
+"""A synchronous order on a slow engine, over sockets: its answer is held for the clock, whoever
+moves it, and for nobody's fault longer than it said.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ def signed(exchange, verb, path):
     stamp = str(int(exchange.now.timestamp() * 1000))
     secret = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key["secret_key"])[:32])
     signature = base64.b64encode(secret.sign(f"{stamp}{verb}{path}".encode())).decode()
-    return {"X-PM-Access-Key": key["key_id"], "X-PM-Timestamp": stamp, "X-PM-Signature": signature, "Content-Type": "application/json"}
+    return {
+        "X-PM-Access-Key": key["key_id"],
+        "X-PM-Timestamp": stamp,
+        "X-PM-Signature": signature,
+        "Content-Type": "application/json",
+    }
 
 
 def body(exchange, seconds="5"):
@@ -88,14 +95,21 @@ def test_moving_the_clock_answers_a_call_that_waits_for_it(slow):
     assert not parked(exchange)
 
 
-def test_a_clock_that_nobody_moves_holds_a_call_no_longer_than_it_said_and_the_answer_says_why(slow):
+def test_a_clock_that_nobody_moves_holds_a_call_no_longer_than_it_said_and_the_answer_says_why(
+    slow,
+):
     exchange, _ = slow
     status, headers, answer = ask(exchange, content=body(exchange, "1"))
     assert (status, answer["executions"], headers["x-sim-clock"]) == (200, [], "stood still")
     assert not parked(exchange)
-    assert ask(exchange, "GET", f"/v1/order/{answer['id']}")[2]["order"]["state"] == "ORDER_STATE_PENDING_NEW"
+    assert (
+        ask(exchange, "GET", f"/v1/order/{answer['id']}")[2]["order"]["state"]
+        == "ORDER_STATE_PENDING_NEW"
+    )
     exchange.clock.advance("2s")
-    assert ask(exchange, "GET", f"/v1/order/{answer['id']}")[2]["order"]["state"] == "ORDER_STATE_NEW"
+    assert (
+        ask(exchange, "GET", f"/v1/order/{answer['id']}")[2]["order"]["state"] == "ORDER_STATE_NEW"
+    )
 
 
 def test_autojump_jumps_to_the_outcome_and_stops_there(slow):
@@ -103,7 +117,11 @@ def test_autojump_jumps_to_the_outcome_and_stops_there(slow):
     exchange.control("PUT", "/clock", {"mode": "autojump"})
     before = exchange.now
     status, headers, answer = ask(exchange, content=body(exchange))
-    assert (status, types(answer), (exchange.now - before).total_seconds()) == (200, ["EXECUTION_TYPE_NEW"], 2)
+    assert (status, types(answer), (exchange.now - before).total_seconds()) == (
+        200,
+        ["EXECUTION_TYPE_NEW"],
+        2,
+    )
     assert "x-sim-clock" not in headers
 
 
@@ -112,8 +130,13 @@ def test_a_client_that_hangs_up_is_forgotten_and_its_order_goes_on(slow):
     content = body(exchange).encode()
     place = urlsplit(exchange.retail)
     with socket.create_connection((place.hostname, place.port)) as plug:
-        head = "".join(f"{name}: {value}\r\n" for name, value in signed(exchange, "POST", PATH).items())
-        plug.sendall(f"POST {PATH} HTTP/1.1\r\nHost: x\r\n{head}Content-Length: {len(content)}\r\n\r\n".encode() + content)
+        head = "".join(
+            f"{name}: {value}\r\n" for name, value in signed(exchange, "POST", PATH).items()
+        )
+        plug.sendall(
+            f"POST {PATH} HTTP/1.1\r\nHost: x\r\n{head}Content-Length: {len(content)}\r\n\r\n".encode()
+            + content
+        )
         until(lambda: parked(exchange))
     until(lambda: not parked(exchange))
     exchange.clock.advance("10s")

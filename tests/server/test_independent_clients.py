@@ -1,4 +1,6 @@
-"""Clients that nobody here wrote, over real sockets: authlib for tokens, stubs compiled under the public package names, requests over TLS, a frozen year."""
+"""Clients that nobody here wrote, over real sockets: authlib for tokens, stubs compiled under the
+public package names, requests over TLS, a frozen year.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,14 @@ def authlib_token(ready: dict[str, Any], **options: Any) -> dict[str, Any]:
     firm = ready["firms"][0]
     endpoint = ready["auth"] + "/oauth/token"
     session = OAuth2Session(
-        firm["client_id"], Path(firm["private_key_path"]).read_text(), token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256"), **options
+        firm["client_id"],
+        Path(firm["private_key_path"]).read_text(),
+        token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256"),
+        **options,
     )
-    found: dict[str, Any] = session.fetch_token(endpoint, grant_type="client_credentials", audience=firm["audience"])
+    found: dict[str, Any] = session.fetch_token(
+        endpoint, grant_type="client_credentials", audience=firm["audience"]
+    )
     return found
 
 
@@ -38,53 +45,98 @@ def authlib_token(ready: dict[str, Any], **options: Any) -> dict[str, Any]:
 def test_authlib_gets_a_token_that_opens_the_exchange(exchange: ServedExchange) -> None:
     token = authlib_token(exchange.ready)
     assert token["token_type"] == "Bearer" and token["expires_in"] == 180
-    answer = requests.get(exchange.exchange + "/v1/whoami", headers={"Authorization": f"Bearer {token['access_token']}"}, timeout=5)
+    answer = requests.get(
+        exchange.exchange + "/v1/whoami",
+        headers={"Authorization": f"Bearer {token['access_token']}"},
+        timeout=5,
+    )
     assert answer.status_code == 200
     exchange.clock.advance("181s")
-    answer = requests.get(exchange.exchange + "/v1/whoami", headers={"Authorization": f"Bearer {token['access_token']}"}, timeout=5)
+    answer = requests.get(
+        exchange.exchange + "/v1/whoami",
+        headers={"Authorization": f"Bearer {token['access_token']}"},
+        timeout=5,
+    )
     assert answer.status_code == 401
 
 
 @pytest.mark.spec("S5.1-2", "S5.1-8")
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]"])
-def test_a_client_may_call_its_own_machine_by_any_of_its_names(exchange: ServedExchange, name: str) -> None:
+def test_a_client_may_call_its_own_machine_by_any_of_its_names(
+    exchange: ServedExchange, name: str
+) -> None:
     firm = exchange.ready["firms"][0]
-    named = {plane: exchange.ready[plane].replace("127.0.0.1", name) for plane in ("auth", "exchange")}
+    named = {
+        plane: exchange.ready[plane].replace("127.0.0.1", name) for plane in ("auth", "exchange")
+    }
     for audience in (named["exchange"], f"{named['exchange']}/"):
         for aud in (named["exchange"], f"{exchange.auth}/oauth/token"):
-            session = OAuth2Session(firm["client_id"], Path(firm["private_key_path"]).read_text(), token_endpoint_auth_method=PrivateKeyJWT(aud, alg="RS256"))
-            assert session.fetch_token(f"{exchange.auth}/oauth/token", grant_type="client_credentials", audience=audience)["access_token"]
+            session = OAuth2Session(
+                firm["client_id"],
+                Path(firm["private_key_path"]).read_text(),
+                token_endpoint_auth_method=PrivateKeyJWT(aud, alg="RS256"),
+            )
+            assert session.fetch_token(
+                f"{exchange.auth}/oauth/token", grant_type="client_credentials", audience=audience
+            )["access_token"]
 
 
 @pytest.fixture(scope="module")
 def public_stubs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Stubs as a partner compiles them: our schema files under the package name of the public bundle, without our options."""
+    """Stubs as a partner compiles them: our schema files under the package name of the public
+    bundle, without our options.
+    """
     folder = tmp_path_factory.mktemp("bundle")
     target = folder / "polymarket" / "v1"
     target.mkdir(parents=True)
     for file in (ROOT / "proto" / "exchange" / "v1").glob("*.proto"):
-        text = file.read_text().replace("package exchange.v1;", "package polymarket.v1;").replace('"exchange/v1/', '"polymarket/v1/')
+        text = (
+            file.read_text()
+            .replace("package exchange.v1;", "package polymarket.v1;")
+            .replace('"exchange/v1/', '"polymarket/v1/')
+        )
         (target / file.name).write_text(text)
     import google.api
     import grpc_tools
 
-    roots = [folder, ROOT / "proto", Path(next(iter(google.api.__path__))).parent.parent, Path(str(grpc_tools.__file__)).parent / "_proto"]
+    roots = [
+        folder,
+        ROOT / "proto",
+        Path(next(iter(google.api.__path__))).parent.parent,
+        Path(str(grpc_tools.__file__)).parent / "_proto",
+    ]
     out = folder / "out"
     out.mkdir()
-    command = [sys.executable, "-m", "grpc_tools.protoc", *(f"-I{root}" for root in roots), f"--python_out={out}", f"--grpc_python_out={out}"]
-    files = [str(path) for path in [*target.glob("*.proto"), ROOT / "proto" / "sim" / "options.proto"]]
+    command = [
+        sys.executable,
+        "-m",
+        "grpc_tools.protoc",
+        *(f"-I{root}" for root in roots),
+        f"--python_out={out}",
+        f"--grpc_python_out={out}",
+    ]
+    files = [
+        str(path) for path in [*target.glob("*.proto"), ROOT / "proto" / "sim" / "options.proto"]
+    ]
     subprocess.run([*command, *files], check=True)
-    # The generated code of sim/options.proto must not hide our package: it becomes one of its own name.
+    # The generated code of sim/options.proto must not hide our package: it becomes one of its own
+    # name.
     (out / "sim").rename(out / "sim_options")
     for path in out.rglob("*.py"):
-        path.write_text(path.read_text().replace("from sim import options_pb2", "from sim_options import options_pb2"))
+        path.write_text(
+            path.read_text().replace(
+                "from sim import options_pb2", "from sim_options import options_pb2"
+            )
+        )
     sys.path.insert(0, str(out))
     yield out
     sys.path.remove(str(out))
 
 
 @pytest.mark.spec("S9-5", "S0-5", "S4.4-5", "S4.3-22")
-def test_stubs_under_the_public_package_names_trade_and_stream(public_stubs: Path, exchange: ServedExchange) -> None:
+def test_stubs_under_the_public_package_names_trade_and_stream(
+    public_stubs: Path, exchange: ServedExchange
+) -> None:
     wire = importlib.import_module("polymarket.v1.order_entry_pb2")
     services = importlib.import_module("polymarket.v1.order_entry_pb2_grpc")
     market = importlib.import_module("polymarket.v1.market_data_pb2")
@@ -95,13 +147,25 @@ def test_stubs_under_the_public_package_names_trade_and_stream(public_stubs: Pat
     symbol = exchange.symbols["open"][0]
     with grpc.insecure_channel(exchange.grpc) as channel:
         orders = services.OrderEntryAPIStub(channel)
-        stream = orders.CreateOrderSubscription(wire.CreateOrderSubscriptionRequest(symbols=[symbol]), metadata=metadata, timeout=10)
+        stream = orders.CreateOrderSubscription(
+            wire.CreateOrderSubscriptionRequest(symbols=[symbol]), metadata=metadata, timeout=10
+        )
         assert next(stream).HasField("snapshot")
         books = market_services.MarketDataSubscriptionAPIStub(channel).CreateMarketDataSubscription(
-            market.CreateMarketDataSubscriptionRequest(symbols=[symbol]), metadata=metadata[:1], timeout=10
+            market.CreateMarketDataSubscriptionRequest(symbols=[symbol]),
+            metadata=metadata[:1],
+            timeout=10,
         )
         assert next(books).update.symbol == symbol
-        request = wire.InsertOrderRequest(type=2, side=1, order_qty=1000, symbol=symbol, price=50 * 1, time_in_force=2, clord_id="stub-1")
+        request = wire.InsertOrderRequest(
+            type=2,
+            side=1,
+            order_qty=1000,
+            symbol=symbol,
+            price=50 * 1,
+            time_in_force=2,
+            clord_id="stub-1",
+        )
         try:
             placed = orders.InsertOrder(request, metadata=metadata, timeout=5)
         except grpc.RpcError as error:  # the symbol's tick decides which price is on it
@@ -119,23 +183,49 @@ def test_stubs_under_the_public_package_names_trade_and_stream(public_stubs: Pat
 
 
 @pytest.mark.spec("S9-5", "S7.1-6", "S4.4-1", "S6.2-1")
-def test_a_stock_grpc_client_may_compress_and_know_more_fields_but_not_send_megabytes(exchange: ServedExchange) -> None:
+def test_a_stock_grpc_client_may_compress_and_know_more_fields_but_not_send_megabytes(
+    exchange: ServedExchange,
+) -> None:
     firm = exchange.ready["firms"][0]
-    metadata = (("authorization", f"bearer {authlib_token(exchange.ready)['access_token']}"), ("x-participant-id", firm["users"][0]))
+    metadata = (
+        ("authorization", f"bearer {authlib_token(exchange.ready)['access_token']}"),
+        ("x-participant-id", firm["users"][0]),
+    )
     symbol = exchange.symbols["open"][0]
     order = protobuf_encoder(wire.InsertOrderRequest)(
-        wire.InsertOrderRequest(type=2, side=1, order_qty=1000, symbol=symbol, price=_on_tick(exchange, symbol), time_in_force=2)
+        wire.InsertOrderRequest(
+            type=2,
+            side=1,
+            order_qty=1000,
+            symbol=symbol,
+            price=_on_tick(exchange, symbol),
+            time_in_force=2,
+        )
     )
-    newer = order + b"\xfa\x3f\x03abc" + b"\xf8\x7f\x01"  # fields 1023 and 2047, of which nobody here knows
+    # fields 1023 and 2047, of which nobody here knows
+    newer = order + b"\xfa\x3f\x03abc" + b"\xf8\x7f\x01"
     with grpc.insecure_channel(exchange.grpc) as channel:
         insert = channel.unary_unary("/polymarket.v1.OrderEntryAPI/InsertOrder")
-        quiet = channel.unary_stream("/polymarket.v1.DropCopyAPI/CreateDropCopySubscription")(b"", metadata=metadata, timeout=20)
-        assert list(quiet.initial_metadata()) == []  # comes at once although nothing has happened: from here on nothing is missed
-        ids = {insert(newer, metadata=metadata, timeout=5, compression=how) for how in (grpc.Compression.NoCompression, grpc.Compression.Gzip)}
+        quiet = channel.unary_stream("/polymarket.v1.DropCopyAPI/CreateDropCopySubscription")(
+            b"", metadata=metadata, timeout=20
+        )
+        # comes at once although nothing has happened: from here on nothing is missed
+        assert list(quiet.initial_metadata()) == []
+        ids = {
+            insert(newer, metadata=metadata, timeout=5, compression=how)
+            for how in (grpc.Compression.NoCompression, grpc.Compression.Gzip)
+        }
         assert len(ids) == 2
-        reports = [protobuf_decoder(wire.CreateDropCopySubscriptionResponse)(next(quiet)) for _ in ids]
-        assert [len(report.executions) for report in reports] == [1, 1] and {len(report.resume_token) for report in reports} == {576}
-        for raw, code in ((b"\xff\xff", grpc.StatusCode.INVALID_ARGUMENT), (bytes(5_000_000), grpc.StatusCode.RESOURCE_EXHAUSTED)):
+        reports = [
+            protobuf_decoder(wire.CreateDropCopySubscriptionResponse)(next(quiet)) for _ in ids
+        ]
+        assert [len(report.executions) for report in reports] == [1, 1] and {
+            len(report.resume_token) for report in reports
+        } == {576}
+        for raw, code in (
+            (b"\xff\xff", grpc.StatusCode.INVALID_ARGUMENT),
+            (bytes(5_000_000), grpc.StatusCode.RESOURCE_EXHAUSTED),
+        ):
             with pytest.raises(grpc.RpcError) as refused:
                 insert(raw, metadata=metadata, timeout=5)
             assert refused.value.code() is code  # type: ignore[attr-defined]
@@ -153,14 +243,24 @@ def test_a_real_client_works_with_the_simulator_set_two_years_away(tmp_path: Pat
     with _process(ready, "--start", "2028-09-12T14:00:00-04:00") as facts:
         assert facts["now"].startswith("2028-09-12")
         token = authlib_token(facts)["access_token"]
-        headers = {"Authorization": f"Bearer {token}", "x-participant-id": facts["firms"][0]["users"][0]}
+        headers = {
+            "Authorization": f"Bearer {token}",
+            "x-participant-id": facts["firms"][0]["users"][0],
+        }
         symbol = facts["symbols"]["open"][0]
-        book = requests.get(f"{facts['exchange']}/v1/orderbook/{symbol}", headers=headers, timeout=5).json()
+        book = requests.get(
+            f"{facts['exchange']}/v1/orderbook/{symbol}", headers=headers, timeout=5
+        ).json()
         assert book["transactTime"].startswith("2028-09-12")
         from polymarket_us import PolymarketUS
 
         key = facts["api_keys"][0]
-        client = PolymarketUS(key_id=key["key_id"], secret_key=key["secret_key"], api_base_url=facts["retail"], gateway_base_url=facts["gateway"])
+        client = PolymarketUS(
+            key_id=key["key_id"],
+            secret_key=key["secret_key"],
+            api_base_url=facts["retail"],
+            gateway_base_url=facts["gateway"],
+        )
         assert client.account.balances()["balances"][0]["currency"] == "USD"
 
 
@@ -182,7 +282,19 @@ class _process:
     """`sim serve` in a process of its own, until the block ends."""
 
     def __init__(self, ready: Path, *options: str) -> None:
-        self._command = [sys.executable, "-m", "sim", "serve", *options, "--clock", "manual", "--port-base", "0", "--ready-file", str(ready)]
+        self._command = [
+            sys.executable,
+            "-m",
+            "sim",
+            "serve",
+            *options,
+            "--clock",
+            "manual",
+            "--port-base",
+            "0",
+            "--ready-file",
+            str(ready),
+        ]
         self._ready = ready
 
     def __enter__(self) -> dict[str, Any]:
@@ -191,7 +303,9 @@ class _process:
         self._process = subprocess.Popen(self._command, cwd=ROOT, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 20
         while not self._ready.exists():
-            assert self._process.poll() is None and time.monotonic() < deadline, "sim serve did not get ready"
+            assert self._process.poll() is None and time.monotonic() < deadline, (
+                "sim serve did not get ready"
+            )
             time.sleep(0.01)
         found: dict[str, Any] = json.loads(self._ready.read_text())
         return found

@@ -1,4 +1,6 @@
-"""The judge over sockets: a partner's test asks it at the end, through the fixture or the control plane."""
+"""The judge over sockets: a partner's test asks it at the end, through the fixture or the control
+plane.
+"""
 
 from __future__ import annotations
 

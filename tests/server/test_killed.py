@@ -1,4 +1,6 @@
-"""kill -9 in the middle of load: the journal left behind replays, and holds everything that was acknowledged (design D5)."""
+"""kill -9 in the middle of load: the journal left behind replays, and holds everything that was
+acknowledged (design D5).
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,23 @@ from sim.messages.exchange_v1 import InsertOrderRequest, InsertOrderResponse
 def served(tmp_path: Path):
     """A server process with a journal: (process, ready file's content, journal)."""
     ready, journal = tmp_path / "ready.json", tmp_path / "journal.ndjson"
-    command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--clock", "paced:20", "--journal", str(journal), "--ready-file", str(ready)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[2])
+    command = [
+        sys.executable,
+        "-m",
+        "sim",
+        "serve",
+        "--port-base",
+        "0",
+        "--clock",
+        "paced:20",
+        "--journal",
+        str(journal),
+        "--ready-file",
+        str(ready),
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[2]
+    )
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith(b"try:"):
@@ -49,7 +66,12 @@ class Retail:
         key = ready["api_keys"][0]
         self._symbol = symbol
         self._client = PolymarketUS(
-            key_id=key["key_id"], secret_key=key["secret_key"], api_base_url=ready["retail"], gateway_base_url=ready["gateway"], max_retries=0, timeout=5
+            key_id=key["key_id"],
+            secret_key=key["secret_key"],
+            api_base_url=ready["retail"],
+            gateway_base_url=ready["gateway"],
+            max_retries=0,
+            timeout=5,
         )
 
     def place(self) -> str:
@@ -64,8 +86,15 @@ def token_of(ready: dict[str, Any]) -> tuple[str, str]:
     """A bearer token of the first partner, by authlib, and a participant of it."""
     firm, endpoint = ready["firms"][0], f"{ready['auth']}/oauth/token"
     key = Path(firm["private_key_path"]).read_text()
-    session = OAuth2Session(firm["client_id"], key, token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256"))
-    return session.fetch_token(endpoint, grant_type="client_credentials", audience=firm["audience"])["access_token"], firm["users"][0]
+    session = OAuth2Session(
+        firm["client_id"], key, token_endpoint_auth_method=PrivateKeyJWT(endpoint, alg="RS256")
+    )
+    return (
+        session.fetch_token(endpoint, grant_type="client_credentials", audience=firm["audience"])[
+            "access_token"
+        ],
+        firm["users"][0],
+    )
 
 
 class Rest:
@@ -93,8 +122,12 @@ class Grpc:
     def __init__(self, ready: dict[str, Any], symbol: str) -> None:
         token, user = token_of(ready)
         self._metadata = (("authorization", f"Bearer {token}"), ("x-participant-id", user))
-        self._call = grpc.insecure_channel(ready["grpc"]).unary_unary("/exchange.v1.OrderEntryAPI/InsertOrder")
-        order = InsertOrderRequest(type=2, side=1, symbol=symbol, order_qty=1, price=2, time_in_force=2)
+        self._call = grpc.insecure_channel(ready["grpc"]).unary_unary(
+            "/exchange.v1.OrderEntryAPI/InsertOrder"
+        )
+        order = InsertOrderRequest(
+            type=2, side=1, symbol=symbol, order_qty=1, price=2, time_in_force=2
+        )
         self._message = protobuf_encoder(InsertOrderRequest)(order)
 
     def place(self) -> str:
@@ -104,10 +137,18 @@ class Grpc:
 
 @pytest.mark.parametrize("surface", [Retail, Rest, Grpc])
 def test_orders_taken_on_a_surface_survive_the_kill(served, surface) -> None:
-    """Three clients at once until the process is gone: what was answered is in the journal, and the exchange it replays to still has it."""
+    """Three clients at once until the process is gone: what was answered is in the journal, and the
+    exchange it replays to still has it.
+    """
     process, ready, journal = served
-    rows = json.load(urllib.request.urlopen(f"{ready['control']}/_sim/v1/state/instruments"))["instruments"]
-    symbol = next(row["symbol"] for row in rows if (row["state"], row["price_scale"], row["fractional_qty_scale"]) == ("OPEN", 100, 1))
+    rows = json.load(urllib.request.urlopen(f"{ready['control']}/_sim/v1/state/instruments"))[
+        "instruments"
+    ]
+    symbol = next(
+        row["symbol"]
+        for row in rows
+        if (row["state"], row["price_scale"], row["fractional_qty_scale"]) == ("OPEN", 100, 1)
+    )
     acknowledged: list[str] = []
     enough = threading.Event()
 
@@ -146,21 +187,35 @@ def test_what_was_acknowledged_before_the_kill_is_in_the_journal_and_it_replays(
         number = 0
         while True:
             number += 1
-            order = {"as": "maker", "symbol": symbol, "side": "buy", "price": "0.02", "qty": str(number)}
+            order = {
+                "as": "maker",
+                "symbol": symbol,
+                "side": "buy",
+                "price": "0.02",
+                "qty": str(number),
+            }
             try:
-                request = urllib.request.Request(f"{addresses['control']}/_sim/v1/orders", json.dumps(order).encode())
+                request = urllib.request.Request(
+                    f"{addresses['control']}/_sim/v1/orders", json.dumps(order).encode()
+                )
                 with urllib.request.urlopen(request, timeout=5) as answer:
                     acknowledged.append(("order", json.load(answer)["order_id"]))
-                with urllib.request.urlopen(f"{addresses['gateway']}/v1/health", timeout=5) as answer:
+                with urllib.request.urlopen(
+                    f"{addresses['gateway']}/v1/health", timeout=5
+                ) as answer:
                     acknowledged.append(("call", answer.headers["x-request-id"]))
             except urllib.error.HTTPError as refused:
-                acknowledged.append(("call", refused.headers["x-request-id"]))  # a rate limit is an answer like any other
+                # a rate limit is an answer like any other
+                acknowledged.append(("call", refused.headers["x-request-id"]))
             except OSError:
                 return
             if len(acknowledged) > 150:
                 enough.set()
 
-    threads = [threading.Thread(target=trade, args=(symbol,)) for symbol in addresses["symbols"]["open"][:3]]
+    threads = [
+        threading.Thread(target=trade, args=(symbol,))
+        for symbol in addresses["symbols"]["open"][:3]
+    ]
     for thread in threads:
         thread.start()
     assert enough.wait(30)
@@ -170,6 +225,13 @@ def test_what_was_acknowledged_before_the_kill_is_in_the_journal_and_it_replays(
     out = io.StringIO()
     assert replay(str(journal), None, out) == 0, out.getvalue()
     lines = [json.loads(line) for line in journal.read_bytes().split(b"\n")[1:-1]]
-    placed = {event["execution"]["order"]["id"] for line in lines for event in line["out"].get("events", ()) if "execution" in event}
+    placed = {
+        event["execution"]["order"]["id"]
+        for line in lines
+        for event in line["out"].get("events", ())
+        if "execution" in event
+    }
     assert {name for kind, name in acknowledged if kind == "order"} <= placed
-    assert {int(name, 16) for kind, name in acknowledged if kind == "call"} <= {line["seq"] for line in lines if line["input"]["type"] == "rest"}
+    assert {int(name, 16) for kind, name in acknowledged if kind == "call"} <= {
+        line["seq"] for line in lines if line["input"]["type"] == "rest"
+    }

@@ -1,4 +1,6 @@
-"""Identity verification and its webhooks over real sockets (§3.5, §6.1), signatures checked by the independent `standardwebhooks`."""
+"""Identity verification and its webhooks over real sockets (§3.5, §6.1), signatures checked by the
+independent `standardwebhooks`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ PERSON = {
     "date_of_birth": "1990-04-12",
     "email": "ada@example.com",
     "phone_number": "+14155550101",
-    "address": {"address_line_1": "1 Main St", "city": "Austin", "state": "TX", "postal_code": "78701"},
+    "address": {
+        "address_line_1": "1 Main St",
+        "city": "Austin",
+        "state": "TX",
+        "postal_code": "78701",
+    },
     "agreement": {"version": "1", "signed_at": "2026-09-01T00:00:00Z"},
     "ip_address": "203.0.113.9",
 }
@@ -45,10 +52,16 @@ class Partner:
 
     def call(self, verb: str, path: str, body: object = None):
         """(status, body)."""
-        headers = dict(bearer(self.exchange, self.exchange.firms[0])) | {"content-type": "application/json"}
+        headers = dict(bearer(self.exchange, self.exchange.firms[0])) | {
+            "content-type": "application/json"
+        }
         content = None if body is None else json.dumps(body).encode()
         try:
-            with urllib.request.urlopen(urllib.request.Request(f"{self.exchange.exchange}{path}", content, headers, method=verb)) as answer:
+            with urllib.request.urlopen(
+                urllib.request.Request(
+                    f"{self.exchange.exchange}{path}", content, headers, method=verb
+                )
+            ) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as refused:
             return refused.code, json.load(refused)
@@ -83,7 +96,10 @@ def events(receiver: WebhookReceiver):
 
 @pytest.mark.spec("S0-6", "S3.5-2", "S6.1-1", "S6.1-2", "S6.1-3")
 def test_an_approval_is_told_once_in_snake_case_with_the_participant(exchange, partner, receiver):
-    assert partner.register(receiver.url) == (200, {"validated": True, "message": "webhook validated"})
+    assert partner.register(receiver.url) == (
+        200,
+        {"validated": True, "message": "webhook validated"},
+    )
     (test,) = receiver.received
     assert test.payload["type"] == "webhook.test"
     assert partner.start()["participantId"] == ""
@@ -96,7 +112,9 @@ def test_an_approval_is_told_once_in_snake_case_with_the_participant(exchange, p
 
 
 @pytest.mark.spec("S6.1-2")
-def test_the_newer_body_nests_the_participant_and_both_can_be_sent_at_once(exchange, partner, receiver):
+def test_the_newer_body_nests_the_participant_and_both_can_be_sent_at_once(
+    exchange, partner, receiver
+):
     exchange.control("PUT", "/assumptions/webhook.shape", {"value": "both"})
     partner.register(receiver.url)
     partner.start()
@@ -134,7 +152,9 @@ def test_a_rejection_is_told_without_a_reason(exchange, partner, receiver):
 
 @pytest.mark.spec("S3.5-4", "S3.5-6")
 @pytest.mark.parametrize(("result", "ends"), [("uploaded", "ACCEPT"), ("failed", "RESUBMIT")])
-def test_a_document_is_asked_for_on_a_page_where_a_tester_says_how_it_went(exchange, partner, receiver, result, ends):
+def test_a_document_is_asked_for_on_a_page_where_a_tester_says_how_it_went(
+    exchange, partner, receiver, result, ends
+):
     partner.register(receiver.url)
     started = partner.start(date_of_birth="1985-09-02", docv_eligible=True)
     assert started["status"]["subStatus"] == "docv_required"
@@ -154,7 +174,10 @@ def test_a_document_is_asked_for_on_a_page_where_a_tester_says_how_it_went(excha
 
 
 @pytest.mark.spec("S3.5-5")
-@pytest.mark.parametrize(("decision", "ends", "type"), [("approve", "ACCEPT", "kyc.approved"), ("reject", "REJECT", "kyc.rejected")])
+@pytest.mark.parametrize(
+    ("decision", "ends", "type"),
+    [("approve", "ACCEPT", "kyc.approved"), ("reject", "REJECT", "kyc.rejected")],
+)
 def test_a_tester_decides_by_hand(exchange, partner, receiver, decision, ends, type):
     partner.register(receiver.url)
     partner.start(first_name="Paulina", last_name="Gizela")
@@ -171,7 +194,10 @@ def test_a_tester_decides_by_hand(exchange, partner, receiver, decision, ends, t
 
 def test_a_tester_uploads_a_document_by_hand(exchange, partner):
     partner.start(date_of_birth="1985-09-05", docv_eligible=True)
-    assert exchange.control("POST", "/kyc/c-1/document", {"result": "uploaded"})["sub_status"] == "pending"
+    assert (
+        exchange.control("POST", "/kyc/c-1/document", {"result": "uploaded"})["sub_status"]
+        == "pending"
+    )
     exchange.clock.advance("5s")
     assert partner.status()["status"]["decision"] == "REJECT"
 
@@ -183,12 +209,17 @@ def test_a_document_page_that_leads_nowhere_says_so(exchange):
 
 
 @pytest.mark.spec("S3.5-5", "S3.5-6")
-def test_manual_review_takes_one_to_two_business_days_and_is_silent_until_it_ends(exchange, partner, receiver):
+def test_manual_review_takes_one_to_two_business_days_and_is_silent_until_it_ends(
+    exchange, partner, receiver
+):
     partner.register(receiver.url)
-    started = partner.start(first_name="Paulina", last_name="Gizela")  # wants a document, and docv_eligible was not sent
+    # wants a document, and docv_eligible was not sent
+    started = partner.start(first_name="Paulina", last_name="Gizela")
     assert (started["status"]["decision"], started.get("docv")) == ("REVIEW", None)
     begun = exchange.clock.now
-    while (found := partner.call("GET", "/v1/kyc/status?external_id=c-1"))[0] == 503 or found[1]["status"]["decision"] == "REVIEW":
+    while (found := partner.call("GET", "/v1/kyc/status?external_id=c-1"))[0] == 503 or found[1][
+        "status"
+    ]["decision"] == "REVIEW":
         assert events(receiver) == []
         exchange.clock.advance("3h")  # Thursday's maintenance may lie on the way
     eastern = ZoneInfo("America/New_York")
@@ -211,11 +242,17 @@ def test_a_weekend_is_no_business_day(exchange, partner):
 
 
 @pytest.mark.spec("S3.5-1")
-def test_the_window_is_between_half_a_second_and_26_minutes_and_trading_waits_for_it(exchange, partner):
+def test_the_window_is_between_half_a_second_and_26_minutes_and_trading_waits_for_it(
+    exchange, partner
+):
     windows = []
     for number in range(6):
         started = partner.start(external_id=f"w-{number}", ssn=f"3{number:08d}")
-        assert (started["status"]["decision"], started["status"]["status"], started["participantId"]) == ("ACCEPT", "CLOSED", "")
+        assert (
+            started["status"]["decision"],
+            started["status"]["status"],
+            started["participantId"],
+        ) == ("ACCEPT", "CLOSED", "")
         begun = exchange.clock.now
         due = datetime.fromisoformat(exchange.control("GET", "/clock")["next_due"])
         windows.append((due - begun).total_seconds())
@@ -229,7 +266,9 @@ def test_the_window_is_between_half_a_second_and_26_minutes_and_trading_waits_fo
 
 
 @pytest.mark.spec("S6.1-6")
-def test_signatures_hold_for_an_independent_implementation_over_the_exact_bytes(exchange, partner, receiver):
+def test_signatures_hold_for_an_independent_implementation_over_the_exact_bytes(
+    exchange, partner, receiver
+):
     assert partner.register(receiver.url, secret("a"))[1]["validated"]
     partner.start()
     exchange.clock.advance("26m")
@@ -246,7 +285,9 @@ def test_signatures_hold_for_an_independent_implementation_over_the_exact_bytes(
 
 
 @pytest.mark.spec("S6.1-5")
-def test_the_last_registration_wins_and_clears_the_secret_unless_it_is_sent_again(exchange, partner, receiver):
+def test_the_last_registration_wins_and_clears_the_secret_unless_it_is_sent_again(
+    exchange, partner, receiver
+):
     with WebhookReceiver() as second:
         partner.register(receiver.url, secret("a"))
         partner.register(second.url)
@@ -260,7 +301,16 @@ def test_the_last_registration_wins_and_clears_the_secret_unless_it_is_sent_agai
 
 
 @pytest.mark.spec("S6.1-5")
-@pytest.mark.parametrize("bad", [secret("a", 23), "a" * 40, "whsec_!!!", "whsec_", "sk_" + base64.b64encode(b"a" * 24).decode()])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        secret("a", 23),
+        "a" * 40,
+        "whsec_!!!",
+        "whsec_",
+        "sk_" + base64.b64encode(b"a" * 24).decode(),
+    ],
+)
 def test_a_secret_is_whsec_and_base64_of_at_least_24_bytes(partner, receiver, bad):
     status, body = partner.register(receiver.url, bad)
     assert (status, body["code"]) == (400, 3)
@@ -268,7 +318,9 @@ def test_a_secret_is_whsec_and_base64_of_at_least_24_bytes(partner, receiver, ba
 
 
 @pytest.mark.spec("S6.1-5")
-def test_a_receiver_that_does_not_acknowledge_the_test_is_not_registered(exchange, partner, receiver):
+def test_a_receiver_that_does_not_acknowledge_the_test_is_not_registered(
+    exchange, partner, receiver
+):
     partner.register(receiver.url)
     with WebhookReceiver() as broken:
         broken.answer_always(500)
@@ -280,7 +332,9 @@ def test_a_receiver_that_does_not_acknowledge_the_test_is_not_registered(exchang
 
 
 @pytest.mark.spec("S6.1-7")
-def test_a_secret_is_rotated_by_accepting_both_then_registering_the_new_one(exchange, partner, receiver):
+def test_a_secret_is_rotated_by_accepting_both_then_registering_the_new_one(
+    exchange, partner, receiver
+):
     old, new = Webhook(secret("o")), Webhook(secret("n"))
 
     def accepts(got) -> str:
@@ -305,7 +359,9 @@ def test_a_secret_is_rotated_by_accepting_both_then_registering_the_new_one(exch
 
 
 @pytest.mark.spec("S6.1-4")
-def test_repeated_failures_stop_deliveries_and_what_was_missed_is_polled(exchange, partner, receiver):
+def test_repeated_failures_stop_deliveries_and_what_was_missed_is_polled(
+    exchange, partner, receiver
+):
     exchange.control("PUT", "/assumptions/webhook.breaker_cooldown", {"value": "1h"})
     partner.register(receiver.url)
     receiver.answer_always(500)
@@ -322,7 +378,8 @@ def test_repeated_failures_stop_deliveries_and_what_was_missed_is_polled(exchang
     lost = [row for row in exchange.webhooks.deliveries if row["type"] == "kyc.rejected"]
     assert [(row["outcome"], row["error"]) for row in lost] == [("lost", "circuit breaker open")]
     assert partner.status("c-2")["status"]["decision"] == "REJECT"
-    # It recovers by itself: after a pause one probe, and once that is acknowledged everything flows again.
+    # It recovers by itself: after a pause one probe, and once that is acknowledged everything flows
+    # again.
     receiver.answer_always(200)
     exchange.clock.advance("2h")
     partner.start(external_id="c-3", ssn="323456789")
@@ -339,4 +396,7 @@ def test_only_2xx_acknowledges(exchange, partner, receiver, answer, attempts):
     receiver.answer_always(answer)
     partner.start()
     exchange.clock.advance("1h")
-    assert len([row for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"]) == attempts
+    assert (
+        len([row for row in exchange.webhooks.deliveries if row["type"] == "kyc.approved"])
+        == attempts
+    )

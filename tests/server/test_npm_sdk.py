@@ -1,4 +1,6 @@
-"""The public npm client, as its authors publish it, against a served exchange: every method, both WebSockets. Skipped where node or the package is missing."""
+"""The public npm client, as its authors publish it, against a served exchange: every method, both
+WebSockets. Skipped where node or the package is missing.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,14 @@ class Desk:
 
     def __init__(self, exchange: Any, node: Node) -> None:
         self.exchange, self.node = exchange, node
-        terms = {"symbol": MARKET, "state": "OPEN", "tick_size": "0.005", "fractional_qty_scale": 100, "start": "2026-09-01", "expiration": "2026-10-01"}
+        terms = {
+            "symbol": MARKET,
+            "state": "OPEN",
+            "tick_size": "0.005",
+            "fractional_qty_scale": 100,
+            "start": "2026-09-01",
+            "expiration": "2026-10-01",
+        }
         exchange.control("POST", "/instruments", terms)
         keys = list({key["account"]: key for key in exchange.api_keys}.values())[:2]
         for name, key in zip(("ann", "bob"), keys, strict=True):
@@ -38,8 +47,17 @@ class Desk:
     def __call__(self, method: str, *args: Any, by: str = "ann") -> Any:
         return self.node("call", client=by, method=method, args=args)
 
-    def order(self, intent: str, price: str, quantity: float, *, by: str = "ann", **more: Any) -> Any:
-        terms = {"marketSlug": MARKET, "intent": f"ORDER_INTENT_{intent}", "type": "ORDER_TYPE_LIMIT", "price": usd(price), "quantity": quantity, "tif": GTC}
+    def order(
+        self, intent: str, price: str, quantity: float, *, by: str = "ann", **more: Any
+    ) -> Any:
+        terms = {
+            "marketSlug": MARKET,
+            "intent": f"ORDER_INTENT_{intent}",
+            "type": "ORDER_TYPE_LIMIT",
+            "price": usd(price),
+            "quantity": quantity,
+            "tif": GTC,
+        }
         return self("orders.create", {**terms, **more}, by=by)
 
     def socket(self, kind: str) -> Any:
@@ -59,27 +77,46 @@ def desk(exchange: Any) -> Iterator[Desk]:
     node.close()
 
 
-@pytest.mark.spec("S4.2-10", "S4.2-11", "S4.2-12", "S4.2-4", "S4.2-5", "S4.2-6", "S4.2-7", "S5.2-1", "S2.8-1")
+@pytest.mark.spec(
+    "S4.2-10", "S4.2-11", "S4.2-12", "S4.2-4", "S4.2-5", "S4.2-6", "S4.2-7", "S5.2-1", "S2.8-1"
+)
 def test_orders_portfolio_and_balances(desk: Desk) -> None:
-    request = {"marketSlug": MARKET, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": usd("0.455"), "quantity": 2.5, "tif": GTC}
+    request = {
+        "marketSlug": MARKET,
+        "intent": "ORDER_INTENT_BUY_LONG",
+        "type": "ORDER_TYPE_LIMIT",
+        "price": usd("0.455"),
+        "quantity": 2.5,
+        "tif": GTC,
+    }
     assert desk("orders.preview", {"request": request})["order"]["price"] == usd("0.455")
     placed = desk("orders.create", request)
     assert desk("orders.modify", placed["id"], {"marketSlug": MARKET, "quantity": 3}) is None
     assert desk("orders.retrieve", placed["id"])["order"]["quantity"] == 3
-    assert [one["id"] for one in desk("orders.list", {"slugs": [MARKET]})["orders"]] == [placed["id"]]
+    assert [one["id"] for one in desk("orders.list", {"slugs": [MARKET]})["orders"]] == [
+        placed["id"]
+    ]
     assert desk("orders.cancel", placed["id"], {"marketSlug": MARKET}) is None
     other = desk.order("BUY_LONG", "0.30", 1)
     assert desk("orders.cancelAll") == {"canceledOrderIds": [other["id"]]}
     assert desk("orders.cancelAll", {"slugs": [MARKET]}) == {"canceledOrderIds": []}
     opening = desk("account.balances")["balances"][0]["currentBalance"]
     desk.order("SELL_LONG", "0.50", 4.25, by="bob")
-    fill = desk.order("BUY_LONG", "0.50", 4.25, synchronousExecution=True, maxBlockTime="5")["executions"][-1]
+    fill = desk.order("BUY_LONG", "0.50", 4.25, synchronousExecution=True, maxBlockTime="5")[
+        "executions"
+    ][-1]
     assert (fill["type"], fill["lastShares"]) == ("EXECUTION_TYPE_FILL", "4.25")
-    assert desk("portfolio.positions", {"market": MARKET})["positions"][MARKET]["netPosition"] == "4"
-    (trade,) = desk("portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]})["activities"]
+    assert (
+        desk("portfolio.positions", {"market": MARKET})["positions"][MARKET]["netPosition"] == "4"
+    )
+    (trade,) = desk("portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]})[
+        "activities"
+    ]
     assert (trade["trade"]["marketSlug"], trade["trade"]["price"]) == (MARKET, usd("0.50"))
     fee = float(fill["commissionNotionalCollected"]["value"])
-    assert desk("account.balances")["balances"][0]["currentBalance"] == pytest.approx(opening - 2.125 - fee)
+    assert desk("account.balances")["balances"][0]["currentBalance"] == pytest.approx(
+        opening - 2.125 - fee
+    )
     desk.order("BUY_LONG", "0.50", 10, by="bob")
     closed = desk("orders.closePosition", {"marketSlug": MARKET, "synchronousExecution": True})
     assert closed["executions"][-1]["order"]["state"] == "ORDER_STATE_FILLED"
@@ -91,19 +128,33 @@ def test_the_gateway_is_read_without_a_key(desk: Desk) -> None:
     desk.node("client", id="ann", options={"gatewayBaseUrl": desk.exchange.gateway})
     market = desk("markets.retrieveBySlug", MARKET)["market"]
     assert desk("markets.retrieve", int(market["id"]))["market"] == market
-    assert [one["slug"] for one in desk("markets.list", {"slug": [MARKET], "active": True, "limit": 5})["markets"]] == [MARKET]
-    assert desk("markets.book", MARKET)["marketData"]["offers"] == [{"px": usd("0.6000"), "qty": "5.0000"}]
+    assert [
+        one["slug"]
+        for one in desk("markets.list", {"slug": [MARKET], "active": True, "limit": 5})["markets"]
+    ] == [MARKET]
+    assert desk("markets.book", MARKET)["marketData"]["offers"] == [
+        {"px": usd("0.6000"), "qty": "5.0000"}
+    ]
     assert desk("markets.bbo", MARKET)["marketData"]["bestAsk"] == usd("0.6000")
     desk.exchange.control("POST", f"/instruments/{MARKET}/settle", {"price": "1"})
     assert desk("markets.settlement", MARKET) == {"slug": MARKET, "settlement": 1}
-    event = desk("events.list", {"limit": 3, "active": True, "orderBy": ["volume"], "orderDirection": "desc"})["events"][0]
+    event = desk(
+        "events.list", {"limit": 3, "active": True, "orderBy": ["volume"], "orderDirection": "desc"}
+    )["events"][0]
     assert desk("events.retrieve", event["id"])["event"]["slug"] == event["slug"]
     assert desk("events.retrieveBySlug", event["slug"])["event"]["id"] == event["id"]
-    assert event["slug"] in [one["slug"] for one in desk("search.query", {"query": event["slug"], "limit": 5})["events"]]
+    assert event["slug"] in [
+        one["slug"] for one in desk("search.query", {"query": event["slug"], "limit": 5})["events"]
+    ]
     series = desk("series.list", {"limit": 2})["series"][0]
     assert desk("series.retrieve", int(series["id"]))["series"]["slug"] == series["slug"]
     assert "nba" in [sport["slug"] for sport in desk("sports.list")["sports"]]
-    assert {team["league"] for team in desk("sports.teams", {"provider": "PROVIDER_SPORTRADAR", "league": "nba"})["teams"].values()} == {"nba"}
+    assert {
+        team["league"]
+        for team in desk("sports.teams", {"provider": "PROVIDER_SPORTRADAR", "league": "nba"})[
+            "teams"
+        ].values()
+    } == {"nba"}
 
 
 @pytest.mark.spec("S4.2-15")
@@ -118,15 +169,27 @@ def test_the_markets_socket(desk: Desk) -> None:
     markets("subscribeTrades", "tape", [MARKET])
     desk.node.until(lambda: len(desk.node.heard("markets", "marketDataLite")) == 1)
     (book,) = desk.node.heard("markets", "marketData")
-    assert (book["requestId"], book["marketData"]["bids"]) == ("book", [{"px": usd("0.4500"), "qty": "10.0000"}])
+    assert (book["requestId"], book["marketData"]["bids"]) == (
+        "book",
+        [{"px": usd("0.4500"), "qty": "10.0000"}],
+    )
     desk.order("SELL_LONG", "0.45", 4)
     desk.node.until(lambda: len(desk.node.heard("markets", "trade")) == 1)
     (trade,) = desk.node.heard("markets", "trade")
-    assert (trade["requestId"], trade["trade"]["price"], trade["trade"]["quantity"]["value"]) == ("tape", usd("0.45"), "4")
+    assert (trade["requestId"], trade["trade"]["price"], trade["trade"]["quantity"]["value"]) == (
+        "tape",
+        usd("0.45"),
+        "4",
+    )
     markets("unsubscribe", "book")
     markets("subscribeAll", "wrong", "SUBSCRIPTION_TYPE_TRADE", ["no-such-market"])
     markets("subscribe", "again", "SUBSCRIPTION_TYPE_MARKET_DATA", [MARKET])
-    desk.node.until(lambda: len(desk.node.heard("markets", "error")) == 1 and desk.node.heard("markets", "marketData")[-1]["requestId"] == "again")
+    desk.node.until(
+        lambda: (
+            len(desk.node.heard("markets", "error")) == 1
+            and desk.node.heard("markets", "marketData")[-1]["requestId"] == "again"
+        )
+    )
     (error,) = desk.node.heard("markets", "error")
     assert (error["name"], error["requestId"]) == ("WebSocketError", "wrong")
     desk.exchange.clock.advance("1m")
@@ -139,7 +202,9 @@ def test_the_markets_socket(desk: Desk) -> None:
 
 @pytest.mark.spec("S4.2-14", "S6.2-8")
 def test_the_private_socket(desk: Desk) -> None:
-    """This client has no name for three of today's payload keys and for one subscription type: those arrive under its `message` event (docs/clients.md)."""
+    """This client has no name for three of today's payload keys and for one subscription type:
+    those arrive under its `message` event (docs/clients.md).
+    """
     desk.order("BUY_LONG", "0.30", 2)
     private = desk.socket("private")
     private("subscribeAll", "open", "SUBSCRIPTION_TYPE_ORDER_SNAPSHOT")
@@ -153,10 +218,21 @@ def test_the_private_socket(desk: Desk) -> None:
     assert len(desk.node.heard("private", "accountBalanceSnapshot")) == 1
     desk.order("SELL_LONG", "0.50", 3, by="bob")
     desk.order("BUY_LONG", "0.50", 3)
-    desk.node.until(lambda: any("accountBalancesUpdate" in frame for frame in desk.node.heard("private", "message")))
-    kinds = [frame["orderSubscriptionUpdate"]["execution"]["type"] for frame in desk.node.heard("private", "orderUpdate")]
+    desk.node.until(
+        lambda: any(
+            "accountBalancesUpdate" in frame for frame in desk.node.heard("private", "message")
+        )
+    )
+    kinds = [
+        frame["orderSubscriptionUpdate"]["execution"]["type"]
+        for frame in desk.node.heard("private", "orderUpdate")
+    ]
     assert kinds == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
-    (moved,) = [frame["positionSubscription"] for frame in desk.node.heard("private", "message") if "positionSubscription" in frame]
+    (moved,) = [
+        frame["positionSubscription"]
+        for frame in desk.node.heard("private", "message")
+        if "positionSubscription" in frame
+    ]
     assert moved["afterPosition"]["netPosition"] == "3"
 
 
@@ -177,7 +253,11 @@ def test_errors_arrive_as_the_clients_own(desk: Desk) -> None:
         try:
             desk("account.balances")
         except Trouble as error:
-            assert (error.name, error.status, error.message) == ("RateLimitError", 429, "Too Many Requests")
+            assert (error.name, error.status, error.message) == (
+                "RateLimitError",
+                429,
+                "Too Many Requests",
+            )
             return
     raise AssertionError("no limit was met")
 
@@ -189,4 +269,6 @@ def test_every_public_method_is_called_in_these_tests(desk: Desk) -> None:
     assert len(methods) > 35
     plain = {name.removeprefix("socket.") for name in methods if name.startswith("socket.")}
     assert {name for name in methods if not name.startswith("socket.")} <= called
-    assert {name for name in plain if f'"{name}"' not in source and f".{name}" not in source} == set()
+    assert {
+        name for name in plain if f'"{name}"' not in source and f".{name}" not in source
+    } == set()

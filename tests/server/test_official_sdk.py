@@ -1,4 +1,6 @@
-"""The public Python client, as its authors publish it, against a served exchange: every method, blocking and asynchronous."""
+"""The public Python client, as its authors publish it, against a served exchange: every method,
+blocking and asynchronous.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Client:
 
     def __init__(self, kind: str, **settings: Any) -> None:
         self._runner = asyncio.Runner() if kind == "async" else None
-        self._client: Any = (AsyncPolymarketUS if self._runner else PolymarketUS)(max_retries=0, **settings)
+        self._client: Any = (AsyncPolymarketUS if self._runner else PolymarketUS)(
+            max_retries=0, **settings
+        )
 
     def __call__(self, method: str, *given: Any) -> Any:
         resource, name = method.split(".")
@@ -51,11 +55,25 @@ class Desk:
 
     def __init__(self, exchange: Any, kind: str) -> None:
         self.exchange = exchange
-        terms = {"symbol": MARKET, "state": "OPEN", "tick_size": "0.005", "fractional_qty_scale": 100, "start": "2026-09-01", "expiration": "2026-10-01"}
+        terms = {
+            "symbol": MARKET,
+            "state": "OPEN",
+            "tick_size": "0.005",
+            "fractional_qty_scale": 100,
+            "start": "2026-09-01",
+            "expiration": "2026-10-01",
+        }
         exchange.control("POST", "/instruments", terms)
         keys = list({key["account"]: key for key in exchange.api_keys}.values())[:2]
         self.clients = [
-            Client(kind, key_id=key["key_id"], secret_key=key["secret_key"], gateway_base_url=exchange.gateway, api_base_url=exchange.retail) for key in keys
+            Client(
+                kind,
+                key_id=key["key_id"],
+                secret_key=key["secret_key"],
+                gateway_base_url=exchange.gateway,
+                api_base_url=exchange.retail,
+            )
+            for key in keys
         ]
         self.ann, self.bob = self.clients
 
@@ -91,14 +109,35 @@ def desk(request: pytest.FixtureRequest, exchange: Any) -> Iterator[Desk]:
 @pytest.mark.spec("S4.2-10", "S4.2-4", "S4.2-11", "S4.2-12", "S5.2-1", "S2.8-1")
 def test_an_order_is_previewed_placed_read_modified_and_canceled(desk: Desk) -> None:
     ann = desk.ann
-    request = {"marketSlug": MARKET, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": usd("0.455"), "quantity": 2.5, "tif": GTC}
+    request = {
+        "marketSlug": MARKET,
+        "intent": "ORDER_INTENT_BUY_LONG",
+        "type": "ORDER_TYPE_LIMIT",
+        "price": usd("0.455"),
+        "quantity": 2.5,
+        "tif": GTC,
+    }
     assert ann("orders.preview", {"request": request})["order"]["state"] == "ORDER_STATE_NEW"
     placed = ann("orders.create", request)
     assert placed["executions"] == []
     order = ann("orders.retrieve", placed["id"])["order"]
-    assert (order["price"], order["quantity"], order["state"], order["marketMetadata"]["slug"]) == (usd("0.455"), 2.5, "ORDER_STATE_NEW", MARKET)
-    assert [one["id"] for one in ann("orders.list", {"slugs": [MARKET]})["orders"]] == [placed["id"]]
-    assert ann("orders.modify", placed["id"], {"marketSlug": MARKET, "price": usd("0.46"), "quantity": 3}) is None
+    assert (order["price"], order["quantity"], order["state"], order["marketMetadata"]["slug"]) == (
+        usd("0.455"),
+        2.5,
+        "ORDER_STATE_NEW",
+        MARKET,
+    )
+    assert [one["id"] for one in ann("orders.list", {"slugs": [MARKET]})["orders"]] == [
+        placed["id"]
+    ]
+    assert (
+        ann(
+            "orders.modify",
+            placed["id"],
+            {"marketSlug": MARKET, "price": usd("0.46"), "quantity": 3},
+        )
+        is None
+    )
     (changed,) = ann("orders.list")["orders"]
     assert (changed["price"], changed["quantity"]) == (usd("0.46"), 3)
     assert ann("orders.cancel", placed["id"], {"marketSlug": MARKET}) is None
@@ -108,11 +147,31 @@ def test_an_order_is_previewed_placed_read_modified_and_canceled(desk: Desk) -> 
 @pytest.mark.spec("S4.2-13")
 def test_batches_and_cancel_all(desk: Desk) -> None:
     ann = desk.ann
-    entry = {"marketSlug": MARKET, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "price": usd("0.40"), "quantity": 1, "tif": GTC}
+    entry = {
+        "marketSlug": MARKET,
+        "intent": "ORDER_INTENT_BUY_LONG",
+        "type": "ORDER_TYPE_LIMIT",
+        "price": usd("0.40"),
+        "quantity": 1,
+        "tif": GTC,
+    }
     ids = ann("orders.create_many", {"orders": [entry, entry, entry]})["createdOrderIds"]
-    assert ann("orders.modify_many", {"orders": [{"orderId": ids[0], "marketSlug": MARKET, "quantity": 2}]})["modifiedOrderIds"] == ids[:1]
-    assert ann("orders.cancel_many", {"orders": [{"orderId": ids[0], "marketSlug": MARKET}]})["canceledOrderIds"] == ids[:1]
-    assert sorted(ann("orders.cancel_all", {"slugs": [MARKET]})["canceledOrderIds"]) == sorted(ids[1:])
+    assert (
+        ann(
+            "orders.modify_many",
+            {"orders": [{"orderId": ids[0], "marketSlug": MARKET, "quantity": 2}]},
+        )["modifiedOrderIds"]
+        == ids[:1]
+    )
+    assert (
+        ann("orders.cancel_many", {"orders": [{"orderId": ids[0], "marketSlug": MARKET}]})[
+            "canceledOrderIds"
+        ]
+        == ids[:1]
+    )
+    assert sorted(ann("orders.cancel_all", {"slugs": [MARKET]})["canceledOrderIds"]) == sorted(
+        ids[1:]
+    )
     assert ann("orders.cancel_all")["canceledOrderIds"] == []
 
 
@@ -122,11 +181,16 @@ def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(d
     opening = ann("account.balances")["balances"][0]["currentBalance"]
     desk.order(bob, "SELL_LONG", "0.50", 4.25)
     filled = desk.order(ann, "BUY_LONG", "0.50", 4.25)
-    assert [one["type"] for one in filled["executions"]] == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
+    assert [one["type"] for one in filled["executions"]] == [
+        "EXECUTION_TYPE_NEW",
+        "EXECUTION_TYPE_FILL",
+    ]
     fee = float(filled["executions"][-1]["commissionNotionalCollected"]["value"])
     position = ann("portfolio.positions", {"market": MARKET})["positions"][MARKET]
     assert (position["netPositionDecimal"], position["cost"]) == ("4.2500", usd("2.125"))
-    (trade,) = ann("portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]})["activities"]
+    (trade,) = ann("portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]})[
+        "activities"
+    ]
     assert trade["trade"]["qtyDecimal"] == "4.2500"
     money = ann("account.balances")["balances"][0]
     assert money["currentBalance"] == pytest.approx(opening - 2.125 - fee)
@@ -143,7 +207,10 @@ def test_markets_books_and_settlements_are_read_without_a_key(desk: Desk) -> Non
     ann = desk.ann
     market = ann("markets.retrieve_by_slug", MARKET)["market"]
     assert ann("markets.retrieve", int(market["id"]))["market"] == market
-    assert [one["slug"] for one in ann("markets.list", {"slug": [MARKET], "active": True, "limit": 5})["markets"]] == [MARKET]
+    assert [
+        one["slug"]
+        for one in ann("markets.list", {"slug": [MARKET], "active": True, "limit": 5})["markets"]
+    ] == [MARKET]
     book = ann("markets.book", MARKET)["marketData"]
     assert (book["bids"], book["offers"]) == ([], [{"px": usd("0.6000"), "qty": "5.0000"}])
     assert ann("markets.bbo", MARKET)["marketData"]["longQuote"] == usd("0.6000")
@@ -161,7 +228,9 @@ def test_events_series_sports_and_search(desk: Desk) -> None:
     event = events[0]
     assert ann("events.retrieve", event["id"])["event"]["slug"] == event["slug"]
     assert ann("events.retrieve_by_slug", event["slug"])["event"]["id"] == event["id"]
-    assert event["slug"] in [one["slug"] for one in ann("search.query", {"query": event["slug"], "limit": 5})["events"]]
+    assert event["slug"] in [
+        one["slug"] for one in ann("search.query", {"query": event["slug"], "limit": 5})["events"]
+    ]
     series = ann("series.list", {"limit": 2})["series"]
     assert ann("series.retrieve", int(series[0]["id"]))["series"]["slug"] == series[0]["slug"]
     assert "nba" in [sport["slug"] for sport in ann("sports.list")["sports"]]
@@ -189,7 +258,11 @@ def test_errors_arrive_as_the_clients_own(desk: Desk) -> None:
 def test_a_wrong_secret_is_not_let_in(exchange: Any) -> None:
     one, other = exchange.api_keys[:2]
     client = PolymarketUS(
-        key_id=one["key_id"], secret_key=other["secret_key"], gateway_base_url=exchange.gateway, api_base_url=exchange.retail, max_retries=0
+        key_id=one["key_id"],
+        secret_key=other["secret_key"],
+        gateway_base_url=exchange.gateway,
+        api_base_url=exchange.retail,
+        max_retries=0,
     )
     with pytest.raises(AuthenticationError):
         client.account.balances()
@@ -201,10 +274,17 @@ def test_every_public_method_is_called_in_these_tests() -> None:
     called = set(re.findall(r'"([a-z]+\.[a-z_]+)"', Path(__file__).read_text()))
     for kind, one in ((APIResource, client), (AsyncAPIResource, asynchronous)):
         resources = {name: value for name, value in vars(one).items() if isinstance(value, kind)}
-        methods = {f"{name}.{method}" for name, value in resources.items() for method, _ in inspect.getmembers(value, inspect.ismethod) if method[0] != "_"}
+        methods = {
+            f"{name}.{method}"
+            for name, value in resources.items()
+            for method, _ in inspect.getmembers(value, inspect.ismethod)
+            if method[0] != "_"
+        }
         assert len(methods) > 25
         assert methods <= called
     sockets = Path(__file__).with_name("test_official_sdk_sockets.py").read_text()
     for socket in (PrivateWebSocket, MarketsWebSocket):
-        names = {name for name, _ in inspect.getmembers(socket, inspect.isfunction) if name[0] != "_"} | {"is_connected"}
+        names = {
+            name for name, _ in inspect.getmembers(socket, inspect.isfunction) if name[0] != "_"
+        } | {"is_connected"}
         assert {name for name in names if f".{name}" not in sockets} == set()

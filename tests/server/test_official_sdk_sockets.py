@@ -1,4 +1,6 @@
-"""Both WebSockets of the public Python client, as its authors publish it, against a served exchange: every method, from either client."""
+"""Both WebSockets of the public Python client, as its authors publish it, against a served
+exchange: every method, from either client.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ EVENTS = {
 
 
 class Heard:
-    """What the listeners of a socket were called with, by event, each frame checked against the client's own type."""
+    """What the listeners of a socket were called with, by event, each frame checked against the
+    client's own type.
+    """
 
     def __init__(self, socket: Any) -> None:
         self.by_event: dict[str, list[Any]] = {}
@@ -55,23 +59,49 @@ class Floor:
     def __init__(self, exchange: Any, client: Any) -> None:
         self.exchange, self.client = exchange, client
         for symbol in (MARKET, OTHER):
-            exchange.control("POST", "/instruments", {"symbol": symbol, "state": "OPEN", "tick_size": "0.005", "fractional_qty_scale": 100})
+            exchange.control(
+                "POST",
+                "/instruments",
+                {
+                    "symbol": symbol,
+                    "state": "OPEN",
+                    "tick_size": "0.005",
+                    "fractional_qty_scale": 100,
+                },
+            )
 
     async def buy(self, price: str, quantity: float, symbol: str = MARKET) -> None:
         """The client's own order."""
-        order = {"marketSlug": symbol, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_LIMIT", "tif": GTC, "quantity": quantity}
+        order = {
+            "marketSlug": symbol,
+            "intent": "ORDER_INTENT_BUY_LONG",
+            "type": "ORDER_TYPE_LIMIT",
+            "tif": GTC,
+            "quantity": quantity,
+        }
         placed = self.client.orders.create({**order, "price": {"value": price, "currency": "USD"}})
         if inspect.isawaitable(placed):
             await placed
 
-    def order(self, side: str, price: str, qty: str, symbol: str = MARKET, by: str = "maker") -> Any:
-        return self.exchange.control("POST", "/orders", {"as": by, "symbol": symbol, "side": side, "price": price, "qty": qty, "tif": "GTC"})
+    def order(
+        self, side: str, price: str, qty: str, symbol: str = MARKET, by: str = "maker"
+    ) -> Any:
+        return self.exchange.control(
+            "POST",
+            "/orders",
+            {"as": by, "symbol": symbol, "side": side, "price": price, "qty": qty, "tif": "GTC"},
+        )
 
 
 @pytest.fixture(params=[PolymarketUS, AsyncPolymarketUS])
 async def floor(request: pytest.FixtureRequest, exchange: Any) -> AsyncIterator[Floor]:
     key = exchange.api_keys[0]
-    client = request.param(key_id=key["key_id"], secret_key=key["secret_key"], gateway_base_url=exchange.gateway, api_base_url=exchange.retail)
+    client = request.param(
+        key_id=key["key_id"],
+        secret_key=key["secret_key"],
+        gateway_base_url=exchange.gateway,
+        api_base_url=exchange.retail,
+    )
     yield Floor(exchange, client)
     closed = client.close()
     if closed is not None:
@@ -93,14 +123,27 @@ async def test_books_best_prices_and_trades_arrive_under_their_request(floor: Fl
     await socket.subscribe_trades("tape", [MARKET])
     await until(lambda: len(heard["market_data"]) == 1 and len(heard["market_data_lite"]) == 2)
     first = heard["market_data"][0]
-    assert (first["requestId"], first["subscriptionType"]) == ("book", "SUBSCRIPTION_TYPE_MARKET_DATA")
-    assert first["marketData"]["bids"] == [{"px": {"value": "0.4500", "currency": "USD"}, "qty": "10.0000"}]
-    assert [one["marketDataLite"]["marketSlug"] for one in heard["market_data_lite"]] == [MARKET, OTHER]
+    assert (first["requestId"], first["subscriptionType"]) == (
+        "book",
+        "SUBSCRIPTION_TYPE_MARKET_DATA",
+    )
+    assert first["marketData"]["bids"] == [
+        {"px": {"value": "0.4500", "currency": "USD"}, "qty": "10.0000"}
+    ]
+    assert [one["marketDataLite"]["marketSlug"] for one in heard["market_data_lite"]] == [
+        MARKET,
+        OTHER,
+    ]
     floor.order("sell", "0.45", "4", by="taker")
     await until(lambda: len(heard["trade"]) == 1 and len(heard["market_data"]) == 2)
     trade = heard["trade"][0]["trade"]
-    assert (trade["marketSlug"], trade["price"]["value"], trade["quantity"]["value"]) == (MARKET, "0.45", "4")
-    assert set(trade) == {"marketSlug", "price", "quantity", "tradeTime", "maker", "taker"}  # and nobody's name
+    assert (trade["marketSlug"], trade["price"]["value"], trade["quantity"]["value"]) == (
+        MARKET,
+        "0.45",
+        "4",
+    )
+    # and nobody's name
+    assert set(trade) == {"marketSlug", "price", "quantity", "tradeTime", "maker", "taker"}
     await socket.unsubscribe("book")
     await socket.subscribe_all("again", "SUBSCRIPTION_TYPE_MARKET_DATA", [OTHER])
     await until(lambda: heard["market_data"][-1]["requestId"] == "again")
@@ -127,16 +170,29 @@ async def test_orders_positions_and_balances_of_the_key_arrive_in_order(floor: F
     await socket.subscribe_account_balance("money")
     await socket.subscribe_rfq("quotes")
     await until(lambda: len(heard["account_balance_snapshot"]) == 1)
-    opening = heard["account_balance_snapshot"][0]["accountBalancesSnapshot"]["balances"][0]["currentBalance"]
+    opening = heard["account_balance_snapshot"][0]["accountBalancesSnapshot"]["balances"][0][
+        "currentBalance"
+    ]
     floor.order("sell", "0.50", "3")
     await floor.buy("0.50", 3)
     await floor.buy("0.20", 1, OTHER)  # not among the slugs asked for
-    await until(lambda: len(heard["account_balance_update"]) >= 1 and len(heard["position_update"]) == 1 and len(heard["order_update"]) >= 2)
+    await until(
+        lambda: (
+            len(heard["account_balance_update"]) >= 1
+            and len(heard["position_update"]) == 1
+            and len(heard["order_update"]) >= 2
+        )
+    )
     kinds = [one["orderSubscriptionUpdate"]["execution"]["type"] for one in heard["order_update"]]
     assert kinds == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
     moved = heard["position_update"][0]["positionSubscription"]
-    assert (moved["beforePosition"], moved["afterPosition"]["netPositionDecimal"]) == (None, "3.0000")
-    changes = [one["accountBalancesUpdate"]["balanceChange"] for one in heard["account_balance_update"]]
+    assert (moved["beforePosition"], moved["afterPosition"]["netPositionDecimal"]) == (
+        None,
+        "3.0000",
+    )
+    changes = [
+        one["accountBalancesUpdate"]["balanceChange"] for one in heard["account_balance_update"]
+    ]
     assert changes[0]["beforeBalance"]["currentBalance"] == opening
     assert [one["requestId"] for one in heard["account_balance_update"]] == ["money"] * len(changes)
     assert heard["rfq_event"] == []
@@ -151,7 +207,9 @@ async def test_errors_heartbeats_and_refusals_reach_the_listeners(floor: Floor) 
     socket.on("heartbeat", silenced.append).off("heartbeat", silenced.append)
     await socket.connect()
     await socket.subscribe("wrong", "SUBSCRIPTION_TYPE_TRADE", ["no-such-market"])
-    await socket.send({"subscribe": {"requestId": "none", "subscriptionType": "SUBSCRIPTION_TYPE_TRADE"}})
+    await socket.send(
+        {"subscribe": {"requestId": "none", "subscriptionType": "SUBSCRIPTION_TYPE_TRADE"}}
+    )
     await until(lambda: len(heard["error"]) == 2)
     assert [error.request_id for error in heard["error"]] == ["wrong", "none"]
     floor.exchange.clock.advance("1m")

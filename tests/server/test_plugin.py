@@ -1,4 +1,6 @@
-"""The pytest fixture, used as a partner's own test suite would use it: over sockets, with blocking clients."""
+"""The pytest fixture, used as a partner's own test suite would use it: over sockets, with blocking
+clients.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,10 @@ def test_plans_are_carried_out_on_the_way_in_order_of_time(exchange):
     exchange.at("2026-09-08T18:01:00Z", lambda: seen.append(("first", exchange.now)))
     exchange.at("+2m", lambda: exchange.at("+1m", lambda: seen.append(("third", exchange.now))))
     exchange.clock.advance("150s")
-    assert seen == [("first", datetime(2026, 9, 8, 18, 1, tzinfo=UTC)), ("second", datetime(2026, 9, 8, 18, 2, tzinfo=UTC))]
+    assert seen == [
+        ("first", datetime(2026, 9, 8, 18, 1, tzinfo=UTC)),
+        ("second", datetime(2026, 9, 8, 18, 2, tzinfo=UTC)),
+    ]
     exchange.clock.advance("1m")
     assert [name for name, _ in seen] == ["first", "second", "third"]
 
@@ -78,7 +83,10 @@ def test_a_fault_may_strike_a_chosen_call_only(exchange):
 
 def test_the_control_plane_is_called_by_its_own_name(exchange):
     symbol = exchange.symbols["open"][0]
-    assert exchange.control("POST", f"/instruments/{symbol}/state", {"state": "SUSPENDED"})["was"] == "OPEN"
+    assert (
+        exchange.control("POST", f"/instruments/{symbol}/state", {"state": "SUSPENDED"})["was"]
+        == "OPEN"
+    )
     with pytest.raises(ControlError, match="404"):
         exchange.control("POST", "/instruments/nothing/state", {"state": "OPEN"})
     assert "sim_inputs_total" in exchange.control("GET", "/metrics")
@@ -109,7 +117,9 @@ def test_the_health_of_grpc_follows_the_maintenance_window(exchange):
     with grpc.insecure_channel(exchange.grpc) as channel:
         check = channel.unary_unary("/grpc.health.v1.Health/Check")
         service = b"polymarket.v1.OrderBookAPI"
-        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")(bytes((10, len(service))) + service, timeout=10)
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")(
+            bytes((10, len(service))) + service, timeout=10
+        )
         assert check(b"") == next(watch) == b"\x08\x01"
         exchange.control("POST", "/maintenance", {"length": "10m", "lead": "0s"})
         exchange.clock.advance("1s")
@@ -133,7 +143,10 @@ def test_freezing_is_refused_while_a_grpc_channel_is_open(exchange):
 def test_another_freezer_is_noticed(exchange):
     from freezegun import freeze_time
 
-    with freeze_time("2030-01-01"), pytest.warns(UserWarning, match="freezegun holds this process's clock"):
+    with (
+        freeze_time("2030-01-01"),
+        pytest.warns(UserWarning, match="freezegun holds this process's clock"),
+    ):
         exchange.clock.advance("1m")
 
 
@@ -172,16 +185,32 @@ def test_a_failure_says_how_to_see_it_again_and_mistakes_are_plain(pytester):
     pytester.makefile(".yaml", beside="name: beside\nextends: quickstart\n")
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, failed=1, errors=2)
-    result.stdout.fnmatch_lines(["*sandbox exchange*", "scenario beside, seed 99, now *", "journal *journal.ndjson", "sim replay *journal.ndjson"])
-    result.stdout.fnmatch_lines(["*the scenario of this test cannot be used*", "*write @pytest.mark.scenario*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*sandbox exchange*",
+            "scenario beside, seed 99, now *",
+            "journal *journal.ndjson",
+            "sim replay *journal.ndjson",
+        ]
+    )
+    result.stdout.fnmatch_lines(
+        ["*the scenario of this test cannot be used*", "*write @pytest.mark.scenario*"]
+    )
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
 
 def test_slips_in_options_and_markers_are_plain(pytester):
-    pytester.makepyfile(test_suite='import pytest\n\n@pytest.mark.scenario("quickstart", seed="7")\ndef test_seed(exchange):\n    pass\n')
+    pytester.makepyfile(
+        test_suite=(
+            'import pytest\n\n@pytest.mark.scenario("quickstart", seed="7")\ndef'
+            " test_seed(exchange):\n    pass\n"
+        )
+    )
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*write @pytest.mark.scenario*"])
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--exchange-fault", "{status: 503}")
+    result = pytester.runpytest_subprocess(
+        "-p", "no:cacheprovider", "--exchange-fault", "{status: 503}"
+    )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --exchange-fault is the JSON of a scenario's fault*"])

@@ -1,4 +1,6 @@
-"""HTTP as clients see it: what reaches the simulation, what leaves, and that nothing of this machine leaks out."""
+"""HTTP as clients see it: what reaches the simulation, what leaves, and that nothing of this
+machine leaks out.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +30,44 @@ async def exchange_bytes(address: str, sent: bytes) -> bytes:
 
 async def test_a_request_reaches_the_simulation_as_it_was_sent(serve):
     served = await serve()
-    async with aiohttp.ClientSession() as http, http.post(f"{served.at.exchange}/v1/a%2Fb?x=1&x=%20", data=b"\xff{}", headers={"X-One": "1"}) as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(
+            f"{served.at.exchange}/v1/a%2Fb?x=1&x=%20", data=b"\xff{}", headers={"X-One": "1"}
+        ) as answer,
+    ):
         assert answer.status == 200
         assert await answer.json() == {"path": "/v1/a%2Fb"}
     kind, plane, verb, path, query, headers, body, oversize = served.sim.inputs[0]
-    assert (kind, plane, verb, path, query, body, oversize) == ("rest", "exchange", "POST", "/v1/a%2Fb", "x=1&x=%20", b"\xff{}", 0)
+    assert (kind, plane, verb, path, query, body, oversize) == (
+        "rest",
+        "exchange",
+        "POST",
+        "/v1/a%2Fb",
+        "x=1&x=%20",
+        b"\xff{}",
+        0,
+    )
     assert headers["X-One"] == "1"
 
 
 @pytest.mark.parametrize("surface", ["gateway", "retail", "exchange", "auth"])
 async def test_each_listener_speaks_for_its_plane(serve, surface):
     served = await serve()
-    async with aiohttp.ClientSession() as http, http.get(f"{getattr(served.at, surface)}/x") as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"{getattr(served.at, surface)}/x") as answer,
+    ):
         await answer.read()
     assert served.sim.inputs[0][1] == surface
 
 
 async def test_headers_show_virtual_time_and_neither_versions_nor_the_wall_clock(serve):
     served = await serve()
-    async with aiohttp.ClientSession() as http, http.get(f"{served.at.gateway}/x", headers={"poly-correlation-id": "c-1"}) as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"{served.at.gateway}/x", headers={"poly-correlation-id": "c-1"}) as answer,
+    ):
         assert answer.headers["Date"] == "Tue, 08 Sep 2026 18:00:00 GMT"
         assert answer.headers["Server"] == "sandbox-exchange"
         assert answer.headers["x-request-id"] == "req-1"
@@ -55,7 +76,9 @@ async def test_headers_show_virtual_time_and_neither_versions_nor_the_wall_clock
 
 async def test_a_header_value_cannot_break_out_of_its_line(serve):
     served = await serve()
-    served.sim.replies["/x"] = lambda: Reply(headers=(("x-sim-explain", "no\r\nSet-Cookie: a=b é"),))
+    served.sim.replies["/x"] = lambda: Reply(
+        headers=(("x-sim-explain", "no\r\nSet-Cookie: a=b é"),)
+    )
     async with aiohttp.ClientSession() as http, http.get(f"{served.at.gateway}/x") as answer:
         assert answer.headers["x-sim-explain"] == "no\\r\\nSet-Cookie: a=b \\xe9"
         assert "Set-Cookie" not in answer.headers
@@ -71,7 +94,10 @@ async def test_a_reply_that_takes_time_leaves_at_once_on_a_manual_clock_and_name
 
 async def test_opaque_answers_carry_no_header_of_the_simulator(serve):
     served = await serve(opaque=True)
-    served.sim.replies["/slow"] = lambda: Reply(ready_at=served.sim.now + seconds(31), headers=(("X-Sim-Explain", "why"), ("Retry-After", "1")))
+    served.sim.replies["/slow"] = lambda: Reply(
+        ready_at=served.sim.now + seconds(31),
+        headers=(("X-Sim-Explain", "why"), ("Retry-After", "1")),
+    )
     async with aiohttp.ClientSession() as http, http.get(f"{served.at.exchange}/slow") as answer:
         assert not [name for name in answer.headers if name.lower().startswith("x-sim-")]
         assert answer.headers["Retry-After"] == "1"
@@ -92,7 +118,9 @@ async def test_a_held_reply_waits_for_the_clock(serve):
         answer.release()
 
 
-async def test_autojump_moves_from_due_instant_to_due_instant_while_a_reply_is_held_and_not_otherwise(serve):
+async def test_autojump_moves_from_due_instant_to_due_instant_while_a_reply_is_held_and_not_otherwise(
+    serve,
+):
     served = await serve(clock=AUTOJUMP)
     for after, name in ((10, "one"), (20, "two"), (3600, "three")):
         served.sim.after(after, name)
@@ -103,7 +131,11 @@ async def test_autojump_moves_from_due_instant_to_due_instant_while_a_reply_is_h
         served.sim.replies["/slow"] = lambda: Reply(ready_at=served.sim.now + seconds(31))
         async with http.get(f"{served.at.exchange}/slow") as slow:
             await slow.read()
-    assert [given[1] for given in served.sim.inputs if given[0] == "advance"] == [seconds(10), seconds(20), seconds(31)]
+    assert [given[1] for given in served.sim.inputs if given[0] == "advance"] == [
+        seconds(10),
+        seconds(20),
+        seconds(31),
+    ]
 
 
 async def test_a_client_that_leaves_while_its_reply_is_held_is_forgotten(serve):
@@ -111,7 +143,9 @@ async def test_a_client_that_leaves_while_its_reply_is_held_is_forgotten(serve):
     served.sim.replies["/slow"] = lambda: Reply(ready_at=served.sim.now + seconds(31))
     async with aiohttp.ClientSession() as http:
         with pytest.raises(asyncio.TimeoutError):
-            async with http.get(f"{served.at.exchange}/slow", timeout=aiohttp.ClientTimeout(total=0.2)):
+            async with http.get(
+                f"{served.at.exchange}/slow", timeout=aiohttp.ClientTimeout(total=0.2)
+            ):
                 pass
         while served.host.replies:
             await asyncio.sleep(0)
@@ -140,7 +174,10 @@ async def test_a_client_that_asks_first_is_told_to_continue(serve):
     served = await serve()
     host, _, port = served.at.exchange.removeprefix("http://").partition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
-    writer.write(b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n")
+    writer.write(
+        b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection:"
+        b" close\r\n\r\n"
+    )
     assert await asyncio.wait_for(reader.readline(), 5) == b"HTTP/1.1 100 Continue\r\n"
     writer.write(b"{}")
     assert b"HTTP/1.1 200 OK" in await asyncio.wait_for(reader.read(), 5)
@@ -153,7 +190,9 @@ async def test_requests_may_be_pipelined_and_are_answered_in_order(serve):
     one = b"GET /%d HTTP/1.1\r\nHost: h\r\n\r\n"
     last = b"GET /3 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
     said = await exchange_bytes(served.at.gateway, one % 1 + one % 2 + last)
-    assert [said.index(b'{"path":"/%d"}' % number) for number in (1, 2, 3)] == sorted(said.index(b'{"path":"/%d"}' % number) for number in (1, 2, 3))
+    assert [said.index(b'{"path":"/%d"}' % number) for number in (1, 2, 3)] == sorted(
+        said.index(b'{"path":"/%d"}' % number) for number in (1, 2, 3)
+    )
     assert said.count(b"HTTP/1.1 200 OK") == 3
 
 
@@ -168,7 +207,9 @@ async def test_old_clients_get_what_they_can_read(serve):
 
 async def test_head_has_headers_and_no_body(serve):
     served = await serve()
-    said = await exchange_bytes(served.at.gateway, b"HEAD /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    said = await exchange_bytes(
+        served.at.gateway, b"HEAD /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+    )
     assert said.endswith(b"\r\n\r\n")
     assert b"Content-Length: 13" in said
     assert served.sim.inputs[0][2] == "HEAD"
@@ -183,7 +224,9 @@ async def test_head_has_headers_and_no_body(serve):
         b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ],
 )
-async def test_what_is_no_http_gets_a_plain_400_in_the_words_of_its_plane_without_a_traceback(serve, sent, caplog):
+async def test_what_is_no_http_gets_a_plain_400_in_the_words_of_its_plane_without_a_traceback(
+    serve, sent, caplog
+):
     served = await serve()
     for plane, body in (
         ("gateway", b'{"code":3,"message":"bad request","details":[]}'),
@@ -198,10 +241,16 @@ async def test_what_is_no_http_gets_a_plain_400_in_the_words_of_its_plane_withou
 
 
 @pytest.mark.parametrize("coding", [b"gzip", b"deflate"])
-async def test_a_body_that_is_not_packed_as_it_says_is_a_400_without_a_traceback(serve, coding, caplog):
+async def test_a_body_that_is_not_packed_as_it_says_is_a_400_without_a_traceback(
+    serve, coding, caplog
+):
     served = await serve()
     body = b'{"symbol":"pen"}'
-    head = b"POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Encoding: " + coding + b"\r\nContent-Length: %d\r\n\r\n" % len(body)
+    head = (
+        b"POST /v1/x HTTP/1.1\r\nHost: x\r\nContent-Encoding: "
+        + coding
+        + b"\r\nContent-Length: %d\r\n\r\n" % len(body)
+    )
     answer = await exchange_bytes(served.at.exchange, head + body)
     assert answer.startswith(b"HTTP/1.1 400") and b'"code":3' in answer
     assert not served.sim.inputs
@@ -260,7 +309,9 @@ async def test_an_answer_that_will_never_come_is_unavailable_after_a_reset(serve
 
 async def test_a_body_in_chunks_arrives_whole(serve):
     served = await serve()
-    served.sim.replies["/csv"] = lambda: Reply(content_type="text/csv", chunks=iter((b"a,b\n", b"1,2\n")))
+    served.sim.replies["/csv"] = lambda: Reply(
+        content_type="text/csv", chunks=iter((b"a,b\n", b"1,2\n"))
+    )
     async with aiohttp.ClientSession() as http, http.get(f"{served.at.exchange}/csv") as answer:
         assert answer.content_type == "text/csv"
         assert await answer.read() == b"a,b\n1,2\n"
@@ -269,7 +320,10 @@ async def test_a_body_in_chunks_arrives_whole(serve):
 
 async def test_chunks_leave_as_they_are_made(serve):
     served = await serve()
-    served.sim.replies["/csv"] = lambda: Reply(content_type="text/csv", chunks=itertools.repeat(b"1,2\n" * 1000))  # nobody could wait for its end
+    # nobody could wait for its end
+    served.sim.replies["/csv"] = lambda: Reply(
+        content_type="text/csv", chunks=itertools.repeat(b"1,2\n" * 1000)
+    )
     async with aiohttp.ClientSession() as http, http.get(f"{served.at.exchange}/csv") as answer:
         assert await answer.content.readexactly(8) == b"1,2\n1,2\n"
         async with http.get(f"{served.at.exchange}/x") as other:
@@ -303,6 +357,9 @@ async def test_a_slow_body_arrives_late_but_whole(serve):
 
 async def test_an_absolute_target_is_its_path(serve):
     served = await serve()
-    said = await exchange_bytes(served.at.gateway, b"GET http://elsewhere/v1/x?a=1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+    said = await exchange_bytes(
+        served.at.gateway,
+        b"GET http://elsewhere/v1/x?a=1 HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n",
+    )
     assert b'{"path":"/v1/x"}' in said
     assert served.sim.inputs[0][4] == "a=1"

@@ -26,27 +26,48 @@ def trailers(call):
 async def test_a_unary_call_carries_bytes_metadata_and_trailers(serve):
     served = await serve()
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
-        call = channel.unary_unary("/t.T/Unary")(b"\x08\x01", metadata=(("authorization", "Bearer t"),))
+        call = channel.unary_unary("/t.T/Unary")(
+            b"\x08\x01", metadata=(("authorization", "Bearer t"),)
+        )
         assert await call == b"re:\x08\x01"
         assert dict(await call.trailing_metadata())["x-request-id"] == "req-1"
     kind, method, metadata, message, peer = served.sim.inputs[0]
-    assert (kind, method, message, metadata["authorization"]) == ("rpc", "/t.T/Unary", b"\x08\x01", "Bearer t")
+    assert (kind, method, message, metadata["authorization"]) == (
+        "rpc",
+        "/t.T/Unary",
+        b"\x08\x01",
+        "Bearer t",
+    )
     assert peer in ("127.0.0.1", "::1")
 
 
 async def test_a_refusal_is_a_status_with_trailers(serve):
     served = await serve()
-    served.sim.replies["/t.T/Unary"] = lambda: Reply(code=8, message="rate limit", headers=(("Retry-After", "2"),), ready_at=served.sim.now + seconds(3))
+    served.sim.replies["/t.T/Unary"] = lambda: Reply(
+        code=8,
+        message="rate limit",
+        headers=(("Retry-After", "2"),),
+        ready_at=served.sim.now + seconds(3),
+    )
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await channel.unary_unary("/t.T/Unary")(b"")
-    assert (refused.value.code(), refused.value.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "rate limit")
-    assert trailers(refused.value) == {"retry-after": "2", "x-request-id": "req-1", "x-sim-elapsed": "3"}
+    assert (refused.value.code(), refused.value.details()) == (
+        grpc.StatusCode.RESOURCE_EXHAUSTED,
+        "rate limit",
+    )
+    assert trailers(refused.value) == {
+        "retry-after": "2",
+        "x-request-id": "req-1",
+        "x-sim-elapsed": "3",
+    }
 
 
 async def test_opaque_trailers_say_nothing_of_the_simulator(serve):
     served = await serve(opaque=True)
-    served.sim.replies["/t.T/Unary"] = lambda: Reply(code=5, headers=(("x-sim-explain", "why"),), ready_at=served.sim.now + seconds(3))
+    served.sim.replies["/t.T/Unary"] = lambda: Reply(
+        code=5, headers=(("x-sim-explain", "why"),), ready_at=served.sim.now + seconds(3)
+    )
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await channel.unary_unary("/t.T/Unary")(b"")
@@ -55,7 +76,8 @@ async def test_opaque_trailers_say_nothing_of_the_simulator(serve):
 
 async def test_a_download_leaves_as_it_is_made_and_other_calls_have_their_turn(serve):
     served = await serve()
-    served.sim.refuse_streams = Reply(chunks=itertools.repeat(b"x" * 1000))  # nobody could wait for its end
+    # nobody could wait for its end
+    served.sim.refuse_streams = Reply(chunks=itertools.repeat(b"x" * 1000))
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         download = channel.unary_stream("/t.T/Server")(b"")
         assert await download.read() == b"x" * 1000
@@ -63,7 +85,10 @@ async def test_a_download_leaves_as_it_is_made_and_other_calls_have_their_turn(s
         download.cancel()
     served.sim.refuse_streams = Reply(chunks=iter((b"a", b"b")))
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
-        assert [message async for message in channel.unary_stream("/t.T/Server")(b"")] == [b"a", b"b"]
+        assert [message async for message in channel.unary_stream("/t.T/Server")(b"")] == [
+            b"a",
+            b"b",
+        ]
 
 
 @pytest.mark.parametrize("kind", ["unary_unary", "unary_stream", "stream_stream"])
@@ -77,7 +102,8 @@ async def test_an_unknown_method_is_an_input_and_unimplemented_however_it_is_cal
     assert [given[:2] for given in served.sim.inputs] == [("rpc", "/no.Such/Method")]
 
 
-HEALTH_NAMED = {name: bytes((10, len(name))) + name.encode() for name in ("t.T", "no.Such")}  # HealthCheckRequest{service: name}
+# HealthCheckRequest{service: name}
+HEALTH_NAMED = {name: bytes((10, len(name))) + name.encode() for name in ("t.T", "no.Such")}
 
 
 async def test_health_is_checked_by_service_and_is_no_input(serve):
@@ -87,7 +113,10 @@ async def test_health_is_checked_by_service_and_is_no_input(serve):
         assert await check(b"") == await check(HEALTH_NAMED["t.T"]) == b"\x08\x01"
         served.sim.serving = False
         assert await check(b"") == b"\x08\x02"
-        for message, code in ((HEALTH_NAMED["no.Such"], grpc.StatusCode.NOT_FOUND), (b"\xff", grpc.StatusCode.INVALID_ARGUMENT)):
+        for message, code in (
+            (HEALTH_NAMED["no.Such"], grpc.StatusCode.NOT_FOUND),
+            (b"\xff", grpc.StatusCode.INVALID_ARGUMENT),
+        ):
             with pytest.raises(grpc.aio.AioRpcError) as refused:
                 await check(message)
             assert refused.value.code() == code
@@ -137,7 +166,10 @@ async def test_a_refused_stream_is_a_status(serve):
     served = await serve()
     served.sim.refuse_streams = Reply(code=7, message="permission denied")
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
-        for call in (channel.unary_stream("/t.T/Server")(b""), channel.stream_stream("/t.T/Bidi")()):
+        for call in (
+            channel.unary_stream("/t.T/Server")(b""),
+            channel.stream_stream("/t.T/Bidi")(),
+        ):
             assert await call.code() == grpc.StatusCode.PERMISSION_DENIED
 
 
@@ -150,9 +182,13 @@ async def test_a_reader_with_too_much_waiting_is_a_slow_consumer(serve):
         await until(lambda: kinds(served) == ["open"])
         served.host.apply([Send(1, b"%d" % number) for number in range(10)])
         assert [await call.read() for _ in range(10)] == [b"%d" % number for number in range(10)]
-        served.host.apply([Send(1, b"x") for _ in range(11)])  # a snapshot, say: too much at once makes nobody slow
+        # a snapshot, say: too much at once makes nobody slow
+        served.host.apply([Send(1, b"x") for _ in range(11)])
         served.host.apply([Send(1, b"x")])
-        assert (await call.code(), await call.details()) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "slow consumer")
+        assert (await call.code(), await call.details()) == (
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            "slow consumer",
+        )
         await until(lambda: kinds(served) == ["open", "hangup"])
 
 
@@ -185,7 +221,11 @@ async def test_a_client_that_cancels_hangs_up(serve):
 async def test_the_headers_of_a_stream_say_that_it_is_open_before_anything_is_on_it(serve, kind):
     served = await serve()
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
-        call = channel.stream_stream(kind)() if kind.endswith("Bidi") else channel.unary_stream(kind)(b"")
+        call = (
+            channel.stream_stream(kind)()
+            if kind.endswith("Bidi")
+            else channel.unary_stream(kind)(b"")
+        )
         assert tuple(await asyncio.wait_for(call.initial_metadata(), 5)) == ()
         assert kinds(served) == ["open"]
         served.host.apply([Send(1, b"first")])
@@ -194,7 +234,9 @@ async def test_the_headers_of_a_stream_say_that_it_is_open_before_anything_is_on
         await until(lambda: kinds(served) == ["open", "hangup"])
 
 
-async def test_a_bidirectional_stream_carries_frames_both_ways_and_outlives_a_half_close(serve, caplog):
+async def test_a_bidirectional_stream_carries_frames_both_ways_and_outlives_a_half_close(
+    serve, caplog
+):
     served = await serve()
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         call = channel.stream_stream("/t.T/Bidi")()
@@ -238,7 +280,10 @@ async def test_a_failure_inside_is_internal_and_says_nothing(serve, caplog):
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         with pytest.raises(grpc.aio.AioRpcError) as failed:
             await channel.unary_unary("/t.T/Unary")(b"")
-    assert (failed.value.code(), failed.value.details()) == (grpc.StatusCode.INTERNAL, "internal error")
+    assert (failed.value.code(), failed.value.details()) == (
+        grpc.StatusCode.INTERNAL,
+        "internal error",
+    )
     assert "secret detail" in caplog.text
 
 

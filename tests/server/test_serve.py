@@ -33,7 +33,9 @@ class Process:
         )
         deadline = time.monotonic() + 20
         while not self.ready_file.exists():
-            assert self.process.poll() is None and time.monotonic() < deadline, self.process.communicate()[1]
+            assert self.process.poll() is None and time.monotonic() < deadline, (
+                self.process.communicate()[1]
+            )
             time.sleep(0.02)
         self.ready = json.loads(self.ready_file.read_text())
 
@@ -61,7 +63,9 @@ def start(tmp_path):
 
 
 def ask(url, *, context=None, token="", data=None):
-    request = urllib.request.Request(url, data=data, headers={"Authorization": f"Bearer {token}"} if token else {})
+    request = urllib.request.Request(
+        url, data=data, headers={"Authorization": f"Bearer {token}"} if token else {}
+    )
     try:
         with urllib.request.urlopen(request, context=context) as answer:
             return answer.status, json.load(answer)
@@ -70,17 +74,45 @@ def ask(url, *, context=None, token="", data=None):
 
 
 @pytest.mark.spec("S0-1")
-def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_it_with_130(start, tmp_path):
+def test_the_ready_file_is_there_once_everything_accepts_and_an_interrupt_ends_it_with_130(
+    start, tmp_path
+):
     journal = tmp_path / "run.ndjson"
-    served = start("serve", "--port-base", "0", "--clock", "manual", "--seed", "11", "--journal", str(journal), "--start", "2026-07-09T01:58:00-04:00")
+    served = start(
+        "serve",
+        "--port-base",
+        "0",
+        "--clock",
+        "manual",
+        "--seed",
+        "11",
+        "--journal",
+        str(journal),
+        "--start",
+        "2026-07-09T01:58:00-04:00",
+    )
     ready = served.ready
     for surface in SURFACES:
         host, _, port = ready[surface].removeprefix("http://").partition(":")
         socket.create_connection((host, int(port)), timeout=5).close()
-    assert (ready["scenario"], ready["seed"], ready["now"], ready["tls_ca"]) == ("quickstart", 11, "2026-07-09T05:58:00Z", None)
+    assert (ready["scenario"], ready["seed"], ready["now"], ready["tls_ca"]) == (
+        "quickstart",
+        11,
+        "2026-07-09T05:58:00Z",
+        None,
+    )
     assert ready["journal"] == str(journal)
     for firm in ready["firms"]:
-        assert {"firm", "client_id", "private_key_path", "audience", "scopes", "users", "accounts", "participants"} <= set(firm)
+        assert {
+            "firm",
+            "client_id",
+            "private_key_path",
+            "audience",
+            "scopes",
+            "users",
+            "accounts",
+            "participants",
+        } <= set(firm)
         assert Path(firm["private_key_path"]).is_file()
         assert dict(zip(firm["users"], firm["accounts"], strict=True)) == firm["participants"]
     assert all({"key_id", "secret_key", "account"} <= set(key) for key in ready["api_keys"])
@@ -102,7 +134,12 @@ def test_a_killed_process_leaves_a_journal_that_replays(start, tmp_path):
     ask(f"{served.ready['control']}/_sim/v1/clock/advance", data=b'{"by": "1h"}')
     digest = ask(f"{served.ready['control']}/_sim/v1/digest")[1]["digest"]
     served.end(signal.SIGKILL)
-    replayed = subprocess.run([sys.executable, "-m", "sim", "replay", str(journal)], capture_output=True, text=True, check=False)
+    replayed = subprocess.run(
+        [sys.executable, "-m", "sim", "replay", str(journal)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert replayed.returncode == 0, replayed.stdout
     assert digest in replayed.stdout
 
@@ -127,7 +164,11 @@ def test_a_port_that_is_taken_is_exit_4_and_a_hint(tmp_path):
         base = taken.getsockname()[1]
         for offset in (0, 4):
             found = subprocess.run(
-                [sys.executable, "-m", "sim", "serve", "--port-base", str(base - offset)], capture_output=True, text=True, check=False, timeout=20
+                [sys.executable, "-m", "sim", "serve", "--port-base", str(base - offset)],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=20,
             )
             assert found.returncode == 4
             assert "--port-base 0" in found.stderr

@@ -1,4 +1,6 @@
-"""Readers that fall behind: they lose their stream, or, where they asked for it, only their backlog (rule S12)."""
+"""Readers that fall behind: they lose their stream, or, where they asked for it, only their backlog
+(rule S12).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ class Lagging:
         self.world = connect(self.sim)
         self.host = Host(self.sim, MANUAL)
         self.instrument = quiet(self.sim)
-        self.other = next(found for found in self.sim.exchange.instruments if found is not self.instrument and self._open(found))
+        self.other = next(
+            found
+            for found in self.sim.exchange.instruments
+            if found is not self.instrument and self._open(found)
+        )
 
     def _open(self, instrument: Instrument) -> bool:
         return self.sim.exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
@@ -45,11 +51,21 @@ class Lagging:
     async def trade(self, count: int) -> None:
         """Change one book many times."""
         for number in range(count):
-            order = {"as": "maker", "symbol": self.instrument.symbol, "side": "buy", "price": f"0.{10 + number % 30}", "qty": "1"}
+            order = {
+                "as": "maker",
+                "symbol": self.instrument.symbol,
+                "side": "buy",
+                "price": f"0.{10 + number % 30}",
+                "qty": "1",
+            }
             await self.host.control("order.place", "", order)
 
     def book(self, symbol: str) -> list[tuple[int, int]]:
-        rows = self.world.exchange(firm(self.sim)).get(f"/v1/orderbook/{symbol}", params={"depth": 10}).json["bids"]
+        rows = (
+            self.world.exchange(firm(self.sim))
+            .get(f"/v1/orderbook/{symbol}", params={"depth": 10})
+            .json["bids"]
+        )
         return [(int(row["px"]), int(row["qty"])) for row in rows]
 
 
@@ -61,13 +77,19 @@ async def drain(channel: Channel, response: type) -> tuple[list[Any], Close | No
 
 
 def shown(frames: list[Any]) -> dict[str, list[tuple[int, int]]]:
-    return {frame.update.symbol: [(row.px, row.qty) for row in frame.update.bids] for frame in frames if frame.update}
+    return {
+        frame.update.symbol: [(row.px, row.qty) for row in frame.update.bids]
+        for frame in frames
+        if frame.update
+    }
 
 
 async def test_a_reader_that_asked_to_skip_keeps_its_stream_and_knows_every_book_as_it_is() -> None:
     lagging = Lagging()
     symbols = [lagging.instrument.symbol, lagging.other.symbol]
-    request = wire.CreateMarketDataSubscriptionRequest(symbols=symbols, slow_consumer_skip_to_head=True)
+    request = wire.CreateMarketDataSubscriptionRequest(
+        symbols=symbols, slow_consumer_skip_to_head=True
+    )
     channel = lagging.open("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request)
     await lagging.trade(150)
     frames, end = await drain(channel, wire.CreateMarketDataSubscriptionResponse)
@@ -82,21 +104,35 @@ async def test_answers_to_commands_are_never_skipped() -> None:
     lagging = Lagging()
     channel = lagging.open("MarketDataSubscriptionAPI.BiDirectionalStreamMarketData", None)
     encode = protobuf_encoder(wire.BiDirectionalStreamMarketDataRequest)
-    asked = [([lagging.instrument.symbol], True), ([lagging.other.symbol], False), (["nope"], False)]
+    asked = [
+        ([lagging.instrument.symbol], True),
+        ([lagging.other.symbol], False),
+        (["nope"], False),
+    ]
     for symbols, skips in asked:  # the option counts in the first frame only
-        frame = wire.BiDirectionalStreamMarketDataRequest(subscribe=wire.SubscribeCommand(symbols=symbols), slow_consumer_skip_to_head=skips)
+        frame = wire.BiDirectionalStreamMarketDataRequest(
+            subscribe=wire.SubscribeCommand(symbols=symbols), slow_consumer_skip_to_head=skips
+        )
         lagging.host.frame(channel, encode(frame))
     await lagging.trade(150)
     frames, end = await drain(channel, wire.BiDirectionalStreamMarketDataResponse)
     assert end is None and len(frames) < 100
-    assert [frame.subscription_ack.symbols_added for frame in frames if frame.subscription_ack] == [asked[0][0], asked[1][0]]
-    assert [frame.subscription_error.symbols for frame in frames if frame.subscription_error] == [["nope"]]
+    assert [frame.subscription_ack.symbols_added for frame in frames if frame.subscription_ack] == [
+        asked[0][0],
+        asked[1][0],
+    ]
+    assert [frame.subscription_error.symbols for frame in frames if frame.subscription_error] == [
+        ["nope"]
+    ]
     assert shown(frames)[lagging.instrument.symbol] == lagging.book(lagging.instrument.symbol)
 
 
 async def test_a_reader_that_did_not_ask_is_disconnected_and_gives_its_place_back() -> None:
     lagging = Lagging()
-    channel = lagging.open("MarketDataSubscriptionAPI.CreateMarketDataSubscription", wire.CreateMarketDataSubscriptionRequest())
+    channel = lagging.open(
+        "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+        wire.CreateMarketDataSubscriptionRequest(),
+    )
     await lagging.trade(150)
     _, end = await drain(channel, wire.CreateMarketDataSubscriptionResponse)
     assert end is not None and (end.code, end.message) == (8, "slow consumer")
@@ -106,7 +142,9 @@ async def test_a_reader_that_did_not_ask_is_disconnected_and_gives_its_place_bac
 async def test_instrument_states_skip_to_what_they_are_now() -> None:
     lagging = Lagging(buffer=3_000)
     symbol = lagging.instrument.symbol
-    request = wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[symbol], slow_consumer_skip_to_head=True)
+    request = wire.CreateInstrumentStateChangeSubscriptionRequest(
+        symbols=[symbol], slow_consumer_skip_to_head=True
+    )
     channel = lagging.open("DropCopyAPI.CreateInstrumentStateChangeSubscription", request)
     for state in ["SUSPENDED", "OPEN"] * 30 + ["SUSPENDED"]:
         await lagging.host.control("instrument.state", symbol, {"state": state})
@@ -119,7 +157,10 @@ async def test_skipping_leaves_no_trace_in_the_digest() -> None:
     digests = []
     for buffer in (BUFFER, 1 << 26):
         lagging = Lagging(buffer)
-        lagging.open("MarketDataSubscriptionAPI.CreateMarketDataSubscription", wire.CreateMarketDataSubscriptionRequest(slow_consumer_skip_to_head=True))
+        lagging.open(
+            "MarketDataSubscriptionAPI.CreateMarketDataSubscription",
+            wire.CreateMarketDataSubscriptionRequest(slow_consumer_skip_to_head=True),
+        )
         await lagging.trade(150)
         await lagging.host.advance(lagging.sim.now + 120_000_000_000)
         digests.append(lagging.sim.digest)

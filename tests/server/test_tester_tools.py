@@ -1,4 +1,6 @@
-"""The tester's tools on a real world over real sockets: what the control plane promises, connection faults, dropped streams, the docs listener."""
+"""The tester's tools on a real world over real sockets: what the control plane promises, connection
+faults, dropped streams, the docs listener.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,21 @@ def bearer(exchange, firm):
     """Metadata of a firm, with a token got as a client gets it."""
     now = int(time.time())
     client, audience = firm["client_id"], f"{exchange.auth}/oauth/token"
-    claims = {"iss": client, "sub": client, "aud": audience, "iat": now, "exp": now + 240, "jti": str(time.time_ns())}
+    claims = {
+        "iss": client,
+        "sub": client,
+        "aud": audience,
+        "iat": now,
+        "exp": now + 240,
+        "jti": str(time.time_ns()),
+    }
     form = {
         "grant_type": "client_credentials",
         "client_id": client,
         "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
-        "client_assertion": jwt.encode(claims, Path(firm["private_key_path"]).read_bytes(), algorithm="RS256"),
+        "client_assertion": jwt.encode(
+            claims, Path(firm["private_key_path"]).read_bytes(), algorithm="RS256"
+        ),
         "audience": firm["audience"],
     }
     with urllib.request.urlopen(f"{exchange.auth}/oauth/token", urlencode(form).encode()) as answer:
@@ -55,30 +66,62 @@ def refused(exchange, status, verb, path, body=None):
 
 
 def test_an_instrument_made_by_hand_trades_settles_and_pays(exchange):
-    made = exchange.control("POST", "/instruments", {"symbol": "by-hand", "tick_size": "0.005", "state": "OPEN"})
+    made = exchange.control(
+        "POST", "/instruments", {"symbol": "by-hand", "tick_size": "0.005", "state": "OPEN"}
+    )
     assert (made["symbol"], made["state"], made["tick_size"]) == ("by-hand", "OPEN", "0.005")
-    rests = exchange.control("POST", "/orders", {"as": "maker", "symbol": "by-hand", "side": "buy", "price": "0.45", "qty": "10"})
-    fills = exchange.control("POST", "/orders", {"as": "taker", "symbol": "by-hand", "side": "sell", "price": "0.45", "qty": "4"})
+    rests = exchange.control(
+        "POST",
+        "/orders",
+        {"as": "maker", "symbol": "by-hand", "side": "buy", "price": "0.45", "qty": "10"},
+    )
+    fills = exchange.control(
+        "POST",
+        "/orders",
+        {"as": "taker", "symbol": "by-hand", "side": "sell", "price": "0.45", "qty": "4"},
+    )
     assert (rests["filled"], fills["filled"]) == ("0", "4")
     books = {book["symbol"]: book for book in exchange.control("GET", "/state/books")["books"]}
     assert [(level["px"], level["qty"]) for level in books["by-hand"]["bids"]] == [("0.45", "6")]
-    assert exchange.control("POST", "/instruments/by-hand/settle", {"price": "1"}) == {"symbol": "by-hand", "price": "1", "paid": 2}
-    assert sum(Decimal(account["balance"]) for account in exchange.control("GET", "/state/accounts")["accounts"]) == 0
+    assert exchange.control("POST", "/instruments/by-hand/settle", {"price": "1"}) == {
+        "symbol": "by-hand",
+        "price": "1",
+        "paid": 2,
+    }
+    assert (
+        sum(
+            Decimal(account["balance"])
+            for account in exchange.control("GET", "/state/accounts")["accounts"]
+        )
+        == 0
+    )
 
 
 def test_states_change_along_legal_edges_only_and_back_to_the_schedule(exchange, open_symbol):
     path = f"/instruments/{open_symbol}/state"
-    assert exchange.control("POST", path, {"state": "SUSPENDED"}) == {"symbol": open_symbol, "state": "SUSPENDED", "was": "OPEN"}
-    assert "cannot become TERMINATED" in refused(exchange, 409, "POST", path, {"state": "TERMINATED"})
+    assert exchange.control("POST", path, {"state": "SUSPENDED"}) == {
+        "symbol": open_symbol,
+        "state": "SUSPENDED",
+        "was": "OPEN",
+    }
+    assert "cannot become TERMINATED" in refused(
+        exchange, 409, "POST", path, {"state": "TERMINATED"}
+    )
     assert "did you mean 'HALTED'" in refused(exchange, 400, "POST", path, {"state": "HALTD"})
     assert exchange.control("POST", path, {"state": "SCHEDULE"})["state"] == "OPEN"
 
 
 def test_unknown_keys_and_names_are_refused_with_the_nearest(exchange):
     assert "did you mean 'symbol'" in refused(exchange, 400, "POST", "/instruments", {"symbl": "x"})
-    assert "did you mean 'operation'" in refused(exchange, 400, "POST", "/faults", {"match": {"operaton": "x"}, "act": {"status": 503}})
-    assert "did you mean 'clearing.delay'" in refused(exchange, 404, "PUT", "/assumptions/clearing.dely", {"value": "60s"})
-    assert "did you mean 'cleared_fields_lag'" in refused(exchange, 404, "PUT", "/quirks/cleared_field_lag", {"value": "never"})
+    assert "did you mean 'operation'" in refused(
+        exchange, 400, "POST", "/faults", {"match": {"operaton": "x"}, "act": {"status": 503}}
+    )
+    assert "did you mean 'clearing.delay'" in refused(
+        exchange, 404, "PUT", "/assumptions/clearing.dely", {"value": "60s"}
+    )
+    assert "did you mean 'cleared_fields_lag'" in refused(
+        exchange, 404, "PUT", "/quirks/cleared_field_lag", {"value": "never"}
+    )
     refused(exchange, 404, "GET", "/state/nonsense")
     refused(exchange, 404, "DELETE", "/streams/99")
     refused(exchange, 404, "DELETE", "/faults/f99")
@@ -86,8 +129,16 @@ def test_unknown_keys_and_names_are_refused_with_the_nearest(exchange):
 
 
 def test_switches_answer_with_their_value_and_default(exchange):
-    assert exchange.control("PUT", "/quirks/cleared_fields_lag", {"value": "never"}) == {"name": "cleared_fields_lag", "value": "never", "default": "always"}
-    assert exchange.control("PUT", "/assumptions/clearing.delay", {"value": "PT2M"}) == {"name": "clearing.delay", "value": "2m", "default": "30s"}
+    assert exchange.control("PUT", "/quirks/cleared_fields_lag", {"value": "never"}) == {
+        "name": "cleared_fields_lag",
+        "value": "never",
+        "default": "always",
+    }
+    assert exchange.control("PUT", "/assumptions/clearing.delay", {"value": "PT2M"}) == {
+        "name": "clearing.delay",
+        "value": "2m",
+        "default": "30s",
+    }
 
 
 def test_a_snapshot_a_rewind_and_a_reset_come_back_to_the_same_digest(exchange):
@@ -109,7 +160,9 @@ def test_a_snapshot_a_rewind_and_a_reset_come_back_to_the_same_digest(exchange):
     assert exchange.control("GET", "/digest") == start
 
 
-@pytest.mark.parametrize("view", ["books", "orders", "accounts", "sessions", "limits", "breakers", "instruments"])
+@pytest.mark.parametrize(
+    "view", ["books", "orders", "accounts", "sessions", "limits", "breakers", "instruments"]
+)
 def test_views_are_complete_stable_and_no_inputs(exchange, view):
     before = exchange.digest
     first, second = (exchange.control("GET", f"/state/{view}") for _ in range(2))
@@ -146,8 +199,11 @@ def test_a_stream_is_listed_and_ended_by_a_tester(exchange):
 def test_a_stream_that_is_all_there_is_hears_its_heartbeats_on_a_paced_clock(exchange):
     exchange.control("PUT", "/clock", {"mode": "paced:120"})
     with grpc.insecure_channel(exchange.grpc) as channel:
-        call = channel.unary_stream(ORDERS)(b"", metadata=bearer(exchange, exchange.firms[0]), timeout=10)
-        assert [next(call)[:1] for _ in range(3)] == [b"\x12", b"\x0a", b"\x0a"]  # a snapshot, then two heartbeats
+        call = channel.unary_stream(ORDERS)(
+            b"", metadata=bearer(exchange, exchange.firms[0]), timeout=10
+        )
+        # a snapshot, then two heartbeats
+        assert [next(call)[:1] for _ in range(3)] == [b"\x12", b"\x0a", b"\x0a"]
         call.cancel()
 
 
@@ -166,7 +222,9 @@ def everything_that_came(call):
 
 
 def test_time_moved_by_command_waits_for_those_who_read(exchange):
-    """A clock that is moved far at once makes messages faster than anybody reads; that does not make a slow consumer (rule S12)."""
+    """A clock that is moved far at once makes messages faster than anybody reads; that does not
+    make a slow consumer (rule S12).
+    """
     exchange.control("PUT", "/assumptions/stream.buffer_messages", {"value": "40"})
     with grpc.insecure_channel(exchange.grpc) as channel, ThreadPoolExecutor(1) as pool:
         call = channel.unary_stream(BOOKS)(b"", metadata=bearer(exchange, exchange.firms[0]))
@@ -189,7 +247,10 @@ def test_who_does_not_read_at_all_is_a_slow_consumer(exchange, monkeypatch):
         next(call)
         exchange.clock.advance("24h")
         assert exchange.control("GET", "/streams")["streams"] == []
-        assert everything_that_came(call)[1:] == (grpc.StatusCode.RESOURCE_EXHAUSTED, "slow consumer")
+        assert everything_that_came(call)[1:] == (
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            "slow consumer",
+        )
 
 
 @pytest.mark.spec("S7.2-6")
@@ -213,9 +274,15 @@ def test_a_reset_drops_streams_with_unavailable_and_refuses_earlier_tokens(excha
 @pytest.mark.spec("S7.2-8")
 @pytest.mark.parametrize(
     ("effect", "seen"),
-    [("reset", (ConnectionResetError,)), ("refuse", (ConnectionResetError,)), ("half_close", (http.client.IncompleteRead,))],
+    [
+        ("reset", (ConnectionResetError,)),
+        ("refuse", (ConnectionResetError,)),
+        ("half_close", (http.client.IncompleteRead,)),
+    ],
 )
-def test_connection_faults_come_before_any_status_or_in_the_middle_of_the_body(exchange, effect, seen):
+def test_connection_faults_come_before_any_status_or_in_the_middle_of_the_body(
+    exchange, effect, seen
+):
     connection = http.client.HTTPConnection(urlsplit(exchange.gateway).netloc)
     with exchange.fault("ListLeagues", **{effect: True}), pytest.raises(seen):
         connection.request("GET", "/v2/leagues")
@@ -241,8 +308,16 @@ def test_over_grpc_a_connection_fault_is_unavailable(exchange):
 def test_reflection_is_denied_and_unknown_services_are_unimplemented(exchange):
     with grpc.insecure_channel(exchange.grpc) as channel:
         for method, code, message in (
-            ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", grpc.StatusCode.PERMISSION_DENIED, "permission denied"),
-            ("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", grpc.StatusCode.PERMISSION_DENIED, "permission denied"),
+            (
+                "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                grpc.StatusCode.PERMISSION_DENIED,
+                "permission denied",
+            ),
+            (
+                "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+                grpc.StatusCode.PERMISSION_DENIED,
+                "permission denied",
+            ),
             ("/no.such.Service/Method", grpc.StatusCode.UNIMPLEMENTED, "unknown service"),
         ):
             call = channel.stream_stream(method)(iter([b""]), timeout=20)

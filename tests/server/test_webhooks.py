@@ -1,4 +1,6 @@
-"""Webhook attempts over real sockets: signed at sending, answered in order, settled before time moves on."""
+"""Webhook attempts over real sockets: signed at sending, answered in order, settled before time
+moves on.
+"""
 
 from __future__ import annotations
 
@@ -57,16 +59,24 @@ async def test_answers_enter_in_the_order_of_the_attempts_whoever_is_faster(serv
         served.sim.after(10, f"post a-slow {slow.url}")
         served.sim.after(10, f"post b-quick {receiver.url}")
         await served.host.advance(START + seconds(10))
-    assert [(attempt, status) for attempt, status, *_ in answers(served)] == [("a-slow", 0), ("b-quick", 200)]
+    assert [(attempt, status) for attempt, status, *_ in answers(served)] == [
+        ("a-slow", 0),
+        ("b-quick", 200),
+    ]
 
 
-async def test_refusals_and_retry_after_are_reported_and_redirects_are_not_followed(serve, receiver):
+async def test_refusals_and_retry_after_are_reported_and_redirects_are_not_followed(
+    serve, receiver
+):
     served = await serve()
     receiver.answer_next(Answer(503, {"Retry-After": "7"}), Answer(302, {"Location": receiver.url}))
     for number in (1, 2):
         served.sim.after(number, f"post a{number} {receiver.url}")
     await served.host.advance(START + seconds(5))
-    assert [(status, retry_after) for _, status, _, retry_after, _ in answers(served)] == [(503, seconds(7)), (302, None)]
+    assert [(status, retry_after) for _, status, _, retry_after, _ in answers(served)] == [
+        (503, seconds(7)),
+        (302, None),
+    ]
     assert len(receiver.received) == 2
 
 
@@ -81,7 +91,16 @@ async def test_nobody_listening_is_no_answer(serve, receiver):
     assert error == "ClientConnectorError"
 
 
-@pytest.mark.parametrize("url", ["http://198.51.100.7/x", "https://example.test/x", "ftp://127.0.0.1/x", "http://127.0.0.1.example.test/x", "http://[::/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://198.51.100.7/x",
+        "https://example.test/x",
+        "ftp://127.0.0.1/x",
+        "http://127.0.0.1.example.test/x",
+        "http://[::/",
+    ],
+)
 async def test_other_machines_are_not_called_unless_listed(serve, url):
     served = await serve()
     served.sim.after(1, f"post a1 {url}")
@@ -94,7 +113,10 @@ async def test_a_stamp_a_real_receiver_would_not_believe_is_the_wall_clocks(serv
     served.sim.secrets["fingerprint"] = KEY
     served.sim.after(1, f"post a1 {receiver.url}")
     await served.host.advance(START + seconds(5))
-    assert abs(int(receiver.received[0].headers["webhook-timestamp"]) - time.time()) < 60 or abs(time.time() - START / 1e9) <= 300
+    assert (
+        abs(int(receiver.received[0].headers["webhook-timestamp"]) - time.time()) < 60
+        or abs(time.time() - START / 1e9) <= 300
+    )
 
 
 async def test_a_reset_forgets_attempts_whose_answer_is_outstanding(serve, receiver):

@@ -1,4 +1,6 @@
-"""Retail WebSockets: a handshake that is judged before the upgrade, frames both ways, and every way a socket ends."""
+"""Retail WebSockets: a handshake that is judged before the upgrade, frames both ways, and every way
+a socket ends.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ def kinds(served):
 async def test_frames_go_in_and_come_out(serve):
     served = await serve()
     served.sim.first_frames = (b'{"heartbeat":{}}',)
-    async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}{MARKETS}") as socket:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{served.at.retail}{MARKETS}") as socket,
+    ):
         assert (await socket.receive()).data == '{"heartbeat":{}}'
         await socket.send_str("ä")
         assert (await socket.receive()).data == "echo:ä"
@@ -31,7 +36,9 @@ async def test_frames_go_in_and_come_out(serve):
 @pytest.mark.parametrize("status", [401, 404, 503])
 async def test_a_refused_handshake_is_plain_http(serve, status):
     served = await serve()
-    served.sim.refuse_streams = Reply(status=status, body=b'{"status":%d}' % status, request_id="req-9")
+    served.sim.refuse_streams = Reply(
+        status=status, body=b'{"status":%d}' % status, request_id="req-9"
+    )
     async with aiohttp.ClientSession() as http:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
             await http.ws_connect(f"{served.at.retail}{MARKETS}")
@@ -49,7 +56,10 @@ async def test_only_the_retail_plane_upgrades(serve):
 
 async def test_half_a_handshake_is_a_bad_request_and_no_input(serve):
     served = await serve()
-    async with aiohttp.ClientSession() as http, http.get(f"{served.at.retail}{MARKETS}", headers={"Upgrade": "websocket"}) as answer:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"{served.at.retail}{MARKETS}", headers={"Upgrade": "websocket"}) as answer,
+    ):
         assert answer.status == 400
         assert await answer.json() == {"status": 400, "message": "no valid WebSocket handshake"}
     assert served.sim.inputs == []
@@ -57,12 +67,22 @@ async def test_half_a_handshake_is_a_bad_request_and_no_input(serve):
 
 async def test_the_exchange_ends_a_socket_with_its_own_code_after_the_frames_before_it(serve):
     served = await serve()
-    served.sim.on_frame = lambda stream, message: [Send(stream, b"last"), Close(stream, 14, "maintenance", 1012)]
-    async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}{MARKETS}") as socket:
+    served.sim.on_frame = lambda stream, message: [
+        Send(stream, b"last"),
+        Close(stream, 14, "maintenance", 1012),
+    ]
+    async with (
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{served.at.retail}{MARKETS}") as socket,
+    ):
         await socket.send_str("x")
         assert (await socket.receive()).data == "last"
         closed = await socket.receive()
-        assert (closed.type, closed.data, closed.extra) == (aiohttp.WSMsgType.CLOSE, 1012, "maintenance")
+        assert (closed.type, closed.data, closed.extra) == (
+            aiohttp.WSMsgType.CLOSE,
+            1012,
+            "maintenance",
+        )
     assert kinds(served) == ["open", "frame"]
 
 
@@ -76,7 +96,10 @@ async def test_a_client_that_drops_hangs_up(serve):
 
 async def test_pings_are_answered_and_are_no_inputs(serve):
     served = await serve()
-    async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}{MARKETS}", autoping=False) as socket:
+    async with (
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{served.at.retail}{MARKETS}", autoping=False) as socket,
+    ):
         await socket.ping(b"1")
         assert (await socket.receive()).type == aiohttp.WSMsgType.PONG
         assert kinds(served) == ["open"]
@@ -85,13 +108,23 @@ async def test_pings_are_answered_and_are_no_inputs(serve):
 async def test_a_reader_that_is_too_slow_is_dropped_and_reported(serve):
     """S12. A first frame that no socket buffer holds keeps the next ones waiting."""
     served = await serve(stream_buffer=1000)
-    served.sim.on_frame = lambda stream, message: [Send(stream, b"y" * (20 << 20)), *[Send(stream, b"z" * 600)] * 2]
-    async with aiohttp.ClientSession() as http, http.ws_connect(f"{served.at.retail}{MARKETS}", max_msg_size=0) as socket:
+    served.sim.on_frame = lambda stream, message: [
+        Send(stream, b"y" * (20 << 20)),
+        *[Send(stream, b"z" * 600)] * 2,
+    ]
+    async with (
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{served.at.retail}{MARKETS}", max_msg_size=0) as socket,
+    ):
         await socket.send_str("x")
         first = await socket.receive()
         assert len(first.data) == 20 << 20
         closed = await socket.receive()
-        assert (closed.type, closed.data, closed.extra) == (aiohttp.WSMsgType.CLOSE, 1013, "slow consumer")
+        assert (closed.type, closed.data, closed.extra) == (
+            aiohttp.WSMsgType.CLOSE,
+            1013,
+            "slow consumer",
+        )
     assert kinds(served) == ["open", "frame", "hangup"]
 
 

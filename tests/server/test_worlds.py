@@ -1,4 +1,6 @@
-"""Many worlds in one process, over sockets: forked from one that runs or begun from a scenario, each with its own clock, luck, ports and journal."""
+"""Many worlds in one process, over sockets: forked from one that runs or begun from a scenario,
+each with its own clock, luck, ports and journal.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ def client_of(at: dict[str, object] | ServedExchange) -> PolymarketUS:
     """The official client, at the addresses of a ready file or of the fixture."""
     facts = at if isinstance(at, dict) else at.ready
     key = facts["api_keys"][0]
-    return PolymarketUS(key_id=key["key_id"], secret_key=key["secret_key"], api_base_url=facts["retail"], gateway_base_url=facts["gateway"])
+    return PolymarketUS(
+        key_id=key["key_id"],
+        secret_key=key["secret_key"],
+        api_base_url=facts["retail"],
+        gateway_base_url=facts["gateway"],
+    )
 
 
 def bid(symbol: str, price: str = "0.40") -> dict[str, object]:
@@ -75,7 +82,11 @@ def test_the_same_calls_in_two_forks_give_the_same_answers_and_digests(exchange)
 
     def story(fork: ServedExchange) -> list[object]:
         client = client_of(fork)
-        ids = [client.orders.create(bid(symbol, price))["id"] for symbol in fork.symbols["open"][:4] for price in ("0.40", "0.41")]
+        ids = [
+            client.orders.create(bid(symbol, price))["id"]
+            for symbol in fork.symbols["open"][:4]
+            for price in ("0.40", "0.41")
+        ]
         fork.clock.advance("5m")
         return [ids, client.orders.list(), digest(fork.control)]
 
@@ -88,11 +99,21 @@ def test_the_same_calls_in_two_forks_give_the_same_answers_and_digests(exchange)
 def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
     control = exchange.control
     fork = control("POST", "/fork", {"name": "branch"})
-    assert (fork["world"], fork["seed"], fork["scenario"]) == ("branch", exchange.seed, "quickstart")
-    other = control("POST", "/worlds", {"scenario": "maintenance-window", "seed": 99, "clock": "paced:60"})
+    assert (fork["world"], fork["seed"], fork["scenario"]) == (
+        "branch",
+        exchange.seed,
+        "quickstart",
+    )
+    other = control(
+        "POST", "/worlds", {"scenario": "maintenance-window", "seed": 99, "clock": "paced:60"}
+    )
     assert (other["seed"], other["scenario"]) == (99, "maintenance-window")
     assert Control(other["control"])("GET", "/clock")["mode"] == "paced:60"
-    assert [world["world"] for world in control("GET", "/worlds")["worlds"]] == ["main", "branch", other["world"]]
+    assert [world["world"] for world in control("GET", "/worlds")["worlds"]] == [
+        "main",
+        "branch",
+        other["world"],
+    ]
     branch = Control(fork["control"])
     branch("POST", "/clock/advance", {"by": "1h"})
     grandchild = branch("POST", "/fork")
@@ -101,7 +122,8 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
     control("DELETE", "/worlds/branch")
     with pytest.raises(OSError):
         branch("GET", "/clock")
-    assert Control(grandchild["control"])("POST", "/rewind", {"seq": 0})["seq"] == 0  # its past stood in the journal of a world that is gone
+    # its past stood in the journal of a world that is gone
+    assert Control(grandchild["control"])("POST", "/rewind", {"seq": 0})["seq"] == 0
 
 
 @pytest.mark.parametrize(
@@ -112,19 +134,77 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
         ("POST", "/fork", {"nam": "x"}, 400, "name"),
         ("POST", "/worlds", {"scenario": "quikstart"}, 400, "quickstart"),
         ("POST", "/worlds", {"scenario": "/etc/passwd"}, 400, "files are out of reach here"),
-        ("POST", "/worlds", {"scenario": "../../etc/passwd.yaml"}, 400, "files are out of reach here"),
-        ("POST", "/worlds", {"scenario": {"name": "x", "extends": "/etc/passwd"}}, 400, "scenario.extends: files are out of reach here"),
-        ("POST", "/worlds", {"scenario": "name: x\nextends: ./other.yaml\n"}, 400, "text:2:10: files are out of reach here"),
         (
-            *("POST", "/worlds", {"scenario": {"name": "x", "participants": {"flows": [{"name": "f", "file": "/etc/hosts"}]}}}, 400),
+            "POST",
+            "/worlds",
+            {"scenario": "../../etc/passwd.yaml"},
+            400,
+            "files are out of reach here",
+        ),
+        (
+            "POST",
+            "/worlds",
+            {"scenario": {"name": "x", "extends": "/etc/passwd"}},
+            400,
+            "scenario.extends: files are out of reach here",
+        ),
+        (
+            "POST",
+            "/worlds",
+            {"scenario": "name: x\nextends: ./other.yaml\n"},
+            400,
+            "text:2:10: files are out of reach here",
+        ),
+        (
+            *(
+                "POST",
+                "/worlds",
+                {
+                    "scenario": {
+                        "name": "x",
+                        "participants": {"flows": [{"name": "f", "file": "/etc/hosts"}]},
+                    }
+                },
+                400,
+            ),
             r"scenario.participants.flows\[0\].file: files are out of reach here",
         ),
-        ("POST", "/worlds", {"scenario": {"name": "x", "stepz": []}}, 400, "scenario.stepz: unknown key 'stepz', did you mean 'steps'"),
-        ("POST", "/worlds", {"scenario": {"name": "x", "steps": [{"advance": "1s"}, {"advance": "blue"}]}}, 400, r"steps\[1\].advance: expected a duration"),
-        ("POST", "/worlds", {"scenario": "name: x\nsteps:\n  - {advance: blue}\n"}, 400, "text:3:15: expected a duration"),
+        (
+            "POST",
+            "/worlds",
+            {"scenario": {"name": "x", "stepz": []}},
+            400,
+            "scenario.stepz: unknown key 'stepz', did you mean 'steps'",
+        ),
+        (
+            "POST",
+            "/worlds",
+            {"scenario": {"name": "x", "steps": [{"advance": "1s"}, {"advance": "blue"}]}},
+            400,
+            r"steps\[1\].advance: expected a duration",
+        ),
+        (
+            "POST",
+            "/worlds",
+            {"scenario": "name: x\nsteps:\n  - {advance: blue}\n"},
+            400,
+            "text:3:15: expected a duration",
+        ),
         ("POST", "/worlds", {"scenario": 7}, 400, "scenario is the name"),
-        ("POST", "/worlds", {"scenario": "quickstart", "params": {"a": "b"}}, 400, "there is no parameter 'a'"),
-        ("POST", "/worlds", {"scenario": "quickstart", "params": {"a": 1}}, 400, "params are texts"),
+        (
+            "POST",
+            "/worlds",
+            {"scenario": "quickstart", "params": {"a": "b"}},
+            400,
+            "there is no parameter 'a'",
+        ),
+        (
+            "POST",
+            "/worlds",
+            {"scenario": "quickstart", "params": {"a": 1}},
+            400,
+            "params are texts",
+        ),
         ("POST", "/worlds", {"params": {"a": "b"}}, 400, "params belong to a scenario"),
         ("POST", "/worlds", {"clock": "fast"}, 400, "manual"),
         ("POST", "/worlds", {"seed": "x"}, 400, "seed"),
@@ -132,7 +212,9 @@ def test_the_control_plane_forks_begins_lists_and_ends_worlds(exchange):
         ("DELETE", "/worlds/main", None, 409, "itself"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_makes_no_world(exchange, verb, path, body, status, part):
+def test_what_makes_no_sense_is_refused_and_makes_no_world(
+    exchange, verb, path, body, status, part
+):
     with pytest.raises(ControlError, match=part) as refused:
         exchange.control(verb, path, body)
     assert refused.value.status == status
@@ -144,22 +226,37 @@ MINE = {
     "extends": "quickstart",
     "params": {"tick": "0.01"},
     "world": {"instruments": [{"symbol": "mine", "tick_size": "${tick}", "state": "OPEN"}]},
-    "steps": [{"order": {"as": "maker", "symbol": "mine", "side": "buy", "price": "0.40", "qty": "5"}}],
+    "steps": [
+        {"order": {"as": "maker", "symbol": "mine", "side": "buy", "price": "0.40", "qty": "5"}}
+    ],
 }
 
 
 def test_a_world_begins_from_a_scenario_that_is_sent(exchange):
-    first = exchange.control("POST", "/worlds", {"scenario": MINE, "params": {"tick": "0.005"}, "name": "first"})
-    text = "name: mine\nextends: quickstart\nworld: {instruments: [{symbol: mine, tick_size: '0.01', state: OPEN}]}\n"
-    second = exchange.control("POST", "/worlds", {"scenario": text, "name": "second", "clock": "manual"})
+    first = exchange.control(
+        "POST", "/worlds", {"scenario": MINE, "params": {"tick": "0.005"}, "name": "first"}
+    )
+    text = (
+        "name: mine\nextends: quickstart\nworld: {instruments: [{symbol: mine, tick_size: '0.01',"
+        " state: OPEN}]}\n"
+    )
+    second = exchange.control(
+        "POST", "/worlds", {"scenario": text, "name": "second", "clock": "manual"}
+    )
     for world, price in ((first, "0.405"), (second, "0.41")):
         assert world["scenario"] == "mine"
         assert client_of(world).orders.create(bid("mine", price))["id"]
     control = Control(first["control"])
     control("POST", "/clock/advance", {"by": "1s"})
-    assert [order["symbol"] for order in control("GET", "/state/orders")["orders"] if order["symbol"] == "mine"] == ["mine", "mine"]
+    assert [
+        order["symbol"]
+        for order in control("GET", "/state/orders")["orders"]
+        if order["symbol"] == "mine"
+    ] == ["mine", "mine"]
     assert control("GET", "/digest")["seq"] > 0
-    journal = "\n".join(json.dumps(json.loads(line)) for line in control("GET", "/journal").splitlines())
+    journal = "\n".join(
+        json.dumps(json.loads(line)) for line in control("GET", "/journal").splitlines()
+    )
     assert '"symbol": "mine"' in journal
 
 
@@ -171,18 +268,46 @@ def test_files_are_read_below_the_folder_of_scenarios_only(tmp_path):
     (folder / "child.yaml").write_text("name: child\nextends: mine\n")
     (folder / "link.yaml").symlink_to(tmp_path / "outside.yaml")
     ready = tmp_path / "ready.json"
-    command = [sys.executable, "-m", "sim", "serve", "--port-base", "0", "--ready-file", str(ready), "--scenarios", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    command = [
+        sys.executable,
+        "-m",
+        "sim",
+        "serve",
+        "--port-base",
+        "0",
+        "--ready-file",
+        str(ready),
+        "--scenarios",
+        str(folder),
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
         try:
             assert server.stdout is not None
             server.stdout.readline()  # the greeting, printed once the ready file stands
             control = Control(json.loads(ready.read_text())["control"])
             assert control("POST", "/worlds", {"scenario": "child"})["scenario"] == "child"
             assert control("POST", "/worlds", {"scenario": "mine.yaml"})["scenario"] == "mine"
-            assert control("POST", "/worlds", {"scenario": {"name": "inline", "extends": "mine"}})["scenario"] == "inline"
-            assert control("POST", "/worlds", {"scenario": "living-market"})["scenario"] == "living-market"
-            for out in ("../outside.yaml", str(tmp_path / "outside.yaml"), "link.yaml", "/etc/hosts"):
-                with pytest.raises(ControlError, match=f"only files below {folder} are within reach"):
+            assert (
+                control("POST", "/worlds", {"scenario": {"name": "inline", "extends": "mine"}})[
+                    "scenario"
+                ]
+                == "inline"
+            )
+            assert (
+                control("POST", "/worlds", {"scenario": "living-market"})["scenario"]
+                == "living-market"
+            )
+            for out in (
+                "../outside.yaml",
+                str(tmp_path / "outside.yaml"),
+                "link.yaml",
+                "/etc/hosts",
+            ):
+                with pytest.raises(
+                    ControlError, match=f"only files below {folder} are within reach"
+                ):
                     control("POST", "/worlds", {"scenario": out})
         finally:
             server.send_signal(signal.SIGTERM)
@@ -224,15 +349,28 @@ def test_the_fixture_travels_in_time(exchange):
     assert digest(exchange.control)[1] == 0
 
 
-def test_a_served_process_keeps_the_journals_of_its_worlds_and_ends_with_all_of_them(tmp_path: Path):
+def test_a_served_process_keeps_the_journals_of_its_worlds_and_ends_with_all_of_them(
+    tmp_path: Path,
+):
     ready = tmp_path / "ready.json"
-    options = ["--port-base", "0", "--clock", "manual", "--ready-file", str(ready), "--journal", str(tmp_path / "run.ndjson")]
+    options = [
+        "--port-base",
+        "0",
+        "--clock",
+        "manual",
+        "--ready-file",
+        str(ready),
+        "--journal",
+        str(tmp_path / "run.ndjson"),
+    ]
     command = [sys.executable, "-m", "sim", "serve", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
         try:
             assert process.stdout is not None
             process.stdout.readline()  # the greeting, printed once the ready file stands
-            fork = Control(json.loads(ready.read_text())["control"])("POST", "/fork", {"name": "other"})
+            fork = Control(json.loads(ready.read_text())["control"])(
+                "POST", "/fork", {"name": "other"}
+            )
             Control(fork["control"])("POST", "/clock/advance", {"by": "1m"})
             with pytest.raises(HTTPError):
                 urllib.request.urlopen(f"{fork['gateway']}/v9/nothing")

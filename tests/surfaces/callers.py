@@ -1,4 +1,6 @@
-"""Who calls, on which surface, and what of the exchange must not change: shared by the tests of this folder."""
+"""Who calls, on which surface, and what of the exchange must not change: shared by the tests of
+this folder.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from sim.testing.client import Connection, Http, connect
 from tests.journeys import firm, key, quiet
 
 CONTRACT = load_contract()
-SERVED = [operation for operation in CONTRACT.operations if operation.name in served() and operation.exists_at(DEFAULT_START)]
+SERVED = [
+    operation
+    for operation in CONTRACT.operations
+    if operation.name in served() and operation.exists_at(DEFAULT_START)
+]
 # What calls leave behind whether they succeed or not.
 _TRACES = frozenset({"timers", "entropy", "ids", "credentials", "rate_limits", "faults", "now"})
 
@@ -45,7 +51,9 @@ def caller(world: Connection, plane: Plane) -> Http:
 def kept(world: Connection) -> bytes:
     """Everything about the exchange that a refused call must leave as it is."""
     state = world.simulation.exchange.save()
-    return msgspec.msgpack.encode({name: getattr(state, name) for name in state.__struct_fields__ if name not in _TRACES})
+    return msgspec.msgpack.encode(
+        {name: getattr(state, name) for name in state.__struct_fields__ if name not in _TRACES}
+    )
 
 
 def path_of(world: Connection, binding: Binding) -> str:

@@ -35,15 +35,31 @@ RAW = {
     "a bad header": b"GET / HTTP/1.1\r\n" + HOST + b"no colon here\r\n\r\n",
     "a header of 100 KB": b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * 100_000 + b"\r\n\r\n",
     "a path of 100 KB": b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n" + HOST + b"\r\n",
-    "two lengths": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+    "two lengths": (
+        b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd"
+    ),
     "a negative length": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: -1\r\n\r\n",
     "a length that is no number": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: many\r\n\r\n",
-    "length and chunks": b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc",
-    "a bad chunk": b"POST /v1/orders HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n",
-    "a body that never comes": b"POST /v1/orders HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{",
+    "length and chunks": (
+        b"POST / HTTP/1.1\r\n"
+        + HOST
+        + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc"
+    ),
+    "a bad chunk": (
+        b"POST /v1/orders HTTP/1.1\r\n"
+        + HOST
+        + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n"
+    ),
+    "a body that never comes": (
+        b"POST /v1/orders HTTP/1.1\r\n" + HOST + b"Content-Length: 100\r\n\r\n{"
+    ),
     "bytes in the path": b"GET /\xff\xfe HTTP/1.1\r\n" + HOST + b"\r\n",
     "a NUL in a header": b"GET / HTTP/1.1\r\n" + HOST + b"X: a\x00b\r\n\r\n",
-    "bytes in a header": b"GET /v1/whoami HTTP/1.1\r\n" + HOST + b"Authorization: Bearer \xff\xfe\r\nConnection: close\r\n\r\n",
+    "bytes in a header": (
+        b"GET /v1/whoami HTTP/1.1\r\n"
+        + HOST
+        + b"Authorization: Bearer \xff\xfe\r\nConnection: close\r\n\r\n"
+    ),
     "an endless request line": b"G" * 200_000,
 }
 
@@ -72,7 +88,11 @@ def test_what_is_no_sound_http_gets_a_4xx_or_nothing_and_the_listener_goes_on(ex
 def test_garbage_on_the_grpc_port_leaves_it_working(exchange):
     import grpc
 
-    for sent in (b"hello\r\n\r\n", b"\x00" * 100, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 60):
+    for sent in (
+        b"hello\r\n\r\n",
+        b"\x00" * 100,
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 60,
+    ):
         try:
             said(f"http://{exchange.grpc}", sent)
         except (ConnectionError, TimeoutError):
@@ -90,11 +110,25 @@ def test_garbage_on_the_grpc_port_leaves_it_working(exchange):
         assert again.value.code() == grpc.StatusCode.UNAUTHENTICATED
 
 
-ODD = [{"unknown": 1}, {"by": 5}, {"to": "yesterday"}, {"by": "-5m"}, {"price": "NaN"}, {"value": []}, {"state": 7}, {"seq": 10**30}, {"mode": 0}]
+ODD = [
+    {"unknown": 1},
+    {"by": 5},
+    {"to": "yesterday"},
+    {"by": "-5m"},
+    {"price": "NaN"},
+    {"value": []},
+    {"state": 7},
+    {"seq": 10**30},
+    {"mode": 0},
+]
 ODD_BODIES = [b"{", b"[]", b"7", b'"x"', b"\xff\xfe", b"null", b"[" * 5000, b'{"a": NaN}']
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.verb != "GET"], ids=lambda route: f"{route.verb} {route.template}")
+@pytest.mark.parametrize(
+    "route",
+    [route for route in ROUTES if route.verb != "GET"],
+    ids=lambda route: f"{route.verb} {route.template}",
+)
 def test_the_control_plane_refuses_odd_bodies_and_changes_nothing(exchange, route):
     from http.client import HTTPConnection
 
@@ -122,7 +156,15 @@ def test_the_control_plane_refuses_odd_bodies_and_changes_nothing(exchange, rout
 
 
 def test_reading_calls_of_the_control_plane_refuse_odd_queries(exchange):
-    for path in ("/requests?status=x", "/requests?since=-1", "/journal?since=x", "/requests?nonsense=1", "/state/%ff", "/explain/zzz", "/catalogue/nothing"):
+    for path in (
+        "/requests?status=x",
+        "/requests?since=-1",
+        "/journal?since=x",
+        "/requests?nonsense=1",
+        "/state/%ff",
+        "/explain/zzz",
+        "/catalogue/nothing",
+    ):
         with pytest.raises(ControlError) as refused:
             exchange.control("GET", path)
         assert 400 <= refused.value.status < 500

@@ -1,4 +1,6 @@
-"""Bad input on every operation of every surface: the documented refusal in the shape of the plane, no traceback, nothing changed."""
+"""Bad input on every operation of every surface: the documented refusal in the shape of the plane,
+no traceback, nothing changed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from tests.journeys import firm, key, poor_firm, rpc_trader
 
 ROUTES = routes()
 WITH_BODY = [route for route in ROUTES if route[2][2] and route[0] != "auth"]
-LENIENT = {"RefDataAPI", "RefDataSportsAPI"}  # unknown enum text in their filters is the zero member
+# unknown enum text in their filters is the zero member
+LENIENT = {"RefDataAPI", "RefDataSportsAPI"}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +54,9 @@ NO_OBJECT = {
 
 @pytest.mark.spec("S7.1-1")
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
-def test_a_body_that_is_no_json_object_is_refused(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+def test_a_body_that_is_no_json_object_is_refused(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
     plane, _, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
     for body in NO_OBJECT.values():
@@ -85,23 +90,33 @@ def wrong_values(field: Field) -> Iterator[Any]:
         yield from wrong.get(field.kind, ())
 
 
-def bodies(cls: type[Message], operation: Operation, inside: str = "", depth: int = 1) -> Iterator[tuple[str, Any]]:
+def bodies(
+    cls: type[Message], operation: Operation, inside: str = "", depth: int = 1
+) -> Iterator[tuple[str, Any]]:
     """(field, body) with one wrong value each, down into the messages of a request."""
     for field in fields_of(cls):
         for value in wrong_values(field):
-            if not (field.kind == "enum" and operation.service in LENIENT and isinstance(value, str)):
+            if not (
+                field.kind == "enum" and operation.service in LENIENT and isinstance(value, str)
+            ):
                 yield field.json_name, {field.json_name: value}
         if field.kind == "message" and depth and not field.key_kind:
-            for name, body in bodies(find_message(field.type_name), operation, field.json_name, depth - 1):
+            for name, body in bodies(
+                find_message(field.type_name), operation, field.json_name, depth - 1
+            ):
                 yield name, {field.json_name: [body] if field.repeated else body}
 
 
 @pytest.mark.spec("S7.1-1")
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
-def test_a_value_of_the_wrong_type_is_refused_and_the_field_is_named(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+def test_a_value_of_the_wrong_type_is_refused_and_the_field_is_named(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
     plane, operation, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
-    in_path = {part.strip("{}").partition("=")[0] for part in binding[1].split("/") if part.startswith("{")}
+    in_path = {
+        part.strip("{}").partition("=")[0] for part in binding[1].split("/") if part.startswith("{")
+    }
     for name, body in bodies(operation.request, operation):
         answer = client.request(binding[0], path, body=json.dumps(body).encode())
         if name in in_path and len(body) == 1 and name in body:
@@ -115,13 +130,19 @@ ODD_KEYS = ["", "[", "[0]", ".", "a.b", "__class__", "\u0000", "ü" * 50]
 
 
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
-def test_fields_nobody_knows_are_ignored_wherever_they_stand(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
-    """Public clients send some (design §3); however they are called, they never make a call fail inside."""
+def test_fields_nobody_knows_are_ignored_wherever_they_stand(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
+    """Public clients send some (design §3); however they are called, they never make a call fail
+    inside.
+    """
     plane, operation, binding = route
     client, path = caller(world, plane), path_of(world, binding)
     unknown: dict[str, Any] = {name: {name: [1, None, {name: 1}]} for name in ODD_KEYS}
     inside = {
-        field.json_name: [unknown] if field.repeated else unknown for field in fields_of(operation.request) if field.kind == "message" and not field.key_kind
+        field.json_name: [unknown] if field.repeated else unknown
+        for field in fields_of(operation.request)
+        if field.kind == "message" and not field.key_kind
     }
     for body in (unknown, inside, {**unknown, **inside}):
         answer = client.request(binding[0], path, body=json.dumps(body).encode())
@@ -129,11 +150,25 @@ def test_fields_nobody_knows_are_ignored_wherever_they_stand(world: Connection, 
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if not route[2][2]], ids=named)
-def test_a_query_of_the_wrong_type_is_refused_or_ignored_never_a_failure(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+def test_a_query_of_the_wrong_type_is_refused_or_ignored_never_a_failure(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
     plane, operation, binding = route
     client, path, before = caller(world, plane), path_of(world, binding), kept(world)
     for field in fields_of(operation.request):
-        for value in ("abc", "1e999", "-1", "999999999999999999999999", "\x00", "%ff", "ü", "", "true", "[]", "9" * 5000):
+        for value in (
+            "abc",
+            "1e999",
+            "-1",
+            "999999999999999999999999",
+            "\x00",
+            "%ff",
+            "ü",
+            "",
+            "true",
+            "[]",
+            "9" * 5000,
+        ):
             answer = client.request(binding[0], path, params={field.name: value})
             if answer.status >= 400:
                 check_refusal(plane, answer, 400, 403, 404, 409, 422)
@@ -145,18 +180,35 @@ def test_a_query_of_the_wrong_type_is_refused_or_ignored_never_a_failure(world: 
     assert kept(world) == before
 
 
-ODD_PATHS = ["%ff%fe", "..%2f..%2fetc", "%00", "a" * 3000, "ünïcode", "{symbol}", "-1", "9" * 400, "' OR 1=1 --", "<script>"]
+ODD_PATHS = [
+    "%ff%fe",
+    "..%2f..%2fetc",
+    "%00",
+    "a" * 3000,
+    "ünïcode",
+    "{symbol}",
+    "-1",
+    "9" * 400,
+    "' OR 1=1 --",
+    "<script>",
+]
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if "{" in route[2][1]], ids=named)
-def test_odd_names_in_a_path_are_not_found_or_refused(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+def test_odd_names_in_a_path_are_not_found_or_refused(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
     plane, _, binding = route
     client, before = caller(world, plane), kept(world)
     for odd in ODD_PATHS:
         path = binding[1]
         while "{" in path:
             start, _, rest = path.partition("{")
-            path = start + odd + rest.partition("}")[2] if odd != "{symbol}" else start + "x" + rest.partition("}")[2]
+            path = (
+                start + odd + rest.partition("}")[2]
+                if odd != "{symbol}"
+                else start + "x" + rest.partition("}")[2]
+            )
         answer = client.request(binding[0], path, json={} if binding[2] else None)
         if answer.status != 200:
             check_refusal(plane, answer, 400, 403, 404, 405, 409, 422)
@@ -165,29 +217,47 @@ def test_odd_names_in_a_path_are_not_found_or_refused(world: Connection, route: 
 
 @pytest.mark.spec("S7.1-6")
 @pytest.mark.parametrize("route", WITH_BODY, ids=named)
-def test_a_body_over_the_limit_is_refused_by_its_size(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+def test_a_body_over_the_limit_is_refused_by_its_size(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
     plane, _, binding = route
     before = kept(world)
     body = b'{"a":"' + b"x" * (1 << 20) + b'"}'
-    check_refusal(plane, caller(world, plane).request(binding[0], path_of(world, binding), body=body), 413)
+    check_refusal(
+        plane, caller(world, plane).request(binding[0], path_of(world, binding), body=body), 413
+    )
     assert kept(world) == before
 
 
 # ---- who calls
 
 
-GUARDED = [route for route in ROUTES if route[0] in ("retail", "exchange") and route[1].credential != "none"]
+GUARDED = [
+    route
+    for route in ROUTES
+    if route[0] in ("retail", "exchange") and route[1].credential != "none"
+]
 
 
 @pytest.mark.spec("S7.1-2")
 @pytest.mark.parametrize("route", GUARDED, ids=named)
-def test_whoever_is_not_known_is_refused_with_401(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+def test_whoever_is_not_known_is_refused_with_401(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
     plane, operation, binding = route
     path, before = path_of(world, binding), kept(world)
     if plane == "exchange":
         good = world.bearer(firm(world.simulation))["authorization"].removeprefix("Bearer ")
         head, payload, signature = good.split(".")
-        tokens = ["", "Bearer", "Bearer x", f"Basic {good}", f"Bearer {good}x", f"Bearer {head}.{payload}.", f"Bearer {head}.{payload[:-2]}AA.{signature}"]
+        tokens = [
+            "",
+            "Bearer",
+            "Bearer x",
+            f"Basic {good}",
+            f"Bearer {good}x",
+            f"Bearer {head}.{payload}.",
+            f"Bearer {head}.{payload[:-2]}AA.{signature}",
+        ]
         attempts = [{}, *({"authorization": text} for text in tokens)]
     else:
         good_headers = world.retail_headers(key(world.simulation), binding[0], path)
@@ -211,7 +281,9 @@ def test_whoever_is_not_known_is_refused_with_401(world: Connection, route: tupl
 def _raw(world: Connection, plane: Plane, verb: str, path: str, headers: dict[str, str]) -> Any:
     from sim.testing.client import Response
 
-    reply = world.simulation.rest(plane, verb, path, "", {"content-type": "application/json", **headers}, b"{}").reply
+    reply = world.simulation.rest(
+        plane, verb, path, "", {"content-type": "application/json", **headers}, b"{}"
+    ).reply
     assert reply is not None
     return Response(reply)
 
@@ -229,26 +301,51 @@ def test_a_token_ends_by_the_virtual_clock(world: Connection) -> None:
 
 
 @pytest.mark.spec("S5.1-9", "S7.1-3")
-@pytest.mark.parametrize("route", [route for route in GUARDED if route[0] == "exchange" and route[1].scope], ids=named)
-def test_a_missing_scope_is_refused_with_403_and_named(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+@pytest.mark.parametrize(
+    "route", [route for route in GUARDED if route[0] == "exchange" and route[1].scope], ids=named
+)
+def test_a_missing_scope_is_refused_with_403_and_named(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
     plane, operation, binding = route
     poor = poor_firm(world.simulation)
     if operation.scope in poor.scopes:
         return
-    answer = world.exchange(poor, poor.users[0].name).request(binding[0], path_of(world, binding), json={} if binding[2] else None)
+    answer = world.exchange(poor, poor.users[0].name).request(
+        binding[0], path_of(world, binding), json={} if binding[2] else None
+    )
     check_refusal(plane, answer, 403)
     assert operation.scope in answer.json["message"]
 
 
 @pytest.mark.spec("S7.1-3")
-@pytest.mark.parametrize("route", [route for route in GUARDED if route[1].participant == "required"], ids=named)
-def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(world: Connection, route: tuple[Plane, Operation, Binding]) -> None:
+@pytest.mark.parametrize(
+    "route", [route for route in GUARDED if route[1].participant == "required"], ids=named
+)
+def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(
+    world: Connection, route: tuple[Plane, Operation, Binding]
+) -> None:
     plane, _, binding = route
     found, before = firm(world.simulation), kept(world)
     path, body = path_of(world, binding), {} if binding[2] else None
-    foreign = next(other for other in world.simulation.exchange.firms.all() if other.client_id and other.name != found.name)
-    for participant in (None, "", "mara", "firms/atlas", "firms/atlas/users/", "firms/atlas/users/nobody", foreign.users[0].name, "firms/atlas/users/\x00"):
-        check_refusal(plane, world.exchange(found, participant).request(binding[0], path, json=body), 403)
+    foreign = next(
+        other
+        for other in world.simulation.exchange.firms.all()
+        if other.client_id and other.name != found.name
+    )
+    for participant in (
+        None,
+        "",
+        "mara",
+        "firms/atlas",
+        "firms/atlas/users/",
+        "firms/atlas/users/nobody",
+        foreign.users[0].name,
+        "firms/atlas/users/\x00",
+    ):
+        check_refusal(
+            plane, world.exchange(found, participant).request(binding[0], path, json=body), 403
+        )
     assert kept(world) == before
 
 
@@ -260,7 +357,15 @@ def test_a_missing_malformed_or_foreign_participant_is_refused_with_403(world: C
 def test_unknown_paths_and_wrong_methods_are_told_apart(world: Connection, plane: Plane) -> None:
     """E1."""
     client = caller(world, plane)
-    for path in ("/", "/v1", "/v1/nothing", "//", "/v9/markets", "/v1/../v1/markets", "/favicon.ico"):
+    for path in (
+        "/",
+        "/v1",
+        "/v1/nothing",
+        "//",
+        "/v9/markets",
+        "/v1/../v1/markets",
+        "/favicon.ico",
+    ):
         check_refusal(plane, client.get(path), 404)
     for other, _, binding in ROUTES:
         if other == plane:
@@ -316,8 +421,14 @@ def _shared() -> Connection:
     return _worlds[0]
 
 
-@pytest.mark.parametrize("operation", [operation for operation in RPCS if operation.credential != "none"], ids=lambda operation: operation.name)
-def test_over_grpc_the_unknown_the_poor_and_the_foreign_are_refused(world: Connection, operation: Operation) -> None:
+@pytest.mark.parametrize(
+    "operation",
+    [operation for operation in RPCS if operation.credential != "none"],
+    ids=lambda operation: operation.name,
+)
+def test_over_grpc_the_unknown_the_poor_and_the_foreign_are_refused(
+    world: Connection, operation: Operation
+) -> None:
     before = kept(world)
     assert world.rpc(None).raw(operation.full_methods[0], b"").code == 16
     poor, found = poor_firm(world.simulation), firm(world.simulation)

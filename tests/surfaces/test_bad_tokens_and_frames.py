@@ -1,4 +1,6 @@
-"""The token issuer and the retail sockets under bad input: OAuth errors and error frames, and the exchange stays as it is."""
+"""The token issuer and the retail sockets under bad input: OAuth errors and error frames, and the
+exchange stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,11 @@ def form(world: Connection, **changes: str | None) -> dict[str, str]:
 def test_every_field_of_a_token_request_is_checked(world: Connection, as_json: bool) -> None:
     def ask(**changes: str | None) -> Any:
         fields = form(world, **changes)
-        return world.auth.post("/oauth/token", json=fields) if as_json else world.auth.post("/oauth/token", form=fields)
+        return (
+            world.auth.post("/oauth/token", json=fields)
+            if as_json
+            else world.auth.post("/oauth/token", form=fields)
+        )
 
     assert ask().json.keys() == {"access_token", "token_type", "expires_in"}
     refused(ask(grant_type="password"), "unsupported_grant_type")
@@ -65,9 +71,15 @@ def test_both_stated_audiences_of_an_assertion_are_accepted_and_no_other(world: 
     found = firm(world.simulation)
     issuer = f"{world.simulation.exchange.credentials.environment.issuer}/oauth/token"
     for audience in (world.audience, issuer, [issuer], [world.audience, "x"]):
-        assert world.token(found, client_assertion=world.assertion(found, aud=audience)).status == 200
+        assert (
+            world.token(found, client_assertion=world.assertion(found, aud=audience)).status == 200
+        )
     for audience in ("https://elsewhere.example", "", [], 7, None, {"a": 1}):
-        refused(world.token(found, client_assertion=world.assertion(found, aud=audience)), "invalid_client_assertion", "invalid_client")
+        refused(
+            world.token(found, client_assertion=world.assertion(found, aud=audience)),
+            "invalid_client_assertion",
+            "invalid_client",
+        )
 
 
 def signed(world: Connection, header: dict[str, Any], payload: bytes) -> str:
@@ -77,7 +89,9 @@ def signed(world: Connection, header: dict[str, Any], payload: bytes) -> str:
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     found = firm(world.simulation)
-    signer: Any = load_pem_private_key(world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None)
+    signer: Any = load_pem_private_key(
+        world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None
+    )
 
     def part(raw: bytes) -> str:
         return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
@@ -89,10 +103,19 @@ def signed(world: Connection, header: dict[str, Any], payload: bytes) -> str:
 RS256 = {"alg": "RS256", "typ": "JWT"}
 
 
-def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(world: Connection) -> None:
+def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(
+    world: Connection,
+) -> None:
     found, before = firm(world.simulation), kept(world)
     now = world.simulation.now // 10**9
-    claims = {"iss": found.client_id, "sub": found.client_id, "aud": world.audience, "iat": now, "exp": now + 240, "jti": "j-1"}
+    claims = {
+        "iss": found.client_id,
+        "sub": found.client_id,
+        "aud": world.audience,
+        "iat": now,
+        "exp": now + 240,
+        "jti": "j-1",
+    }
     changes: list[dict[str, Any]] = [
         {"exp": now - 1},
         {"exp": now + 10**6},
@@ -111,29 +134,66 @@ def test_assertions_that_are_well_signed_and_say_nothing_sound_are_refused(world
         {"nbf": now + 3600},
     ]
     for change in changes:
-        body = json.dumps({name: value for name, value in {**claims, **change}.items() if value is not None})
+        body = json.dumps(
+            {name: value for name, value in {**claims, **change}.items() if value is not None}
+        )
         refused(world.token(found, client_assertion=signed(world, RS256, body.encode())))
-    for payload in (b"", b"[]", b"7", b"\xff\xfe", b"{", b'{"exp": 1e999}', b"null", b'{"a":' * 3000):
+    for payload in (
+        b"",
+        b"[]",
+        b"7",
+        b"\xff\xfe",
+        b"{",
+        b'{"exp": 1e999}',
+        b"null",
+        b'{"a":' * 3000,
+    ):
         refused(world.token(found, client_assertion=signed(world, RS256, payload)))
-    for header in ({"alg": "none"}, {"alg": "HS256"}, {"alg": "PS256"}, {}, {"alg": 7}, {"alg": "RS256", "crit": ["x"]}):
-        refused(world.token(found, client_assertion=signed(world, header, json.dumps(claims).encode())))
+    for header in (
+        {"alg": "none"},
+        {"alg": "HS256"},
+        {"alg": "PS256"},
+        {},
+        {"alg": 7},
+        {"alg": "RS256", "crit": ["x"]},
+    ):
+        refused(
+            world.token(found, client_assertion=signed(world, header, json.dumps(claims).encode()))
+        )
     assert kept(world) == before
 
 
 def test_a_public_key_used_as_a_secret_signs_nothing(world: Connection) -> None:
     """Algorithm confusion: HS256 with the firm's public key as the shared secret."""
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        PublicFormat,
+        load_pem_private_key,
+    )
 
     found = firm(world.simulation)
-    public = load_pem_private_key(world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None).public_key()
+    public = load_pem_private_key(
+        world.simulation.world.parties.key_files[found.client_id or ""].read_bytes(), None
+    ).public_key()
     pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     payload = jwt.decode(world.assertion(found), options={"verify_signature": False})
-    body = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in ({"alg": "HS256", "typ": "JWT"}, payload)]
+    body = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+        for part in ({"alg": "HS256", "typ": "JWT"}, payload)
+    ]
     import hashlib
     import hmac
 
-    mac = base64.urlsafe_b64encode(hmac.new(pem, ".".join(body).encode(), hashlib.sha256).digest()).rstrip(b"=").decode()
-    refused(world.token(found, client_assertion=".".join([*body, mac])), "invalid_client", "invalid_client_assertion")
+    mac = (
+        base64.urlsafe_b64encode(hmac.new(pem, ".".join(body).encode(), hashlib.sha256).digest())
+        .rstrip(b"=")
+        .decode()
+    )
+    refused(
+        world.token(found, client_assertion=".".join([*body, mac])),
+        "invalid_client",
+        "invalid_client_assertion",
+    )
 
 
 _worlds: list[Connection] = []
@@ -147,12 +207,22 @@ def _shared() -> Connection:
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["exp", "iat", "aud", "jti", "iss", "sub", "nbf", "x"]), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["exp", "iat", "aud", "jti", "iss", "sub", "nbf", "x"]),
+            inner,
+            max_size=4,
+        )
+    ),
     max_leaves=8,
 )
 
 
-@given(claims=ANYTHING, fields=st.dictionaries(st.sampled_from(NAMES), st.text(max_size=12), max_size=5))
+@given(
+    claims=ANYTHING,
+    fields=st.dictionaries(st.sampled_from(NAMES), st.text(max_size=12), max_size=5),
+)
 def test_no_request_makes_the_issuer_fail(claims: Any, fields: dict[str, str]) -> None:
     world = _shared()
     found = firm(world.simulation)
@@ -165,13 +235,24 @@ def test_no_request_makes_the_issuer_fail(claims: Any, fields: dict[str, str]) -
 # ---- retail sockets
 
 SOCKETS = ["/v1/ws/markets", "/v1/ws/private"]
-SUBSCRIPTIONS = ["SUBSCRIPTION_TYPE_MARKET_DATA", "SUBSCRIPTION_TYPE_TRADE", "SUBSCRIPTION_TYPE_ORDER", "SUBSCRIPTION_TYPE_POSITION", "NOPE", 7, None, {}]
+SUBSCRIPTIONS = [
+    "SUBSCRIPTION_TYPE_MARKET_DATA",
+    "SUBSCRIPTION_TYPE_TRADE",
+    "SUBSCRIPTION_TYPE_ORDER",
+    "SUBSCRIPTION_TYPE_POSITION",
+    "NOPE",
+    7,
+    None,
+    {},
+]
 
 
 @settings(max_examples=120)
 @given(data=st.data())
 @pytest.mark.parametrize("path", SOCKETS)
-def test_no_frame_makes_a_socket_fail_or_changes_the_exchange(path: str, data: st.DataObject) -> None:
+def test_no_frame_makes_a_socket_fail_or_changes_the_exchange(
+    path: str, data: st.DataObject
+) -> None:
     world = _shared()
     socket = world.web_socket(key(world.simulation), path)
     before = kept(world)
@@ -188,7 +269,9 @@ def test_no_frame_makes_a_socket_fail_or_changes_the_exchange(path: str, data: s
     frame = data.draw(
         st.binary(max_size=20)
         | ANYTHING.map(lambda value: json.dumps(value).encode())
-        | st.dictionaries(st.sampled_from(["subscribe", "unsubscribe", "x"]), inside | ANYTHING, max_size=2).map(lambda value: json.dumps(value).encode())
+        | st.dictionaries(
+            st.sampled_from(["subscribe", "unsubscribe", "x"]), inside | ANYTHING, max_size=2
+        ).map(lambda value: json.dumps(value).encode())
     )
     socket.send(frame)
     for came in socket.take():

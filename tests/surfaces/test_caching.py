@@ -18,5 +18,8 @@ def test_a_token_is_not_to_be_stored(world: Connection) -> None:
 def test_a_price_history_may_be_kept_for_half_a_minute(world: Connection) -> None:
     """Retail facts §2.8."""
     asked = {"symbol": "aec-nfl-dal-phi-2026-09-10", "fixedInterval": "INTERVAL_1H", "fidelity": 1}
-    assert world.gateway.get("/v1/price-history", params=asked).headers["cache-control"] == "public, max-age=30"
+    assert (
+        world.gateway.get("/v1/price-history", params=asked).headers["cache-control"]
+        == "public, max-age=30"
+    )
     assert "cache-control" not in world.gateway.get("/v2/leagues").headers

@@ -18,12 +18,21 @@ def test_periods_are_announced_before_now_and_follow_the_game(world: Connection)
     for program in programs:
         game = parse_instant(program["eventStartTime"])
         for part in program["timePeriods"]:
-            created, start, end = (parse_instant(part[name]) if name in part else None for name in ("createdAt", "start", "end"))
+            created, start, end = (
+                parse_instant(part[name]) if name in part else None
+                for name in ("createdAt", "start", "end")
+            )
             assert created is not None and start is not None and created <= min(now, start), part
-            assert part["status"] == ("pending" if now < start else "active" if end is None or now < end else "closed")
+            assert part["status"] == (
+                "pending" if now < start else "active" if end is None or now < end else "closed"
+            )
             statuses.add(part["status"])
             if part["programType"] == "liquidityProgram":
-                assert {"early": end == game - 6 * HOUR, "day_of": (start, end) == (game - 6 * HOUR, game), "live": start == game}[part["period"]], part
+                assert {
+                    "early": end == game - 6 * HOUR,
+                    "day_of": (start, end) == (game - 6 * HOUR, game),
+                    "live": start == game,
+                }[part["period"]], part
     assert statuses == {"pending", "active", "closed"}
 
 
@@ -34,8 +43,14 @@ def test_rewards_come_from_programs_that_ran(world: Connection) -> None:
         client = world.retail(one)
         for reward in client.get("/v1/incentives/earnings").json["rewards"]:
             seen.add(reward["status"])
-            (program,) = client.get("/v1/incentives", params={"symbols": reward["marketSlug"]}).json["programs"]
-            ran = [part for part in program["timePeriods"] if part["programType"] == reward["programType"]]
+            (program,) = client.get(
+                "/v1/incentives", params={"symbols": reward["marketSlug"]}
+            ).json["programs"]
+            ran = [
+                part
+                for part in program["timePeriods"]
+                if part["programType"] == reward["programType"]
+            ]
             assert any(part["start"][:10] <= reward["date"] for part in ran), (reward, program)
         world.advance("1s")
     assert seen == {"PAID", "PENDING", "SKIPPED"}

@@ -1,4 +1,6 @@
-"""CSV downloads over both protocols: rows are read as the text is read, so nothing grows with their number, and they are those of the moment of asking."""
+"""CSV downloads over both protocols: rows are read as the text is read, so nothing grows with their
+number, and they are those of the moment of asking.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ TRADES = 1600
 
 
 class Download(NamedTuple):
-    """One download: its address, what it is called, its request, the field its text is in, and where its rows live."""
+    """One download: its address, what it is called, its request, the field its text is in, and
+    where its rows live.
+    """
 
     verb: str
     path: str
@@ -38,22 +42,57 @@ class Download(NamedTuple):
 
 
 def _ledger_rows(component: str) -> Callable[[Connection], tuple[Any, str]]:
-    return lambda world: (getattr(world.simulation.exchange.trading, component)._rows_of, account(world))
+    return lambda world: (
+        getattr(world.simulation.exchange.trading, component)._rows_of,
+        account(world),
+    )
 
 
 DOWNLOADS = [
-    Download("POST", "/v1/report/orders/csv", "ReportAPI.DownloadOrders", wire.DownloadOrdersRequest, "filechunk",
-             lambda world: (world.simulation.exchange.trading.orders.rows, "rows")),
-    Download("POST", "/v1/report/executions/csv", "ReportAPI.DownloadExecutions", wire.DownloadExecutionsRequest, "filechunk",
-             lambda world: (world.simulation.exchange.trading.executions, "rows")),
-    Download("POST", "/v1/report/trades/csv", "ReportAPI.DownloadTrades", wire.DownloadTradesRequest, "filechunk",
-             lambda world: (world.simulation.exchange.trading.trades, "rows")),
-    Download("GET", "/v1/funding/balance-ledger/download", "FundingAPI.DownloadBalanceLedger", wire.DownloadBalanceLedgerRequest, "data",
-             _ledger_rows("ledger")),
-    Download("GET", "/v1/positions/ledger/download", "PositionAPI.DownloadPositionLedger", wire.DownloadPositionLedgerRequest, "data",
-             _ledger_rows("positions")),
+    Download(
+        "POST",
+        "/v1/report/orders/csv",
+        "ReportAPI.DownloadOrders",
+        wire.DownloadOrdersRequest,
+        "filechunk",
+        lambda world: (world.simulation.exchange.trading.orders.rows, "rows"),
+    ),
+    Download(
+        "POST",
+        "/v1/report/executions/csv",
+        "ReportAPI.DownloadExecutions",
+        wire.DownloadExecutionsRequest,
+        "filechunk",
+        lambda world: (world.simulation.exchange.trading.executions, "rows"),
+    ),
+    Download(
+        "POST",
+        "/v1/report/trades/csv",
+        "ReportAPI.DownloadTrades",
+        wire.DownloadTradesRequest,
+        "filechunk",
+        lambda world: (world.simulation.exchange.trading.trades, "rows"),
+    ),
+    Download(
+        "GET",
+        "/v1/funding/balance-ledger/download",
+        "FundingAPI.DownloadBalanceLedger",
+        wire.DownloadBalanceLedgerRequest,
+        "data",
+        _ledger_rows("ledger"),
+    ),
+    Download(
+        "GET",
+        "/v1/positions/ledger/download",
+        "PositionAPI.DownloadPositionLedger",
+        wire.DownloadPositionLedgerRequest,
+        "data",
+        _ledger_rows("positions"),
+    ),
 ]
-every_download = pytest.mark.parametrize("download", DOWNLOADS, ids=lambda download: download.operation)
+every_download = pytest.mark.parametrize(
+    "download", DOWNLOADS, ids=lambda download: download.operation
+)
 REPORTS = DOWNLOADS[:3]
 
 
@@ -68,9 +107,23 @@ def busy(count: int) -> Connection:
     symbol = quiet(world.simulation).symbol
     users = firm(world.simulation).users
     for number in range(count):
-        for user, side in ((users[0], (Side.BUY, Side.SELL)[number % 2]), (users[1], (Side.SELL, Side.BUY)[number % 2])):
-            trading.place(PlaceOrder(account=user.account, participant=user.name, symbol=symbol, side=side, type=OrderType.LIMIT, price=50, qty=1,
-                                     tif=TimeInForce.GOOD_TILL_CANCEL, clord_id=f"{number}"))
+        for user, side in (
+            (users[0], (Side.BUY, Side.SELL)[number % 2]),
+            (users[1], (Side.SELL, Side.BUY)[number % 2]),
+        ):
+            trading.place(
+                PlaceOrder(
+                    account=user.account,
+                    participant=user.name,
+                    symbol=symbol,
+                    side=side,
+                    type=OrderType.LIMIT,
+                    price=50,
+                    qty=1,
+                    tif=TimeInForce.GOOD_TILL_CANCEL,
+                    clord_id=f"{number}",
+                )
+            )
         world.simulation.exchange.take_events()
     world.advance("1m")
     return world
@@ -90,7 +143,9 @@ def by_rest(world: Connection, download: Download, **fields: Any) -> Iterator[by
     """Chunks as they leave, out of the JSON around them where there is some."""
     client = trader(world)
     if download.verb == "GET":
-        chunks = client.get(download.path, params={"account": account(world), **fields}).reply.chunks
+        chunks = client.get(
+            download.path, params={"account": account(world), **fields}
+        ).reply.chunks
         assert chunks is not None
         return chunks
     lines = client.post(download.path, json=fields).reply.chunks
@@ -112,7 +167,9 @@ both = pytest.mark.parametrize("ask", [by_rest, by_grpc])
 @pytest.mark.spec("S4.3-17", "S4.3-18")
 @both
 @every_download
-def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(world: Connection, download: Download, ask: Any) -> None:
+def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(
+    world: Connection, download: Download, ask: Any
+) -> None:
     next(iter(ask(world, download)))  # indexes catch up with rows that are new to them, once
     with counted(*download.rows(world)) as rows:
         lines = -1
@@ -126,13 +183,17 @@ def test_no_more_rows_are_read_than_have_been_sent_but_for_one_chunk(world: Conn
 @pytest.mark.spec("S4.3-17", "S4.3-18")
 @both
 @pytest.mark.parametrize("download", DOWNLOADS[::3], ids=lambda download: download.operation)
-def test_memory_does_not_grow_with_the_number_of_rows(world: Connection, little: Connection, download: Download, ask: Any) -> None:
+def test_memory_does_not_grow_with_the_number_of_rows(
+    world: Connection, little: Connection, download: Download, ask: Any
+) -> None:
     few, many = peak(little, download, ask), peak(world, download, ask)
     assert many < few * 5 // 4
 
 
 def peak(world: Connection, download: Download, ask: Any) -> int:
-    """Most bytes that were in use at once from asking to the last chunk, which the reader does not keep."""
+    """Most bytes that were in use at once from asking to the last chunk, which the reader does not
+    keep.
+    """
     deque(ask(world, download), maxlen=0)  # what is made once is made now
     tracemalloc.start()
     try:
@@ -159,7 +220,10 @@ def test_a_window_without_rows_is_a_header(world: Connection, download: Download
 
 def test_a_refused_download_is_a_status(world: Connection) -> None:
     with pytest.raises(RpcError) as refused:
-        rpc_trader(world).download("FundingAPI.DownloadBalanceLedger", wire.DownloadBalanceLedgerRequest(account="firms/nobody/accounts/x"))
+        rpc_trader(world).download(
+            "FundingAPI.DownloadBalanceLedger",
+            wire.DownloadBalanceLedgerRequest(account="firms/nobody/accounts/x"),
+        )
     assert refused.value.code == 7
 
 
@@ -168,11 +232,27 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
     trading = world.simulation.exchange.trading
     symbol = quiet(world.simulation).symbol
     user = firm(world.simulation).users[0]
-    resting = PlaceOrder(account=user.account, participant=user.name, symbol=symbol, side=Side.BUY, price=10, qty=1, tif=TimeInForce.GOOD_TILL_CANCEL)
+    resting = PlaceOrder(
+        account=user.account,
+        participant=user.name,
+        symbol=symbol,
+        side=Side.BUY,
+        price=10,
+        qty=1,
+        tif=TimeInForce.GOOD_TILL_CANCEL,
+    )
     old = trading.place(resting).id
     for _ in range(CHUNK_ROWS + 100):
         trading.place(
-            PlaceOrder(account=user.account, participant=user.name, symbol=symbol, side=Side.BUY, price=9, qty=1, tif=TimeInForce.IMMEDIATE_OR_CANCEL)
+            PlaceOrder(
+                account=user.account,
+                participant=user.name,
+                symbol=symbol,
+                side=Side.BUY,
+                price=9,
+                qty=1,
+                tif=TimeInForce.IMMEDIATE_OR_CANCEL,
+            )
         )
     expected = b"".join(by_rest(world, DOWNLOADS[0]))
     assert csv_rows(expected)[old]["state"] == "ORDER_STATE_NEW"
@@ -183,7 +263,17 @@ def test_orders_are_those_of_the_moment_of_asking_whatever_happens_while_they_ar
 
     def trade() -> None:
         other = firm(world.simulation).users[1]
-        trading.place(PlaceOrder(account=other.account, participant=other.name, symbol=symbol, side=Side.SELL, price=10, qty=1, tif=TimeInForce.DAY))
+        trading.place(
+            PlaceOrder(
+                account=other.account,
+                participant=other.name,
+                symbol=symbol,
+                side=Side.SELL,
+                price=10,
+                qty=1,
+                tif=TimeInForce.DAY,
+            )
+        )
 
     for meanwhile in (lambda: trading.place(resting), trade, cancel):
         world.simulation.restore("before")

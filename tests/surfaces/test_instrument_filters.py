@@ -21,7 +21,9 @@ def found(world: Connection, **asked: object) -> list[str]:
     """Symbols of every page."""
     symbols, token = [], ""
     while True:
-        answer = trader(world).post("/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token, **asked})
+        answer = trader(world).post(
+            "/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token, **asked}
+        )
         assert answer.status == 200, answer
         symbols += [row["symbol"] for row in answer.json["instruments"]]
         if answer.json["eof"]:
@@ -32,34 +34,62 @@ def found(world: Connection, **asked: object) -> list[str]:
 @pytest.mark.spec("S4.3-13")
 @pytest.mark.parametrize("symbol", SYMBOLS)
 def test_the_metadata_of_an_instrument_finds_it(world: Connection, symbol: str) -> None:
-    row = trader(world).post("/v1/refdata/instruments", json={"symbols": [symbol]}).json["instruments"][0]
+    row = (
+        trader(world)
+        .post("/v1/refdata/instruments", json={"symbols": [symbol]})
+        .json["instruments"][0]
+    )
     everything = len(found(world))
-    for name, key in (("eventSeries", "event_series"), ("eventCategory", "event_category"), ("clearingSym", "clearing_sym"), ("productId", "product_id")):
+    for name, key in (
+        ("eventSeries", "event_series"),
+        ("eventCategory", "event_category"),
+        ("clearingSym", "clearing_sym"),
+        ("productId", "product_id"),
+    ):
         by_filter = found(world, **{name: row["metadata"][key]})
         assert symbol in by_filter and len(by_filter) < everything, (name, row["metadata"][key])
         if key != "product_id":
-            assert found(world, filter={"whereClause": f"{key} = '{row['metadata'][key]}'"}) == by_filter
+            assert (
+                found(world, filter={"whereClause": f"{key} = '{row['metadata'][key]}'"})
+                == by_filter
+            )
     assert found(world, eventSeries="no-such-series") == []
 
 
 @pytest.mark.spec("S4.3-13")
 def test_the_game_of_an_event_finds_its_instruments(world: Connection) -> None:
     event = world.gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json["event"]
-    assert sorted(found(world, gameId=event["gameId"])) == sorted(market["slug"] for market in event["markets"])
+    assert sorted(found(world, gameId=event["gameId"])) == sorted(
+        market["slug"] for market in event["markets"]
+    )
 
 
 @pytest.mark.spec("S4.3-13")
-@pytest.mark.parametrize("column", ["instrument_product", "outcome_type", "event_subcategory", "event_id"])
-def test_some_columns_fail_as_documented_until_the_quirk_is_off(world: Connection, column: str) -> None:
+@pytest.mark.parametrize(
+    "column", ["instrument_product", "outcome_type", "event_subcategory", "event_id"]
+)
+def test_some_columns_fail_as_documented_until_the_quirk_is_off(
+    world: Connection, column: str
+) -> None:
     """Exchange facts §2.4."""
     symbol = SYMBOLS[0]
-    row = trader(world).post("/v1/refdata/instruments", json={"symbols": [symbol]}).json["instruments"][0]
-    clause = {"pageSize": 1000, "filter": {"whereClause": f"{column} = '{row['metadata'][column]}' AND state = 'OPEN'"}}
+    row = (
+        trader(world)
+        .post("/v1/refdata/instruments", json={"symbols": [symbol]})
+        .json["instruments"][0]
+    )
+    clause = {
+        "pageSize": 1000,
+        "filter": {"whereClause": f"{column} = '{row['metadata'][column]}' AND state = 'OPEN'"},
+    }
     answer = trader(world).post("/v1/refdata/instruments", json=clause)
     if column == "event_id":
         assert (answer.status, answer.json["instruments"]) == (200, [])
     else:
-        assert (answer.status, answer.json) == (500, {"code": 13, "message": "internal error", "details": []})
+        assert (answer.status, answer.json) == (
+            500,
+            {"code": 13, "message": "internal error", "details": []},
+        )
     world.simulation.control("quirk.set", "instrument_columns_fail", {"value": "never"})
     found = trader(world).post("/v1/refdata/instruments", json=clause).json["instruments"]
     assert symbol in [one["symbol"] for one in found]

@@ -19,16 +19,31 @@ def camel(name: str) -> str:
 
 @pytest.mark.spec("S4.3-17", "S4.3-18")
 @pytest.mark.parametrize("path", ["/v1/positions/ledger", "/v1/funding/balance-ledger"])
-def test_a_ledger_file_holds_the_rows_of_its_pages_word_for_word(world: Connection, path: str) -> None:
+def test_a_ledger_file_holds_the_rows_of_its_pages_word_for_word(
+    world: Connection, path: str
+) -> None:
     """Enumerations too: what JSON calls DEPOSIT is DEPOSIT in the file."""
     sim, instrument = world.simulation, quiet(world.simulation)
     client, other = trader(world), trader(world, 1)
-    assert other.post("/v1/trading/orders", json=order(instrument, "sell", 40, 3, account=account(world, 1))).status == 200
-    assert client.post("/v1/trading/orders", json=order(instrument, "buy", 40, 2, account=account(world, 0))).status == 200
+    assert (
+        other.post(
+            "/v1/trading/orders", json=order(instrument, "sell", 40, 3, account=account(world, 1))
+        ).status
+        == 200
+    )
+    assert (
+        client.post(
+            "/v1/trading/orders", json=order(instrument, "buy", 40, 2, account=account(world, 0))
+        ).status
+        == 200
+    )
     asked = {"account": account(world, 0)}
     rows: list[dict[str, Any]] = client.get(path, params=asked).json["entries"]
     answer = client.get(f"{path}/download", params=asked)
-    told = [{camel(name): text for name, text in row.items()} for row in csv.DictReader(io.StringIO(answer.body.decode()))]
+    told = [
+        {camel(name): text for name, text in row.items()}
+        for row in csv.DictReader(io.StringIO(answer.body.decode()))
+    ]
     assert rows and told == rows
     assert sim.exchange.trading.positions.net(account(world, 0), instrument.symbol)
 
@@ -37,7 +52,9 @@ def test_a_ledger_file_holds_the_rows_of_its_pages_word_for_word(world: Connecti
 @pytest.mark.parametrize("path", ["/v1/positions/ledger", "/v1/funding/balance-ledger"])
 def test_a_ledger_file_without_rows_is_an_empty_body(world: Connection, path: str) -> None:
     """P24."""
-    answer = trader(world).get(f"{path}/download", params={"account": account(world, 0), "endTime": "2026-05-02T00:00:00Z"})
+    answer = trader(world).get(
+        f"{path}/download", params={"account": account(world, 0), "endTime": "2026-05-02T00:00:00Z"}
+    )
     assert (answer.status, answer.body) == (200, b"")
 
 

@@ -1,4 +1,6 @@
-"""What clients see of a market against the obviously correct matcher: executions on the drop copy, books and statistics by stream and by REST."""
+"""What clients see of a market against the obviously correct matcher: executions on the drop copy,
+books and statistics by stream and by REST.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,23 @@ class Replace(NamedTuple):
     contracts: int
 
 
-PLACES = st.builds(Place, st.integers(0, 1), st.booleans(), st.integers(45, 55), st.integers(1, 9), st.sampled_from(["GTC", "GTC", "GTC", "IOC", "FOK"]))
+PLACES = st.builds(
+    Place,
+    st.integers(0, 1),
+    st.booleans(),
+    st.integers(45, 55),
+    st.integers(1, 9),
+    st.sampled_from(["GTC", "GTC", "GTC", "IOC", "FOK"]),
+)
 NUMBERS = st.integers(0, 30)
-STEPS = st.lists(PLACES | PLACES | st.builds(Cancel, NUMBERS) | st.builds(Replace, NUMBERS, st.integers(45, 55), st.integers(1, 12)), min_size=6, max_size=30)
+STEPS = st.lists(
+    PLACES
+    | PLACES
+    | st.builds(Cancel, NUMBERS)
+    | st.builds(Replace, NUMBERS, st.integers(45, 55), st.integers(1, 12)),
+    min_size=6,
+    max_size=30,
+)
 
 
 class Both:
@@ -58,15 +74,26 @@ class Both:
         self.owners: list[int] = []
         self.trades: list[Report] = []
         symbol = self.instrument.symbol
-        self.copy = rpc_trader(self.world).stream("DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest(symbols=[symbol]))
+        self.copy = rpc_trader(self.world).stream(
+            "DropCopyAPI.CreateDropCopySubscription",
+            wire.CreateDropCopySubscriptionRequest(symbols=[symbol]),
+        )
         request = wire.CreateMarketDataSubscriptionRequest(symbols=[symbol], depth=50)
-        self.data = self.world.rpc(firm(self.world.simulation)).stream("MarketDataSubscriptionAPI.CreateMarketDataSubscription", request)
+        self.data = self.world.rpc(firm(self.world.simulation)).stream(
+            "MarketDataSubscriptionAPI.CreateMarketDataSubscription", request
+        )
         self.seen = self.data.take()[-1].update
 
     def do(self, step: Place | Cancel | Replace) -> None:
         if isinstance(step, Place):
             side = "buy" if step.buying else "sell"
-            body = order(self.instrument, side, step.cents, step.contracts, timeInForce=f"TIME_IN_FORCE_{TIFS[step.tif]}")
+            body = order(
+                self.instrument,
+                side,
+                step.cents,
+                step.contracts,
+                timeInForce=f"TIME_IN_FORCE_{TIFS[step.tif]}",
+            )
             answer = trader(self.world, step.user).post("/v1/trading/orders", json=body)
             assert answer.status == 200, answer
             number = len(self.ids)
@@ -82,7 +109,9 @@ class Both:
             else:
                 self.naive.replace(number, step.cents, step.contracts)
                 body |= {"price": str(step.cents), "orderQty": str(step.contracts * self.scale)}
-                trader(self.world, self.owners[number]).post("/v1/trading/orders/replace", json=body)
+                trader(self.world, self.owners[number]).post(
+                    "/v1/trading/orders/replace", json=body
+                )
 
     def compare(self) -> None:
         reports = [
@@ -99,9 +128,13 @@ class Both:
         expected, self.naive.reports = self.naive.reports, []
         assert reports == expected
         self.trades += [report for report in expected if report.qty and report.aggressor]
-        self.seen = ([frame.update for frame in self.data.take() if frame.update is not None] or [self.seen])[-1]
+        self.seen = (
+            [frame.update for frame in self.data.take() if frame.update is not None] or [self.seen]
+        )[-1]
         for levels, buying in ((self.seen.bids, True), (self.seen.offers, False)):
-            assert [(level.px, level.qty // self.scale) for level in levels] == [row[:2] for row in self.naive.depth(buying=buying)]
+            assert [(level.px, level.qty // self.scale) for level in levels] == [
+                row[:2] for row in self.naive.depth(buying=buying)
+            ]
         self.statistics(self.seen.stats)
 
     def statistics(self, stats: Any) -> None:
@@ -109,28 +142,47 @@ class Both:
         prices = [trade.price for trade in self.trades]
         qtys = [trade.qty for trade in self.trades]
         told = (stats.open_px, stats.high_px, stats.low_px, stats.last_trade_px)
-        assert told == ((prices[0], max(prices), min(prices), prices[-1]) if prices else (None,) * 4)
+        assert told == (
+            (prices[0], max(prices), min(prices), prices[-1]) if prices else (None,) * 4
+        )
         assert stats.shares_traded == sum(qtys) * self.scale
-        assert stats.notional_traded == sum(price * qty for price, qty in zip(prices, qtys, strict=True)) * self.scale
+        assert (
+            stats.notional_traded
+            == sum(price * qty for price, qty in zip(prices, qtys, strict=True)) * self.scale
+        )
 
     def by_rest(self) -> None:
         """At the end, the same once more for who polls."""
         client, symbol = trader(self.world), self.instrument.symbol
         book = client.get(f"/v1/orderbook/{symbol}", params={"depth": "10"}).json
         for side, buying in (("bids", True), ("offers", False)):
-            assert [(int(level["px"]), int(level["qty"]) // self.scale) for level in book[side]] == [row[:2] for row in self.naive.depth(buying=buying)][:10]
+            assert [
+                (int(level["px"]), int(level["qty"]) // self.scale) for level in book[side]
+            ] == [row[:2] for row in self.naive.depth(buying=buying)][:10]
         now = self.world.simulation.now
-        asked = {"symbol": symbol, "startTime": format_instant(now - 1), "endTime": format_instant(now + 1)}
+        asked = {
+            "symbol": symbol,
+            "startTime": format_instant(now - 1),
+            "endTime": format_instant(now + 1),
+        }
         stats = client.post("/v1/report/trades/stats", json=asked).json["stats"]
         assert int(stats["totalTradeCount"]) == len(self.trades)
         assert int(stats["volume"]) == sum(trade.qty for trade in self.trades) * self.scale
-        working = {row["id"]: int(row["leavesQty"]) for user in (0, 1) for row in trader(self.world, user).get("/v1/trading/orders/open").json["orders"]}
-        assert {self.ids[found.number]: found.leaves * self.scale for found in self.naive.resting} == working
+        working = {
+            row["id"]: int(row["leavesQty"])
+            for user in (0, 1)
+            for row in trader(self.world, user).get("/v1/trading/orders/open").json["orders"]
+        }
+        assert {
+            self.ids[found.number]: found.leaves * self.scale for found in self.naive.resting
+        } == working
 
 
 @settings(max_examples=25)
 @given(STEPS)
-def test_books_executions_and_statistics_are_those_of_the_naive_matcher(steps: list[Place | Cancel | Replace]) -> None:
+def test_books_executions_and_statistics_are_those_of_the_naive_matcher(
+    steps: list[Place | Cancel | Replace],
+) -> None:
     """M1, M9, M16, M17, M31, M32, S9, as a client sees them."""
     both = Both()
     for step in steps:

@@ -1,6 +1,8 @@
-"""What clients see of their money against an obviously correct bookkeeper in fractions: admission, balances, margins, reservations, positions, fees, ledgers.
+"""What clients see of their money against an obviously correct bookkeeper in fractions: admission,
+balances, margins, reservations, positions, fees, ledgers.
 
-It keeps plain lists, sorts them anew for every question, and knows rules P2-P5, P9, P11, P12, P22 and M31 from their text alone.
+It keeps plain lists, sorts them anew for every question, and knows rules P2-P5, P9, P11, P12, P22
+and M31 from their text alone.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ USERS = ("ann", "bob", "cat")
 MARKETS = {"a": (100, 1, 1), "b": (1000, 100, 5), "c": (10_000, 10, 25), "d": (1000, 1000, 10)}
 TICKS = {"a": "0.01", "b": "0.005", "c": "0.0025", "d": "0.01"}
 LISTED = ", ".join(
-    f"{{symbol: {name}, price_scale: {price}, fractional_qty_scale: {qty}, tick_size: '{TICKS[name]}', state: OPEN}}"
+    f"{{symbol: {name}, price_scale: {price}, fractional_qty_scale: {qty}, tick_size:"
+    f" '{TICKS[name]}', state: OPEN}}"
     for name, (price, qty, _) in MARKETS.items()
 )
 
@@ -80,7 +83,9 @@ class Bookkeeper:
 
     start: int
     cash: dict[str, Fraction] = field(default_factory=dict)
-    held: dict[tuple[str, str], Held] = field(default_factory=lambda: {(user, symbol): Held() for user in USERS for symbol in MARKETS})
+    held: dict[tuple[str, str], Held] = field(
+        default_factory=lambda: {(user, symbol): Held() for user in USERS for symbol in MARKETS}
+    )
     orders: list[Working] = field(default_factory=list)
     clock: int = 0
 
@@ -88,18 +93,35 @@ class Bookkeeper:
         self.cash = dict.fromkeys(USERS, Fraction(self.start))
 
     def margin(self, user: str) -> Fraction:
-        return sum((Fraction(-self.held[user, symbol].net, MARKETS[symbol][1]) for symbol in MARKETS if self.held[user, symbol].net < 0), Fraction(0))
+        return sum(
+            (
+                Fraction(-self.held[user, symbol].net, MARKETS[symbol][1])
+                for symbol in MARKETS
+                if self.held[user, symbol].net < 0
+            ),
+            Fraction(0),
+        )
 
     def power(self, user: str) -> Fraction:
         return self.cash[user] - self.margin(user)
 
-    def side(self, user: str, symbol: str, buying: bool, new: Working | None = None) -> tuple[Fraction, int]:
-        """What a side of a market may cost, and how much of a new order on it would open; the best prices close first (P3)."""
-        mine = [order for order in self.orders if order.open and (order.user, order.symbol, order.buying) == (user, symbol, buying)]
+    def side(
+        self, user: str, symbol: str, buying: bool, new: Working | None = None
+    ) -> tuple[Fraction, int]:
+        """What a side of a market may cost, and how much of a new order on it would open; the best
+        prices close first (P3).
+        """
+        mine = [
+            order
+            for order in self.orders
+            if order.open and (order.user, order.symbol, order.buying) == (user, symbol, buying)
+        ]
         mine += [new] if new is not None and new.buying is buying else []
         net, cost, opens = self.held[user, symbol].net, Fraction(0), 0
         closable = max(0, -net if buying else net)
-        for order in sorted(mine, key=lambda order: (-order.price if buying else order.price, order is new)):
+        for order in sorted(
+            mine, key=lambda order: (-order.price if buying else order.price, order is new)
+        ):
             closing = min(closable, order.leaves)
             closable -= closing
             cost += order.unit(order.price) * (order.leaves - closing) / MARKETS[symbol][1]
@@ -111,15 +133,23 @@ class Bookkeeper:
 
     def affords(self, order: Working) -> bool:
         sides = [self.side(order.user, order.symbol, buying, order) for buying in (True, False)]
-        fee = cents(self.fee(TAKER, order, order.leaves, order.price)) * sum(opens for _, opens in sides) / order.leaves
+        fee = (
+            cents(self.fee(TAKER, order, order.leaves, order.price))
+            * sum(opens for _, opens in sides)
+            / order.leaves
+        )
         return max(cost for cost, _ in sides) + fee <= self.power(order.user)
 
     def fee(self, theta: Fraction, order: Working, qty: int, price: int) -> Fraction:
         scale, contracts, _ = MARKETS[order.symbol]
-        return theta * Fraction(qty, contracts) * Fraction(price, scale) * (1 - Fraction(price, scale))
+        return (
+            theta * Fraction(qty, contracts) * Fraction(price, scale) * (1 - Fraction(price, scale))
+        )
 
     def work(self, order: Working, tif: str) -> None:
-        """Trade by price, then time; what is left rests or is gone; then what other markets' orders can no longer be paid for goes, newest first (P5)."""
+        """Trade by price, then time; what is left rests or is gone; then what other markets' orders
+        can no longer be paid for goes, newest first (P5).
+        """
         met = [
             other
             for other in self.orders
@@ -129,7 +159,9 @@ class Bookkeeper:
         if tif == "FILL_OR_KILL" and sum(other.leaves for other in met) < order.leaves:
             met = []
         touched: dict[str, None] = {}
-        for other in sorted(met, key=lambda other: (other.price if order.buying else -other.price, other.time)):
+        for other in sorted(
+            met, key=lambda other: (other.price if order.buying else -other.price, other.time)
+        ):
             qty = min(order.leaves, other.leaves)
             if qty:
                 self.fill(order, other, qty)
@@ -139,7 +171,11 @@ class Bookkeeper:
         for user in touched:
             for symbol in sorted(set(MARKETS) - {order.symbol}):
                 for other in sorted(self.orders, key=lambda other: -other.time):
-                    if other.open and (other.user, other.symbol) == (user, symbol) and self.side(user, symbol, other.buying)[0] > self.power(user):
+                    if (
+                        other.open
+                        and (other.user, other.symbol) == (user, symbol)
+                        and self.side(user, symbol, other.buying)[0] > self.power(user)
+                    ):
                         other.open, other.leaves = False, 0
 
     def fill(self, taker: Working, maker: Working, qty: int) -> None:
@@ -147,8 +183,13 @@ class Bookkeeper:
         charge = min(cents(exact), cents(taker.fees + exact) - taker.charged)
         taker.fees += exact
         taker.charged += charge
-        dollars = Fraction(qty, MARKETS[taker.symbol][1]) * Fraction(price, MARKETS[taker.symbol][0])
-        for order, commission in ((taker, charge), (maker, -cents(self.fee(MAKER, taker, qty, price)))):
+        dollars = Fraction(qty, MARKETS[taker.symbol][1]) * Fraction(
+            price, MARKETS[taker.symbol][0]
+        )
+        for order, commission in (
+            (taker, charge),
+            (maker, -cents(self.fee(MAKER, taker, qty, price))),
+        ):
             self.cash[order.user] -= (dollars if order.buying else -dollars) + commission
             self.held[order.user, order.symbol].move(qty if order.buying else -qty, price)
             order.leaves -= qty
@@ -166,28 +207,45 @@ class Both:
     """The exchange through its surfaces, and the bookkeeper."""
 
     def __init__(self, start: int) -> None:
-        people = ", ".join(f"{{name: {user}, account: firms/naive/accounts/{user}, balance: '{start}'}}" for user in USERS)
+        people = ", ".join(
+            f"{{name: {user}, account: firms/naive/accounts/{user}, balance: '{start}'}}"
+            for user in USERS
+        )
         self.world: Connection = connect(
             Simulation(
                 load_scenario(
-                    f"name: naive\nextends: quickstart\nclock: {{start: 2026-10-06T14:00:00Z}}\nworld:\n  games: 0\n  instruments: [{LISTED}]\n"
-                    f"  firms: [{{name: firms/naive, key: spare-1, client_id: naive-client, users: [{people}]}}]\n"
+                    "name: naive\nextends: quickstart\nclock: {start:"
+                    f" 2026-10-06T14:00:00Z}}\nworld:\n  games: 0\n  instruments: [{LISTED}]\n "
+                    " firms: [{name: firms/naive, key: spare-1, client_id: naive-client, users:"
+                    f" [{people}]}}]\n"
                 )
             )
         )
         firm = self.world.simulation.exchange.firms.require("firms/naive")
-        self.clients: dict[str, Http] = {user: self.world.exchange(firm, f"firms/naive/users/{user}") for user in USERS}
+        self.clients: dict[str, Http] = {
+            user: self.world.exchange(firm, f"firms/naive/users/{user}") for user in USERS
+        }
         self.naive = Bookkeeper(start)
         self.refused = 0
 
     def place(self, user: str, symbol: str, buying: bool, tick: int, qty: int, tif: str) -> None:
         price, _, step = MARKETS[symbol]
         asked = min(max(tick * price // 100 // step * step, step), price - step)
-        body: dict[str, Any] = {"type": "ORDER_TYPE_LIMIT", "symbol": symbol, "price": str(asked), "orderQty": str(qty)}
-        body |= {"side": "SIDE_BUY" if buying else "SIDE_SELL", "timeInForce": f"TIME_IN_FORCE_{tif}"}
+        body: dict[str, Any] = {
+            "type": "ORDER_TYPE_LIMIT",
+            "symbol": symbol,
+            "price": str(asked),
+            "orderQty": str(qty),
+        }
+        body |= {
+            "side": "SIDE_BUY" if buying else "SIDE_SELL",
+            "timeInForce": f"TIME_IN_FORCE_{tif}",
+        }
         answer = self.clients[user].post("/v1/trading/orders", json=body)
         self.naive.clock += 1
-        order = Working(answer.json.get("orderId", ""), user, symbol, buying, asked, qty, self.naive.clock, tif)
+        order = Working(
+            answer.json.get("orderId", ""), user, symbol, buying, asked, qty, self.naive.clock, tif
+        )
         assert self.naive.affords(order) is (answer.status == 200), answer
         self.refused += answer.status != 200
         if answer.status == 200:
@@ -195,21 +253,30 @@ class Both:
             self.naive.orders.append(order)
 
     def change(self, number: int, tick: int | None, qty: int) -> None:
-        """Another price, if one is given, and so much more or less; without either the order is taken out."""
+        """Another price, if one is given, and so much more or less; without either the order is
+        taken out.
+        """
         working = [order for order in self.naive.orders if order.open]
         if not working:
             return
         order = working[number % len(working)]
         body = {"orderId": order.id, "symbol": order.symbol}
         if tick is None and not qty:
-            assert self.clients[order.user].post("/v1/trading/orders/cancel", json=body).status == 200
+            assert (
+                self.clients[order.user].post("/v1/trading/orders/cancel", json=body).status == 200
+            )
             order.open, order.leaves = False, 0
             return
         price, _, step = MARKETS[order.symbol]
-        asked = order.price if tick is None else min(max(tick * price // 100 // step * step, step), price - step)
+        asked = (
+            order.price
+            if tick is None
+            else min(max(tick * price // 100 // step * step, step), price - step)
+        )
         wanted = replace(order, price=asked, leaves=max(1, order.leaves + qty))
         answer = self.clients[order.user].post(
-            "/v1/trading/orders/replace", json={**body, "price": str(asked), "orderQty": str(order.cum + wanted.leaves)}
+            "/v1/trading/orders/replace",
+            json={**body, "price": str(asked), "orderQty": str(order.cum + wanted.leaves)},
         )
         keeps = asked == order.price and wanted.leaves <= order.leaves
         order.open = False
@@ -225,7 +292,9 @@ class Both:
 
     def settle(self, symbol: str, price: str) -> None:
         """Close and settle a market: DAY orders are gone."""
-        self.world.absorb(self.world.simulation.control("instrument.settle", symbol, {"price": price}))
+        self.world.absorb(
+            self.world.simulation.control("instrument.settle", symbol, {"price": price})
+        )
         self.naive.settle(symbol, Fraction(price))
         for order in self.naive.orders:
             if order.open and order.symbol == symbol and order.tif == "DAY":
@@ -234,28 +303,55 @@ class Both:
     def compare(self) -> None:
         for user, client in self.clients.items():
             account = f"firms/naive/accounts/{user}"
-            shown = client.post("/v1/positions/balance", json={"name": account, "currency": "USD"}).json
-            wanted = {"balance": self.naive.cash[user], "marginRequirement": self.naive.margin(user), "buyingPower": self.naive.power(user)}
+            shown = client.post(
+                "/v1/positions/balance", json={"name": account, "currency": "USD"}
+            ).json
+            wanted = {
+                "balance": self.naive.cash[user],
+                "marginRequirement": self.naive.margin(user),
+                "buyingPower": self.naive.power(user),
+            }
             wanted["openOrders"] = max(self.naive.reserved(user, symbol) for symbol in MARKETS)
             assert {name: Fraction(shown[name]) for name in wanted} == wanted
-            rows = {row["symbol"]: row for row in client.get("/v1/positions", params={"name": account}).json["positions"]}
+            rows = {
+                row["symbol"]: row
+                for row in client.get("/v1/positions", params={"name": account}).json["positions"]
+            }
             for symbol in MARKETS:
-                seen = Held(*(int(rows[symbol][name]) for name in ("netPosition", "cost", "realized"))) if symbol in rows else Held()
+                seen = (
+                    Held(*(int(rows[symbol][name]) for name in ("netPosition", "cost", "realized")))
+                    if symbol in rows
+                    else Held()
+                )
                 assert seen == self.naive.held[user, symbol]
-            working = {row["id"]: int(row["leavesQty"]) for row in client.get("/v1/trading/orders/open").json["orders"]}
-            assert working == {order.id: order.leaves for order in self.naive.orders if order.open and order.user == user}
+            working = {
+                row["id"]: int(row["leavesQty"])
+                for row in client.get("/v1/trading/orders/open").json["orders"]
+            }
+            assert working == {
+                order.id: order.leaves
+                for order in self.naive.orders
+                if order.open and order.user == user
+            }
 
     def compare_ledgers(self) -> None:
         for user, client in self.clients.items():
             asked = {"account": f"firms/naive/accounts/{user}", "pageSize": "1000"}
             cash = client.get("/v1/funding/balance-ledger", params=asked).json["entries"]
-            assert [row["beforeBalance"] for row in cash[1:]] == [row["afterBalance"] for row in cash[:-1]]
+            assert [row["beforeBalance"] for row in cash[1:]] == [
+                row["afterBalance"] for row in cash[:-1]
+            ]
             assert Fraction(cash[-1]["afterBalance"]) == self.naive.cash[user]
             moved = {symbol: Held() for symbol in MARKETS}
             for row in client.get("/v1/positions/ledger", params=asked).json["entries"]:
                 held = moved[row["symbol"]]
                 held.net, held.cost, held.realized = (
-                    one + int(row[name]) for one, name in ((held.net, "quantityChange"), (held.cost, "costChange"), (held.realized, "realizedChange"))
+                    one + int(row[name])
+                    for one, name in (
+                        (held.net, "quantityChange"),
+                        (held.cost, "costChange"),
+                        (held.realized, "realizedChange"),
+                    )
                 )
             assert moved == {symbol: self.naive.held[user, symbol] for symbol in MARKETS}
 
@@ -268,7 +364,14 @@ def act(both: Both, luck: Random) -> None:
     price = luck.randint(48, 52) if luck.random() < 0.9 else luck.randint(1, 99)
     if luck.random() < 0.75:
         symbol = luck.choice(sorted(MARKETS))
-        qty = max(1, int(luck.choice((1, 3, 5, 8, 20)) * MARKETS[symbol][1] * luck.choice((1, 1, Fraction(1, 3), Fraction(7, 10)))))
+        qty = max(
+            1,
+            int(
+                luck.choice((1, 3, 5, 8, 20))
+                * MARKETS[symbol][1]
+                * luck.choice((1, 1, Fraction(1, 3), Fraction(7, 10)))
+            ),
+        )
         both.place(luck.choice(USERS), symbol, luck.random() < 0.5, price, qty, luck.choice(TIFS))
     else:
         both.change(luck.randrange(20), luck.choice((None, price)), luck.choice((0, -5, 10, 400)))

@@ -13,9 +13,17 @@ def test_single_records_are_as_private_as_the_lists_they_are_in(world: Connectio
     """R8: what a participant's search does not show, its single reads do not show either."""
     mine, theirs = trader(world), trader(world, 1)
     instrument = quiet(world.simulation)
-    placed = mine.post("/v1/trading/orders", json=order(instrument, "buy", 20, 1, account=firm(world.simulation).users[0].account)).json["orderId"]
-    execution = mine.post("/v1/report/executions/search", json={"orderId": placed}).json["executions"][0]["id"]
-    for path, listed in ((f"/v1/report/orders/{placed}", "/v1/report/orders/search"), (f"/v1/report/executions/{execution}", "/v1/report/executions/search")):
+    placed = mine.post(
+        "/v1/trading/orders",
+        json=order(instrument, "buy", 20, 1, account=firm(world.simulation).users[0].account),
+    ).json["orderId"]
+    execution = mine.post("/v1/report/executions/search", json={"orderId": placed}).json[
+        "executions"
+    ][0]["id"]
+    for path, listed in (
+        (f"/v1/report/orders/{placed}", "/v1/report/orders/search"),
+        (f"/v1/report/executions/{execution}", "/v1/report/executions/search"),
+    ):
         assert mine.get(path).status == 200
         answer = theirs.post(listed, json={"orderId": placed}).json
         assert not (answer.get("order") or answer.get("executions"))

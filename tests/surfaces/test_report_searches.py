@@ -1,4 +1,6 @@
-"""Searches of orders, executions and trades against the plainest way to do them: take every row, keep those that fit. And how few rows they read."""
+"""Searches of orders, executions and trades against the plainest way to do them: take every row,
+keep those that fit. And how few rows they read.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +26,36 @@ USERS = 2
 
 @pytest.fixture(scope="module")
 def world() -> Connection:
-    """Two participants of one firm trade two instruments over some minutes; some orders are canceled, some rest."""
+    """Two participants of one firm trade two instruments over some minutes; some orders are
+    canceled, some rest.
+    """
     world = unlimited()
     sim = world.simulation
-    sim.control("assumption.set", "report.reversed_window", {"value": "empty"})  # bounds are drawn independently
+    # bounds are drawn independently
+    sim.control("assumption.set", "report.reversed_window", {"value": "empty"})
     trading = sim.exchange.trading
     users = firm(sim).users
-    other = next(found.symbol for found in sim.exchange.instruments if found.tick == quiet(sim).tick and found.symbol != quiet(sim).symbol)
+    other = next(
+        found.symbol
+        for found in sim.exchange.instruments
+        if found.tick == quiet(sim).tick and found.symbol != quiet(sim).symbol
+    )
     symbols = [quiet(sim).symbol, *([other] if trading.state(other).name == "OPEN" else [])]
     for number in range(480):
         user = users[number % 7 % USERS]
         order = trading.place(
-            PlaceOrder(account=user.account, participant=user.name, symbol=symbols[number % 5 % len(symbols)], side=SIDES[number % 3 % 2],
-                       price=40 + number % 4, qty=1 + number % 3, tif=TimeInForce.GOOD_TILL_CANCEL, clord_id=f"c-{number}",
-                       client_account_id=f"desk-{number % 9}", client_participant_id="" if number % 3 else "ann")
+            PlaceOrder(
+                account=user.account,
+                participant=user.name,
+                symbol=symbols[number % 5 % len(symbols)],
+                side=SIDES[number % 3 % 2],
+                price=40 + number % 4,
+                qty=1 + number % 3,
+                tif=TimeInForce.GOOD_TILL_CANCEL,
+                clord_id=f"c-{number}",
+                client_account_id=f"desk-{number % 9}",
+                client_participant_id="" if number % 3 else "ann",
+            )
         )
         if number % 6 == 0 and order.live:
             trading.cancel(CancelOrder(accounts=(user.account,), order_id=order.id))
@@ -56,7 +74,9 @@ def search(world: Connection, what: str, **asked: Any) -> list[Any]:
     found: list[Any] = []
     token = ""
     while True:
-        answer = rpc_trader(world).call(operation, request(accounts=accounts(world), page_size=70, page_token=token, **asked))
+        answer = rpc_trader(world).call(
+            operation, request(accounts=accounts(world), page_size=70, page_token=token, **asked)
+        )
         found += getattr(answer, field)
         token = answer.next_page_token
         if not token:
@@ -71,8 +91,11 @@ def everything(world: Connection, what: str) -> list[Any]:
     """Every row there is, in the order of a search."""
     rows = search(world, what)
     expected = getattr(world.simulation.exchange.trading, what)
-    assert [row.id for row in rows] == [row.id for row in (list(expected.rows) if what == "executions" else list(expected.rows)[::-1])
-                                        if not OWNERS[what](row).isdisjoint(accounts(world))]
+    assert [row.id for row in rows] == [
+        row.id
+        for row in (list(expected.rows) if what == "executions" else list(expected.rows)[::-1])
+        if not OWNERS[what](row).isdisjoint(accounts(world))
+    ]
     return rows
 
 
@@ -87,9 +110,18 @@ FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "orders": {
         "order_id": (lambda row: row.id, lambda row, value: row.id == value),
         "clord_id": (lambda row: row.clord_id, lambda row, value: row.clord_id == value),
-        "client_account_id": (lambda row: row.client_account_id, lambda row, value: row.client_account_id == value),
-        "client_participant_id": (lambda row: "ann", lambda row, value: row.client_participant_id == value),
-        "order_state_filter": (lambda row: row.leaves_qty == 0, lambda row, closed: (row.leaves_qty == 0) is closed),
+        "client_account_id": (
+            lambda row: row.client_account_id,
+            lambda row, value: row.client_account_id == value,
+        ),
+        "client_participant_id": (
+            lambda row: "ann",
+            lambda row, value: row.client_participant_id == value,
+        ),
+        "order_state_filter": (
+            lambda row: row.leaves_qty == 0,
+            lambda row, closed: (row.leaves_qty == 0) is closed,
+        ),
         "symbol": (lambda row: row.symbol, lambda row, value: row.symbol == value),
         "start_time": (lambda row: row.create_time, lambda row, value: row.create_time >= value),
         "end_time": (lambda row: row.create_time, lambda row, value: row.create_time <= value),
@@ -97,20 +129,44 @@ FILTERS: dict[str, dict[str, tuple[Any, Any]]] = {
     "executions": {
         "exec_ids": (lambda row: [row.id, row.id[::-1]], lambda row, value: row.id in value),
         "order_id": (lambda row: row.order.id, lambda row, value: row.order.id == value),
-        "clord_id": (lambda row: row.order.clord_id, lambda row, value: row.order.clord_id == value),
-        "client_account_id": (lambda row: row.order.client_account_id, lambda row, value: row.order.client_account_id == value),
+        "clord_id": (
+            lambda row: row.order.clord_id,
+            lambda row, value: row.order.clord_id == value,
+        ),
+        "client_account_id": (
+            lambda row: row.order.client_account_id,
+            lambda row, value: row.order.client_account_id == value,
+        ),
         "symbol": (lambda row: row.order.symbol, lambda row, value: row.order.symbol == value),
         "types": (lambda row: [row.type], lambda row, value: row.type in value),
-        "start_time": (lambda row: row.transact_time, lambda row, value: row.transact_time >= value),
+        "start_time": (
+            lambda row: row.transact_time,
+            lambda row, value: row.transact_time >= value,
+        ),
         "end_time": (lambda row: row.transact_time, lambda row, value: row.transact_time <= value),
     },
     "trades": {
         "trade_id": (lambda row: row.id, lambda row, value: row.id == value),
-        "order_id": (lambda row: row.passive.order.id, lambda row, value: value in (row.aggressor.order.id, row.passive.order.id)),
-        "exec_id": (lambda row: row.aggressor.id, lambda row, value: value in (row.aggressor.id, row.passive.id)),
-        "symbol": (lambda row: row.aggressor.order.symbol, lambda row, value: row.aggressor.order.symbol == value),
-        "start_time": (lambda row: row.aggressor.transact_time, lambda row, value: row.aggressor.transact_time >= value),
-        "end_time": (lambda row: row.aggressor.transact_time, lambda row, value: row.aggressor.transact_time <= value),
+        "order_id": (
+            lambda row: row.passive.order.id,
+            lambda row, value: value in (row.aggressor.order.id, row.passive.order.id),
+        ),
+        "exec_id": (
+            lambda row: row.aggressor.id,
+            lambda row, value: value in (row.aggressor.id, row.passive.id),
+        ),
+        "symbol": (
+            lambda row: row.aggressor.order.symbol,
+            lambda row, value: row.aggressor.order.symbol == value,
+        ),
+        "start_time": (
+            lambda row: row.aggressor.transact_time,
+            lambda row, value: row.aggressor.transact_time >= value,
+        ),
+        "end_time": (
+            lambda row: row.aggressor.transact_time,
+            lambda row, value: row.aggressor.transact_time <= value,
+        ),
     },
 }
 
@@ -134,7 +190,9 @@ def rows(world: Connection) -> dict[str, list[Any]]:
 @settings(max_examples=60)
 @given(data=st.data())
 @pytest.mark.parametrize("what", FILTERS)
-def test_a_search_finds_what_going_through_every_row_finds(world: Connection, rows: dict[str, list[Any]], what: str, data: st.DataObject) -> None:
+def test_a_search_finds_what_going_through_every_row_finds(
+    world: Connection, rows: dict[str, list[Any]], what: str, data: st.DataObject
+) -> None:
     filters = FILTERS[what]
     expected = rows[what]
     asked: dict[str, Any] = {}
@@ -145,26 +203,43 @@ def test_a_search_finds_what_going_through_every_row_finds(world: Connection, ro
         if name == "order_id" and what == "trades" and clause:
             continue
         if name in CLAUSES and (what, name) != ("trades", "order_id") and data.draw(st.booleans()):
-            clause.append(CLAUSES[name].format(format_instant(value) if isinstance(value, int) else value))
+            clause.append(
+                CLAUSES[name].format(format_instant(value) if isinstance(value, int) else value)
+            )
         else:
-            asked[name] = wire.OrderStateFilter(1 + value) if name == "order_state_filter" else value
+            asked[name] = (
+                wire.OrderStateFilter(1 + value) if name == "order_state_filter" else value
+            )
         expected = [row for row in expected if fits(row, value)]
     found = search(world, what, **asked, where_clause=" AND ".join(clause))
     assert found == expected
     if what == "executions":
-        assert search(world, what, **asked, where_clause=" AND ".join(clause), newest_first=True) == expected[::-1]
+        assert (
+            search(world, what, **asked, where_clause=" AND ".join(clause), newest_first=True)
+            == expected[::-1]
+        )
 
 
 @pytest.mark.parametrize("name", ["trade_id", "order_id", "exec_id"])
 @pytest.mark.parametrize("by_clause", [False, True])
 @pytest.mark.spec("S4.3-9")
-def test_a_search_of_trades_by_an_id_is_a_narrow_one(world: Connection, rows: dict[str, list[Any]], name: str, by_clause: bool) -> None:
+def test_a_search_of_trades_by_an_id_is_a_narrow_one(
+    world: Connection, rows: dict[str, list[Any]], name: str, by_clause: bool
+) -> None:
     trade = rows["trades"][5]
-    value = {"trade_id": trade.id, "order_id": trade.aggressor.order.id, "exec_id": trade.aggressor.id}[name]
+    value = {
+        "trade_id": trade.id,
+        "order_id": trade.aggressor.order.id,
+        "exec_id": trade.aggressor.id,
+    }[name]
     quirks = world.simulation.exchange.ctx.quirks
     quirks.change(UNFILTERED_SEARCH_TIMES_OUT.name, "always")
     try:
-        assert trade in search(world, "trades", **({"where_clause": f"{name} = '{value}'"} if by_clause else {name: value}))
+        assert trade in search(
+            world,
+            "trades",
+            **({"where_clause": f"{name} = '{value}'"} if by_clause else {name: value}),
+        )
         with pytest.raises(RpcError, match="timeout"):
             search(world, "trades", where_clause="price > 0")
     finally:
@@ -183,11 +258,22 @@ def test_a_search_of_trades_by_an_id_is_a_narrow_one(world: Connection, rows: di
         ("executions", lambda row: {"clord_id": row.order.clord_id}, 12),
         ("executions", lambda row: {"exec_ids": [row.id]}, 1),
         ("executions", lambda row: {"order_id": row.order.id}, 6),
-        ("executions", lambda row: {"start_time": row.transact_time, "end_time": row.transact_time}, 60),
+        (
+            "executions",
+            lambda row: {"start_time": row.transact_time, "end_time": row.transact_time},
+            60,
+        ),
         ("trades", lambda row: {"trade_id": row.id}, 1),
         ("trades", lambda row: {"exec_id": row.passive.id}, 1),
         ("trades", lambda row: {"order_id": row.aggressor.order.id}, 6),
-        ("trades", lambda row: {"where_clause": f"transact_time >= '{format_instant(row.passive.transact_time)}'", "end_time": row.passive.transact_time}, 50),
+        (
+            "trades",
+            lambda row: {
+                "where_clause": f"transact_time >= '{format_instant(row.passive.transact_time)}'",
+                "end_time": row.passive.transact_time,
+            },
+            50,
+        ),
     ],
 )
 def test_a_search_by_id_word_or_time_reads_hardly_more_rows_than_it_finds(
@@ -203,10 +289,17 @@ def test_a_search_by_id_word_or_time_reads_hardly_more_rows_than_it_finds(
 
 
 @pytest.mark.spec("S4.3-8")
-def test_open_orders_are_found_without_reading_those_that_are_done(world: Connection, rows: dict[str, list[Any]]) -> None:
+def test_open_orders_are_found_without_reading_those_that_are_done(
+    world: Connection, rows: dict[str, list[Any]]
+) -> None:
     live = [row for row in rows["orders"] if row.leaves_qty]
     with counted(world.simulation.exchange.trading.orders.rows, "rows") as read:
-        assert search(world, "orders", order_state_filter=wire.OrderStateFilter.ORDER_STATE_FILTER_OPEN) == live
+        assert (
+            search(
+                world, "orders", order_state_filter=wire.OrderStateFilter.ORDER_STATE_FILTER_OPEN
+            )
+            == live
+        )
         assert read.read <= 2 * len(live) < len(rows["orders"])
 
 
@@ -217,14 +310,26 @@ def test_nothing_has_a_parent_unless_the_orders_of_a_list_are_told_to() -> None:
     instrument = quiet(world.simulation)
 
     def listed(mark: str) -> list[str]:
-        entry = wire.InsertOrderRequest(symbol=instrument.symbol, side=1, type=2, price=instrument.price_scale // 100, order_qty=instrument.min_qty)
+        entry = wire.InsertOrderRequest(
+            symbol=instrument.symbol,
+            side=1,
+            type=2,
+            price=instrument.price_scale // 100,
+            order_qty=instrument.min_qty,
+        )
         requests = [structs.replace(entry, clord_id=f"{mark}-{number}") for number in range(3)]
-        answer = trader.call("OrderEntryAPI.InsertOrderList", wire.InsertOrderListRequest(requests=requests))
+        answer = trader.call(
+            "OrderEntryAPI.InsertOrderList", wire.InsertOrderListRequest(requests=requests)
+        )
         return [found.order_id for found in answer.responses]
 
     def children(parent: str) -> tuple[list[str], list[str]]:
-        orders = trader.call("ReportAPI.SearchOrders", wire.SearchOrdersRequest(parent_order_id=parent)).order
-        executions = trader.call("ReportAPI.SearchExecutions", wire.SearchExecutionsRequest(parent_order_id=parent)).executions
+        orders = trader.call(
+            "ReportAPI.SearchOrders", wire.SearchOrdersRequest(parent_order_id=parent)
+        ).order
+        executions = trader.call(
+            "ReportAPI.SearchExecutions", wire.SearchExecutionsRequest(parent_order_id=parent)
+        ).executions
         assert all(order.parent_order_id == parent for order in orders)
         return [order.id for order in orders], [execution.order.id for execution in executions]
 
@@ -244,11 +349,23 @@ def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -
     def trade(times: int) -> None:
         for number in range(2 * times):
             user = firm(world.simulation).users[number % USERS]
-            trading.place(PlaceOrder(account=user.account, participant=user.name, symbol=instrument.symbol, side=SIDES[number % 2], price=40, qty=1))
+            trading.place(
+                PlaceOrder(
+                    account=user.account,
+                    participant=user.name,
+                    symbol=instrument.symbol,
+                    side=SIDES[number % 2],
+                    price=40,
+                    qty=1,
+                )
+            )
         world.advance("1s")
 
     def stream(token: bytes = b"") -> Stream:
-        return rpc_trader(world).stream("DropCopyAPI.CreatePositionChangeSubscription", wire.CreatePositionChangeSubscriptionRequest(resume_token=token))
+        return rpc_trader(world).stream(
+            "DropCopyAPI.CreatePositionChangeSubscription",
+            wire.CreatePositionChangeSubscriptionRequest(resume_token=token),
+        )
 
     trade(30)
     world.advance("24h")
@@ -262,14 +379,23 @@ def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -
         assert read.read < len(read) // 2
 
 
-def test_a_trade_date_that_is_none_is_refused_and_the_others_bound_trade_days(world: Connection, rows: dict[str, list[Any]]) -> None:
-    for day in (wire.Date(year=2026, month=13, day=1), wire.Date(year=1, month=1, day=1), wire.Date()):
+def test_a_trade_date_that_is_none_is_refused_and_the_others_bound_trade_days(
+    world: Connection, rows: dict[str, list[Any]]
+) -> None:
+    for day in (
+        wire.Date(year=2026, month=13, day=1),
+        wire.Date(year=1, month=1, day=1),
+        wire.Date(),
+    ):
         for what in ("orders", "executions"):
             with pytest.raises(RpcError, match="start_transact_trade_date is not a date"):
                 search(world, what, start_transact_trade_date=day)
     today = rows["executions"][0].transact_trade_date
     yesterday = wire.Date(year=today.year, month=today.month, day=today.day - 1)
-    assert search(world, "executions", start_transact_trade_date=today, end_transact_trade_date=today) == rows["executions"]
+    assert (
+        search(world, "executions", start_transact_trade_date=today, end_transact_trade_date=today)
+        == rows["executions"]
+    )
     assert search(world, "executions", end_transact_trade_date=yesterday) == []
     assert search(world, "orders", start_transact_trade_date=today) == rows["orders"]
 
@@ -287,10 +413,22 @@ def test_both_spellings_of_structured_filters_have_the_same_allowlist(path: str)
     world = unlimited()
     client, symbol = caller(world, "exchange"), quiet(world.simulation).symbol
     for column in ("update_time", "create_time"):
-        comparison = {"field": column, "operator": "FILTER_OPERATOR_GT", "stringValue": "2026-09-08T18:00:00Z"}
-        for asked in ({"field_filter": [comparison]}, {"filter": {"fieldFilters": [comparison]}}, {"filter": {"field_filters": [comparison]}}):
+        comparison = {
+            "field": column,
+            "operator": "FILTER_OPERATOR_GT",
+            "stringValue": "2026-09-08T18:00:00Z",
+        }
+        for asked in (
+            {"field_filter": [comparison]},
+            {"filter": {"fieldFilters": [comparison]}},
+            {"filter": {"field_filters": [comparison]}},
+        ):
             answer = client.post(path, json={"symbol": symbol, **asked})
-            assert (answer.status, answer.json["code"], answer.json["message"]) == (400, 3, "field not allowed")
+            assert (answer.status, answer.json["code"], answer.json["message"]) == (
+                400,
+                3,
+                "field not allowed",
+            )
         clause = f"symbol = '{symbol}' AND {column} >= '2026-09-08T18:00:00Z'"
         for allowed in ({"where_clause": clause}, {"filter": {"whereClause": clause}}):
             assert client.post(path, json=allowed).status == 200
@@ -301,8 +439,19 @@ def test_a_clause_in_a_filter_filters(world: Connection) -> None:
     client = caller(world, "exchange")
     every = client.post(SEARCHES[0], json={"pageSize": 1000}).json["order"]
     symbol = every[0]["symbol"]
-    found = client.post(SEARCHES[0], json={"pageSize": 1000, "filter": {"whereClause": f"symbol = '{symbol}'"}, "where_clause": "side = 'BUY'"}).json["order"]
-    assert [row["id"] for row in found] == [row["id"] for row in every if row["symbol"] == symbol and row["side"] == "SIDE_BUY"] != []
+    found = client.post(
+        SEARCHES[0],
+        json={
+            "pageSize": 1000,
+            "filter": {"whereClause": f"symbol = '{symbol}'"},
+            "where_clause": "side = 'BUY'",
+        },
+    ).json["order"]
+    assert (
+        [row["id"] for row in found]
+        == [row["id"] for row in every if row["symbol"] == symbol and row["side"] == "SIDE_BUY"]
+        != []
+    )
 
 
 @pytest.mark.spec("S7.1-9", "S4.3-8", "S4.3-10")
@@ -316,7 +465,12 @@ def test_other_unfiltered_searches_time_out_where_that_is_wanted(path: str) -> N
     answer = client.post(path, json={"pageSize": 10})
     assert (answer.status, answer.json["code"]) == (504, 4)
     symbol = quiet(world.simulation).symbol
-    for narrow in ({"symbol": symbol}, {"orderId": "NONE"}, {"clordId": "none"}, {"where_clause": f"symbol = '{symbol}'"}):
+    for narrow in (
+        {"symbol": symbol},
+        {"orderId": "NONE"},
+        {"clordId": "none"},
+        {"where_clause": f"symbol = '{symbol}'"},
+    ):
         assert client.post(path, json=narrow).status == 200
     assert client.post(path, json={"pageSize": -1}).status == 400  # what is wrong is found at once
 
@@ -338,42 +492,81 @@ def test_a_call_that_names_nothing_is_told_what_is_missing() -> None:
 
 
 @pytest.mark.spec("S4.3-3", "S2.4-2")
-@pytest.mark.parametrize("asked", [{}, {"bars": 3}, {"endTime": "2020-01-01T00:00:00Z", "bars": 2}, {"endTradeDate": {"year": 2020, "month": 1, "day": 1}}])
-def test_statistics_of_a_time_in_which_an_instrument_could_not_trade_are_zero(asked: dict[str, Any]) -> None:
-    """Neither an instrument that was listed this very instant nor an end before its listing is the caller's mistake; a window the wrong way round is."""
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"bars": 3},
+        {"endTime": "2020-01-01T00:00:00Z", "bars": 2},
+        {"endTradeDate": {"year": 2020, "month": 1, "day": 1}},
+    ],
+)
+def test_statistics_of_a_time_in_which_an_instrument_could_not_trade_are_zero(
+    asked: dict[str, Any],
+) -> None:
+    """Neither an instrument that was listed this very instant nor an end before its listing is the
+    caller's mistake; a window the wrong way round is.
+    """
     world = unlimited()
-    world.simulation.control("instrument.create", "", {"symbol": "new-born", "tick_size": "0.01", "state": "OPEN"})
+    world.simulation.control(
+        "instrument.create", "", {"symbol": "new-born", "tick_size": "0.01", "state": "OPEN"}
+    )
     client = caller(world, "exchange")
     answer = client.post("/v1/report/trades/stats", json={"symbol": "new-born", **asked})
     assert answer.status == 200
     bars = asked.get("bars", 0)
     assert [len(answer.json[name]) for name in ("bars", "barStartTime", "barEndTime")] == [bars] * 3
-    assert {value for bar in [answer.json["stats"], *answer.json["bars"]] for value in bar.values()} == {"0"}
-    wrong = {"symbol": "new-born", "startTime": "2026-09-08T18:00:00Z", "endTime": "2026-09-08T17:00:00Z"}
+    assert {
+        value for bar in [answer.json["stats"], *answer.json["bars"]] for value in bar.values()
+    } == {"0"}
+    wrong = {
+        "symbol": "new-born",
+        "startTime": "2026-09-08T18:00:00Z",
+        "endTime": "2026-09-08T17:00:00Z",
+    }
     assert client.post("/v1/report/trades/stats", json=wrong).status == 400
 
 
 TIMES = {"startTime": "2026-09-08T18:00:01Z", "endTime": "2026-09-08T18:00:00Z"}
-DATES = {"startTransactTradeDate": {"year": 2026, "month": 9, "day": 8}, "endTransactTradeDate": {"year": 2026, "month": 9, "day": 7}}
-LEDGERS = ("/v1/positions/ledger", "/v1/positions/ledger/download", "/v1/funding/balance-ledger", "/v1/funding/balance-ledger/download")
+DATES = {
+    "startTransactTradeDate": {"year": 2026, "month": 9, "day": 8},
+    "endTransactTradeDate": {"year": 2026, "month": 9, "day": 7},
+}
+LEDGERS = (
+    "/v1/positions/ledger",
+    "/v1/positions/ledger/download",
+    "/v1/funding/balance-ledger",
+    "/v1/funding/balance-ledger/download",
+)
 
 
 @pytest.mark.spec("S7.1-1")
 def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
-    """Everywhere, and before anything is read; assumption report.reversed_window finds nothing instead."""
+    """Everywhere, and before anything is read; assumption report.reversed_window finds nothing
+    instead.
+    """
     world = unlimited()
     client, account = caller(world, "exchange"), firm(world.simulation).users[0].account
-    asked = [("POST", path, TIMES) for path in (*SEARCHES, *(path.replace("search", "csv") for path in SEARCHES))]
+    asked = [
+        ("POST", path, TIMES)
+        for path in (*SEARCHES, *(path.replace("search", "csv") for path in SEARCHES))
+    ]
     asked += [("POST", path, DATES) for path in SEARCHES[:2]]
     asked += [("GET", path, {"account": account, **TIMES}) for path in LEDGERS]
     asked += [("GET", "/v1/funding/transactions", TIMES)]
     for wanted in ((400, 3), (200, None)):
         for verb, path, body in asked:
-            answer = client.post(path, json=body) if verb == "POST" else client.get(path, params=body)
-            assert (answer.status, answer.json["code"] if answer.status == 400 else None) == wanted, path
+            answer = (
+                client.post(path, json=body) if verb == "POST" else client.get(path, params=body)
+            )
+            assert (
+                answer.status,
+                answer.json["code"] if answer.status == 400 else None,
+            ) == wanted, path
         world.simulation.control("assumption.set", "report.reversed_window", {"value": "empty"})
     instant = {"startTime": TIMES["endTime"], "endTime": TIMES["endTime"]}
     world.simulation.control("assumption.set", "report.reversed_window", {"value": "refuse"})
     assert client.post(SEARCHES[0], json=instant).status == 200
-    before_the_floor = {"account": account, "endTime": "2026-04-01T00:00:00Z"}  # its start is raised to the floor, which is nobody's mistake
+    # its start is raised to the floor, which is nobody's mistake
+    before_the_floor = {"account": account, "endTime": "2026-04-01T00:00:00Z"}
     assert client.get(LEDGERS[0], params=before_the_floor).json["entries"] == []

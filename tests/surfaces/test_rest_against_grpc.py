@@ -1,7 +1,9 @@
-"""Every operation served on both protocols: the same request through both codecs does the same, answers the same, or is refused the same.
+"""Every operation served on both protocols: the same request through both codecs does the same,
+answers the same, or is refused the same.
 
-Two equal exchanges take the same drawn request of the same caller, one by REST on any of its addresses, the other by gRPC. What comes back is compared as JSON,
-downloads as text, what is left as saved state.
+Two equal exchanges take the same drawn request of the same caller, one by REST on any of its
+addresses, the other by gRPC. What comes back is compared as JSON, downloads as text, what is left
+as saved state.
 """
 
 from __future__ import annotations
@@ -16,7 +18,14 @@ from callers import SERVED, kept, unlimited
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.api.codecs.codecs import Field, dialect_at, fields_of, json_encoder, protobuf_decoder, protobuf_encoder
+from sim.api.codecs.codecs import (
+    Field,
+    dialect_at,
+    fields_of,
+    json_encoder,
+    protobuf_decoder,
+    protobuf_encoder,
+)
 from sim.contract.contract import Binding, Operation
 from sim.core.funding.funding import sources_of
 from sim.kernel.instants import format_instant, minutes
@@ -24,15 +33,36 @@ from sim.messages import Message, find, find_message
 from sim.testing.client import Connection
 from tests.journeys import firm, order, poor_firm, quiet, retail_order, trader
 
-BOTH = [operation for operation in SERVED if operation.grpc and operation.bindings and "exchange" in operation.planes]
+BOTH = [
+    operation
+    for operation in SERVED
+    if operation.grpc and operation.bindings and "exchange" in operation.planes
+]
 DOWNLOADS = [operation for operation in BOTH if operation.kind == "server"]
 
-# grpc-gateway's mapping (wire facts §0.1), and the two places where the documents differ from it: 422 and 409 for business refusals (rules M7, E1).
-HTTP_OF = {0: 200, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: (400, 409, 422), 10: 409, 12: 501, 13: 500, 14: 503, 16: 401}
+# grpc-gateway's mapping (wire facts §0.1), and the two places where the documents differ from it:
+# 422 and 409 for business refusals (rules M7, E1).
+HTTP_OF = {
+    0: 200,
+    3: 400,
+    4: 504,
+    5: 404,
+    6: 409,
+    7: 403,
+    8: 429,
+    9: (400, 409, 422),
+    10: 409,
+    12: 501,
+    13: 500,
+    14: 503,
+    16: 401,
+}
 
 
 class Pair:
-    """Two equal exchanges, with somebody's orders and trades in them, that can go back to where they were."""
+    """Two equal exchanges, with somebody's orders and trades in them, that can go back to where
+    they were.
+    """
 
     def __init__(self) -> None:
         self.rest, self.grpc = unlimited(), unlimited()
@@ -46,7 +76,9 @@ class Pair:
         instrument = quiet(sim)
         mine, other = trader(world), trader(world, 1)
         placed = [
-            mine.post("/v1/trading/orders", json=order(instrument, side, cents, 5, clordId=f"c-{cents}")).json
+            mine.post(
+                "/v1/trading/orders", json=order(instrument, side, cents, 5, clordId=f"c-{cents}")
+            ).json
             for side, cents in (("BUY", 30), ("SELL", 70))
         ]
         other.post("/v1/trading/orders", json=order(instrument, "SELL", 30, 2, clordId="c-30"))
@@ -56,15 +88,35 @@ class Pair:
         accounts = [user.account for user in found.users[:2]]
         now = sim.now
         return {
-            "symbol": [instrument.symbol, *[terms.symbol for terms in sim.exchange.instruments][:3], "nope", ""],
+            "symbol": [
+                instrument.symbol,
+                *[terms.symbol for terms in sim.exchange.instruments][:3],
+                "nope",
+                "",
+            ],
             "account": [*accounts, "firms/nobody/accounts/x", ""],
             "order_id": [*(row["orderId"] for row in placed), "NOSUCHORDER", ""],
             "clord_id": ["c-30", "c-70", "new-1", ""],
-            "exec_id": [*[execution.id for execution in sim.exchange.trading.executions][-4:], "nope", ""],
+            "exec_id": [
+                *[execution.id for execution in sim.exchange.trading.executions][-4:],
+                "nope",
+                "",
+            ],
             "user": [found.users[0].name, found.users[1].name, "nope", ""],
             "at": [now - minutes(5), now, now + minutes(5), 0],
-            "page_token": ["", "nonsense", base64.b64encode(b'{"offset":1}').decode(), base64.b64encode(b'{"offset":-1}').decode()],
-            "where_clause": ["", f"symbol = '{instrument.symbol}'", "price > 50 AND state IN ('NEW')", "symbol = ", "update_time = 'x'"],
+            "page_token": [
+                "",
+                "nonsense",
+                base64.b64encode(b'{"offset":1}').decode(),
+                base64.b64encode(b'{"offset":-1}').decode(),
+            ],
+            "where_clause": [
+                "",
+                f"symbol = '{instrument.symbol}'",
+                "price > 50 AND state IN ('NEW')",
+                "symbol = ",
+                "update_time = 'x'",
+            ],
             "currency": ["USD", "", "EUR"],
             "transaction": [*(row.id for row in sim.exchange.funding.of(accounts)), "nope", ""],
             "source": [sources_of(found)[0].id, "nope", ""],
@@ -143,8 +195,12 @@ def _element(field: Field, known: dict[str, list[Any]], depth: int) -> st.Search
     return st.sampled_from([0, 1, 2, 5, 30, 50, 70, 99, 1000, -1, 2**31 - 1])
 
 
-def drawn(cls: type[Message], known: dict[str, list[Any]], depth: int = 2) -> st.SearchStrategy[Any]:
-    """Requests that mean something more often than not: names that exist, prices on the ladder, and now and then nonsense."""
+def drawn(
+    cls: type[Message], known: dict[str, list[Any]], depth: int = 2
+) -> st.SearchStrategy[Any]:
+    """Requests that mean something more often than not: names that exist, prices on the ladder, and
+    now and then nonsense.
+    """
 
     @st.composite
     def build(draw: st.DrawFn) -> Message:
@@ -152,9 +208,15 @@ def drawn(cls: type[Message], known: dict[str, list[Any]], depth: int = 2) -> st
         taken: set[str] = set()
         for field in fields_of(cls):
             likely = _pool(field.name, known) is not None or field.kind in ("enum", "message")
-            if (field.kind == "message" and not depth) or field.key_kind or field.kind in ("struct", "value", "list_value"):
+            if (
+                (field.kind == "message" and not depth)
+                or field.key_kind
+                or field.kind in ("struct", "value", "list_value")
+            ):
                 continue
-            if (field.oneof and field.oneof in taken) or not draw(st.integers(0, 9).map(lambda n, likely=likely: n < (8 if likely else 4))):
+            if (field.oneof and field.oneof in taken) or not draw(
+                st.integers(0, 9).map(lambda n, likely=likely: n < (8 if likely else 4))
+            ):
                 continue
             if field.oneof:
                 taken.add(field.oneof)
@@ -165,27 +227,46 @@ def drawn(cls: type[Message], known: dict[str, list[Any]], depth: int = 2) -> st
     return build()
 
 
-ORDERS = {"OrderEntryAPI.InsertOrder", "OrderEntryAPI.PreviewOrder", "OrderEntryAPI.InsertOrderList", "OrderEntryAPI.CancelReplaceOrder"}
+ORDERS = {
+    "OrderEntryAPI.InsertOrder",
+    "OrderEntryAPI.PreviewOrder",
+    "OrderEntryAPI.InsertOrderList",
+    "OrderEntryAPI.CancelReplaceOrder",
+}
 
 
 def sound(operation: Operation, known: dict[str, list[Any]]) -> st.SearchStrategy[Any]:
-    """Order entry that the exchange would take, most of it: nonsense alone never gets as far as the book."""
+    """Order entry that the exchange would take, most of it: nonsense alone never gets as far as the
+    book.
+    """
     cls = operation.request
     if operation.rpc == "InsertOrderList":
-        single = find_message(next(field.type_name for field in fields_of(cls) if field.name == "requests"))
-        return st.lists(sound_order(single, known), min_size=1, max_size=3).map(lambda orders: cls(requests=orders))
+        single = find_message(
+            next(field.type_name for field in fields_of(cls) if field.name == "requests")
+        )
+        return st.lists(sound_order(single, known), min_size=1, max_size=3).map(
+            lambda orders: cls(requests=orders)
+        )
     if operation.rpc == "CancelReplaceOrder":
         return st.builds(
-            cls, order_id=st.sampled_from(known["order_id"][:2]), symbol=st.just(known["symbol"][0]), order_qty=st.integers(1, 9), price=st.integers(1, 99)
+            cls,
+            order_id=st.sampled_from(known["order_id"][:2]),
+            symbol=st.just(known["symbol"][0]),
+            order_qty=st.integers(1, 9),
+            price=st.integers(1, 99),
         )
     if operation.rpc == "PreviewOrder":
         inside = next(field for field in fields_of(cls) if field.kind == "message")
-        return sound_order(find_message(inside.type_name), known).map(lambda order: cls(**{inside.attribute: order}))
+        return sound_order(find_message(inside.type_name), known).map(
+            lambda order: cls(**{inside.attribute: order})
+        )
     return sound_order(cls, known)
 
 
 def sound_order(cls: type[Message], known: dict[str, list[Any]]) -> st.SearchStrategy[Any]:
-    """A limit, market or stop order with what belongs to it, and sometimes with an instruction more."""
+    """A limit, market or stop order with what belongs to it, and sometimes with an instruction
+    more.
+    """
     return st.builds(
         cls,
         type=st.sampled_from([1, 2, 2, 2, 3, 4]),
@@ -200,12 +281,19 @@ def sound_order(cls: type[Message], known: dict[str, list[Any]]) -> st.SearchStr
 
 
 def query_of(message: Message, inside: str = "") -> list[tuple[str, str]]:
-    """Query parameters of a message, as a client writes them: nested fields dotted, lists repeated, unset fields left out."""
+    """Query parameters of a message, as a client writes them: nested fields dotted, lists repeated,
+    unset fields left out.
+    """
     found: list[tuple[str, str]] = []
     for field in fields_of(type(message)):
         value = getattr(message, field.attribute)
         for one in value if field.repeated else [value]:
-            if one is None or (not one and not field.presence and not field.repeated and field.kind not in ("timestamp", "duration")):
+            if one is None or (
+                not one
+                and not field.presence
+                and not field.repeated
+                and field.kind not in ("timestamp", "duration")
+            ):
                 continue
             if field.kind == "message":
                 found += query_of(one, f"{inside}{field.name}.")
@@ -236,12 +324,23 @@ def identity(world: Connection, who: str) -> tuple[Any, str | None]:
     """The firm and the participant that a kind of caller is."""
     sim = world.simulation
     found = poor_firm(sim) if who == "poor" else firm(sim)
-    strangers = (other for other in sim.exchange.firms.all() if other.client_id and other.users and other is not found)
-    participant = {"participant": found.users[0].name, "poor": found.users[0].name, "nobody": "firms/no/users/body", "stranger": next(strangers).users[0].name}
+    strangers = (
+        other
+        for other in sim.exchange.firms.all()
+        if other.client_id and other.users and other is not found
+    )
+    participant = {
+        "participant": found.users[0].name,
+        "poor": found.users[0].name,
+        "nobody": "firms/no/users/body",
+        "stranger": next(strangers).users[0].name,
+    }
     return found, participant.get(who)
 
 
-def by_rest(world: Connection, operation: Operation, request: Message, who: str, binding: Binding) -> Any:
+def by_rest(
+    world: Connection, operation: Operation, request: Message, who: str, binding: Binding
+) -> Any:
     """The request on one of the operation's bindings."""
     verb, path, body = binding
     while "{" in path:
@@ -255,8 +354,15 @@ def by_rest(world: Connection, operation: Operation, request: Message, who: str,
     if not body:
         return client.request(verb, path, params=_grouped(query_of(request)))
     if body != "*":
-        request = getattr(request, body) or find_message(next(field.type_name for field in fields_of(type(request)) if field.name == body))()
-    return client.request(verb, path, body=json_encoder(type(request), dialect_at("exchange", 0))(request))
+        request = (
+            getattr(request, body)
+            or find_message(
+                next(field.type_name for field in fields_of(type(request)) if field.name == body)
+            )()
+        )
+    return client.request(
+        verb, path, body=json_encoder(type(request), dialect_at("exchange", 0))(request)
+    )
 
 
 def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
@@ -267,7 +373,9 @@ def _grouped(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def sayable(binding: Binding, request: Message) -> bool:
-    """Whether REST can say it: an empty part of a path makes another path, and a query cannot hold an empty message."""
+    """Whether REST can say it: an empty part of a path makes another path, and a query cannot hold
+    an empty message.
+    """
     _, path, body = binding
     for part in path.split("/"):
         value: Any = request
@@ -275,11 +383,21 @@ def sayable(binding: Binding, request: Message) -> bool:
             value = getattr(value, name, None)
         if not value:
             return False
-    inside = [getattr(request, field.attribute) for field in fields_of(type(request)) if field.kind == "message" and not field.repeated]
+    inside = [
+        getattr(request, field.attribute)
+        for field in fields_of(type(request))
+        if field.kind == "message" and not field.repeated
+    ]
     return bool(body) or all(query_of(message) for message in inside if message is not None)
 
 
-def check(both: Pair, operation: Operation, request: Message, who: str = "participant", binding: Binding | None = None) -> int:
+def check(
+    both: Pair,
+    operation: Operation,
+    request: Message,
+    who: str = "participant",
+    binding: Binding | None = None,
+) -> int:
     """Send a request both ways and compare; the gRPC code."""
     answer = by_rest(both.rest, operation, request, who, binding or operation.bindings[0])
     simulation = both.grpc.simulation
@@ -290,12 +408,19 @@ def check(both: Pair, operation: Operation, request: Message, who: str = "partic
     assert reply is not None
     assert answer.reply.failure is None and reply.failure is None
     expected = HTTP_OF[reply.code]
-    assert answer.status in (expected if isinstance(expected, tuple) else (expected,)), (reply.code, reply.message, answer.status, answer.body)
+    assert answer.status in (expected if isinstance(expected, tuple) else (expected,)), (
+        reply.code,
+        reply.message,
+        answer.status,
+        answer.body,
+    )
     assert answer.reply.ready_at == reply.ready_at
     if reply.code:
         assert (answer.json["code"], answer.json["message"]) == (reply.code, reply.message)
     elif operation.kind == "unary":
-        shown = json_encoder(operation.response, dialect_at("exchange", simulation.now))(protobuf_decoder(operation.response)(reply.body))
+        shown = json_encoder(operation.response, dialect_at("exchange", simulation.now))(
+            protobuf_decoder(operation.response)(reply.body)
+        )
         assert msgspec.json.decode(shown) == answer.json
     else:
         parts = [protobuf_decoder(operation.response)(part) for part in reply.chunks or ()]
@@ -303,7 +428,9 @@ def check(both: Pair, operation: Operation, request: Message, who: str = "partic
             assert b"".join(part.data for part in parts) == answer.body
         else:
             encode = json_encoder(operation.response, dialect_at("exchange", simulation.now))
-            assert [msgspec.json.decode(line)["result"] for line in answer.body.splitlines()] == [msgspec.json.decode(encode(part)) for part in parts]
+            assert [msgspec.json.decode(line)["result"] for line in answer.body.splitlines()] == [
+                msgspec.json.decode(encode(part)) for part in parts
+            ]
     both.compare()
     return reply.code
 
@@ -321,11 +448,19 @@ def test_both_protocols_do_the_same(operation: Operation, data: st.DataObject) -
 
 def test_downloads_are_among_those_compared() -> None:
     assert {operation.rpc for operation in DOWNLOADS} == {
-        "DownloadOrders", "DownloadExecutions", "DownloadTrades", "DownloadBalanceLedger", "DownloadPositionLedger"
+        "DownloadOrders",
+        "DownloadExecutions",
+        "DownloadTrades",
+        "DownloadBalanceLedger",
+        "DownloadPositionLedger",
     }
 
 
-@pytest.mark.parametrize("operation", [operation for operation in BOTH if operation.name in ORDERS], ids=lambda operation: operation.name)
+@pytest.mark.parametrize(
+    "operation",
+    [operation for operation in BOTH if operation.name in ORDERS],
+    ids=lambda operation: operation.name,
+)
 def test_both_protocols_take_and_refuse_the_same_orders(operation: Operation) -> None:
     codes: list[int] = []
 

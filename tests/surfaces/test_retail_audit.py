@@ -1,4 +1,6 @@
-"""What a row-by-row reading of the retail API, the gateway and both sockets found to be untrue, as an outside examiner would ask it."""
+"""What a row-by-row reading of the retail API, the gateway and both sockets found to be untrue, as
+an outside examiner would ask it.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,31 @@ def client(world: Connection) -> Http:
 
 def subscribed(world: Connection, path: str, type: str, *slugs: str) -> Stream:
     socket = world.web_socket(key(world.simulation), path)
-    subscribe = {"requestId": "1", "subscriptionType": f"SUBSCRIPTION_TYPE_{type}", "marketSlugs": list(slugs)}
+    subscribe = {
+        "requestId": "1",
+        "subscriptionType": f"SUBSCRIPTION_TYPE_{type}",
+        "marketSlugs": list(slugs),
+    }
     socket.send(json.dumps({"subscribe": subscribe}).encode())
     return socket
 
 
-def other_side(world: Connection, instrument: Instrument, side: str, price: str, qty: str, *, who: str = "maker") -> None:
-    world.absorb(world.simulation.control("order.place", "", {"as": who, "symbol": instrument.symbol, "side": side, "price": price, "qty": qty}))
+def other_side(
+    world: Connection,
+    instrument: Instrument,
+    side: str,
+    price: str,
+    qty: str,
+    *,
+    who: str = "maker",
+) -> None:
+    world.absorb(
+        world.simulation.control(
+            "order.place",
+            "",
+            {"as": who, "symbol": instrument.symbol, "side": side, "price": price, "qty": qty},
+        )
+    )
 
 
 def balance(client: Http) -> dict[str, Any]:
@@ -43,8 +63,12 @@ def balance(client: Http) -> dict[str, Any]:
 
 
 @pytest.mark.spec("S4.2-14", "S6.2-8")
-def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_that_is(world: Connection, client: Http, instrument: Instrument) -> None:
-    """Both are the whole balance, with what orders and positions tied up before and after, not the present one with another cash figure."""
+def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_that_is(
+    world: Connection, client: Http, instrument: Instrument
+) -> None:
+    """Both are the whole balance, with what orders and positions tied up before and after, not the
+    present one with another cash figure.
+    """
     socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
     (snapshot,) = socket.take()
     assert snapshot["accountBalancesSnapshot"]["balances"] == [balance(client)]
@@ -53,19 +77,27 @@ def test_a_balance_change_begins_from_the_balance_that_was_and_ends_at_the_one_t
     for side, price, qty in (("buy", "0.39", "5"), ("sell", "0.40", "4"), ("sell", "0.40", "6")):
         before = balance(client)
         other_side(world, instrument, side, price, qty)
-        seen += [(before, frame["accountBalancesUpdate"]["balanceChange"], balance(client)) for frame in socket.take()]
+        seen += [
+            (before, frame["accountBalancesUpdate"]["balanceChange"], balance(client))
+            for frame in socket.take()
+        ]
     client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 39, 5))
     (crossed,) = socket.take()
     assert len(seen) == 2
     for before, change, after in seen:
         assert (change["beforeBalance"], change["afterBalance"]) == (before, after)
-        assert before["openOrders"] > after["openOrders"] and before["assetNotional"] < after["assetNotional"]
+        assert (
+            before["openOrders"] > after["openOrders"]
+            and before["assetNotional"] < after["assetNotional"]
+        )
     change = crossed["accountBalancesUpdate"]["balanceChange"]
     assert (change["beforeBalance"], change["afterBalance"]) == (seen[-1][2], balance(client))
 
 
 @pytest.mark.spec("S4.2-14")
-def test_several_moves_of_one_input_chain(world: Connection, client: Http, instrument: Instrument) -> None:
+def test_several_moves_of_one_input_chain(
+    world: Connection, client: Http, instrument: Instrument
+) -> None:
     for price in ("0.40", "0.41", "0.42"):
         other_side(world, instrument, "sell", price, "1")
     socket = subscribed(world, "/v1/ws/private", "ACCOUNT_BALANCE")
@@ -73,25 +105,43 @@ def test_several_moves_of_one_input_chain(world: Connection, client: Http, instr
     before = balance(client)
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 42, 3))
     changes = [frame["accountBalancesUpdate"]["balanceChange"] for frame in socket.take()]
-    assert len(changes) == 3 and changes[0]["beforeBalance"] == before and changes[-1]["afterBalance"] == balance(client)
+    assert (
+        len(changes) == 3
+        and changes[0]["beforeBalance"] == before
+        and changes[-1]["afterBalance"] == balance(client)
+    )
     for one, following in pairwise(changes):
         assert one["afterBalance"] == following["beforeBalance"]
 
 
 @pytest.mark.spec("S4.2-8", "S4.2-9", "S4.2-15")
-def test_the_current_price_of_a_market_is_one_wherever_it_stands(world: Connection, client: Http, instrument: Instrument) -> None:
+def test_the_current_price_of_a_market_is_one_wherever_it_stands(
+    world: Connection, client: Http, instrument: Instrument
+) -> None:
     lite = subscribed(world, "/v1/ws/markets", "MARKET_DATA_LITE", instrument.symbol)
     full = subscribed(world, "/v1/ws/markets", "MARKET_DATA", instrument.symbol)
     shown: list[str | None] = []
 
     def look() -> None:
         best = client.get(f"/v1/markets/{instrument.symbol}/bbo").json["marketData"]["currentPx"]
-        book = client.get(f"/v1/markets/{instrument.symbol}/book").json["marketData"]["stats"]["currentPx"]
-        assert best == book == lite.take()[-1]["marketDataLite"]["currentPx"] == full.take()[-1]["marketData"]["stats"]["currentPx"]
+        book = client.get(f"/v1/markets/{instrument.symbol}/book").json["marketData"]["stats"][
+            "currentPx"
+        ]
+        assert (
+            best
+            == book
+            == lite.take()[-1]["marketDataLite"]["currentPx"]
+            == full.take()[-1]["marketData"]["stats"]["currentPx"]
+        )
         shown.append(best and best["value"])
 
     look()
-    for side, price, who in (("buy", "0.30", "maker"), ("sell", "0.40", "maker"), ("buy", "0.40", "noise"), ("sell", "0.36", "maker")):
+    for side, price, who in (
+        ("buy", "0.30", "maker"),
+        ("sell", "0.40", "maker"),
+        ("buy", "0.40", "noise"),
+        ("sell", "0.36", "maker"),
+    ):
         other_side(world, instrument, side, price, "1", who=who)
         look()
     world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "1"}))
@@ -100,14 +150,19 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(world: Connecti
 
 
 @pytest.mark.spec("S8-8", "S7.1-9")
-def test_maintenance_announced_for_now_is_on_before_the_clock_moves(world: Connection, client: Http) -> None:
+def test_maintenance_announced_for_now_is_on_before_the_clock_moves(
+    world: Connection, client: Http
+) -> None:
     """W9."""
     socket = subscribed(world, "/v1/ws/private", "ORDER")
     made = world.absorb(world.simulation.control("maintenance.add", "", {"length": "10m"})).value
     assert isinstance(made, dict) and made["begins"] == "2026-09-08T18:00:00Z"
     assert socket.end is not None and socket.end[1] == "service unavailable"
     refused = client.get("/v1/orders/open")
-    assert (refused.status, refused.json) == (503, {"status": 503, "message": "Service Unavailable"})
+    assert (refused.status, refused.json) == (
+        503,
+        {"status": 503, "message": "Service Unavailable"},
+    )
     assert world.gateway.get("/v1/health").status == 200
     world.advance("599s")
     assert client.get("/v1/orders/open").status == 503
@@ -117,7 +172,9 @@ def test_maintenance_announced_for_now_is_on_before_the_clock_moves(world: Conne
 
 @pytest.mark.spec("S7.1-8")
 def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http) -> None:
-    world.simulation.control("fault.add", "", {"match": {"plane": "retail"}, "act": {"status": 429}})
+    world.simulation.control(
+        "fault.add", "", {"match": {"plane": "retail"}, "act": {"status": 429}}
+    )
     refused = client.get("/v1/orders/open")
     assert (refused.status, refused.headers["retry-after"]) == (429, "1")
     assert refused.json == {"status": 429, "message": "Too Many Requests"}
@@ -125,9 +182,13 @@ def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http)
 
 @pytest.mark.spec("S7.1-9")
 @pytest.mark.parametrize(("delay", "status"), [("30s", 200), ("30.001s", 504), ("10m", 504)])
-def test_the_edge_waits_thirty_seconds_for_an_answer(world: Connection, client: Http, instrument: Instrument, delay: str, status: int) -> None:
+def test_the_edge_waits_thirty_seconds_for_an_answer(
+    world: Connection, client: Http, instrument: Instrument, delay: str, status: int
+) -> None:
     """What was asked for is done all the same, as after any answer that was lost."""
-    world.simulation.control("fault.add", "", {"match": {"operation": "CreateOrder"}, "act": {"delay": delay}})
+    world.simulation.control(
+        "fault.add", "", {"match": {"operation": "CreateOrder"}, "act": {"delay": delay}}
+    )
     start = world.simulation.now
     answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert (answer.status, answer.reply.ready_at - start) == (status, 30 * 10**9)
@@ -136,33 +197,51 @@ def test_the_edge_waits_thirty_seconds_for_an_answer(world: Connection, client: 
 
 
 @pytest.mark.spec("S4.2-10", "S4.2-11")
-def test_a_limit_order_shows_the_price_it_was_cut_down_to_even_if_that_is_nothing(client: Http, instrument: Instrument) -> None:
-    body = {**retail_order(instrument, "BUY_LONG", 20, 1, synchronousExecution=True), "price": {"value": "0.0001", "currency": "USD"}}
+def test_a_limit_order_shows_the_price_it_was_cut_down_to_even_if_that_is_nothing(
+    client: Http, instrument: Instrument
+) -> None:
+    body = {
+        **retail_order(instrument, "BUY_LONG", 20, 1, synchronousExecution=True),
+        "price": {"value": "0.0001", "currency": "USD"},
+    }
     (execution,) = client.post("/v1/orders", json=body).json["executions"]
     preview = client.post("/v1/order/preview", json={"request": body}).json["order"]
     assert execution["order"]["price"] == preview["price"] == {"value": "0.00", "currency": "USD"}
     market = {**body, "type": "ORDER_TYPE_MARKET", "price": None}
-    (execution,) = client.post("/v1/orders", json={name: value for name, value in market.items() if value is not None}).json["executions"]
+    (execution,) = client.post(
+        "/v1/orders", json={name: value for name, value in market.items() if value is not None}
+    ).json["executions"]
     assert execution["order"]["price"] is None  # nothing to meet, so no price was found
 
 
 @pytest.mark.spec("S4.2-5", "S4.2-6", "S2.8-3")
-def test_a_settled_short_position_stays_the_position_that_it_was(world: Connection, client: Http, instrument: Instrument) -> None:
+def test_a_settled_short_position_stays_the_position_that_it_was(
+    world: Connection, client: Http, instrument: Instrument
+) -> None:
     other_side(world, instrument, "buy", "0.40", "3")
     client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 40, 3))
     held = client.get("/v1/portfolio/positions").json["positions"][instrument.symbol]
     world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "0"}))
     settled = client.get("/v1/portfolio/positions").json["positions"][instrument.symbol]
     assert (settled["netPositionDecimal"], settled["expired"]) == ("0.0000", True)
-    assert settled["positionId"] == held["positionId"] and settled["positionId"].endswith(f":SHORT:{instrument.symbol}")
+    assert settled["positionId"] == held["positionId"] and settled["positionId"].endswith(
+        f":SHORT:{instrument.symbol}"
+    )
     assert settled["marketMetadata"] == held["marketMetadata"]
 
 
 @pytest.mark.spec("S4.1-10", "S4.1-11", "S9-3")
 @pytest.mark.parametrize("listed", ["markets", "events"])
-def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(world: Connection, listed: str) -> None:
+def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(
+    world: Connection, listed: str
+) -> None:
     def found(*types: str) -> list[Any]:
-        return [row["id"] for row in world.gateway.get(f"/v1/{listed}", params={"limit": 1000, "sportsMarketTypes": list(types)}).json[listed]]
+        return [
+            row["id"]
+            for row in world.gateway.get(
+                f"/v1/{listed}", params={"limit": 1000, "sportsMarketTypes": list(types)}
+            ).json[listed]
+        ]
 
     points = found("basketball_player_points")
     props = found("SPORTS_MARKET_TYPE_PROP")
@@ -172,14 +251,25 @@ def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(world: C
 
 
 @pytest.mark.spec("S2.8-5", "S4.2-6")
-@pytest.mark.parametrize("purpose", ["TAKER_FEE_REBATE", "LIQUIDITY_PROGRAM", "REFERRAL_BONUS", "TRANSFER"])
-def test_money_of_every_kind_is_an_activity_of_its_own(world: Connection, client: Http, purpose: str) -> None:
+@pytest.mark.parametrize(
+    "purpose", ["TAKER_FEE_REBATE", "LIQUIDITY_PROGRAM", "REFERRAL_BONUS", "TRANSFER"]
+)
+def test_money_of_every_kind_is_an_activity_of_its_own(
+    world: Connection, client: Http, purpose: str
+) -> None:
     account = key(world.simulation).account
-    world.absorb(world.simulation.control("account.fund", account, {"amount": "12.34", "purpose": purpose}))
-    (activity,) = client.get("/v1/portfolio/activities", params={"types": f"ACTIVITY_TYPE_{purpose}"}).json["activities"]
+    world.absorb(
+        world.simulation.control("account.fund", account, {"amount": "12.34", "purpose": purpose})
+    )
+    (activity,) = client.get(
+        "/v1/portfolio/activities", params={"types": f"ACTIVITY_TYPE_{purpose}"}
+    ).json["activities"]
     assert activity.keys() == {"type", "accountBalanceChange"}
     change = activity["accountBalanceChange"]
-    assert change["amount"] == {"value": "12.34", "currency": "USD"} and change["status"] == "ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED"
+    assert (
+        change["amount"] == {"value": "12.34", "currency": "USD"}
+        and change["status"] == "ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED"
+    )
     source = {"amount": "1", "source": "retail-bank", "purpose": purpose}
     with pytest.raises(InvalidRequest, match="purpose"):
         world.simulation.control("account.fund", account, source)
@@ -210,10 +300,18 @@ def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
     world = connect(Simulation(load_scenario(PAYOUTS)))
 
     def entries() -> list[tuple[str, float, str]]:
-        found = world.retail(key(world.simulation)).get("/v1/incentives/earnings", params={"market_slug": "paying"}).json["rewards"]
+        found = (
+            world.retail(key(world.simulation))
+            .get("/v1/incentives/earnings", params={"market_slug": "paying"})
+            .json["rewards"]
+        )
         return [(entry["date"], entry["reward"], entry["status"]) for entry in found]
 
-    assert entries() == [("2026-09-08", 5, "PENDING"), ("2026-09-05", 11.35, "PAID"), ("2026-09-03", 0.75, "SKIPPED")]
+    assert entries() == [
+        ("2026-09-08", 5, "PENDING"),
+        ("2026-09-05", 11.35, "PAID"),
+        ("2026-09-03", 0.75, "SKIPPED"),
+    ]
     world.advance("1d")
     assert entries()[0] == ("2026-09-08", 5, "PAID")
 
@@ -221,7 +319,11 @@ def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
 @pytest.mark.spec("S8-1", "S8-9")
 @pytest.mark.parametrize("count", [3, 7, 11, 20, 30, 70])
 def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) -> None:
-    world = connect(Simulation(load_scenario(f"name: limited\nextends: quickstart\nlimits: {{public: '{count}/s'}}\n")))
+    world = connect(
+        Simulation(
+            load_scenario(f"name: limited\nextends: quickstart\nlimits: {{public: '{count}/s'}}\n")
+        )
+    )
 
     def burst() -> list[int]:
         return [world.gateway.get("/v1/health").status for _ in range(count + 1)]
@@ -232,25 +334,50 @@ def test_a_limit_that_was_used_up_is_whole_again_after_its_period(count: int) ->
 
 
 @pytest.mark.spec("S4.2-10")
-def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(world: Connection, client: Http, instrument: Instrument) -> None:
+def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(
+    world: Connection, client: Http, instrument: Instrument
+) -> None:
     other_side(world, instrument, "sell", "0.50", "10")
-    body = {"marketSlug": instrument.symbol, "intent": "ORDER_INTENT_BUY_LONG", "type": "ORDER_TYPE_MARKET", "price": None, "synchronousExecution": True}
-    spent = client.post("/v1/orders", json={**body, "quantity": 0, "cashOrderQty": {"value": "2.00", "currency": "USD"}})
+    body = {
+        "marketSlug": instrument.symbol,
+        "intent": "ORDER_INTENT_BUY_LONG",
+        "type": "ORDER_TYPE_MARKET",
+        "price": None,
+        "synchronousExecution": True,
+    }
+    spent = client.post(
+        "/v1/orders",
+        json={**body, "quantity": 0, "cashOrderQty": {"value": "2.00", "currency": "USD"}},
+    )
     assert spent.json["executions"][-1]["order"]["cumQuantity"] == 4
-    both = client.post("/v1/orders", json={**body, "quantity": 1, "cashOrderQty": {"value": "2.00", "currency": "USD"}})
+    both = client.post(
+        "/v1/orders",
+        json={**body, "quantity": 1, "cashOrderQty": {"value": "2.00", "currency": "USD"}},
+    )
     assert both.status == 400
 
 
 @pytest.mark.spec("S4.2-4", "S4.2-2", "S4.1-7", "S4.1-10")
-def test_an_empty_parameter_filters_nothing(world: Connection, client: Http, instrument: Instrument) -> None:
+def test_an_empty_parameter_filters_nothing(
+    world: Connection, client: Http, instrument: Instrument
+) -> None:
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert len(client.get("/v1/orders/open", params={"slugs": ""}).json["orders"]) == 1
-    assert len(client.get("/v1/orders/open", params={"slugs": ["", instrument.symbol]}).json["orders"]) == 1
+    assert (
+        len(client.get("/v1/orders/open", params={"slugs": ["", instrument.symbol]}).json["orders"])
+        == 1
+    )
     assert client.get("/v1/orders/open", params={"slugs": ["", "another"]}).json["orders"] == []
-    for path, params in (("/v1/incentives", {"symbols": "", "statuses": "", "category": ""}), ("/v1/portfolio/positions", {"market": ""})):
+    for path, params in (
+        ("/v1/incentives", {"symbols": "", "statuses": "", "category": ""}),
+        ("/v1/portfolio/positions", {"market": ""}),
+    ):
         assert client.get(path, params=params).json == client.get(path).json
     for path in ("/v1/markets", "/v1/events"):
-        assert world.gateway.get(path, params={"slug": "", "categories": "", "limit": 3}).json == world.gateway.get(path, params={"limit": 3}).json
+        assert (
+            world.gateway.get(path, params={"slug": "", "categories": "", "limit": 3}).json
+            == world.gateway.get(path, params={"limit": 3}).json
+        )
     window = {"assets": "", "from": "1788890000", "to": "0", "bucket": "ASSET_PRICE_BUCKET_1S"}
     refused = world.gateway.get("/v1/asset-prices/history", params=window)
     assert (refused.status, refused.json["message"]) == (400, "assets is required")
@@ -286,28 +413,78 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
         return dict(world.gateway.get(f"/v1/events/slug/{slug}").json["event"])
 
     def listed(**filters: Any) -> list[str]:
-        return [row["slug"] for row in world.gateway.get("/v1/events", params={"limit": 1000, **filters}).json["events"]]
+        return [
+            row["slug"]
+            for row in world.gateway.get("/v1/events", params={"limit": 1000, **filters}).json[
+                "events"
+            ]
+        ]
 
     derby = event("derby")
-    assert (derby["title"], derby["description"], derby["category"], derby["subcategory"]) == ("The derby", "Of the year", "sports", "nba")
-    assert (derby["startTime"], derby["endDate"], derby["eventDate"]) == ("2026-09-10T20:00:00Z", "2026-09-10T23:00:00Z", "2026-09-10")
-    assert (derby["live"], derby["ended"], derby["period"], derby["score"]) == (True, False, "Q2", {"home": 41, "away": 38})
-    assert derby["gameId"] and [tag["slug"] for tag in derby["tags"]] == ["sports", "basketball", "nba"]
+    assert (derby["title"], derby["description"], derby["category"], derby["subcategory"]) == (
+        "The derby",
+        "Of the year",
+        "sports",
+        "nba",
+    )
+    assert (derby["startTime"], derby["endDate"], derby["eventDate"]) == (
+        "2026-09-10T20:00:00Z",
+        "2026-09-10T23:00:00Z",
+        "2026-09-10",
+    )
+    assert (derby["live"], derby["ended"], derby["period"], derby["score"]) == (
+        True,
+        False,
+        "Q2",
+        {"home": 41, "away": 38},
+    )
+    assert derby["gameId"] and [tag["slug"] for tag in derby["tags"]] == [
+        "sports",
+        "basketball",
+        "nba",
+    ]
     (market,) = derby["markets"]
     assert (market["slug"], market["category"]) == ("derby-win", "sports")
     assert "derby" in listed(live="true") and "derby" in listed(categories="sports", tagSlug="nba")
     assert listed(gameId=derby["gameId"]) == ["derby"]
-    assert "derby" in [row["slug"] for row in world.gateway.get("/v2/leagues/nba/events", params={"limit": 1000}).json["events"]]
+    assert "derby" in [
+        row["slug"]
+        for row in world.gateway.get("/v2/leagues/nba/events", params={"limit": 1000}).json[
+            "events"
+        ]
+    ]
     budget = event("budget")
-    assert (budget["title"], budget["category"], budget["markets"], budget["gameId"], budget["live"]) == ("Will it pass?", "politics", [], "", False)
+    assert (
+        budget["title"],
+        budget["category"],
+        budget["markets"],
+        budget["gameId"],
+        budget["live"],
+    ) == ("Will it pass?", "politics", [], "", False)
     assert "budget" in listed(categories="politics") and "budget" not in listed(live="true")
     world.advance_to("2026-09-11T12:00:00Z")
-    assert {key: event("derby")[key] for key in ("live", "period", "score")} == {key: derby[key] for key in ("live", "period", "score")}
+    assert {key: event("derby")[key] for key in ("live", "period", "score")} == {
+        key: derby[key] for key in ("live", "period", "score")
+    }
     unsaid = event("return-leg")
-    assert (unsaid["gameId"] != "", unsaid["live"], unsaid["ended"], unsaid["period"], unsaid["score"]) == (True, False, False, "NS", None)
+    assert (
+        unsaid["gameId"] != "",
+        unsaid["live"],
+        unsaid["ended"],
+        unsaid["period"],
+        unsaid["score"],
+    ) == (True, False, False, "NS", None)
     renamed = event("nfl-dal-phi-2026-09-10")
-    assert renamed["title"] == "Renamed" and len(renamed["markets"]) == 3 and renamed["startTime"] == "2026-09-11T00:20:00Z"
-    untouched = connect(Simulation(load_scenario("quickstart"))).gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json["event"]
+    assert (
+        renamed["title"] == "Renamed"
+        and len(renamed["markets"]) == 3
+        and renamed["startTime"] == "2026-09-11T00:20:00Z"
+    )
+    untouched = (
+        connect(Simulation(load_scenario("quickstart")))
+        .gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10")
+        .json["event"]
+    )
     assert untouched["title"] == "Dallas Cowboys vs. Philadelphia Eagles"
 
 
@@ -322,20 +499,48 @@ def test_an_event_of_no_league_is_found_before_anything_runs() -> None:
 @pytest.mark.parametrize(
     ("section", "entry", "problem"),
     [
-        ("books", '{symbol: aec-nfl-dal-phi-2026-09-1, mid: "0.5"}', "unknown symbol 'aec-nfl-dal-phi-2026-09-1', did you mean"),
-        ("books", '{symbol: aec-nfl-dal-phi-2026-09-10, as: makr, mid: "0.5"}', "nobody is called 'makr'"),
-        ("orders", '{as: maker, symbol: nope, side: buy, price: "0.5", qty: "1"}', "unknown symbol 'nope'"),
-        ("orders", '{as: nobody, symbol: aec-nfl-dal-phi-2026-09-10, side: buy, price: "0.5", qty: "1"}', "nobody is called 'nobody'"),
-        ("incentives", '{symbol: nope, periods: [{program_id: a, start: 2026-09-08T22:00:00-04:00, reward_pool: "1"}]}', "unknown symbol 'nope'"),
+        (
+            "books",
+            '{symbol: aec-nfl-dal-phi-2026-09-1, mid: "0.5"}',
+            "unknown symbol 'aec-nfl-dal-phi-2026-09-1', did you mean",
+        ),
+        (
+            "books",
+            '{symbol: aec-nfl-dal-phi-2026-09-10, as: makr, mid: "0.5"}',
+            "nobody is called 'makr'",
+        ),
+        (
+            "orders",
+            '{as: maker, symbol: nope, side: buy, price: "0.5", qty: "1"}',
+            "unknown symbol 'nope'",
+        ),
+        (
+            "orders",
+            '{as: nobody, symbol: aec-nfl-dal-phi-2026-09-10, side: buy, price: "0.5", qty: "1"}',
+            "nobody is called 'nobody'",
+        ),
         (
             "incentives",
-            '{symbol: aec-nfl-dal-phi-2026-09-10, periods: [], rewards: [{account: nope, date: 2026-09-05, reward: "1", status: PAID}]}',
+            (
+                "{symbol: nope, periods: [{program_id: a, start: 2026-09-08T22:00:00-04:00,"
+                ' reward_pool: "1"}]}'
+            ),
+            "unknown symbol 'nope'",
+        ),
+        (
+            "incentives",
+            (
+                "{symbol: aec-nfl-dal-phi-2026-09-10, periods: [], rewards: [{account: nope, date:"
+                ' 2026-09-05, reward: "1", status: PAID}]}'
+            ),
             "no account is called 'nope'",
         ),
     ],
 )
 def test_what_a_world_names_must_be_there(section: str, entry: str, problem: str) -> None:
-    """Told with its line before anything runs, instead of a program that nobody ever sees or a traceback at the start."""
+    """Told with its line before anything runs, instead of a program that nobody ever sees or a
+    traceback at the start.
+    """
     with pytest.raises(ScenarioError) as found:
         load_scenario(f"name: named\nextends: quickstart\nworld:\n  {section}:\n    - {entry}\n")
     assert ":5:" in str(found.value) and problem in str(found.value)

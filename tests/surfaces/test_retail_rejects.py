@@ -1,4 +1,6 @@
-"""Business rejects of the retail API are told, whatever asked for them: a new order, a change, a cancel (§7.1, §7.2, retail facts §5.2)."""
+"""Business rejects of the retail API are told, whatever asked for them: a new order, a change, a
+cancel (§7.1, §7.2, retail facts §5.2).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ def instrument(world: Connection) -> Instrument:
 
 def told(socket: Stream) -> list[dict[str, Any]]:
     """Executions on a private socket since the last look."""
-    return [frame["orderSubscriptionUpdate"]["execution"] for frame in socket.take() if "orderSubscriptionUpdate" in frame]
+    return [
+        frame["orderSubscriptionUpdate"]["execution"]
+        for frame in socket.take()
+        if "orderSubscriptionUpdate" in frame
+    ]
 
 
 def listening(world: Connection) -> Stream:
@@ -44,22 +50,38 @@ def test_a_price_or_quantity_cut_down_to_nothing_is_rejected_by_execution(
 ) -> None:
     """M4, M5."""
     body = retail_order(instrument, "BUY_LONG", 30, 5, synchronousExecution=True)
-    answer = world.retail(key(world.simulation)).post("/v1/orders", json={name: value for name, value in {**body, **fields}.items() if value is not None})
+    answer = world.retail(key(world.simulation)).post(
+        "/v1/orders",
+        json={name: value for name, value in {**body, **fields}.items() if value is not None},
+    )
     assert answer.status == 200, answer
     (execution,) = answer.json["executions"]
-    assert (execution["type"], execution["orderRejectReason"]) == ("EXECUTION_TYPE_REJECTED", f"ORD_REJECT_REASON_{reason}")
+    assert (execution["type"], execution["orderRejectReason"]) == (
+        "EXECUTION_TYPE_REJECTED",
+        f"ORD_REJECT_REASON_{reason}",
+    )
     assert execution["order"]["state"] == "ORDER_STATE_REJECTED" and execution["text"]
 
 
 @pytest.mark.spec("S7.1-1")
 @pytest.mark.parametrize("quantity", [0, -1])
-def test_no_quantity_at_all_is_a_bad_request_in_the_words_of_the_plane(world: Connection, instrument: Instrument, quantity: int) -> None:
-    answer = world.retail(key(world.simulation)).post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 30, quantity))
-    assert answer.status == 400 and "quantity" in answer.json["message"] and "order_qty" not in answer.json["message"]
+def test_no_quantity_at_all_is_a_bad_request_in_the_words_of_the_plane(
+    world: Connection, instrument: Instrument, quantity: int
+) -> None:
+    answer = world.retail(key(world.simulation)).post(
+        "/v1/orders", json=retail_order(instrument, "BUY_LONG", 30, quantity)
+    )
+    assert (
+        answer.status == 400
+        and "quantity" in answer.json["message"]
+        and "order_qty" not in answer.json["message"]
+    )
 
 
 @pytest.mark.spec("S7.2-7", "S4.2-12")
-def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(world: Connection, instrument: Instrument) -> None:
+def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
+    world: Connection, instrument: Instrument
+) -> None:
     """M33: the REST answer says only that the change was passed on."""
     client, socket = world.retail(key(world.simulation)), listening(world)
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
@@ -67,10 +89,17 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(world: Conne
     too_dear = {"marketSlug": instrument.symbol, "price": {"value": "3.00", "currency": "USD"}}
     assert client.post(f"/v1/order/{placed}/modify", json=too_dear).status == 200
     (execution,) = told(socket)
-    assert (execution["type"], execution["orderRejectReason"]) == ("EXECUTION_TYPE_REJECTED", "ORD_REJECT_REASON_PRICE_OUT_OF_BOUNDS")
+    assert (execution["type"], execution["orderRejectReason"]) == (
+        "EXECUTION_TYPE_REJECTED",
+        "ORD_REJECT_REASON_PRICE_OUT_OF_BOUNDS",
+    )
     assert execution["text"] and execution["traceId"] and execution["lastShares"] == "0"
     now = client.get(f"/v1/order/{placed}").json["order"]
-    assert execution["order"] == now and now["state"] == "ORDER_STATE_NEW" and float(now["price"]["value"]) == 0.2
+    assert (
+        execution["order"] == now
+        and now["state"] == "ORDER_STATE_NEW"
+        and float(now["price"]["value"]) == 0.2
+    )
     world.simulation.control("assumption.set", "retail.change_rejects", {"value": "silent"})
     assert client.post(f"/v1/order/{placed}/modify", json=too_dear).status == 200
     assert told(socket) == []
@@ -78,10 +107,14 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(world: Conne
 
 @pytest.mark.spec("S7.1-5")
 @pytest.mark.parametrize("verb", ["modify", "cancel"])
-def test_an_order_that_is_done_conflicts_with_any_further_wish(world: Connection, instrument: Instrument, verb: str) -> None:
+def test_an_order_that_is_done_conflicts_with_any_further_wish(
+    world: Connection, instrument: Instrument, verb: str
+) -> None:
     client = world.retail(key(world.simulation))
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
     body = {"marketSlug": instrument.symbol}
     assert client.post(f"/v1/order/{placed}/cancel", json=body).status == 200
-    again = client.post(f"/v1/order/{placed}/{verb}", json={**body, "quantity": 2} if verb == "modify" else body)
+    again = client.post(
+        f"/v1/order/{placed}/{verb}", json={**body, "quantity": 2} if verb == "modify" else body
+    )
     assert (again.status, again.json["status"]) == (409, 409)

@@ -1,4 +1,6 @@
-"""How the bodies of actions are read: entries of the scenario format from JSON, decimals as integers; refused alike wherever they come from."""
+"""How the bodies of actions are read: entries of the scenario format from JSON, decimals as
+integers; refused alike wherever they come from.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def entry_of(kind: type[T], body: Values[str, object], **fixed: object) -> T:
 
 
 def _key_at(node: Node, problem: Problem, path: str = "") -> str:
-    """`tick_size: ` where the value of that key of a body is what a problem is about: a body has no lines to point at."""
+    """`tick_size: ` where the value of that key of a body is what a problem is about: a body has no
+    lines to point at.
+    """
     if path and node.at == problem[:3]:
         return f"{path}: "
     if isinstance(node, Mapping):

@@ -32,36 +32,62 @@ def add_fault(sim: Simulation, entry: FaultEntry) -> Answer:
 def remove_fault(sim: Simulation, name: str) -> Answer:
     """End a fault."""
     if not sim.exchange.faults.remove(name):
-        raise NotFound(f"no fault is called {name!r}", rule="control", remedy="GET /_sim/v1/faults lists them")
+        raise NotFound(
+            f"no fault is called {name!r}", rule="control", remedy="GET /_sim/v1/faults lists them"
+        )
     return {}
 
 
 def add_maintenance(exchange: Exchange, entry: MaintenanceEntry) -> Answer:
     """A one-off window; without a beginning it begins at once, with nobody warned."""
     now = exchange.now
-    begins = now if entry.begins is None else now + parse_span(entry.begins) if isinstance(entry.begins, str) else entry.begins
+    begins = (
+        now
+        if entry.begins is None
+        else now + parse_span(entry.begins)
+        if isinstance(entry.begins, str)
+        else entry.begins
+    )
     maintenance = exchange.maintenance
     try:
-        name = maintenance.pause(entry.length) if entry.begins is None else maintenance.add(begins, begins + entry.length, lead=entry.lead)
+        name = (
+            maintenance.pause(entry.length)
+            if entry.begins is None
+            else maintenance.add(begins, begins + entry.length, lead=entry.lead)
+        )
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
-    return {"name": name, "begins": format_instant(begins), "ends": format_instant(begins + entry.length)}
+    return {
+        "name": name,
+        "begins": format_instant(begins),
+        "ends": format_instant(begins + entry.length),
+    }
 
 
 def cancel_maintenance(sim: Simulation, name: str) -> Answer:
     """Call a one-off window off, or end it now."""
     if not sim.exchange.maintenance.cancel(name):
-        raise NotFound(f"no one-off window is called {name!r}", rule="control", remedy="GET /_sim/v1/state/maintenance lists them")
+        raise NotFound(
+            f"no one-off window is called {name!r}",
+            rule="control",
+            remedy="GET /_sim/v1/state/maintenance lists them",
+        )
     return {}
 
 
 def set_preset(sim: Simulation, name: object) -> Answer:
-    """Put the whole exchange into a mood: every quirk, and the preset's faults in the place of another preset's. Faults added by hand stay."""
+    """Put the whole exchange into a mood: every quirk, and the preset's faults in the place of
+    another preset's. Faults added by hand stay.
+    """
     if not isinstance(name, str) or not name:
-        raise InvalidRequest("name must be text", rule="control", remedy="one of " + ", ".join(PRESETS))
+        raise InvalidRequest(
+            "name must be text", rule="control", remedy="one of " + ", ".join(PRESETS)
+        )
     preset = PRESETS.get(name)
     if preset is None:
-        raise NotFound(f"there is no preset {name!r}", rule="control", remedy="one of " + ", ".join(PRESETS))
+        raise NotFound(
+            f"there is no preset {name!r}", rule="control", remedy="one of " + ", ".join(PRESETS)
+        )
     apply_preset(preset, sim.exchange.ctx.quirks, sim.exchange.faults)
     return {"name": preset.name, "summary": preset.summary, "faults": len(preset.faults)}
 
@@ -72,7 +98,9 @@ def set_quirk(sim: Simulation, name: str, value: object) -> Answer:
     try:
         quirk = quirks.change(name, value)
     except KeyError as error:
-        raise NotFound(str(error.args[0]), rule="control", remedy="GET /_sim/v1/catalogue/quirks lists them") from error
+        raise NotFound(
+            str(error.args[0]), rule="control", remedy="GET /_sim/v1/catalogue/quirks lists them"
+        ) from error
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
     return {"name": name, "value": quirks.shown(name), "default": str(quirk.default)}
@@ -84,11 +112,19 @@ def set_assumption(sim: Simulation, name: str, value: object) -> Answer:
     try:
         assumption = assumptions.change(name, value)
     except KeyError as error:
-        raise NotFound(str(error.args[0]), rule="control", remedy="GET /_sim/v1/catalogue/assumptions lists them") from error
+        raise NotFound(
+            str(error.args[0]),
+            rule="control",
+            remedy="GET /_sim/v1/catalogue/assumptions lists them",
+        ) from error
     except ValueError as error:
         raise InvalidRequest(str(error), rule="control") from error
     if name.startswith("maintenance."):
         sim.exchange.maintenance.reschedule()
     if name.startswith("limits."):
         sim.exchange.rate_limits.reread()
-    return {"name": name, "value": assumptions.shown(name), "default": assumption.show(assumption.default)}
+    return {
+        "name": name,
+        "value": assumptions.shown(name),
+        "default": assumption.show(assumption.default),
+    }

@@ -1,4 +1,6 @@
-"""What a tester can do to markets: list, move and settle instruments, place and cancel orders of anybody."""
+"""What a tester can do to markets: list, move and settle instruments, place and cancel orders of
+anybody.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +58,14 @@ def shown_instrument(exchange: Exchange, instrument: Instrument) -> Answer:
 
 
 def change_state(sim: Simulation, step: StateStep) -> Answer:
-    """Move an instrument to a state by hand, or let it follow its schedule again. IllegalTransition for an edge that does not exist."""
+    """Move an instrument to a state by hand, or let it follow its schedule again. IllegalTransition
+    for an edge that does not exist.
+    """
     trading = sim.exchange.trading
     sim.exchange.instruments.require(step.symbol)
-    was = trading.change_state(step.symbol, None if step.state == "SCHEDULE" else InstrumentState[step.state])
+    was = trading.change_state(
+        step.symbol, None if step.state == "SCHEDULE" else InstrumentState[step.state]
+    )
     return {"symbol": step.symbol, "state": trading.state(step.symbol).name, "was": was.name}
 
 
@@ -68,13 +74,21 @@ def settle(sim: Simulation, step: SettleStep) -> Answer:
     instrument = sim.exchange.instruments.require(step.symbol)
     price = in_units(step.price, instrument.price_scale, "price")
     if not 0 <= price <= instrument.price_scale:
-        raise InvalidRequest(f"a settlement price lies between 0 and 1 dollar, not {step.price}", rule="L26")
+        raise InvalidRequest(
+            f"a settlement price lies between 0 and 1 dollar, not {step.price}", rule="L26"
+        )
     paid = sim.exchange.trading.settle(step.symbol, price, text=step.text)
-    return {"symbol": step.symbol, "price": decimal_text(price, instrument.price_scale), "paid": paid}
+    return {
+        "symbol": step.symbol,
+        "price": decimal_text(price, instrument.price_scale),
+        "paid": paid,
+    }
 
 
 def bust_trade(sim: Simulation, trade_id: str) -> Answer:
-    """Undo a trade (rule M42): NotFound, or Conflict when it is undone already or its instrument has paid."""
+    """Undo a trade (rule M42): NotFound, or Conflict when it is undone already or its instrument
+    has paid.
+    """
     trade = sim.exchange.trading.bust(trade_id)
     return {"id": trade.id, "symbol": trade.symbol, "state": "BUSTED"}
 
@@ -86,15 +100,25 @@ def place_order(sim: Simulation, entry: OrderEntry, name: str = "") -> Answer:
     """An order of a scripted participant or of any user."""
     order = sim.exchange.trading.place(order_command(sim.exchange, sim.world.parties, entry, name))
     scale = order.qty_scale
-    return {"order_id": order.id, "state": f"ORDER_STATE_{order.state.name}", "filled": decimal_text(order.cum_qty, scale)}
+    return {
+        "order_id": order.id,
+        "state": f"ORDER_STATE_{order.state.name}",
+        "filled": decimal_text(order.cum_qty, scale),
+    }
 
 
-def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry, name: str = "") -> PlaceOrder:
+def order_command(
+    exchange: Exchange, parties: Parties, entry: OrderEntry, name: str = ""
+) -> PlaceOrder:
     """The command an order entry means."""
     instrument = exchange.instruments.require(entry.symbol)
     user = parties.user(entry.as_)
     if user is None:
-        raise NotFound(f"nobody is called {entry.as_}", rule="control", remedy="maker, taker, noise, or firms/<firm>/users/<user>")
+        raise NotFound(
+            f"nobody is called {entry.as_}",
+            rule="control",
+            remedy="maker, taker, noise, or firms/<firm>/users/<user>",
+        )
     clord_id = entry.clord_id or name
     return PlaceOrder(
         symbol=entry.symbol,
@@ -108,13 +132,18 @@ def order_command(exchange: Exchange, parties: Parties, entry: OrderEntry, name:
         clord_id=clord_id,
         channel=Channel.SCRIPT,
         deferred=True,
-        stop_price=in_units(entry.stop_price, instrument.price_scale, "stop_price") if entry.stop_price else 0,
+        stop_price=(
+            in_units(entry.stop_price, instrument.price_scale, "stop_price")
+            if entry.stop_price
+            else 0
+        ),
         min_qty=in_units(entry.min_qty, instrument.qty_scale, "min_qty") if entry.min_qty else 0,
         cash_qty=in_units(entry.cash, instrument.price_scale, "cash") if entry.cash else 0,
         all_or_none=entry.all_or_none,
         post_only=entry.post_only,
         good_till=entry.good_till,
-        smp_id=user.name if user.name.startswith(f"{SANDBOX_FIRM}/") else "",  # scripted participants never trade with themselves
+        # scripted participants never trade with themselves
+        smp_id=user.name if user.name.startswith(f"{SANDBOX_FIRM}/") else "",
         submitter=user.name,
     )
 
@@ -129,4 +158,11 @@ def cancel_orders(sim: Simulation, step: CancelStep) -> Answer:
         command = CancelOrder(accounts=(user.account,), participant=user.name, clord_id=step.order)
         return {"canceled": [trading.cancel(command).id]}
     found = trading.orders.open_of((user.account,), (step.symbol,) if step.symbol else ())
-    return {"canceled": [trading.cancel(CancelOrder(accounts=(user.account,), participant=user.name, order_id=order.id)).id for order in found]}
+    return {
+        "canceled": [
+            trading.cancel(
+                CancelOrder(accounts=(user.account,), participant=user.name, order_id=order.id)
+            ).id
+            for order in found
+        ]
+    }

@@ -1,4 +1,6 @@
-"""Read-only views of a running simulation for testers: complete, sorted, stable, in dollars and contracts. Looking changes nothing."""
+"""Read-only views of a running simulation for testers: complete, sorted, stable, in dollars and
+contracts. Looking changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -31,18 +33,31 @@ def _books(sim: Simulation) -> Rows:
         sides = {}
         for name, side in (("bids", Side.BUY), ("offers", Side.SELL)):
             sides[name] = [
-                {"px": decimal_text(price, instrument.price_scale), "qty": decimal_text(qty, instrument.qty_scale), "orders": count}
+                {
+                    "px": decimal_text(price, instrument.price_scale),
+                    "qty": decimal_text(qty, instrument.qty_scale),
+                    "orders": count,
+                }
                 for price, qty, count in book.levels(side, 1_000)
             ]
         if sides["bids"] or sides["offers"]:
-            found.append({"symbol": instrument.symbol, "state": trading.state(instrument.symbol).name, **sides})
+            found.append(
+                {
+                    "symbol": instrument.symbol,
+                    "state": trading.state(instrument.symbol).name,
+                    **sides,
+                }
+            )
     return found
 
 
 def _instruments(sim: Simulation) -> Rows:
     from sim.actors.operator.markets import shown_instrument
 
-    return [shown_instrument(sim.exchange, terms) for terms in sorted(sim.exchange.instruments, key=lambda terms: terms.symbol)]
+    return [
+        shown_instrument(sim.exchange, terms)
+        for terms in sorted(sim.exchange.instruments, key=lambda terms: terms.symbol)
+    ]
 
 
 def shown_order(order: Order) -> dict[str, Any]:
@@ -66,7 +81,12 @@ def shown_order(order: Order) -> dict[str, Any]:
 
 
 def _orders(sim: Simulation) -> Rows:
-    return [shown_order(order) for order in sorted(sim.exchange.trading.orders.all(), key=lambda order: (order.created, order.id))]
+    return [
+        shown_order(order)
+        for order in sorted(
+            sim.exchange.trading.orders.all(), key=lambda order: (order.created, order.id)
+        )
+    ]
 
 
 def _accounts(sim: Simulation) -> Rows:
@@ -76,9 +96,13 @@ def _accounts(sim: Simulation) -> Rows:
         positions: Rows = [
             {
                 "symbol": position.symbol,
-                "net": decimal_text(position.net, sim.exchange.instruments.require(position.symbol).qty_scale),
+                "net": decimal_text(
+                    position.net, sim.exchange.instruments.require(position.symbol).qty_scale
+                ),
             }
-            for position in sorted(trading.positions.of(account.name), key=lambda position: position.symbol)
+            for position in sorted(
+                trading.positions.of(account.name), key=lambda position: position.symbol
+            )
             if position.net
         ]
         found.append(
@@ -99,7 +123,11 @@ def _funding(sim: Simulation) -> Rows:
     from sim.actors.operator.people import shown_funding
 
     exchange = sim.exchange
-    return [shown_funding(found) for found in exchange.funding.of([account.name for account in exchange.trading.ledger]) if found.source]
+    return [
+        shown_funding(found)
+        for found in exchange.funding.of([account.name for account in exchange.trading.ledger])
+        if found.source
+    ]
 
 
 def _sessions(sim: Simulation) -> Rows:
@@ -111,7 +139,10 @@ def _limits(sim: Simulation) -> Rows:
 
 
 def _breakers(sim: Simulation) -> Rows:
-    return [{"firm": firm, **to_builtins(breaker)} for firm, breaker in sorted(sim.exchange.webhooks.breakers().items())]
+    return [
+        {"firm": firm, **to_builtins(breaker)}
+        for firm, breaker in sorted(sim.exchange.webhooks.breakers().items())
+    ]
 
 
 def _verifications(sim: Simulation) -> Rows:
@@ -121,13 +152,22 @@ def _verifications(sim: Simulation) -> Rows:
 
 
 def _timers(sim: Simulation) -> Rows:
-    return [{"at": format_instant(timer.due), "timer": timer.kind, "subject": timer.subject} for timer in sim.exchange.ctx.timers.pending()]
+    return [
+        {"at": format_instant(timer.due), "timer": timer.kind, "subject": timer.subject}
+        for timer in sim.exchange.ctx.timers.pending()
+    ]
 
 
 def _faults(sim: Simulation) -> Rows:
     faults = sim.exchange.faults
     return [
-        {"id": fault.id, **to_builtins(fault.spec), "seen": fault.seen, "struck": fault.struck, "over": over}
+        {
+            "id": fault.id,
+            **to_builtins(fault.spec),
+            "seen": fault.seen,
+            "struck": fault.struck,
+            "over": over,
+        }
         for over, found in ((False, faults.all()), (True, faults.over()))
         for fault in found
     ]
@@ -135,7 +175,12 @@ def _faults(sim: Simulation) -> Rows:
 
 def _maintenance(sim: Simulation) -> Rows:
     return [
-        {"name": window.name, "begins": format_instant(window.begins), "ends": format_instant(window.ends), "open": window.begins <= sim.now}
+        {
+            "name": window.name,
+            "begins": format_instant(window.begins),
+            "ends": format_instant(window.ends),
+            "open": window.begins <= sim.now,
+        }
         for window in sim.exchange.maintenance.upcoming()
     ]
 
@@ -157,7 +202,9 @@ def _participants(sim: Simulation) -> Rows:
                 "active": seat.state.active,
                 "acts": seat.open and seat.state.active,
                 "fair_price": decimal_fixed(fair, UNIT, 6),
-                "position": decimal_text(trading.positions.net(seat.user.account, seat.symbol), scale),
+                "position": decimal_text(
+                    trading.positions.net(seat.user.account, seat.symbol), scale
+                ),
                 "orders": len(seat.state.orders),
                 "refused": seat.state.refused,
             }
@@ -165,7 +212,15 @@ def _participants(sim: Simulation) -> Rows:
     for flow in sim.participants.flows:
         due = flow.due
         next_row = format_instant(due) if due is not None else None
-        found.append({"name": flow.entry.name, "kind": "flow", "sent": flow.state.sent, "refused": flow.state.refused, "next": next_row})
+        found.append(
+            {
+                "name": flow.entry.name,
+                "kind": "flow",
+                "sent": flow.state.sent,
+                "refused": flow.state.refused,
+                "next": next_row,
+            }
+        )
     return sorted(found, key=lambda row: (row["name"], row.get("symbol", "")))
 
 
@@ -190,7 +245,9 @@ def view(sim: Simulation, what: str) -> dict[str, Rows]:
     """A view by name, as {name: rows}. NotFound lists the names."""
     found = VIEWS.get(what)
     if found is None:
-        raise NotFound(f"there is no view {what!r}", rule="control", remedy="one of " + ", ".join(VIEWS))
+        raise NotFound(
+            f"there is no view {what!r}", rule="control", remedy="one of " + ", ".join(VIEWS)
+        )
     return {what: found(sim)}
 
 
@@ -233,5 +290,7 @@ def metrics(sim: Simulation) -> dict[str, float]:
     for fault in (*sim.exchange.faults.over(), *sim.exchange.faults.all()):
         found[f'sim_fault_struck_total{{fault="{fault.id}"}}'] = fault.struck
     for (plane, operation, status), count in sim.log.counts().items():
-        found[f'sim_requests_total{{plane="{plane}",operation="{operation}",status="{status}"}}'] = count
+        found[
+            f'sim_requests_total{{plane="{plane}",operation="{operation}",status="{status}"}}'
+        ] = count
     return found

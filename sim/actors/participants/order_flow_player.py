@@ -1,4 +1,6 @@
-"""A file of order flow at work: one timer, for its next row. Its orders enter as an `order` step's do, so what is refused is reported as rejected."""
+"""A file of order flow at work: one timer, for its next row. Its orders enter as an `order` step's
+do, so what is refused is reported as rejected.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _NO_LINE = 1 << 62  # behind the last
 
 
 class FlowState(Struct):
-    """How far a flow is: the number of its next line, how many rows were sent, and how many cancels and replaces came too late."""
+    """How far a flow is: the number of its next line, how many rows were sent, and how many cancels
+    and replaces came too late.
+    """
 
     line: int = 1
     sent: int = 0
@@ -97,7 +101,9 @@ class FlowPlayer:
         user = self._sim.world.parties.require_user(row.who)
         trading = self._sim.exchange.trading
         if row.action == CANCEL:
-            trading.cancel(CancelOrder(accounts=(user.account,), participant=user.name, clord_id=row.order))
+            trading.cancel(
+                CancelOrder(accounts=(user.account,), participant=user.name, clord_id=row.order)
+            )
             return
         terms = self._sim.exchange.instruments.require(row.symbol)
         trading.replace(

@@ -1,8 +1,10 @@
-"""Scripted participants at work: inside the simulation, on timers, so they trade in `serve`, in `sim run` and in a replay alike.
+"""Scripted participants at work: inside the simulation, on timers, so they trade in `serve`, in
+`sim run` and in a replay alike.
 
-A seat (one participant on one instrument) has one timer while its market is open and none while it is not: the timer that finds it closed is the last, and the
-market's opening sets the next. A scenario without participants has no seats and costs nothing. Seats on automated windows come and go with these
-(`window_seats.py`).
+A seat (one participant on one instrument) has one timer while its market is open and none while it
+is not: the timer that finds it closed is the last, and the market's opening sets the next. A
+scenario without participants has no seats and costs nothing. Seats on automated windows come and go
+with these (`window_seats.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ ACT_TIMER = "participant.act"
 
 
 class ParticipantsState(Struct):
-    """What all of them save: seats and flows by name, by symbol from when on an instrument is worth what somebody said, and who was told to stop."""
+    """What all of them save: seats and flows by name, by symbol from when on an instrument is worth
+    what somebody said, and who was told to stop.
+    """
 
     seats: dict[str, SeatState] = field(default_factory=dict)
     flows: dict[str, FlowState] = field(default_factory=dict)
@@ -44,7 +48,9 @@ class Participants:
     """Everybody who trades by himself."""
 
     def __init__(self, sim: Simulation, first_prices: Mapping[str, int] | None = None) -> None:
-        """`first_prices` are what instruments were worth at the start; they are looked up now when left out, at the start then."""
+        """`first_prices` are what instruments were worth at the start; they are looked up now when
+        left out, at the start then.
+        """
         self._ctx = sim.exchange.ctx
         section = sim.scenario.participants
         self.fair_prices = FairPrices(sim.exchange, section.fair_prices, sim.start, first_prices)
@@ -53,7 +59,15 @@ class Participants:
         self._by_symbol: dict[str, list[Seat]] = {}
         self._stopped: dict[str, bool] = {}
         windows = sim.exchange.windows
-        symbols = [symbol for symbol in sim.exchange.instruments.symbols() if windows.place(symbol) is None] if section.traders else []
+        symbols = (
+            [
+                symbol
+                for symbol in sim.exchange.instruments.symbols()
+                if windows.place(symbol) is None
+            ]
+            if section.traders
+            else []
+        )
         self._sim = sim
         self._traders = {entry.name: entry for entry in section.traders}
         for entry in section.traders:
@@ -78,7 +92,9 @@ class Participants:
         return Participants(made, self.fair_prices.first)
 
     def begin(self) -> None:
-        """What is recorded for the start is sent and makers quote in the instant in which the scenario begins; the others wait for their turn."""
+        """What is recorded for the start is sent and makers quote in the instant in which the
+        scenario begins; the others wait for their turn.
+        """
         for flow in self._flows.values():
             flow.begin()
         for seat in list(self._seats.values()):
@@ -97,8 +113,14 @@ class Participants:
         self._wait(seat, wait or next_wait(seat))
 
     def _take(self, wanted: Iterator[tuple[Trader, str]]) -> None:
-        """Take seats on windows that trade, which leave the shelf with that. Who has been told to stop takes none."""
-        for seat in [seat for seat in self._seats.values() if seat.state.asleep and self._window_seats.over(seat.symbol)]:
+        """Take seats on windows that trade, which leave the shelf with that. Who has been told to
+        stop takes none.
+        """
+        for seat in [
+            seat
+            for seat in self._seats.values()
+            if seat.state.asleep and self._window_seats.over(seat.symbol)
+        ]:
             self._leave(seat)
         for entry, symbol in list(wanted):
             if f"{entry.name} {symbol}" not in self._seats and entry.name not in self._stopped:
@@ -142,11 +164,17 @@ class Participants:
                     self._wake(seat)
 
     def switch(self, name: str, active: bool) -> None:
-        """Let a participant stop, which takes its orders out wherever that is possible, or go on. NotFound when there is none of this name."""
+        """Let a participant stop, which takes its orders out wherever that is possible, or go on.
+        NotFound when there is none of this name.
+        """
         seats = [seat for seat in self._seats.values() if seat.entry.name == name]
         if name not in self._traders:
             known = self._traders
-            raise NotFound(f"no participant is called {name!r}", rule="control", remedy=f"known: {', '.join(known)}" if known else "this scenario has none")
+            raise NotFound(
+                f"no participant is called {name!r}",
+                rule="control",
+                remedy=f"known: {', '.join(known)}" if known else "this scenario has none",
+            )
         self._stopped.pop(name, None)
         if not active:
             self._stopped[name] = True
@@ -160,9 +188,15 @@ class Participants:
             self._take(self._window_seats.open())
 
     def news(self, symbol: str, price: int) -> None:
-        """From now on an instrument is worth so much, in UNITs, and walks from there. Conflict where nobody would care."""
+        """From now on an instrument is worth so much, in UNITs, and walks from there. Conflict
+        where nobody would care.
+        """
         if symbol not in self._by_symbol:
-            raise Conflict(f"no participant trades {symbol}", rule="control", remedy="name it under `participants` of the scenario")
+            raise Conflict(
+                f"no participant trades {symbol}",
+                rule="control",
+                remedy="name it under `participants` of the scenario",
+            )
         self.fair_prices.of(symbol).turn((self._ctx.now, price))
 
     def rows(self) -> Iterator[tuple[Seat, int]]:
@@ -187,7 +221,10 @@ class Participants:
         """What they have in mind, not copied."""
         seats, flows = self._seats.items(), self._flows.items()
         return ParticipantsState(
-            {name: seat.state for name, seat in seats}, {name: flow.state for name, flow in flows}, self.fair_prices.save(), self._stopped
+            {name: seat.state for name, seat in seats},
+            {name: flow.state for name, flow in flows},
+            self.fair_prices.save(),
+            self._stopped,
         )
 
     def load(self, state: ParticipantsState) -> None:
@@ -211,4 +248,8 @@ def matching(symbols: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
     """Symbols that are named or fit a pattern, in order of listing."""
     named = frozenset(patterns)
     globs = [pattern for pattern in patterns if any(mark in pattern for mark in "*?[")]
-    return (symbol for symbol in symbols if symbol in named or any(fnmatchcase(symbol, pattern) for pattern in globs))
+    return (
+        symbol
+        for symbol in symbols
+        if symbol in named or any(fnmatchcase(symbol, pattern) for pattern in globs)
+    )

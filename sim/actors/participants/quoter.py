@@ -1,4 +1,6 @@
-"""A seat: one scripted participant on one instrument, with a stream of luck of its own. Its orders enter as everybody's do, and refused ones leave no trace."""
+"""A seat: one scripted participant on one instrument, with a stream of luck of its own. Its orders
+enter as everybody's do, and refused ones leave no trace.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from sim.core.exchange import Exchange
 from sim.core.identity.firms import User
 from sim.core.matching.book import Book
 from sim.core.model.commands import CancelOrder, PlaceOrder
-from sim.core.model.enums import BUY, Channel, InstrumentState, SelfMatchPrevention, Side, TimeInForce
+from sim.core.model.enums import (
+    BUY,
+    Channel,
+    InstrumentState,
+    SelfMatchPrevention,
+    Side,
+    TimeInForce,
+)
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Price, Qty, scaled_down
 from sim.core.model.refusals import Refusal
@@ -23,7 +32,9 @@ _LARGEST = 1 << 60  # of a drawn size, in steps
 
 
 class SeatState(Struct):
-    """What a seat saves: whether it waits for its market to open or to be told to go on, its working orders, and how many of its orders were refused."""
+    """What a seat saves: whether it waits for its market to open or to be told to go on, its
+    working orders, and how many of its orders were refused.
+    """
 
     asleep: bool = True
     active: bool = True
@@ -34,9 +45,28 @@ class SeatState(Struct):
 class Seat:
     """One participant on one instrument."""
 
-    __slots__ = ("entry", "exchange", "fair", "instrument", "least", "limit", "rests", "seen", "state", "stream_name", "user")
+    __slots__ = (
+        "entry",
+        "exchange",
+        "fair",
+        "instrument",
+        "least",
+        "limit",
+        "rests",
+        "seen",
+        "state",
+        "stream_name",
+        "user",
+    )
 
-    def __init__(self, exchange: Exchange, entry: Trader, user: User, symbol: str, fair: FairPrice | WindowFair) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        entry: Trader,
+        user: User,
+        symbol: str,
+        fair: FairPrice | WindowFair,
+    ) -> None:
         self.exchange = exchange
         self.entry = entry
         self.user = user
@@ -45,11 +75,14 @@ class Seat:
         self.limit = max(1, scaled_down(entry.inventory, instrument.qty_scale))
         least = max(instrument.min_qty, instrument.size_low or 0)
         self.least = -(-least // instrument.min_qty) * instrument.min_qty
-        window = exchange.windows.place(symbol)  # those of a product share their luck: there is no end of them
-        self.rests = TimeInForce.GOOD_TILL_CANCEL if window is None else TimeInForce.DAY  # what is left of a window's quotes ends with it
+        # those of a product share their luck: there is no end of them
+        window = exchange.windows.place(symbol)
+        # what is left of a window's quotes ends with it
+        self.rests = TimeInForce.GOOD_TILL_CANCEL if window is None else TimeInForce.DAY
         self.stream_name = f"participant.{entry.name}.{symbol if window is None else exchange.windows.products[window.product].prefix}"
         self.state = SeatState()
-        self.seen: tuple[int, Price, Price] | None = None  # a maker's: version of the book and best prices it last found or made as it wants them
+        # a maker's: version of the book and best prices it last found or made as it wants them
+        self.seen: tuple[int, Price, Price] | None = None
 
     @property
     def symbol(self) -> str:
@@ -76,15 +109,24 @@ class Seat:
         return self.exchange.trading.book(self.instrument.symbol)
 
     def room(self, side: Side, mine: Iterable[Order] = ()) -> Qty:
-        """How much it may still buy or sell, were these orders of its own filled too, before its inventory is full."""
+        """How much it may still buy or sell, were these orders of its own filled too, before its
+        inventory is full.
+        """
         net = self.exchange.trading.positions.net(self.user.account, self.instrument.symbol)
-        return max(0, (self.limit - net if side is BUY else self.limit + net) - sum(order.leaves_qty for order in mine if order.side is side))
+        return max(
+            0,
+            (self.limit - net if side is BUY else self.limit + net)
+            - sum(order.leaves_qty for order in mine if order.side is side),
+        )
 
     def within(self, price: Price) -> Price:
         """The nearest price on the tick and within the band."""
         instrument = self.instrument
         tick = instrument.tick
-        return min(max(price, -(-instrument.price_low // tick) * tick), instrument.price_high // tick * tick)
+        return min(
+            max(price, -(-instrument.price_low // tick) * tick),
+            instrument.price_high // tick * tick,
+        )
 
     def lots(self, qty: Qty) -> Qty:
         """A quantity on the instrument's step and within its size limit; 0 when too small."""
@@ -97,8 +139,13 @@ class Seat:
     def drawn_size(self, size: SizeRange) -> Qty:
         """A size, in whole steps of the instrument. Small sizes are more frequent."""
         instrument = self.instrument
-        low = min(max(scaled_down(size.low, instrument.qty_scale), self.least) // instrument.min_qty, _LARGEST)
-        high = min(max(low, scaled_down(size.high, instrument.qty_scale) // instrument.min_qty), _LARGEST)
+        low = min(
+            max(scaled_down(size.low, instrument.qty_scale), self.least) // instrument.min_qty,
+            _LARGEST,
+        )
+        high = min(
+            max(low, scaled_down(size.high, instrument.qty_scale) // instrument.min_qty), _LARGEST
+        )
         return self.stream.log_between(low, high) * instrument.min_qty
 
     def working(self) -> list[Order]:
@@ -109,7 +156,9 @@ class Seat:
         return found
 
     def place(self, side: Side, price: Price, qty: Qty, tif: TimeInForce | None = None) -> None:
-        """Send a limit order. It never trades with another order of its user: that one is canceled first (rule M28)."""
+        """Send a limit order. It never trades with another order of its user: that one is canceled
+        first (rule M28).
+        """
         user = self.user
         command = PlaceOrder(
             symbol=self.instrument.symbol,

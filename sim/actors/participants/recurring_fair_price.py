@@ -1,4 +1,6 @@
-"""What automated windows are worth to scripted participants: what their index says, computed when somebody asks."""
+"""What automated windows are worth to scripted participants: what their index says, computed when
+somebody asks.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _MILLION = 1_000_000
 
 
 class WindowFair:
-    """What a window is worth: half a dollar while the index is where it began, and more or less by how far it has gone, in typical moves of the time left."""
+    """What a window is worth: half a dollar while the index is where it began, and more or less by
+    how far it has gone, in typical moves of the time left.
+    """
 
     __slots__ = ("_exchange", "_instrument", "news")
 
@@ -34,11 +38,20 @@ class WindowFair:
         measure, assets = self._instrument.measures, self._exchange.assets
         ticker = assets.get(measure.asset) if measure is not None else None
         price = assets.price(measure.asset) if measure is not None else None
-        if measure is None or ticker is None or price is None or (began := read(measure, assets, now).to_beat) is None:
+        if (
+            measure is None
+            or ticker is None
+            or price is None
+            or (began := read(measure, assets, now).to_beat) is None
+        ):
             return UNIT // 2
         left = max(measure.ends - now, NS_PER_S)
-        # An hour's typical move in millionths, times the root of the hours left; of a bell curve 0.4 lies within the first such move.
-        typical = max(1, began * ticker.asset.volatility * isqrt(left * _MILLION // HOUR) // (_MILLION * 1_000))
+        # An hour's typical move in millionths, times the root of the hours left; of a bell curve
+        # 0.4 lies within the first such move.
+        typical = max(
+            1,
+            began * ticker.asset.volatility * isqrt(left * _MILLION // HOUR) // (_MILLION * 1_000),
+        )
         return within_bounds(UNIT // 2 + UNIT * 2 * (price - began) // (5 * typical))
 
 

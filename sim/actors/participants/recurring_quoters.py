@@ -1,7 +1,8 @@
-"""Scripted participants in automated windows: who names a product takes a seat on each of its windows a moment after its listing, and leaves when it is over.
+"""Scripted participants in automated windows: who names a product takes a seat on each of its
+windows a moment after its listing, and leaves when it is over.
 
-One timer for each product that is named, to the next listing; none in a scenario that names none. A window with a seat leaves the shelf, as when anybody
-trades it.
+One timer for each product that is named, to the next listing; none in a scenario that names none. A
+window with a seat leaves the shelf, as when anybody trades it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from sim.kernel.instants import DAY, NS_PER_MS, Span
 from sim.scenario.participant_entries import Trader
 
 LISTED_TIMER = "participant.listed"
-MOMENT: Span = NS_PER_MS  # after a listing, so that whoever follows all instruments has heard of it first
+# after a listing, so that whoever follows all instruments has heard of it first
+MOMENT: Span = NS_PER_MS
 _SEARCHED = 3 * DAY  # how far ahead a listing is looked for, when maintenance is long
 
 
@@ -35,7 +37,9 @@ class WindowSeats:
         return bool(self._by_product)
 
     def begin(self) -> None:
-        """Wait for the next listing of each product; those that are listed already are taken in `open`."""
+        """Wait for the next listing of each product; those that are listed already are taken in
+        `open`.
+        """
         for number in self._by_product:
             self._wait(number)
 
@@ -56,13 +60,27 @@ class WindowSeats:
     def over(self, symbol: str) -> bool:
         """Whether a window trades no more, or a symbol is none of them."""
         place = self._exchange.windows.place(symbol)
-        return place is not None and self._exchange.now >= place.begins + self._exchange.windows.products[place.product].every
+        return (
+            place is not None
+            and self._exchange.now
+            >= place.begins + self._exchange.windows.products[place.product].every
+        )
 
     def _wait(self, number: int) -> None:
-        ctx, windows, product = self._exchange.ctx, self._exchange.windows, self._exchange.windows.products[number]
+        ctx, windows, product = (
+            self._exchange.ctx,
+            self._exchange.windows,
+            self._exchange.windows.products[number],
+        )
         first = (ctx.now + product.lead) // product.every
-        opens = (windows.known_opens(Place(number, index * product.every)) for index in range(first, first + _SEARCHED // product.every))
-        due = next((at + MOMENT for at in opens if at is not None and at + MOMENT > ctx.now), ctx.now + _SEARCHED)
+        opens = (
+            windows.known_opens(Place(number, index * product.every))
+            for index in range(first, first + _SEARCHED // product.every)
+        )
+        due = next(
+            (at + MOMENT for at in opens if at is not None and at + MOMENT > ctx.now),
+            ctx.now + _SEARCHED,
+        )
         ctx.timers.schedule(due, LISTED_TIMER, str(number))
 
 

@@ -1,7 +1,7 @@
 """What scripted participants do when it is their turn: quote, take, make noise.
 
-Each kind is a function of a seat. An act draws the same number of times whatever the market looks like, or as its own past alone asks, so the luck of one never
-depends on another.
+Each kind is a function of a seat. An act draws the same number of times whatever the market looks
+like, or as its own past alone asks, so the luck of one never depends on another.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def act(seat: Seat) -> None:
 
 
 def _quote(seat: Seat, entry: MakerEntry, fair: int) -> None:
-    """Take out what is not wanted any more, then quote what is missing: bids, then offers, best first. An order keeps its place until half of it is traded."""
+    """Take out what is not wanted any more, then quote what is missing: bids, then offers, best
+    first. An order keeps its place until half of it is traded.
+    """
     book, (bid, offer) = seat.book(), _touch(seat, entry, fair)
     if seat.seen == (book.version, bid, offer):
         return  # nothing has happened since all was as it should be
@@ -90,18 +92,28 @@ def _touch(seat: Seat, entry: MakerEntry, fair: int) -> tuple[Price, Price]:
     tick, scale = seat.instrument.tick, seat.instrument.price_scale
     middle = fair
     if skew := _dollars(entry.skew):
-        middle -= skew * seat.exchange.trading.positions.net(seat.user.account, seat.symbol) // seat.limit
+        middle -= (
+            skew * seat.exchange.trading.positions.net(seat.user.account, seat.symbol) // seat.limit
+        )
     half = _dollars(entry.spread) // 2
     bid = (middle - half) * scale // UNIT // tick * tick
     offer = -(-(middle + half) * scale // UNIT // tick) * tick
     return bid, max(offer, bid + tick)
 
 
-def _levels(seat: Seat, entry: MakerEntry, side: Side, best: Price, mine: list[Order]) -> Iterator[tuple[Price, Qty]]:
-    """(price, quantity) of the quotes of one side, best first, which leave others' orders on the other side alone."""
+def _levels(
+    seat: Seat, entry: MakerEntry, side: Side, best: Price, mine: list[Order]
+) -> Iterator[tuple[Price, Qty]]:
+    """(price, quantity) of the quotes of one side, best first, which leave others' orders on the
+    other side alone.
+    """
     instrument = seat.instrument
     tick = instrument.tick
-    step = max(tick, scaled_down(entry.step, instrument.price_scale) // tick * tick) if entry.step else tick
+    step = (
+        max(tick, scaled_down(entry.step, instrument.price_scale) // tick * tick)
+        if entry.step
+        else tick
+    )
     bound = _others_best(seat, SELL if side is BUY else BUY, mine)
     if side is SELL:
         step = -step
@@ -125,7 +137,14 @@ def _others_best(seat: Seat, side: Side, mine: list[Order]) -> Price:
     for order in mine:
         if order.side is side:
             own[order.price] = own.get(order.price, 0) + order.leaves_qty
-    return next((level.price for level in seat.book().own(side).walk() if level.qty > own.get(level.price, 0)), 0)
+    return next(
+        (
+            level.price
+            for level in seat.book().own(side).walk()
+            if level.qty > own.get(level.price, 0)
+        ),
+        0,
+    )
 
 
 # ---- takers
@@ -150,7 +169,12 @@ def _take(seat: Seat, entry: TakerEntry, fair: int) -> None:
     best = book.opposite(side).best
     qty = seat.lots(min(qty, seat.room(side)))
     if best and qty:
-        seat.place(side, _beyond(seat, side, best, _dollars(entry.slippage)), qty, TimeInForce.IMMEDIATE_OR_CANCEL)
+        seat.place(
+            side,
+            _beyond(seat, side, best, _dollars(entry.slippage)),
+            qty,
+            TimeInForce.IMMEDIATE_OR_CANCEL,
+        )
 
 
 def _beyond(seat: Seat, side: Side, price: Price, slippage: int) -> Price:
@@ -168,7 +192,11 @@ def _make_noise(seat: Seat, entry: NoiseEntry, fair: int) -> None:
     stream, instrument = seat.stream, seat.instrument
     odds, width = _odds(entry.cancels), _dollars(entry.width)
     cancels, pick = stream.chance(odds.numerator, odds.denominator), stream.bits()
-    side, distance, qty = BUY if stream.chance(1, 2) else SELL, stream.between(-width // 4, width), seat.drawn_size(entry.size)
+    side, distance, qty = (
+        BUY if stream.chance(1, 2) else SELL,
+        stream.between(-width // 4, width),
+        seat.drawn_size(entry.size),
+    )
     mine = seat.working()
     if mine and (cancels or len(mine) >= entry.resting):
         order = mine[pick % len(mine)]
@@ -176,7 +204,13 @@ def _make_noise(seat: Seat, entry: NoiseEntry, fair: int) -> None:
         return
     if seat.room(side, mine) < seat.least:
         side = SELL if side is BUY else BUY
-    price = (fair - distance if side is BUY else fair + distance) * instrument.price_scale // UNIT // instrument.tick * instrument.tick
+    price = (
+        (fair - distance if side is BUY else fair + distance)
+        * instrument.price_scale
+        // UNIT
+        // instrument.tick
+        * instrument.tick
+    )
     qty = seat.lots(min(qty, seat.room(side, mine)))
     if qty:
         seat.place(side, seat.within(price), qty)

@@ -1,4 +1,6 @@
-"""Calls and subscriptions of a script: through the whole pipeline of their plane, as a named caller, without signatures."""
+"""Calls and subscriptions of a script: through the whole pipeline of their plane, as a named
+caller, without signatures.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ from sim.scenario.steps import CallStep, SendStep, Step, SubscribeStep
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_PLANES: dict[str, Plane] = {"gateway": "gateway", "retail": "retail", "exchange": "exchange", "auth": "auth"}
+_PLANES: dict[str, Plane] = {
+    "gateway": "gateway",
+    "retail": "retail",
+    "exchange": "exchange",
+    "auth": "auth",
+}
 
 
 class Caller:
@@ -36,7 +43,9 @@ class Caller:
         """A step with kept values in the place of their `${name}`."""
         return _filled(step, values) if values else step
 
-    def keep(self, wanted: dict[str, str], reply: Reply | None, values: dict[str, str]) -> Iterator[str]:
+    def keep(
+        self, wanted: dict[str, str], reply: Reply | None, values: dict[str, str]
+    ) -> Iterator[str]:
         """Keep parts of an answer by their paths, such as "orders.0.id"; yields what is not there."""
         found = json.decode(reply.body) if reply is not None and reply.body else None
         for name, path in wanted.items():
@@ -53,9 +62,25 @@ class Caller:
         credential, participant = self._identity(step.as_)
         if step.plane == "grpc":
             operation = self._sim.contract.by_name(step.rpc)
-            reply = self._sim.pipeline.rpc(RpcCall(operation.full_methods[0], _message(operation.request, step.json), participant, credential, "script"))
-            return reply if reply.code else replace(reply, body=as_json(operation.response, reply.body))
-        query = "&".join(f"{name}={quote_plus(text)}" for name, value in step.query.items() for text in ((value,) if isinstance(value, str) else value))
+            reply = self._sim.pipeline.rpc(
+                RpcCall(
+                    operation.full_methods[0],
+                    _message(operation.request, step.json),
+                    participant,
+                    credential,
+                    "script",
+                )
+            )
+            return (
+                reply
+                if reply.code
+                else replace(reply, body=as_json(operation.response, reply.body))
+            )
+        query = "&".join(
+            f"{name}={quote_plus(text)}"
+            for name, value in step.query.items()
+            for text in ((value,) if isinstance(value, str) else value)
+        )
         path, _, given = step.path.partition("?")
         call = RestCall(
             plane=_PLANES[step.plane],
@@ -77,7 +102,11 @@ class Caller:
         operation = None if step.web_socket else self._sim.contract.by_name(step.rpc)
         opened = StreamOpened(
             method=step.web_socket or (operation.full_methods[0] if operation else ""),
-            message=_message(operation.request, step.json) if operation and operation.kind == "server" else b"",
+            message=(
+                _message(operation.request, step.json)
+                if operation and operation.kind == "server"
+                else b""
+            ),
             participant=participant,
             credential=credential,
             peer="script",
@@ -91,7 +120,12 @@ class Caller:
             self.streams.begin(step.name, began.stream, json.decode, json.encode)
         else:
             request, response = operation.request, operation.response
-            self.streams.begin(step.name, began.stream, lambda frame: json.decode(as_json(response, frame)), lambda frame: _message(request, frame))
+            self.streams.begin(
+                step.name,
+                began.stream,
+                lambda frame: json.decode(as_json(response, frame)),
+                lambda frame: _message(request, frame),
+            )
         outcome.effects += began.effects
         self.send(SendStep(stream=step.name, frames=step.send), outcome)
         return None
@@ -109,7 +143,9 @@ class Caller:
         self._sim.hub.hangup(self.streams.leave(name))
 
     def _identity(self, name: str) -> tuple[Sealed, str | None]:
-        """Credentials of a caller named in the scenario: a participant, a firm, a retail key or an account. Scripts need no signatures."""
+        """Credentials of a caller named in the scenario: a participant, a firm, a retail key or an
+        account. Scripts need no signatures.
+        """
         if not name:
             return NOBODY, None
         firms = self._sim.exchange.firms
@@ -129,7 +165,9 @@ def _message(kind: type[Message], content: Any) -> bytes:
     from sim.api.codecs.codecs import BadInput, json_decoder, protobuf_encoder
 
     try:
-        return protobuf_encoder(kind)(json_decoder(kind)(json.encode(content) if content is not UNSET else b"{}"))
+        return protobuf_encoder(kind)(
+            json_decoder(kind)(json.encode(content) if content is not UNSET else b"{}")
+        )
     except BadInput as wrong:
         raise InvalidRequest(f"that is no {kind.__name__}: {wrong}", rule="script") from wrong
 
@@ -154,10 +192,16 @@ def _at(value: Any, path: str) -> Any:
 
 def _filled(value: Any, values: dict[str, str]) -> Any:
     if isinstance(value, str):
-        return REFERENCE.sub(lambda found: values.get(found[1], found[0]), value) if "${" in value else value
+        return (
+            REFERENCE.sub(lambda found: values.get(found[1], found[0]), value)
+            if "${" in value
+            else value
+        )
     if isinstance(value, Struct):
         found = {name: getattr(value, name) for name in value.__struct_fields__}
-        changed = {name: new for name, old in found.items() if (new := _filled(old, values)) is not old}
+        changed = {
+            name: new for name, old in found.items() if (new := _filled(old, values)) is not old
+        }
         return replace(value, **changed) if changed else value
     if isinstance(value, dict):
         return {key: _filled(item, values) for key, item in value.items()}

@@ -1,4 +1,6 @@
-"""What must have happened, checked against the running exchange and the reply of the step's own call. Each failure is one line for a person."""
+"""What must have happened, checked against the running exchange and the reply of the step's own
+call. Each failure is one line for a person.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from sim.api.pipeline.inputs import Reply
 from sim.core.model.enums import ExecutionType, OrderState, Side
 from sim.core.model.orders import Order
 from sim.core.model.quantities import cash_text, decimal_text
-from sim.scenario.expectations_format import BookExpect, Expect, OpenOrdersExpect, OrderExpect, PositionExpect, TradesExpect
+from sim.scenario.expectations_format import (
+    BookExpect,
+    Expect,
+    OpenOrdersExpect,
+    OrderExpect,
+    PositionExpect,
+    TradesExpect,
+)
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -29,7 +38,11 @@ def failures(sim: Simulation, expect: Expect, reply: Reply | None, own: str) -> 
         *(line for wanted in expect.book for line in _book(sim, wanted)),
         *(line for wanted in expect.trades for line in _trades(sim, wanted)),
         *_webhooks(sim, expect),
-        *([f"digest is {sim.digest}, not {expect.digest}"] if expect.digest is not None and expect.digest != sim.digest else ()),
+        *(
+            [f"digest is {sim.digest}, not {expect.digest}"]
+            if expect.digest is not None and expect.digest != sim.digest
+            else ()
+        ),
     ]
 
 
@@ -45,7 +58,9 @@ def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
     if expect.code is not None and reply.code != expect.code:
         yield f"gRPC code is {reply.code}, not {expect.code}: {reply.message}"
     if expect.json is not UNSET:
-        yield from differences(expect.json, json.decode(reply.body) if reply.body else None, "answer")
+        yield from differences(
+            expect.json, json.decode(reply.body) if reply.body else None, "answer"
+        )
     sent = {name.lower(): value for name, value in reply.headers}
     for name, value in expect.header.items():
         if sent.get(name.lower()) != value:
@@ -53,7 +68,8 @@ def _reply(expect: Expect, reply: Reply | None) -> Iterator[str]:
 
 
 def differences(wanted: Any, found: Any, where: str, *, among: bool = False) -> Iterator[str]:
-    """How `found` fails to hold `wanted`: mappings match by their keys, numbers by value, whatever their JSON form.
+    """How `found` fails to hold `wanted`: mappings match by their keys, numbers by value, whatever
+    their JSON form.
 
     Lists match item by item; with `among`, each wanted item must be found somewhere in the list.
     """
@@ -68,9 +84,14 @@ def differences(wanted: Any, found: Any, where: str, *, among: bool = False) -> 
                 yield f"{where} has no {key}"
     elif among and isinstance(wanted, list | tuple) and isinstance(found, list):
         for index, one in enumerate(wanted):
-            tried = [list(differences(one, other, f"{where}[{at}]", among=True)) for at, other in enumerate(found)]
+            tried = [
+                list(differences(one, other, f"{where}[{at}]", among=True))
+                for at, other in enumerate(found)
+            ]
             if all(tried):
-                yield from min(tried, key=len, default=[f"{where} is empty, without item {index + 1}"])
+                yield from min(
+                    tried, key=len, default=[f"{where} is empty, without item {index + 1}"]
+                )
     elif isinstance(wanted, list | tuple):
         if not isinstance(found, list) or len(found) != len(wanted):
             yield f"{where} is {_short(found)}, not a list of {len(wanted)}"
@@ -114,7 +135,11 @@ def _instruments(sim: Simulation, expect: Expect) -> Iterator[str]:
 def _open_orders(sim: Simulation, expect: Expect) -> Iterator[str]:
     if expect.open_orders is None:
         return
-    wanted = expect.open_orders if isinstance(expect.open_orders, OpenOrdersExpect) else OpenOrdersExpect(count=expect.open_orders)
+    wanted = (
+        expect.open_orders
+        if isinstance(expect.open_orders, OpenOrdersExpect)
+        else OpenOrdersExpect(count=expect.open_orders)
+    )
     orders = sim.exchange.trading.orders
     symbols = (wanted.symbol,) if wanted.symbol else ()
     if wanted.as_:
@@ -149,7 +174,10 @@ def _position(sim: Simulation, wanted: PositionExpect) -> Iterator[str]:
         ("realized", wanted.realized, realized, instrument.notional_scale),
     ):
         if text is not None and not _equal(text, decimal_text(value, scale)):
-            yield f"{name} position of {wanted.account} in {wanted.symbol} is {decimal_text(value, scale)}, not {text}"
+            yield (
+                f"{name} position of {wanted.account} in {wanted.symbol} is"
+                f" {decimal_text(value, scale)}, not {text}"
+            )
 
 
 def _order(sim: Simulation, wanted: OrderExpect, clord_id: str) -> Iterator[str]:
@@ -158,7 +186,10 @@ def _order(sim: Simulation, wanted: OrderExpect, clord_id: str) -> Iterator[str]
         yield f"no order was placed as {clord_id!r}"
         return
     if wanted.state is not None and order.state != wanted.state:
-        yield f"order {clord_id} is {OrderState(order.state).name}, not {OrderState(wanted.state).name}{_why(sim, order)}"
+        yield (
+            f"order {clord_id} is {OrderState(order.state).name}, not"
+            f" {OrderState(wanted.state).name}{_why(sim, order)}"
+        )
     for name, text, value, scale in (
         ("filled", wanted.filled, order.cum_qty, order.qty_scale),
         ("leaves", wanted.leaves, order.leaves_qty, order.qty_scale),
@@ -167,7 +198,10 @@ def _order(sim: Simulation, wanted: OrderExpect, clord_id: str) -> Iterator[str]
         if text is not None and not _equal(text, decimal_text(value, scale)):
             yield f"{name} of order {clord_id} is {decimal_text(value, scale)}, not {text}"
     if wanted.reason is not None and wanted.reason not in _why(sim, order):
-        yield f"order {clord_id} ended{_why(sim, order) or ' without a reason'}, not with {wanted.reason!r}"
+        yield (
+            f"order {clord_id} ended{_why(sim, order) or ' without a reason'}, not with"
+            f" {wanted.reason!r}"
+        )
 
 
 def _latest(sim: Simulation, clord_id: str) -> Order | None:
@@ -180,7 +214,11 @@ def _latest(sim: Simulation, clord_id: str) -> Order | None:
 
 def _why(sim: Simulation, order: Order) -> str:
     for execution in reversed(list(sim.exchange.trading.executions)):
-        if execution.order.id == order.id and execution.type in (ExecutionType.REJECTED, ExecutionType.CANCELED, ExecutionType.EXPIRED):
+        if execution.order.id == order.id and execution.type in (
+            ExecutionType.REJECTED,
+            ExecutionType.CANCELED,
+            ExecutionType.EXPIRED,
+        ):
             reason = f" {execution.unsolicited.name}" if execution.unsolicited else ""
             return f" ({execution.text or execution.type.name}{reason})"
     return ""
@@ -189,11 +227,18 @@ def _why(sim: Simulation, order: Order) -> str:
 def _book(sim: Simulation, wanted: BookExpect) -> Iterator[str]:
     instrument = sim.exchange.instruments.require(wanted.symbol)
     book = sim.exchange.trading.book(wanted.symbol)
-    for name, side, levels in (("bids", Side.BUY, wanted.bids), ("offers", Side.SELL, wanted.offers)):
+    for name, side, levels in (
+        ("bids", Side.BUY, wanted.bids),
+        ("offers", Side.SELL, wanted.offers),
+    ):
         if levels is None:
             continue
         shown = book.levels(side, max(1, len(levels)))
-        found = [f"{decimal_text(price, instrument.price_scale)} x {decimal_text(qty, instrument.qty_scale)}" for price, qty, *_ in shown]
+        found = [
+            f"{decimal_text(price, instrument.price_scale)} x"
+            f" {decimal_text(qty, instrument.qty_scale)}"
+            for price, qty, *_ in shown
+        ]
         if [_level(text) for text in levels] != [_level(text) for text in found]:
             yield f"{name} of {wanted.symbol} are {found}, not {list(levels)}"
 
@@ -223,7 +268,8 @@ def _webhooks(sim: Simulation, expect: Expect) -> Iterator[str]:
         found = [
             row
             for row in sim.deliveries()
-            if (not wanted.type or row["type"] == wanted.type) and (not wanted.external_id or row["external_id"] == wanted.external_id)
+            if (not wanted.type or row["type"] == wanted.type)
+            and (not wanted.external_id or row["external_id"] == wanted.external_id)
         ]
         if len(found) != wanted.count:
             yield f"{len(found)} deliveries of {wanted.type or 'any type'}, not {wanted.count}"

@@ -1,7 +1,10 @@
-"""The steps of a scenario at work: inside the simulation, so they run in `serve`, in `sim run` and in a replay alike.
+"""The steps of a scenario at work: inside the simulation, so they run in `serve`, in `sim run` and
+in a replay alike.
 
-Steps with an instant are timers like any other. A step that waits for something (`when`) is armed once the step before it has run; when it happens, the step
-and what follows it run in the same input or, at their distances, as timers. A failed expectation is a line of the report; it does not stop the scenario.
+Steps with an instant are timers like any other. A step that waits for something (`when`) is armed
+once the step before it has run; when it happens, the step and what follows it run in the same input
+or, at their distances, as timers. A failed expectation is a line of the report; it does not stop
+the scenario.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ class StepResult(Struct, frozen=True):
 
 
 class ScriptState(Struct):
-    """How far a script is. `waiting` is the step that waits for something (-1: none), `late` the timer of its patience; `values` what steps kept.
+    """How far a script is. `waiting` is the step that waits for something (-1: none), `late` the
+    timer of its patience; `values` what steps kept.
 
     `held` are steps whose call has no answer yet, by the name of that answer: (index, when it ran).
     """
@@ -65,9 +69,15 @@ class Script:
             self._plan(0, sim.start, sim.start)
 
     def attend(self) -> None:
-        """Follow automated windows where a step waits for one to move: nobody hears of those that nobody follows."""
+        """Follow automated windows where a step waits for one to move: nobody hears of those that
+        nobody follows.
+        """
         windows = self._sim.exchange.windows
-        awaited = (step.when.instrument.symbol for step in self._steps if step.when is not None and step.when.instrument is not None)
+        awaited = (
+            step.when.instrument.symbol
+            for step in self._steps
+            if step.when is not None and step.when.instrument is not None
+        )
         if any(windows.place(symbol) is not None for symbol in awaited):
             self._sim.exchange.window_news.follow()
 
@@ -77,8 +87,13 @@ class Script:
         return self._state.results
 
     def ran(self) -> Iterator[tuple[StepResult, Step]]:
-        """Steps that have run, in that order, with what became of them; with the values that earlier ones kept."""
-        return ((result, self._caller.filled(self._steps[result.index], self._state.values)) for result in self._state.results)
+        """Steps that have run, in that order, with what became of them; with the values that
+        earlier ones kept.
+        """
+        return (
+            (result, self._caller.filled(self._steps[result.index], self._state.values))
+            for result in self._state.results
+        )
 
     @property
     def waits(self) -> bool:
@@ -120,8 +135,12 @@ class Script:
 
     # ---- order of steps
 
-    def _plan(self, index: int, moment: Instant, now: Instant, outcome: Outcome | None = None) -> None:
-        """Set timers for the steps from `index` up to the next that waits. With an outcome, those that are due at once run at once."""
+    def _plan(
+        self, index: int, moment: Instant, now: Instant, outcome: Outcome | None = None
+    ) -> None:
+        """Set timers for the steps from `index` up to the next that waits. With an outcome, those
+        that are due at once run at once.
+        """
         timers = self._sim.exchange.ctx.timers
         prompt: list[tuple[int, Instant]] = []
         at_once = outcome is not None
@@ -129,7 +148,13 @@ class Script:
             step = self._steps[number]
             if step.when is not None and number > index:
                 break
-            moment = moment + parse_span(step.at) if isinstance(step.at, str) else moment if step.at is None else step.at
+            moment = (
+                moment + parse_span(step.at)
+                if isinstance(step.at, str)
+                else moment
+                if step.at is None
+                else step.at
+            )
             at_once = at_once and moment <= now
             if at_once:
                 prompt.append((number, now))
@@ -144,7 +169,9 @@ class Script:
     def _arm(self, index: int) -> None:
         ctx = self._sim.exchange.ctx
         self._state.waiting = index
-        self._state.late = ctx.timers.schedule(ctx.now + self._steps[index].within, _LATE, str(index))
+        self._state.late = ctx.timers.schedule(
+            ctx.now + self._steps[index].within, _LATE, str(index)
+        )
 
     def _disarm(self) -> None:
         self._sim.exchange.ctx.timers.cancel(self._state.late)
@@ -159,7 +186,9 @@ class Script:
         step, now = self._steps[index], self._sim.now
         self._disarm()
         waited = f"waited {format_span(step.within)} for {told(step)}, which did not happen"
-        self._state.results.append(StepResult(index, step.name or f"step {index + 1}", now, (waited,)))
+        self._state.results.append(
+            StepResult(index, step.name or f"step {index + 1}", now, (waited,))
+        )
         following = index + 1
         if following < len(self._steps):
             if self._steps[following].when is not None:
@@ -183,7 +212,10 @@ class Script:
                 wrong.append("it was not refused")
         except Refusal as refusal:
             if refused == "false":
-                wrong.append(f"refused: {refusal.message}" + (f" ({refusal.remedy})" if refusal.remedy else ""))
+                wrong.append(
+                    f"refused: {refusal.message}"
+                    + (f" ({refusal.remedy})" if refusal.remedy else "")
+                )
         if reply is not None and reply.until and not wrong:
             self._state.held[reply.awaits] = (index, at)
             return
@@ -199,10 +231,16 @@ class Script:
         if found is not None:
             self._caller.streams.absorb(outcome)
             index, at = found
-            self._judge(index, self._caller.filled(self._steps[index], self._state.values), at, reply, [])
+            self._judge(
+                index, self._caller.filled(self._steps[index], self._state.values), at, reply, []
+            )
 
-    def _judge(self, index: int, step: Step, at: Instant, reply: Reply | None, wrong: list[str]) -> None:
-        """Keep what a step wants of an answer, hold everything against its expectations, and write down what became of it."""
+    def _judge(
+        self, index: int, step: Step, at: Instant, reply: Reply | None, wrong: list[str]
+    ) -> None:
+        """Keep what a step wants of an answer, hold everything against its expectations, and write
+        down what became of it.
+        """
         if reply is not None and reply.failure is not None:
             wrong.append(f"a mistake of the simulator: {reply.failure!r}")
         if step.save:
@@ -213,10 +251,17 @@ class Script:
             if step.expect.stream:
                 wrong += self._caller.streams.failures(step.expect.stream)
             try:
-                wrong += failures(self._sim, step.expect, reply, (step.order.clord_id if step.order else "") or step.name)
+                wrong += failures(
+                    self._sim,
+                    step.expect,
+                    reply,
+                    (step.order.clord_id if step.order else "") or step.name,
+                )
             except Refusal as refusal:  # what is asked about does not exist
                 wrong.append(refusal.message)
-        self._state.results.append(StepResult(index, step.name or f"step {index + 1}", at, tuple(wrong)))
+        self._state.results.append(
+            StepResult(index, step.name or f"step {index + 1}", at, tuple(wrong))
+        )
 
     def _do(self, step: Step, outcome: Outcome) -> Reply | None:
         sim = self._sim

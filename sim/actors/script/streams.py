@@ -17,9 +17,13 @@ _SIGNS_OF_LIFE = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eo
 
 
 class _Followed:
-    """One stream. `encode` makes a frame of a client of JSON; `taken` is how many frames a step has looked at."""
+    """One stream. `encode` makes a frame of a client of JSON; `taken` is how many frames a step has
+    looked at.
+    """
 
-    def __init__(self, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]) -> None:
+    def __init__(
+        self, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
+    ) -> None:
         self.id = stream
         self.decode = decode
         self.encode = encode
@@ -36,7 +40,9 @@ class ScriptStreams:
         self._by_id: dict[int, _Followed] = {}
         self._seen = (-1, 0)  # the input whose effects were read last, and how many of them
 
-    def begin(self, name: str, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]) -> None:
+    def begin(
+        self, name: str, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
+    ) -> None:
         """Follow a stream."""
         self._by_name[name] = self._by_id[stream] = _Followed(stream, decode, encode)
 
@@ -45,18 +51,26 @@ class ScriptStreams:
         return self._require(name).frames
 
     def encoded(self, name: str, frames: Sequence[Any]) -> tuple[int, list[bytes]]:
-        """A stream's id, and frames of its client as bytes. NotFound when the script has opened none of this name; Conflict when it has ended."""
+        """A stream's id, and frames of its client as bytes. NotFound when the script has opened
+        none of this name; Conflict when it has ended.
+        """
         found = self._open(name)
         return found.id, [found.encode(frame) for frame in frames]
 
     def leave(self, name: str) -> int:
-        """Follow a stream no longer; its id. NotFound when the script has opened none of this name; Conflict when it has ended."""
+        """Follow a stream no longer; its id. NotFound when the script has opened none of this name;
+        Conflict when it has ended.
+        """
         return self._by_id.pop(self._open(name).id).id
 
     def _require(self, name: str) -> _Followed:
         found = self._by_name.get(name)
         if found is None:
-            raise NotFound(f"no stream is called {name!r}", rule="script", remedy="a name that an earlier `subscribe` gave")
+            raise NotFound(
+                f"no stream is called {name!r}",
+                rule="script",
+                remedy="a name that an earlier `subscribe` gave",
+            )
         return found
 
     def _open(self, name: str) -> _Followed:
@@ -66,7 +80,9 @@ class ScriptStreams:
         return found
 
     def absorb(self, outcome: Outcome) -> None:
-        """Take what came; effects that joined an input's since the last time are read from there on."""
+        """Take what came; effects that joined an input's since the last time are read from there
+        on.
+        """
         if not self._by_id:
             return
         seq, start = self._seen
@@ -76,9 +92,14 @@ class ScriptStreams:
         for effect in outcome.effects[start:]:
             if isinstance(effect, Send) and (found := self._by_id.get(effect.stream)) is not None:
                 frame = found.decode(effect.frame)
-                if not all(name in _SIGNS_OF_LIFE or not content for name, content in frame.items()):
+                if not all(
+                    name in _SIGNS_OF_LIFE or not content for name, content in frame.items()
+                ):
                     found.frames.append(frame)
-            elif isinstance(effect, Close) and (found := self._by_id.pop(effect.stream, None)) is not None:
+            elif (
+                isinstance(effect, Close)
+                and (found := self._by_id.pop(effect.stream, None)) is not None
+            ):
                 found.end = effect
 
     def failures(self, wanted: tuple[StreamExpect, ...]) -> Iterator[str]:
@@ -97,16 +118,28 @@ def _failures(expect: StreamExpect, frames: list[Any], end: Close | None) -> Ite
     if expect.count is not None and len(frames) != expect.count:
         yield f"{len(frames)} frames came on {name}, not {expect.count}"
     if expect.has is not UNSET:
-        tried = [(list(differences(expect.has, frame, "frame", among=True)), frame) for frame in frames]
+        tried = [
+            (list(differences(expect.has, frame, "frame", among=True)), frame) for frame in frames
+        ]
         if not tried:
             yield f"nothing came on {name}"
         elif all(wrong for wrong, _ in tried):
             wrong, frame = min(reversed(tried), key=lambda pair: len(pair[0]))
-            yield f"none of {len(tried)} frames on {name} holds it; nearest: {'; '.join(wrong)}, in {json.encode(frame).decode()[:300]}"
+            yield (
+                f"none of {len(tried)} frames on {name} holds it; nearest: {'; '.join(wrong)}, in"
+                f" {json.encode(frame).decode()[:300]}"
+            )
     if expect.last is not UNSET:
         if frames:
-            yield from (f"on {name}, {line}" for line in differences(expect.last, frames[-1], "last frame", among=True))
+            yield from (
+                f"on {name}, {line}"
+                for line in differences(expect.last, frames[-1], "last frame", among=True)
+            )
         else:
             yield f"nothing came on {name}"
     if expect.code is not None and (end is None or end.code != expect.code):
-        yield f"{name} " + (f"ended with {end.code} {end.message}" if end else "is open") + f", not ended with {expect.code}"
+        yield (
+            f"{name} "
+            + (f"ended with {end.code} {end.message}" if end else "is open")
+            + f", not ended with {expect.code}"
+        )

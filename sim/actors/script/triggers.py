@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from sim.api.pipeline.request_log import Entry
 from sim.core.model.enums import OrderState, TradeState
-from sim.core.model.events import Event, Executed, KycDecided, MaintenanceChanged, StateChanged, Traded
+from sim.core.model.events import (
+    Event,
+    Executed,
+    KycDecided,
+    MaintenanceChanged,
+    StateChanged,
+    Traded,
+)
 from sim.scenario.steps import Step
 
 
@@ -15,13 +22,19 @@ def happened(step: Step, event: Event) -> bool:
         return False
     match event:
         case Executed(execution=execution) if when.order is not None:
-            return execution.order.clord_id == when.order.name and execution.order.state == when.order.state
+            return (
+                execution.order.clord_id == when.order.name
+                and execution.order.state == when.order.state
+            )
         case StateChanged() if when.instrument is not None:
             return event.symbol == when.instrument.symbol and event.state == when.instrument.state
         case Traded() if when.trade is not None:
             return event.trade.symbol == when.trade.symbol and event.state is TradeState.NEW
         case KycDecided() if when.kyc is not None:
-            return event.external_id == when.kyc.external_id and when.kyc.approved in (None, event.approved)
+            return event.external_id == when.kyc.external_id and when.kyc.approved in (
+                None,
+                event.approved,
+            )
         case MaintenanceChanged() if when.maintenance is not None:
             return event.active is when.maintenance
     return False
@@ -30,7 +43,10 @@ def happened(step: Step, event: Event) -> bool:
 def called(step: Step, entry: Entry) -> bool:
     """Whether a client's call is what a step waits for."""
     wanted = step.when.call if step.when is not None else None
-    if wanted is None or wanted.operation not in (entry.operation, entry.operation.rpartition(".")[2]):
+    if wanted is None or wanted.operation not in (
+        entry.operation,
+        entry.operation.rpartition(".")[2],
+    ):
         return False
     return wanted.status in (None, entry.status)
 
@@ -47,7 +63,9 @@ def told(step: Step) -> str:
     if when.trade is not None:
         return f"a trade of {when.trade.symbol}"
     if when.call is not None:
-        return f"a call of {when.call.operation}" + (f" answered with {when.call.status}" if when.call.status else "")
+        return f"a call of {when.call.operation}" + (
+            f" answered with {when.call.status}" if when.call.status else ""
+        )
     if when.kyc is not None:
         return f"the decision on {when.kyc.external_id}"
     return "maintenance to begin" if when.maintenance else "maintenance to end"

@@ -17,7 +17,15 @@ FAILED, USAGE = 1, 2
 
 
 def judge_journal(
-    path: str, out: TextIO, problems: TextIO, *, until: Instant | None, caller: str, rules: tuple[str, ...], as_json: bool = False, junit: Path | None = None
+    path: str,
+    out: TextIO,
+    problems: TextIO,
+    *,
+    until: Instant | None,
+    caller: str,
+    rules: tuple[str, ...],
+    as_json: bool = False,
+    junit: Path | None = None,
 ) -> int:
     """Replay a run and judge it. The exit code: 1 when a rule was broken."""
     said = io.StringIO()
@@ -32,12 +40,22 @@ def judge_journal(
         return USAGE
     if junit is not None:
         junit.write_bytes(report.junit())
-    print(json.format(json.encode(report.shown()), indent=2).decode() if as_json else "\n".join(report.lines()), file=out)
+    print(
+        (
+            json.format(json.encode(report.shown()), indent=2).decode()
+            if as_json
+            else "\n".join(report.lines())
+        ),
+        file=out,
+    )
     return 0 if report.ok else FAILED
 
 
 def list_rules(out: TextIO) -> int:
     """Print the rulebook."""
     for rule in rulebook().values():
-        print(f"{rule.name:<28} §{rule.section:<5} {rule.says}{' (advice)' if rule.advice else ''}", file=out)
+        print(
+            f"{rule.name:<28} §{rule.section:<5} {rule.says}{' (advice)' if rule.advice else ''}",
+            file=out,
+        )
     return 0

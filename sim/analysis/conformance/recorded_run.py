@@ -1,4 +1,6 @@
-"""A run as the rules look at it: every call with what came of it, in order; streams with their ends; webhook attempts with their answers."""
+"""A run as the rules look at it: every call with what came of it, in order; streams with their
+ends; webhook attempts with their answers.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,25 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field, json
 
 from sim.analysis.conformance.rules import Finding
-from sim.api.codecs.codecs import BadInput, Casing, apply_path, form_decoder, json_decoder, protobuf_decoder, query_decoder
+from sim.api.codecs.codecs import (
+    BadInput,
+    Casing,
+    apply_path,
+    form_decoder,
+    json_decoder,
+    protobuf_decoder,
+    query_decoder,
+)
 from sim.api.pipeline.authentication import names_of
-from sim.api.pipeline.inputs import RestCall, RpcCall, Sealed, StreamHungUp, StreamOpened, WebhookAnswered, recorded_input
+from sim.api.pipeline.inputs import (
+    RestCall,
+    RpcCall,
+    Sealed,
+    StreamHungUp,
+    StreamOpened,
+    WebhookAnswered,
+    recorded_input,
+)
 from sim.api.pipeline.request_log import Entry
 from sim.api.pipeline.routing import Match, Router
 from sim.contract.contract import Operation, Plane
@@ -24,14 +42,32 @@ from sim.kernel.journal import read_line
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_HTTP_OF_CODE = {0: 200, 1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 422, 10: 409, 12: 501, 13: 500, 14: 503, 16: 401}
+_HTTP_OF_CODE = {
+    0: 200,
+    1: 499,
+    2: 500,
+    3: 400,
+    4: 504,
+    5: 404,
+    6: 409,
+    7: 403,
+    8: 429,
+    9: 422,
+    10: 409,
+    12: 501,
+    13: 500,
+    14: 503,
+    16: 401,
+}
 
 
 @dataclass(eq=False, kw_only=True)
 class Call:
-    """One request or the opening of a stream. `status` is the HTTP one, on gRPC the nearest; `caller` a participant, firm or address.
+    """One request or the opening of a stream. `status` is the HTTP one, on gRPC the nearest;
+    `caller` a participant, firm or address.
 
-    `said` is what makes two calls the same: operation or address, query, body or message, participant. `read` gives its message.
+    `said` is what makes two calls the same: operation or address, query, body or message,
+    participant. `read` gives its message.
     """
 
     seq: int
@@ -50,7 +86,9 @@ class Call:
 
     @cached_property
     def request(self) -> Any:
-        """Its message; None where it was none. Read when first asked for: few rules look at few calls."""
+        """Its message; None where it was none. Read when first asked for: few rules look at few
+        calls.
+        """
         return self.read()
 
     @cached_property
@@ -66,11 +104,20 @@ class Call:
     def found(self, what: str = "", broken: str = "", because_of: Call | int = 0) -> Finding:
         """This call as an occasion."""
         cause = because_of if isinstance(because_of, int) else because_of.seq
-        return Finding(seq=self.seq, at=self.at, caller=self.caller, what=what or f"{self.rpc} {self.status}", broken=broken, because_of=cause)
+        return Finding(
+            seq=self.seq,
+            at=self.at,
+            caller=self.caller,
+            what=what or f"{self.rpc} {self.status}",
+            broken=broken,
+            because_of=cause,
+        )
 
 
 class Life(Struct, kw_only=True):
-    """A stream from its opening on. `code` is the gRPC status of an end by the exchange, -1 while it is open or when the client hung up."""
+    """A stream from its opening on. `code` is the gRPC status of an end by the exchange, -1 while
+    it is open or when the client hung up.
+    """
 
     opened: Call
     number: int
@@ -92,7 +139,9 @@ class Acknowledged(Struct, frozen=True):
 
 
 class Run(Struct):
-    """Everything clients did on the present branch of a simulation. `states`: (instant, state) of every change of an instrument's state."""
+    """Everything clients did on the present branch of a simulation. `states`: (instant, state) of
+    every change of an instrument's state.
+    """
 
     sim: Simulation
     calls: list[Call] = field(default_factory=list)
@@ -145,7 +194,9 @@ class _Reader:
                     self._run.streams.append(life)
             elif isinstance(given, WebhookAnswered):
                 event_id, url = self._attempts.pop(given.attempt, ("", ""))
-                self._run.answers.append(Acknowledged(line.seq, line.at, event_id, url, given.status, given.error))
+                self._run.answers.append(
+                    Acknowledged(line.seq, line.at, event_id, url, given.status, given.error)
+                )
             elif isinstance(given, StreamHungUp):
                 self._open.pop(given.stream, None)
             self._note(line.seq, line.at, out)
@@ -158,12 +209,21 @@ class _Reader:
         for closed in out.get("closed", ()):
             life = self._open.pop(closed["stream"], None)
             if life is not None:
-                life.ended, life.ended_seq, life.code, life.message = last, seq, closed["code"], closed["message"]
+                life.ended, life.ended_seq, life.code, life.message = (
+                    last,
+                    seq,
+                    closed["code"],
+                    closed["message"],
+                )
         for event in out.get("events", ()):
             if event["event"] == "StateChanged":
-                self._run.states.setdefault(event["symbol"], []).append((event["at"], event["state"]))
+                self._run.states.setdefault(event["symbol"], []).append(
+                    (event["at"], event["state"])
+                )
 
-    def _call(self, seq: int, at: Instant, given: RestCall | RpcCall | StreamOpened, out: dict[str, Any]) -> Call:
+    def _call(
+        self, seq: int, at: Instant, given: RestCall | RpcCall | StreamOpened, out: dict[str, Any]
+    ) -> Call:
         entry = self._log.get(seq)
         why = entry.explanation if entry is not None and entry.explanation is not None else {}
         wait = why.get("retry_after_s")
@@ -171,7 +231,11 @@ class _Reader:
         web = isinstance(given, RestCall) or (isinstance(given, StreamOpened) and given.web_socket)
         body = out.get("body")
         operation = out.get("operation", "")
-        if not operation and not isinstance(given, RestCall) and (found := self._sim.contract.by_rpc(given.method)) is not None:
+        if (
+            not operation
+            and not isinstance(given, RestCall)
+            and (found := self._sim.contract.by_rpc(given.method)) is not None
+        ):
             operation = found.name  # refused before anybody looked for it
         return Call(
             seq=seq,
@@ -179,7 +243,10 @@ class _Reader:
             given=given,
             operation=operation,
             caller=self._caller(given, out),
-            status=_answered(entry) or (out.get("status", 0) if web and out.get("status") else _HTTP_OF_CODE.get(code, 500)),
+            status=_answered(entry)
+            or (
+                out.get("status", 0) if web and out.get("status") else _HTTP_OF_CODE.get(code, 500)
+            ),
             message=out.get("message", ""),
             body=body if isinstance(body, dict) else {},
             events=out.get("events", []),
@@ -190,11 +257,17 @@ class _Reader:
         )
 
     def _caller(self, given: RestCall | RpcCall | StreamOpened, out: dict[str, Any]) -> str:
-        """Who called, also where the call was refused before anybody asked: participant, firm or key's holder; the address of one without credentials."""
+        """Who called, also where the call was refused before anybody asked: participant, firm or
+        key's holder; the address of one without credentials.
+        """
         key, exchange = given.credential.key, self._sim.exchange
         if given.credential.kind == "assertion":
             firm = exchange.firms.by_client(key)
-            token = out["body"].get("access_token", "") if firm is not None and isinstance(out.get("body"), dict) else ""
+            token = (
+                out["body"].get("access_token", "")
+                if firm is not None and isinstance(out.get("body"), dict)
+                else ""
+            )
             if firm is not None and token:
                 self._firms[token.removeprefix("sha256:")] = firm.name
             return firm.name if firm is not None else key or given.peer
@@ -217,7 +290,9 @@ class _Reader:
             if found.body == "":
                 request = query_decoder(operation.request, Casing.CAMEL_OR_SNAKE)(given.query)
             else:
-                request = (form_decoder if given.form else json_decoder)(operation.request)(given.body.encode())
+                request = (form_decoder if given.form else json_decoder)(operation.request)(
+                    given.body.encode()
+                )
             apply_path(request, found.path_params)
         except (BadInput, ValueError):
             return None
@@ -225,11 +300,22 @@ class _Reader:
 
 
 def _answered(entry: Entry | None) -> int:
-    """Status of an answer that was held and refused in the end: the journal's line of the call knows nothing of it yet."""
-    return entry.status if entry is not None and entry.explanation is not None and "answered_in" in entry.explanation else 0
+    """Status of an answer that was held and refused in the end: the journal's line of the call
+    knows nothing of it yet.
+    """
+    return (
+        entry.status
+        if entry is not None
+        and entry.explanation is not None
+        and "answered_in" in entry.explanation
+        else 0
+    )
 
 
 def _said(given: RestCall | RpcCall | StreamOpened) -> str:
     if isinstance(given, RestCall):
-        return f"{given.verb} {given.path}?{given.query} {given.participant} {given.body or given.binary!r}"
+        return (
+            f"{given.verb} {given.path}?{given.query} {given.participant}"
+            f" {given.body or given.binary!r}"
+        )
     return f"{given.method} {given.participant} {given.message.hex()}"

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """An occasion on which a rule could have been broken. `broken` says how it was; "" when it was kept. `seq` is the journal position it is about."""
+    """An occasion on which a rule could have been broken. `broken` says how it was; "" when it was
+    kept. `seq` is the journal position it is about.
+    """
 
     seq: int
     at: Instant
@@ -25,7 +27,9 @@ class Finding(Struct, frozen=True, kw_only=True):
     because_of: int = 0
 
     def shown(self) -> dict[str, Any]:
-        """As JSON. `because_of` is the input that made it an occasion: the 429, the 5xx, the end of a stream."""
+        """As JSON. `because_of` is the input that made it an occasion: the 429, the 5xx, the end of
+        a stream.
+        """
         return {
             "seq": self.seq,
             "request_id": f"{self.seq:016x}",
@@ -38,7 +42,9 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class Rule(Struct, frozen=True):
-    """A documented rule for clients. `advice` fails nobody by itself: it is reported, and not counted."""
+    """A documented rule for clients. `advice` fails nobody by itself: it is reported, and not
+    counted.
+    """
 
     name: str
     section: str
@@ -108,12 +114,20 @@ class Report(Struct, frozen=True, kw_only=True):
     def lines(self) -> Iterator[str]:
         """As text: a line for each rule, and below it what broke it."""
         count = sum(1 for verdict in self.verdicts if verdict.word == "broken")
-        yield f"{self.scenario}, seed {self.seed}: {self.calls} calls; " + (f"{count} rules broken" if count else "no rule broken")
+        yield f"{self.scenario}, seed {self.seed}: {self.calls} calls; " + (
+            f"{count} rules broken" if count else "no rule broken"
+        )
         for verdict in self.verdicts:
-            yield f"  {verdict.word:<11} {verdict.rule.name:<28} §{verdict.rule.section:<5} {len(verdict.occasions):>4}  {verdict.rule.says}"
+            yield (
+                f"  {verdict.word:<11} {verdict.rule.name:<28} §{verdict.rule.section:<5}"
+                f" {len(verdict.occasions):>4}  {verdict.rule.says}"
+            )
             for found in verdict.broken:
                 about = f", after input {found.because_of}" if found.because_of else ""
-                yield f"      #{found.seq} {format_instant(found.at)} {found.caller}: {found.what}: {found.broken}{about}"
+                yield (
+                    f"      #{found.seq} {format_instant(found.at)} {found.caller}: {found.what}:"
+                    f" {found.broken}{about}"
+                )
 
     def junit(self) -> bytes:
         """JUnit XML: a case for each rule; one without an occasion is skipped."""
@@ -127,12 +141,24 @@ class Report(Struct, frozen=True, kw_only=True):
             errors="0",
         )
         for verdict in self.verdicts:
-            case = ElementTree.SubElement(suite, "testcase", classname=f"§{verdict.rule.section}", name=verdict.rule.name, time="0")
-            text = "\n".join(f"#{found.seq} {format_instant(found.at)} {found.caller}: {found.what}: {found.broken}" for found in verdict.broken)
+            case = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=f"§{verdict.rule.section}",
+                name=verdict.rule.name,
+                time="0",
+            )
+            text = "\n".join(
+                f"#{found.seq} {format_instant(found.at)} {found.caller}: {found.what}:"
+                f" {found.broken}"
+                for found in verdict.broken
+            )
             if verdict.word == "broken":
                 ElementTree.SubElement(case, "failure", message=verdict.rule.says).text = text
             elif verdict.word == "no occasion":
-                ElementTree.SubElement(case, "skipped", message="no occasion on which it could have been broken")
+                ElementTree.SubElement(
+                    case, "skipped", message="no occasion on which it could have been broken"
+                )
             elif text:
                 ElementTree.SubElement(case, "system-out").text = text
         root = ElementTree.Element("testsuites")

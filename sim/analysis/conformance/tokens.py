@@ -18,17 +18,30 @@ def _issued(run: Run) -> Iterator[tuple[Call, str, Span]]:
     for call in run.calls:
         token = call.body.get("access_token")
         if call.operation == "TokenIssuerAPI.IssueToken" and isinstance(token, str):
-            yield call, token.removeprefix("sha256:"), int(call.body.get("expires_in", 180)) * NS_PER_S
+            yield (
+                call,
+                token.removeprefix("sha256:"),
+                int(call.body.get("expires_in", 180)) * NS_PER_S,
+            )
 
 
 def _buffer(run: Run) -> Iterator[Finding]:
-    lives: dict[str, tuple[Instant, Span]] = {token: (call.at, life) for call, token, life in _issued(run)}
+    lives: dict[str, tuple[Instant, Span]] = {
+        token: (call.at, life) for call, token, life in _issued(run)
+    }
     for call in run.calls:
         known = lives.get(call.credential.key) if call.credential.kind == "bearer" else None
         if known is not None:
             age = call.at - known[0]
             late = age > known[1] - _BUFFER
-            yield call.found(broken=f"its token was {format_span(age)} old and lives {format_span(known[1])}: refresh 30 s before" if late else "")
+            yield call.found(
+                broken=(
+                    f"its token was {format_span(age)} old and lives {format_span(known[1])}:"
+                    " refresh 30 s before"
+                    if late
+                    else ""
+                )
+            )
 
 
 def _dead(run: Run) -> Iterator[Finding]:
@@ -51,7 +64,11 @@ def _fresh_assertions(run: Run) -> Iterator[Finding]:
         if call.credential.kind == "assertion" and nonce:
             first = seen.setdefault((call.credential.key, nonce), call)
             what = f"assertion of {call.credential.key}"
-            yield call.found(what) if first is call else call.found(what, "the jti of an earlier assertion", first)
+            yield (
+                call.found(what)
+                if first is call
+                else call.found(what, "the jti of an earlier assertion", first)
+            )
 
 
 def _kept(run: Run) -> Iterator[Finding]:
@@ -63,12 +80,32 @@ def _kept(run: Run) -> Iterator[Finding]:
         if before is not None:
             left = before[0].at + before[1] - call.at
             early[client] = early.get(client, 0) + 1 if left > _EARLY else 0
-            broken = f"the last one lives {format_span(left)} more: keep it until 30 s before its end" if early[client] > _EARLY_ALLOWED else ""
+            broken = (
+                f"the last one lives {format_span(left)} more: keep it until 30 s before its end"
+                if early[client] > _EARLY_ALLOWED
+                else ""
+            )
             yield call.found(f"token of {client}", broken, before[0])
         latest[client] = call, life
 
 
-TOKEN_BUFFER = Rule("token-refreshed-in-time", "5.1", "Refresh a token 30 seconds before its expires_in has passed.", _buffer)
-DEAD_TOKEN = Rule("no-dead-token", "7.1", "After a 401 get a new token instead of sending the old one again.", _dead)
+TOKEN_BUFFER = Rule(
+    "token-refreshed-in-time",
+    "5.1",
+    "Refresh a token 30 seconds before its expires_in has passed.",
+    _buffer,
+)
+DEAD_TOKEN = Rule(
+    "no-dead-token",
+    "7.1",
+    "After a 401 get a new token instead of sending the old one again.",
+    _dead,
+)
 FRESH_JTI = Rule("fresh-jti", "5.1", "Every assertion has a jti of its own.", _fresh_assertions)
-TOKEN_KEPT = Rule("token-kept", "5.1", "Use a token until shortly before its end instead of fetching one for each call.", _kept, advice=True)
+TOKEN_KEPT = Rule(
+    "token-kept",
+    "5.1",
+    "Use a token until shortly before its end instead of fetching one for each call.",
+    _kept,
+    advice=True,
+)

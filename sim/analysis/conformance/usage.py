@@ -22,14 +22,31 @@ def _rate(run: Run) -> Iterator[Finding]:
         mine = refused.setdefault((call.caller, call.operation), [])
         mine.append(call)
         recent = [other for other in mine if call.at - other.at <= _WINDOW]
-        yield call.found(broken=f"over the limit for the {len(recent)}th time within a minute: slow down" if len(recent) >= _OFTEN else "", because_of=mine[0])
+        yield call.found(
+            broken=(
+                f"over the limit for the {len(recent)}th time within a minute: slow down"
+                if len(recent) >= _OFTEN
+                else ""
+            ),
+            because_of=mine[0],
+        )
 
 
 def _casing(run: Run) -> Iterator[Finding]:
     for call in run.calls:
         if isinstance(call.given, RestCall) and call.given.plane == "retail" and call.given.query:
-            wrong = [name for name, _ in parse_qsl(call.given.query, keep_blank_values=True) if name != name.lower()]
-            yield call.found(broken=f"{', '.join(wrong)}: camelCase parameters are ignored, write snake_case" if wrong else "")
+            wrong = [
+                name
+                for name, _ in parse_qsl(call.given.query, keep_blank_values=True)
+                if name != name.lower()
+            ]
+            yield call.found(
+                broken=(
+                    f"{', '.join(wrong)}: camelCase parameters are ignored, write snake_case"
+                    if wrong
+                    else ""
+                )
+            )
 
 
 def _known_fields(run: Run) -> Iterator[Finding]:
@@ -41,10 +58,31 @@ def _known_fields(run: Run) -> Iterator[Finding]:
 def _filtered(run: Run) -> Iterator[Finding]:
     for call in run.calls:
         if call.rpc in REPORTS and call.request is not None:
-            yield call.found(broken="" if narrowed(call) else "without a filter by symbol most such searches die at the 30 s edge")
+            yield call.found(
+                broken=(
+                    ""
+                    if narrowed(call)
+                    else "without a filter by symbol most such searches die at the 30 s edge"
+                )
+            )
 
 
-RATE = Rule("within-limits", "8", "Stay within the rate limits: three 429 of one operation in a minute are too many.", _rate)
-CASING = Rule("snake-case-queries", "0", "Write query parameters of the retail API in snake_case.", _casing)
-KNOWN_FIELDS = Rule("known-fields", "9", "Send only fields that the contract has; others are ignored.", _known_fields, advice=True)
-FILTERED = Rule("filtered-reports", "4.3", "Filter report searches by symbol.", _filtered, advice=True)
+RATE = Rule(
+    "within-limits",
+    "8",
+    "Stay within the rate limits: three 429 of one operation in a minute are too many.",
+    _rate,
+)
+CASING = Rule(
+    "snake-case-queries", "0", "Write query parameters of the retail API in snake_case.", _casing
+)
+KNOWN_FIELDS = Rule(
+    "known-fields",
+    "9",
+    "Send only fields that the contract has; others are ignored.",
+    _known_fields,
+    advice=True,
+)
+FILTERED = Rule(
+    "filtered-reports", "4.3", "Filter report searches by symbol.", _filtered, advice=True
+)

@@ -1,4 +1,6 @@
-"""Why an account has the money it has: its latest cash and position rows with their causes, and what is held back."""
+"""Why an account has the money it has: its latest cash and position rows with their causes, and
+what is held back.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _REASONS = {
 
 
 def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
-    """The explanation of an account by its name, or that of a user or scripted participant; None when there is none."""
+    """The explanation of an account by its name, or that of a user or scripted participant; None
+    when there is none.
+    """
     try:
         account = sim.account_named(name)
     except NotFound:
@@ -37,7 +41,9 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
     chain = account_chain(sim, account, most=LINKS_MAX + 1)
     positions = [position for position in trading.positions.of(account) if position.net]
     shown = ", ".join(
-        f"{decimal_text(position.net, sim.exchange.instruments.require(position.symbol).qty_scale)} of {position.symbol}" for position in positions
+        f"{decimal_text(position.net, sim.exchange.instruments.require(position.symbol).qty_scale)}"
+        f" of {position.symbol}"
+        for position in positions
     )
     return {
         "subject": account,
@@ -46,15 +52,26 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
         "balance": cash_text(found.balance),
         "buying_power": cash_text(power),
         "open_orders": cash_text(reserve),
-        "assumptions": [{"name": BUYING_POWER_NET.name, "value": sim.exchange.ctx.assumptions.shown(BUYING_POWER_NET.name), "source": BUYING_POWER_NET.source}],
-        "summary": f"{cash_text(found.balance)} USD, {cash_text(power)} of it free; open orders in the dearest instrument hold {cash_text(reserve)}; "
-        + (f"it holds {shown}" if shown else "no position is open"),
+        "assumptions": [
+            {
+                "name": BUYING_POWER_NET.name,
+                "value": sim.exchange.ctx.assumptions.shown(BUYING_POWER_NET.name),
+                "source": BUYING_POWER_NET.source,
+            }
+        ],
+        "summary": (
+            f"{cash_text(found.balance)} USD, {cash_text(power)} of it free; open orders in the"
+            f" dearest instrument hold {cash_text(reserve)}; "
+            + (f"it holds {shown}" if shown else "no position is open")
+        ),
         "complete": len(chain) <= LINKS_MAX,
         "chain": chain[-LINKS_MAX:],
     }
 
 
-def account_chain(sim: Simulation, account: str, until: int | None = None, *, most: int) -> list[Link]:
+def account_chain(
+    sim: Simulation, account: str, until: int | None = None, *, most: int
+) -> list[Link]:
     """The latest cash and position rows of an account, at most so many, oldest first."""
     chain: list[Link] = []
     for step in steps_back(sim, f'"account":"{account}"', until):
@@ -71,13 +88,29 @@ def account_chain(sim: Simulation, account: str, until: int | None = None, *, mo
 def _cash(sim: Simulation, step: Step, event: dict[str, Any]) -> Link:
     kind = LedgerEntryType(event["type"])
     change = event["after"] - event["before"]
-    about = "".join(f" {word} {event[key]}" for word, key in (("in", "symbol"), ("for", "reference")) if event.get(key))
-    what = f"{'+' if change >= 0 else ''}{cash_text(change)} USD {kind.name}, {event['description']}{about}: balance {cash_text(event['after'])}"
+    about = "".join(
+        f" {word} {event[key]}"
+        for word, key in (("in", "symbol"), ("for", "reference"))
+        if event.get(key)
+    )
+    what = (
+        f"{'+' if change >= 0 else ''}{cash_text(change)} USD {kind.name},"
+        f" {event['description']}{about}: balance {cash_text(event['after'])}"
+    )
     return link(sim, step, what, _REASONS.get(kind, Reason("P17", "4.3")), event["at"])
 
 
 def _position(sim: Simulation, step: Step, event: dict[str, Any]) -> Link:
     scale = sim.exchange.instruments.require(event["symbol"]).qty_scale
     change = event["qty_change"]
-    what = f"{'+' if change >= 0 else ''}{decimal_text(change, scale)} {event['symbol']}, {event['description']}: net {decimal_text(event['net'], scale)}"
-    return link(sim, step, what, Reason("P22" if event.get("settlement") is not None else "P23", "4.3"), event["at"])
+    what = (
+        f"{'+' if change >= 0 else ''}{decimal_text(change, scale)} {event['symbol']},"
+        f" {event['description']}: net {decimal_text(event['net'], scale)}"
+    )
+    return link(
+        sim,
+        step,
+        what,
+        Reason("P22" if event.get("settlement") is not None else "P23", "4.3"),
+        event["at"],
+    )

@@ -1,4 +1,6 @@
-"""Journal lines as steps of an explanation: who or what caused the input, what came of it, and the links that are made of both."""
+"""Journal lines as steps of an explanation: who or what caused the input, what came of it, and the
+links that are made of both.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _PIECE = 1_000  # lines held at once
 
 
 class Reason(Struct, frozen=True):
-    """What decided: a rule and its section, and the names of the assumptions and the quirk that had a say."""
+    """What decided: a rule and its section, and the names of the assumptions and the quirk that had
+    a say.
+    """
 
     rule: str = ""
     section: str = ""
@@ -44,16 +48,30 @@ class Step(Struct, frozen=True):
     def fired(self, at: Instant, prefix: str, subject: str = "") -> bool:
         """Whether a timer of this kind fired at an instant."""
         timers = self.out.get("fired", ())
-        return any(one["at"] == at and one["timer"].startswith(prefix) and (not subject or one["subject"] == subject) for one in timers)
+        return any(
+            one["at"] == at
+            and one["timer"].startswith(prefix)
+            and (not subject or one["subject"] == subject)
+            for one in timers
+        )
 
     def moved(self, symbol: str, state: int) -> bool:
         """Whether an instrument went to a state."""
-        return any(event["event"] == "StateChanged" and event["symbol"] == symbol and event["state"] == state for event in self.events)
+        return any(
+            event["event"] == "StateChanged"
+            and event["symbol"] == symbol
+            and event["state"] == state
+            for event in self.events
+        )
 
     def cause(self, at: Instant) -> str:
-        """Who or what made it happen, in words; `at` is when it happened, which is later than the input's instant where time moves."""
+        """Who or what made it happen, in words; `at` is when it happened, which is later than the
+        input's instant where time moves.
+        """
         given = self.given
-        caller = self.out.get("caller") or f"somebody at {given.get('peer') or 'an unknown address'}"
+        caller = (
+            self.out.get("caller") or f"somebody at {given.get('peer') or 'an unknown address'}"
+        )
         match given["type"]:
             case "rest":
                 return f"{caller} called {given['verb']} {given['path']}"
@@ -66,15 +84,26 @@ class Step(Struct, frozen=True):
             case "hangup":
                 return f"the client hung up stream {given['stream']}"
             case "control":
-                return f"the tester: {given['action']} {given.get('subject', '')} {given.get('arguments', '{}')}".replace(" {}", "").rstrip()
+                return (
+                    f"the tester: {given['action']} {given.get('subject', '')}"
+                    f" {given.get('arguments', '{}')}".replace(" {}", "").rstrip()
+                )
             case "answer":
-                return f"a webhook receiver answered {given.get('status') or given.get('error', '')}"
-        timers = [f"{one['timer']} {one['subject']}".rstrip() for one in self.out.get("fired", ()) if one["at"] == at]
+                return (
+                    f"a webhook receiver answered {given.get('status') or given.get('error', '')}"
+                )
+        timers = [
+            f"{one['timer']} {one['subject']}".rstrip()
+            for one in self.out.get("fired", ())
+            if one["at"] == at
+        ]
         return f"time came: {', '.join(dict.fromkeys(timers))}" if timers else "time moved"
 
 
 def steps(sim: Simulation, *needles: str, until: int | None = None) -> Iterator[Step]:
-    """Steps of the present branch whose line holds one of the texts, oldest first; up to an input when one is given."""
+    """Steps of the present branch whose line holds one of the texts, oldest first; up to an input
+    when one is given.
+    """
     wanted = [needle.encode() for needle in needles]
     for raw in sim.journal.lines(0, until):
         if any(needle in raw for needle in wanted):
@@ -121,17 +150,33 @@ def told(sim: Simulation, reason: Reason) -> dict[str, Any]:
     if reason.assumptions:
         known = assumptions.catalogue()
         made["assumptions"] = [
-            {"name": known[name].name, "value": sim.exchange.ctx.assumptions.shown(name), "source": known[name].source} for name in reason.assumptions
+            {
+                "name": known[name].name,
+                "value": sim.exchange.ctx.assumptions.shown(name),
+                "source": known[name].source,
+            }
+            for name in reason.assumptions
         ]
     if reason.quirk:
         quirk = quirks.catalogue()[reason.quirk]
-        made["quirk"] = {"name": quirk.name, "odds": sim.exchange.ctx.quirks.shown(quirk.name), "section": f"§{quirk.spec}"}
+        made["quirk"] = {
+            "name": quirk.name,
+            "odds": sim.exchange.ctx.quirks.shown(quirk.name),
+            "section": f"§{quirk.spec}",
+        }
     return made
 
 
 def due_of(sim: Simulation, kind: str, subject: str) -> Instant | None:
     """When the timer of this kind that is about something fires; None when none is set."""
-    return next((timer.due for timer in sim.exchange.ctx.timers.pending() if timer.kind.startswith(kind) and timer.subject == subject), None)
+    return next(
+        (
+            timer.due
+            for timer in sim.exchange.ctx.timers.pending()
+            if timer.kind.startswith(kind) and timer.subject == subject
+        ),
+        None,
+    )
 
 
 def fault_told(sim: Simulation, name: str) -> dict[str, Any]:
@@ -140,7 +185,13 @@ def fault_told(sim: Simulation, name: str) -> dict[str, Any]:
         return {}
     known = {fault.id: fault for fault in (*sim.exchange.faults.over(), *sim.exchange.faults.all())}
     fault = known.get(name)
-    return {"fault": {"id": name, "spec": to_builtins(fault.spec) if fault else None, "added": format_instant(fault.added) if fault else None}}
+    return {
+        "fault": {
+            "id": name,
+            "spec": to_builtins(fault.spec) if fault else None,
+            "added": format_instant(fault.added) if fault else None,
+        }
+    }
 
 
 def _rpc(method: str) -> str:

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from sim.analysis.explain.causes import Link, Reason, Step, link, steps
-from sim.core.catalogue.assumptions import CANCEL_LEAD, GAMES_ARE_PLAYED, SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
+from sim.core.catalogue.assumptions import (
+    CANCEL_LEAD,
+    GAMES_ARE_PLAYED,
+    SETTLEMENT_DELAY,
+    SETTLEMENT_PRELIMINARY,
+)
 from sim.core.lifecycle.settlement import SETTLEMENT_TIMER
 from sim.core.lifecycle.states import ENTRY_STATES
 from sim.core.model.enums import InstrumentState
@@ -23,8 +28,14 @@ def explain_instrument(sim: Simulation, symbol: str) -> dict[str, Any]:
     """The explanation of an instrument there is."""
     trading = sim.exchange.trading
     state, held = trading.state(symbol), trading.lifecycle.held(symbol)
-    coming = [timer for timer in sim.exchange.ctx.timers.pending() if timer.subject == symbol and timer.kind in (EDGE_TIMER, SETTLEMENT_TIMER)]
-    following = "it stays there until an operator moves it" if held else "it follows its dates and schedule"
+    coming = [
+        timer
+        for timer in sim.exchange.ctx.timers.pending()
+        if timer.subject == symbol and timer.kind in (EDGE_TIMER, SETTLEMENT_TIMER)
+    ]
+    following = (
+        "it stays there until an operator moves it" if held else "it follows its dates and schedule"
+    )
     if coming and not held:
         following += f"; next at {format_instant(coming[0].due)}"
     return {
@@ -40,10 +51,22 @@ def explain_instrument(sim: Simulation, symbol: str) -> dict[str, Any]:
 
 
 def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> list[Link]:
-    """Edges and settlements of an instrument, oldest first. What it began with is the scenario's and in no line."""
+    """Edges and settlements of an instrument, oldest first. What it began with is the scenario's
+    and in no line.
+    """
     chain: list[Link] = []
-    for step in steps(sim, f'"StateChanged","symbol":"{symbol}"', f'"Settled","symbol":"{symbol}"', '"action":"instrument.create"', until=until):
-        if step.given.get("action") == "instrument.create" and json.decode(step.given["arguments"]).get("symbol") == symbol and not chain:
+    for step in steps(
+        sim,
+        f'"StateChanged","symbol":"{symbol}"',
+        f'"Settled","symbol":"{symbol}"',
+        '"action":"instrument.create"',
+        until=until,
+    ):
+        if (
+            step.given.get("action") == "instrument.create"
+            and json.decode(step.given["arguments"]).get("symbol") == symbol
+            and not chain
+        ):
             chain.append(link(sim, step, "listed by hand", Reason(section="3.1")))
         for event in step.events:
             if event["event"] == "StateChanged" and event["symbol"] == symbol:
@@ -51,10 +74,22 @@ def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> 
                 why, reason = _edge(sim, step, event)
                 chain.append(link(sim, step, f"{was} → {now}: {why}", reason, event["at"]))
             elif event["event"] == "Settled" and event["symbol"] == symbol:
-                price = decimal_text(event["price"], sim.exchange.instruments.require(symbol).price_scale)
+                price = decimal_text(
+                    event["price"], sim.exchange.instruments.require(symbol).price_scale
+                )
                 kind = "preliminary" if event["preliminary"] else "final"
-                what = f"settlement price {price}, {kind}" + (f": {event['text']}" if event["text"] else "")
-                chain.append(link(sim, step, what, Reason("L25", "2.10", (SETTLEMENT_DELAY.name, SETTLEMENT_PRELIMINARY.name)), event["at"]))
+                what = f"settlement price {price}, {kind}" + (
+                    f": {event['text']}" if event["text"] else ""
+                )
+                chain.append(
+                    link(
+                        sim,
+                        step,
+                        what,
+                        Reason("L25", "2.10", (SETTLEMENT_DELAY.name, SETTLEMENT_PRELIMINARY.name)),
+                        event["at"],
+                    )
+                )
     return chain
 
 
@@ -68,8 +103,15 @@ def _edge(sim: Simulation, step: Step, event: dict[str, Any]) -> tuple[str, Reas
         return "the game is over", Reason("L25", "2.10")
     if step.fired(event["at"], "maintenance.") or action.startswith("maintenance."):
         return "maintenance", Reason("W2", "8", (CANCEL_LEAD.name,))
-    by_date = step.fired(event["at"], EDGE_TIMER, event["symbol"]) or step.fired(event["at"], SHELF_TIMER)
-    if by_date and event["state"] == InstrumentState.CLOSED and sim.exchange.ends(sim.exchange.instruments.require(event["symbol"]).event) == event["at"]:
+    by_date = step.fired(event["at"], EDGE_TIMER, event["symbol"]) or step.fired(
+        event["at"], SHELF_TIMER
+    )
+    if (
+        by_date
+        and event["state"] == InstrumentState.CLOSED
+        and sim.exchange.ends(sim.exchange.instruments.require(event["symbol"]).event)
+        == event["at"]
+    ):
         return "the game is over", Reason("L25", "2.10", (GAMES_ARE_PLAYED.name,))
     if by_date:
         return "its dates and schedule", Reason("L4", "3.1")

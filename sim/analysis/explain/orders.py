@@ -1,15 +1,30 @@
-"""Why an order is where it is: every report of it with its cause, and for an open one what it waits for."""
+"""Why an order is where it is: every report of it with its cause, and for an open one what it waits
+for.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from sim.analysis.explain.causes import Link, Reason, Step, link, steps
-from sim.core.catalogue.assumptions import CANCEL_LEAD, COLLAPSE_TO_EXPIRED, DAY_ROLL_EXPIRES, ENGINE_LATENCY, RETAIL_REJECTS
+from sim.core.catalogue.assumptions import (
+    CANCEL_LEAD,
+    COLLAPSE_TO_EXPIRED,
+    DAY_ROLL_EXPIRES,
+    ENGINE_LATENCY,
+    RETAIL_REJECTS,
+)
 from sim.core.lifecycle.states import ENTRY_STATES
 from sim.core.matching.matching import NO_LIQUIDITY_TEXT
 from sim.core.matching.self_match import SELF_MATCH_TEXT
-from sim.core.model.enums import ExecutionType, InstrumentState, RejectReason, Side, TimeInForce, UnsolicitedReason
+from sim.core.model.enums import (
+    ExecutionType,
+    InstrumentState,
+    RejectReason,
+    Side,
+    TimeInForce,
+    UnsolicitedReason,
+)
 from sim.core.model.orders import Order
 from sim.core.model.quantities import decimal_text
 from sim.core.trading.admission import POST_ONLY_TEXT
@@ -72,8 +87,19 @@ def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> lis
                 chain.append(_reported(sim, step, execution, triggered=seen_new))
                 seen_new = seen_new or not execution.get("type", 0)
             elif event["event"] == "CancelRejected" and event["order_id"] == order_id:
-                what = f"{_REFUSED[event['is_replace']]} was rejected: {event['text']}; the order stayed as it was"
-                chain.append(link(sim, step, what, Reason("M33" if event["is_replace"] else "M34", "7.1"), event["at"]))
+                what = (
+                    f"{_REFUSED[event['is_replace']]} was rejected: {event['text']}; the order"
+                    " stayed as it was"
+                )
+                chain.append(
+                    link(
+                        sim,
+                        step,
+                        what,
+                        Reason("M33" if event["is_replace"] else "M34", "7.1"),
+                        event["at"],
+                    )
+                )
     return chain
 
 
@@ -81,24 +107,52 @@ def _reported(sim: Simulation, step: Step, execution: dict[str, Any], *, trigger
     kind = ExecutionType(execution.get("type", 0))
     order, text = execution["order"], execution.get("text", "")
     at: int = execution["at"]
-    price, qty = _shown(order, execution.get("last_px", 0), "price_scale"), _shown(order, execution.get("last_qty", 0), "qty_scale")
+    price, qty = (
+        _shown(order, execution.get("last_px", 0), "price_scale"),
+        _shown(order, execution.get("last_qty", 0), "qty_scale"),
+    )
     if kind in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL):
-        role = "it took what rested" if execution.get("aggressor") else "somebody took it where it rested"
+        role = (
+            "it took what rested"
+            if execution.get("aggressor")
+            else "somebody took it where it rested"
+        )
         auction = step.moved(order["symbol"], InstrumentState.OPEN) and step.given["type"] != "rest"
         reason = Reason("L16", "3.1") if auction else Reason("M1", "3.4")
-        return link(sim, step, f"{qty} traded at {price} in trade {execution['trade_id']}: {role}; {_left(order)}", reason, at)
+        return link(
+            sim,
+            step,
+            f"{qty} traded at {price} in trade {execution['trade_id']}: {role}; {_left(order)}",
+            reason,
+            at,
+        )
     if kind is ExecutionType.NEW:
         if triggered:
-            return link(sim, step, "its stop was reached: from here on it is what it stood for", Reason("M12", "3.4"), at)
+            return link(
+                sim,
+                step,
+                "its stop was reached: from here on it is what it stood for",
+                Reason("M12", "3.4"),
+                at,
+            )
         side = "buy" if order["side"] == Side.BUY else "sell"
-        what = f"accepted: {side} {_shown(order, order['qty'], 'qty_scale')} at {_shown(order, order['price'], 'price_scale')}, {_tif(order)}"
+        what = (
+            f"accepted: {side} {_shown(order, order['qty'], 'qty_scale')} at"
+            f" {_shown(order, order['price'], 'price_scale')}, {_tif(order)}"
+        )
         return link(sim, step, what, Reason("M7", "3.4"), at)
     if kind is ExecutionType.REPLACE:
-        what = f"replaced: now {_shown(order, order['qty'], 'qty_scale')} at {_shown(order, order['price'], 'price_scale')}; {_left(order)}"
+        what = (
+            f"replaced: now {_shown(order, order['qty'], 'qty_scale')} at"
+            f" {_shown(order, order['price'], 'price_scale')}; {_left(order)}"
+        )
         return link(sim, step, what, Reason("M31", "3.4"), at)
     if kind is ExecutionType.REJECTED:
         found = next((reason for part, reason in _REJECTS if part in text), None)
-        reason = found or _REJECTS_BY_REASON.get(RejectReason(execution.get("reject_reason", 0)), Reason("M7", "7.1", (RETAIL_REJECTS.name,)))
+        reason = found or _REJECTS_BY_REASON.get(
+            RejectReason(execution.get("reject_reason", 0)),
+            Reason("M7", "7.1", (RETAIL_REJECTS.name,)),
+        )
         return link(sim, step, f"rejected: {text}", reason, at)
     what, reason = _ended(step, kind, execution)
     return link(sim, step, what, reason, at)
@@ -110,33 +164,53 @@ def _ended(step: Step, kind: ExecutionType, execution: dict[str, Any]) -> tuple[
     symbol, tif = order["symbol"], order["tif"]
     if kind is ExecutionType.EXPIRED:
         if step.fired(at, "order.expiry", order["id"]):
-            return "expired: its good-till time came, whatever the instrument's state", Reason("L23", "3.4")
+            return "expired: its good-till time came, whatever the instrument's state", Reason(
+                "L23", "3.4"
+            )
         if tif in _AT_ONCE or any(_is_new(event, order["id"]) for event in step.events):
-            return f"expired: what could not trade at once does not rest ({_tif(order)})", Reason("M17" if tif == TimeInForce.FILL_OR_KILL else "M16", "3.4")
+            return f"expired: what could not trade at once does not rest ({_tif(order)})", Reason(
+                "M17" if tif == TimeInForce.FILL_OR_KILL else "M16", "3.4"
+            )
         if step.moved(symbol, InstrumentState.CLOSED) and tif == TimeInForce.DAY:
             return "expired: the instrument closed, which ends day orders", Reason("L20", "3.1")
         if step.moved(symbol, InstrumentState.EXPIRED):
-            return "expired: the instrument expired, which ends every order", Reason("L15", "3.1", (COLLAPSE_TO_EXPIRED.name,))
+            return "expired: the instrument expired, which ends every order", Reason(
+                "L15", "3.1", (COLLAPSE_TO_EXPIRED.name,)
+            )
         if step.fired(at, "trade_day.roll"):
-            return "expired: the trade day rolled at 17:00 Eastern, which ends day orders", Reason("L12", "3.4", (DAY_ROLL_EXPIRES.name,))
+            return "expired: the trade day rolled at 17:00 Eastern, which ends day orders", Reason(
+                "L12", "3.4", (DAY_ROLL_EXPIRES.name,)
+            )
         return "expired", Reason(section="3.4")
     if execution.get("unsolicited", 0) == UnsolicitedReason.UNDEFINED:
         return "canceled as asked", Reason("M34", "3.4")
     if text == SELF_MATCH_TEXT:
-        return "canceled: it would have met another order of the same participant", Reason("M28", "3.4")
+        return "canceled: it would have met another order of the same participant", Reason(
+            "M28", "3.4"
+        )
     if text == NO_LIQUIDITY_TEXT:
-        return "canceled: when its stop was reached nothing stood on the other side", Reason("M12", "3.4")
+        return "canceled: when its stop was reached nothing stood on the other side", Reason(
+            "M12", "3.4"
+        )
     if text == "Insufficient funds":
-        return "canceled: after a fill elsewhere its account could no longer pay for it", Reason("P5", "3.4")
+        return "canceled: after a fill elsewhere its account could no longer pay for it", Reason(
+            "P5", "3.4"
+        )
     if step.fired(at, "maintenance.") or step.given.get("action") == "maintenance.add":
-        return "canceled: a maintenance window was about to begin", Reason("W2", "8", (CANCEL_LEAD.name,))
+        return "canceled: a maintenance window was about to begin", Reason(
+            "W2", "8", (CANCEL_LEAD.name,)
+        )
     if step.moved(symbol, InstrumentState.TERMINATED):
         return "canceled: the instrument was terminated", Reason("L6", "3.1")
     return "canceled by the exchange" + (f": {text}" if text else ""), Reason(section="3.4")
 
 
 def _is_new(event: dict[str, Any], order_id: str) -> bool:
-    return event["event"] == "Executed" and event["execution"]["order"]["id"] == order_id and not event["execution"].get("type", 0)
+    return (
+        event["event"] == "Executed"
+        and event["execution"]["order"]["id"] == order_id
+        and not event["execution"].get("type", 0)
+    )
 
 
 def _waiting(sim: Simulation, order: Order) -> str:
@@ -146,22 +220,40 @@ def _waiting(sim: Simulation, order: Order) -> str:
     if order.received:
         return f"the engine has not taken it yet ({ENGINE_LATENCY.name})"
     if order.stop_price and order.type.name.startswith("STOP"):
-        return f"it waits off the book for a trade at {decimal_text(order.stop_price, order.price_scale)}"
+        return (
+            "it waits off the book for a trade at"
+            f" {decimal_text(order.stop_price, order.price_scale)}"
+        )
     if state not in ENTRY_STATES:
         return f"it rests: {order.symbol} is {state.name}, where nothing trades"
     if state is not InstrumentState.OPEN:
         return f"it rests: {order.symbol} is {state.name}, where nothing trades before the auction"
     book = trading.book(order.symbol)
-    ahead = sum(other.leaves_qty for other in _at_its_price(sim, order) if other.priority < order.priority)
+    ahead = sum(
+        other.leaves_qty for other in _at_its_price(sim, order) if other.priority < order.priority
+    )
     other_side = book.opposite(order.side).best
-    best = "nothing stands on the other side" if not other_side else f"the best price on the other side is {decimal_text(other_side, order.price_scale)}"
-    queue = f"; {decimal_text(ahead, order.qty_scale)} stand before it at its price" if ahead else ""
+    best = (
+        "nothing stands on the other side"
+        if not other_side
+        else f"the best price on the other side is {decimal_text(other_side, order.price_scale)}"
+    )
+    queue = (
+        f"; {decimal_text(ahead, order.qty_scale)} stand before it at its price" if ahead else ""
+    )
     return f"it rests at {decimal_text(order.price, order.price_scale)}: {best}{queue}"
 
 
 def _at_its_price(sim: Simulation, order: Order) -> list[Order]:
     found = sim.exchange.trading.orders.open()
-    return [other for other in found if other.symbol == order.symbol and other.side is order.side and other.price == order.price and not other.received]
+    return [
+        other
+        for other in found
+        if other.symbol == order.symbol
+        and other.side is order.side
+        and other.price == order.price
+        and not other.received
+    ]
 
 
 def _shown(order: dict[str, Any], value: int, scale: str) -> str:

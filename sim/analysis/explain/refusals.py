@@ -1,4 +1,6 @@
-"""Why a call was refused: the stage and rule that decided, what would have worked, and what had made the world refuse it."""
+"""Why a call was refused: the stage and rule that decided, what would have worked, and what had
+made the world refuse it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ _REASONS: dict[str, Reason] = {
     "InvalidClientAssertion": Reason(assumptions=(CLIENT_CLOCK.name, ASSERTION_LIFE_MAX.name)),
 }
 _OTHER_REASONS: dict[tuple[str, str], Reason] = {
-    ("EdgeTimeout", operation): Reason(quirk=UNFILTERED_REPORTS_TIME_OUT.name) for operation in ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
+    ("EdgeTimeout", operation): Reason(quirk=UNFILTERED_REPORTS_TIME_OUT.name)
+    for operation in ("ReportAPI.SearchOrders", "ReportAPI.SearchExecutions")
 }
 _ORDER = re.compile(rb"\b[0-9A-Z]{12}\b")
 _WORD = re.compile(rb"[a-z0-9][a-z0-9-]{2,}")
@@ -50,13 +53,20 @@ _LATEST = 5
 
 
 def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
-    """The explanation of a refused call by its request id; None when it is unknown, too long ago, or was not refused."""
+    """The explanation of a refused call by its request id; None when it is unknown, too long ago,
+    or was not refused.
+    """
     found = sim.log.explain(request_id)
     if found is None:
         return None
     seq = int(request_id, 16)
     step = step_of(sim, seq)
-    reason = Reason() if found["stage"] == "edge" else _OTHER_REASONS.get((found["refusal"], found["operation"])) or _REASONS.get(found["refusal"], Reason())
+    reason = (
+        Reason()
+        if found["stage"] == "edge"
+        else _OTHER_REASONS.get((found["refusal"], found["operation"]))
+        or _REASONS.get(found["refusal"], Reason())
+    )
     shown = told(sim, reason)
     chain = [*_causes(sim, step, found), _itself(sim, step, found)]
     return {
@@ -67,13 +77,20 @@ def explain_refusal(sim: Simulation, request_id: str) -> dict[str, Any] | None:
         "caller": step.out.get("caller", ""),
         **{key: value for key, value in shown.items() if key in ("assumptions", "quirk")},
         **fault_told(sim, next((entry.fault for entry in sim.log.entries(seq, seq)), "")),
-        "summary": f"{found['status'] or found['code']} {found['message']}: refused in stage {found['stage']!r}{_by(found)}",
+        "summary": (
+            f"{found['status'] or found['code']} {found['message']}: refused in stage"
+            f" {found['stage']!r}{_by(found)}"
+        ),
         "chain": chain,
     }
 
 
 def _by(found: dict[str, Any]) -> str:
-    return f" by rule {found['rule']}, §{found['section']}" if found["rule"] else f", §{found['section']}"
+    return (
+        f" by rule {found['rule']}, §{found['section']}"
+        if found["rule"]
+        else f", §{found['section']}"
+    )
 
 
 def _itself(sim: Simulation, step: Step, found: dict[str, Any]) -> Link:
@@ -97,15 +114,39 @@ def _itself(sim: Simulation, step: Step, found: dict[str, Any]) -> Link:
 def _causes(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Link]:
     refusal, before = found["refusal"], step.seq - 1
     if found["stage"] == "answer":
-        asked = link(sim, step, "asked for the outcome of its orders, and was held for it", Reason("M37", "7.2"))
-        return [asked, *(one for order_id in found["orders"] for one in order_chain(sim, order_id, found["answered_in"])[-_LATEST:])]
+        asked = link(
+            sim,
+            step,
+            "asked for the outcome of its orders, and was held for it",
+            Reason("M37", "7.2"),
+        )
+        return [
+            asked,
+            *(
+                one
+                for order_id in found["orders"]
+                for one in order_chain(sim, order_id, found["answered_in"])[-_LATEST:]
+            ),
+        ]
     match refusal:
         case "InstrumentNotTradable" | "IllegalTransition":
-            return [one for symbol in _symbols(sim, step) for one in instrument_chain(sim, symbol, before)[-_LATEST:]]
+            return [
+                one
+                for symbol in _symbols(sim, step)
+                for one in instrument_chain(sim, symbol, before)[-_LATEST:]
+            ]
         case "OrderDone" | "DuplicateOrder":
-            return [one for order_id in _orders(sim, step) for one in order_chain(sim, order_id, before)[-_LATEST:]]
+            return [
+                one
+                for order_id in _orders(sim, step)
+                for one in order_chain(sim, order_id, before)[-_LATEST:]
+            ]
         case "OrderRefused" if found["rule"] in ("P3", "P4"):
-            return [one for account in _accounts(sim, step) for one in account_chain(sim, account, before, most=_LATEST)]
+            return [
+                one
+                for account in _accounts(sim, step)
+                for one in account_chain(sim, account, before, most=_LATEST)
+            ]
         case "RateLimited":
             return _spent(sim, step, found)
         case "Unavailable" if found["stage"] == "maintenance":
@@ -137,11 +178,25 @@ def _symbols(sim: Simulation, step: Step) -> list[str]:
 def _orders(sim: Simulation, step: Step) -> list[str]:
     """Orders that a call named by id, or by the client order id of its participant."""
     orders = sim.exchange.trading.orders
-    named = [found for word in _ORDER.findall(_said(step)) if orders.get(found := word.decode()) is not None]
+    named = [
+        found
+        for word in _ORDER.findall(_said(step))
+        if orders.get(found := word.decode()) is not None
+    ]
     if not named:
-        text, caller, quote = _said(step), step.out.get("caller", ""), '"' if step.given["type"] == "rest" else ""
-        mine = [order for order in orders.all() if order.clord_id and order.participant == caller and order.created <= step.at]
-        named = [order.id for order in mine if f"{quote}{order.clord_id}{quote}".encode() in text][-1:]
+        text, caller, quote = (
+            _said(step),
+            step.out.get("caller", ""),
+            '"' if step.given["type"] == "rest" else "",
+        )
+        mine = [
+            order
+            for order in orders.all()
+            if order.clord_id and order.participant == caller and order.created <= step.at
+        ]
+        named = [order.id for order in mine if f"{quote}{order.clord_id}{quote}".encode() in text][
+            -1:
+        ]
     return list(dict.fromkeys(named))
 
 
@@ -154,7 +209,11 @@ def _accounts(sim: Simulation, step: Step) -> list[str]:
 def _spent(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Link]:
     """The latest calls that took from the limit."""
     caller = step.out.get("caller", "")
-    calls = [entry for entry in sim.log.entries(0, step.seq - 1) if entry.caller == caller and entry.status != 429 and entry.code != 8]
+    calls = [
+        entry
+        for entry in sim.log.entries(0, step.seq - 1)
+        if entry.caller == caller and entry.status != 429 and entry.code != 8
+    ]
     mine = [entry for entry in calls if entry.operation == found["operation"]] or calls
     return [
         {
@@ -176,5 +235,11 @@ def _token(sim: Simulation, step: Step) -> list[Link]:
         return []
     issued = list(steps(sim, f'"access_token":"sha256:{key}"', until=step.seq - 1))
     return [
-        link(sim, one, f"its token was issued, for {one.out['body'].get('expires_in', 180)} s of virtual time", Reason("S5.1-6", "5.1")) for one in issued[-1:]
+        link(
+            sim,
+            one,
+            f"its token was issued, for {one.out['body'].get('expires_in', 180)} s of virtual time",
+            Reason("S5.1-6", "5.1"),
+        )
+        for one in issued[-1:]
     ]

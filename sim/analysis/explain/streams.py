@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from sim.analysis.explain.causes import Link, Reason, Step, link, steps
 from sim.api.streams.stream_faults import REVOKED
-from sim.core.catalogue.assumptions import BIDI_IDLE_TIMEOUT, IDLE_TIMEOUT, MAINTENANCE_STREAM_END, REVOCATION_SCOPE, SYMBOLS_SPARE
+from sim.core.catalogue.assumptions import (
+    BIDI_IDLE_TIMEOUT,
+    IDLE_TIMEOUT,
+    MAINTENANCE_STREAM_END,
+    REVOCATION_SCOPE,
+    SYMBOLS_SPARE,
+)
 from sim.core.catalogue.quirks import SESSION_REVOCATION
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_REVOCATION = Reason("S6", "6.2", (REVOCATION_SCOPE.name, SYMBOLS_SPARE.name), SESSION_REVOCATION.name)
+_REVOCATION = Reason(
+    "S6", "6.2", (REVOCATION_SCOPE.name, SYMBOLS_SPARE.name), SESSION_REVOCATION.name
+)
 
 
 def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
@@ -44,7 +52,15 @@ def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
         "rpc": rpc,
         "caller": caller,
         "end": end,
-        "summary": "it is open" if is_open else chain[-1]["what"] if len(chain) > 1 else "the simulation was moved to another moment",
+        "summary": (
+            "it is open"
+            if is_open
+            else (
+                chain[-1]["what"]
+                if len(chain) > 1
+                else "the simulation was moved to another moment"
+            )
+        ),
         "remedy": remedy,
         "retry": retry,
         "chain": chain,
@@ -56,12 +72,44 @@ def _ended(step: Step, closed: dict[str, Any]) -> tuple[str, Reason, str, bool]:
     message = closed["message"]
     if message == REVOKED:
         taker = step.out.get("stream")
-        by = f"stream {taker}, opened by the same identity, took its session" if taker else "its session was revoked"
-        return by, _REVOCATION, "hold one subscription for each participant, or name the symbols: such streams neither take a session nor lose one", True
+        by = (
+            f"stream {taker}, opened by the same identity, took its session"
+            if taker
+            else "its session was revoked"
+        )
+        return (
+            by,
+            _REVOCATION,
+            (
+                "hold one subscription for each participant, or name the symbols: such streams"
+                " neither take a session nor lose one"
+            ),
+            True,
+        )
     if message.startswith("idle timeout"):
-        return message, Reason("S13", "8", (IDLE_TIMEOUT.name, BIDI_IDLE_TIMEOUT.name)), "on a bidirectional stream send a keepalive every 30 minutes", True
+        return (
+            message,
+            Reason("S13", "8", (IDLE_TIMEOUT.name, BIDI_IDLE_TIMEOUT.name)),
+            "on a bidirectional stream send a keepalive every 30 minutes",
+            True,
+        )
     if any(event["event"] == "MaintenanceChanged" and event["active"] for event in step.events):
-        return "a maintenance window began", Reason("W5", "8", (MAINTENANCE_STREAM_END.name,)), "subscribe again after the window", True
+        return (
+            "a maintenance window began",
+            Reason("W5", "8", (MAINTENANCE_STREAM_END.name,)),
+            "subscribe again after the window",
+            True,
+        )
     if step.given.get("action") == "stream.close":
-        return "the tester ended it", Reason(), "subscribe again, with the last resume token where the stream has one", True
-    return f"it ended with {closed['code']}: {message}", Reason(section="6.2"), "", closed["code"] in (13, 14)
+        return (
+            "the tester ended it",
+            Reason(),
+            "subscribe again, with the last resume token where the stream has one",
+            True,
+        )
+    return (
+        f"it ended with {closed['code']}: {message}",
+        Reason(section="6.2"),
+        "",
+        closed["code"] in (13, 14),
+    )

@@ -15,7 +15,20 @@ from sim.kernel.instants import Instant
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_HEAD = ("kind", "subject", "summary", "chain", "assumptions", "quirk", "fault", "remedy", "retry", "retry_after_s", "request_id", "now")
+_HEAD = (
+    "kind",
+    "subject",
+    "summary",
+    "chain",
+    "assumptions",
+    "quirk",
+    "fault",
+    "remedy",
+    "retry",
+    "retry_after_s",
+    "request_id",
+    "now",
+)
 UNKNOWN = 2
 
 
@@ -42,7 +55,10 @@ def _switches(found: dict[str, Any], indent: str) -> Iterator[str]:
     for one in found.get("assumptions", ()):
         yield f"{indent}assumption {one['name']} = {one['value']} ({one['source']})"
     if "quirk" in found:
-        yield f"{indent}quirk {found['quirk']['name']}, odds {found['quirk']['odds']} ({found['quirk']['section']})"
+        yield (
+            f"{indent}quirk {found['quirk']['name']}, odds {found['quirk']['odds']}"
+            f" ({found['quirk']['section']})"
+        )
     if "fault" in found:
         yield f"{indent}fault {found['fault']['id']}: {_value(found['fault']['spec'])}"
 
@@ -51,8 +67,18 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else json.encode(value).decode()
 
 
-def explain_journal(path: str, subject: str, until: Instant | None, out: TextIO, problems: TextIO, *, as_json: bool = False) -> int:
-    """`sim explain JOURNAL SUBJECT`: replays the run and asks it. Without a subject, what was refused. The exit code."""
+def explain_journal(
+    path: str,
+    subject: str,
+    until: Instant | None,
+    out: TextIO,
+    problems: TextIO,
+    *,
+    as_json: bool = False,
+) -> int:
+    """`sim explain JOURNAL SUBJECT`: replays the run and asks it. Without a subject, what was
+    refused. The exit code.
+    """
     said = io.StringIO()
     sim = replayed(path, until, said)
     if isinstance(sim, int):
@@ -63,9 +89,16 @@ def explain_journal(path: str, subject: str, until: Instant | None, out: TextIO,
         return 0
     found = explain(sim, subject)
     if found is None:
-        print(f"sim: no refused call, order, stream, account, instrument, verification or webhook is called {subject!r} at the end of this run", file=problems)
+        print(
+            "sim: no refused call, order, stream, account, instrument, verification or webhook is"
+            f" called {subject!r} at the end of this run",
+            file=problems,
+        )
         return UNKNOWN
-    print(json.format(json.encode(found), indent=2).decode() if as_json else "\n".join(lines(found)), file=out)
+    print(
+        json.format(json.encode(found), indent=2).decode() if as_json else "\n".join(lines(found)),
+        file=out,
+    )
     return 0
 
 
@@ -73,6 +106,10 @@ def _refusals(sim: Simulation, out: TextIO) -> None:
     refused = [entry for entry in sim.log.entries(0, sim.seq) if entry.explanation is not None]
     for entry in refused:
         why = entry.explanation or {}
-        print(f"{why['request_id']}  {entry.status or entry.code:<4} {entry.address}  {why['message']}", file=out)
+        print(
+            f"{why['request_id']}  {entry.status or entry.code:<4} {entry.address} "
+            f" {why['message']}",
+            file=out,
+        )
     if not refused:
         print("nothing was refused", file=out)

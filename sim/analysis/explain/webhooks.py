@@ -1,4 +1,6 @@
-"""Why a webhook arrived, arrived twice, late or never: every attempt of an event with its cause and answer, and what becomes of it next."""
+"""Why a webhook arrived, arrived twice, late or never: every attempt of an event with its cause and
+answer, and what becomes of it next.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,26 @@ if TYPE_CHECKING:
 
 _RAISED = Reason("K9", "6.1")
 _FIRST = Reason("K10", "6.1")
-_RETRY = Reason("K11", "6.1", (WEBHOOK_ATTEMPTS.name, WEBHOOK_RETRY_FIRST.name, WEBHOOK_RETRY_LONGEST.name))
+_RETRY = Reason(
+    "K11", "6.1", (WEBHOOK_ATTEMPTS.name, WEBHOOK_RETRY_FIRST.name, WEBHOOK_RETRY_LONGEST.name)
+)
 _AGAIN = Reason("K13", "6.1", (), WEBHOOK_DUPLICATES.name)
 _ANSWER = Reason("K11", "6.1", (WEBHOOK_TIMEOUT.name,))
-_BREAKER = Reason("K12", "6.1", (WEBHOOK_BREAKER_THRESHOLD.name, WEBHOOK_BREAKER_COOLDOWN.name, WEBHOOK_BREAKER_BUFFERS.name))
+_BREAKER = Reason(
+    "K12",
+    "6.1",
+    (WEBHOOK_BREAKER_THRESHOLD.name, WEBHOOK_BREAKER_COOLDOWN.name, WEBHOOK_BREAKER_BUFFERS.name),
+)
 _AGAIN_BY_HAND = "POST /_sim/v1/webhooks/{firm}/redeliver sends it again"
 
 
 def explain_delivery(sim: Simulation, event_id: str) -> dict[str, Any] | None:
-    """The explanation of a webhook event by its event id; None when none was ever sent or lost under it."""
-    records = [record for record in sim.exchange.webhooks.deliveries() if record.event_id == event_id]
+    """The explanation of a webhook event by its event id; None when none was ever sent or lost
+    under it.
+    """
+    records = [
+        record for record in sim.exchange.webhooks.deliveries() if record.event_id == event_id
+    ]
     if not records:
         return None
     first = records[0]
@@ -63,7 +75,10 @@ def deliveries_about(sim: Simulation, firm: str, external_id: str) -> list[dict[
     for record in sim.exchange.webhooks.deliveries():
         if record.firm == firm and _about(sim, record.event_id) == external_id:
             events.setdefault(record.event_id, []).append(record)
-    return [{"event_id": name, "type": records[0].type, "state": _standing(sim, name, records)[0]} for name, records in events.items()]
+    return [
+        {"event_id": name, "type": records[0].type, "state": _standing(sim, name, records)[0]}
+        for name, records in events.items()
+    ]
 
 
 def _about(sim: Simulation, event_id: str) -> str:
@@ -71,48 +86,113 @@ def _about(sim: Simulation, event_id: str) -> str:
     return str(body.get("external_id") or body.get("data", {}).get("external_id", ""))
 
 
-def _standing(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> tuple[str, str, str, bool]:
+def _standing(
+    sim: Simulation, event_id: str, records: list[DeliveryRecord]
+) -> tuple[str, str, str, bool]:
     """(state, sentence, what helps, whether the exchange tries again by itself)."""
     last = records[-1]
     delivered = [record for record in records if record.outcome == "delivered"]
     webhooks = sim.exchange.webhooks.save()
-    under_way = [delivery for delivery in webhooks.deliveries.values() if delivery.event_id == event_id]
+    under_way = [
+        delivery for delivery in webhooks.deliveries.values() if delivery.event_id == event_id
+    ]
     if delivered:
         again = f", {len(delivered)} times: deduplicate by event_id" if len(delivered) > 1 else ""
-        return "DELIVERED", f"acknowledged with {delivered[0].status}{again}", "nothing is wrong", False
+        return (
+            "DELIVERED",
+            f"acknowledged with {delivered[0].status}{again}",
+            "nothing is wrong",
+            False,
+        )
     if last.outcome == "in_flight":
-        return "IN_FLIGHT", "the receiver has not answered yet", "answer 2xx at once and work afterwards", bool(under_way)
+        return (
+            "IN_FLIGHT",
+            "the receiver has not answered yet",
+            "answer 2xx at once and work afterwards",
+            bool(under_way),
+        )
     breaker = webhooks.breakers.get(last.firm)
     if breaker is not None and any(delivery.id in breaker.parked for delivery in under_way):
         until = format_instant(breaker.until)
-        return "PARKED", f"the firm's circuit breaker is open until {until}", f"make the receiver answer 2xx; {_AGAIN_BY_HAND}", True
+        return (
+            "PARKED",
+            f"the firm's circuit breaker is open until {until}",
+            f"make the receiver answer 2xx; {_AGAIN_BY_HAND}",
+            True,
+        )
     if under_way:
-        due = [moment for delivery in under_way if (moment := due_of(sim, "webhook.due", delivery.id)) is not None]
+        due = [
+            moment
+            for delivery in under_way
+            if (moment := due_of(sim, "webhook.due", delivery.id)) is not None
+        ]
         when = f" at {format_instant(min(due))}" if due else ""
-        return "RETRYING", f"{_said(last)}; the next attempt comes{when}", "answer 2xx at once and work afterwards", True
+        return (
+            "RETRYING",
+            f"{_said(last)}; the next attempt comes{when}",
+            "answer 2xx at once and work afterwards",
+            True,
+        )
     if all(record.outcome == "lost" for record in records):
         return "LOST", f"it was never sent: {last.error}", _AGAIN_BY_HAND, False
     if last.type == TEST:
-        return "FAILED", f"{_said(last)}, so the URL was not saved", "register again with a receiver that answers 2xx", False
-    return "GIVEN_UP", f"{_said(last)}, and that was the last of {last.attempt} attempts", _AGAIN_BY_HAND, False
+        return (
+            "FAILED",
+            f"{_said(last)}, so the URL was not saved",
+            "register again with a receiver that answers 2xx",
+            False,
+        )
+    return (
+        "GIVEN_UP",
+        f"{_said(last)}, and that was the last of {last.attempt} attempts",
+        _AGAIN_BY_HAND,
+        False,
+    )
 
 
 def _said(record: DeliveryRecord) -> str:
-    return f"the receiver answered {record.status}" if record.status and not record.error else record.error or "nobody answered"
+    return (
+        f"the receiver answered {record.status}"
+        if record.status and not record.error
+        else record.error or "nobody answered"
+    )
 
 
 def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Iterator[Link]:
-    """What raised the event, each attempt, each answer. Attempts are named by the journal's posts: "a7 <event id> <url> <checksum>"."""
+    """What raised the event, each attempt, each answer. Attempts are named by the journal's posts:
+    "a7 <event id> <url> <checksum>".
+    """
     firm, person = records[0].firm, _about(sim, event_id)
     attempts: dict[str, int] = {}
-    unsent = [record for record in records if record.outcome == "lost" or record.error.startswith("fault ")]
-    needles = [event_id, '"type":"answer"', '"webhook.timeout"', *([json.encode(person).decode()[1:-1]] if person else [])]
+    unsent = [
+        record
+        for record in records
+        if record.outcome == "lost" or record.error.startswith("fault ")
+    ]
+    needles = [
+        event_id,
+        '"type":"answer"',
+        '"webhook.timeout"',
+        *([json.encode(person).decode()[1:-1]] if person else []),
+    ]
     for step in steps(sim, *needles):
         at = step.at
         for event in step.events:
-            if event["event"] == "KycDecided" and (event["firm"], event["external_id"]) == (firm, person):
-                yield link(sim, step, f"{firm} is to be told: {person} was {'approved' if event['approved'] else 'rejected'}", _RAISED, event["at"])
-                yield from (_unsent(sim, step, record) for record in unsent if record.at == event["at"])
+            if event["event"] == "KycDecided" and (event["firm"], event["external_id"]) == (
+                firm,
+                person,
+            ):
+                yield link(
+                    sim,
+                    step,
+                    f"{firm} is to be told: {person} was"
+                    f" {'approved' if event['approved'] else 'rejected'}",
+                    _RAISED,
+                    event["at"],
+                )
+                yield from (
+                    _unsent(sim, step, record) for record in unsent if record.at == event["at"]
+                )
         for post in step.out.get("posts", ()):
             name, subject, url, _ = post.split(" ")
             if subject == event_id:
@@ -122,25 +202,47 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
                 yield _attempt(sim, step, attempts[name], url, record, at)
         if step.given["type"] == "answer" and step.given["attempt"] in attempts:
             given = step.given
-            said = f"answered {given['status']}" if given.get("status") else f"did not answer: {given.get('error', '')}"
-            yield link(sim, step, f"attempt {attempts[given['attempt']]}: the receiver {said}", _ANSWER)
+            said = (
+                f"answered {given['status']}"
+                if given.get("status")
+                else f"did not answer: {given.get('error', '')}"
+            )
+            yield link(
+                sim, step, f"attempt {attempts[given['attempt']]}: the receiver {said}", _ANSWER
+            )
         for fired in step.out.get("fired", ()):
             if fired["timer"] == "webhook.timeout" and fired["subject"] in attempts:
-                yield link(sim, step, f"attempt {attempts[fired['subject']]}: the receiver did not answer in time", _ANSWER, fired["at"])
+                yield link(
+                    sim,
+                    step,
+                    f"attempt {attempts[fired['subject']]}: the receiver did not answer in time",
+                    _ANSWER,
+                    fired["at"],
+                )
 
 
 def _unsent(sim: Simulation, step: Step, record: DeliveryRecord) -> Link:
     reason = _BREAKER if "breaker" in record.error else Reason(section="6.1")
     made = link(sim, step, f"an attempt was not made: {record.error}", reason, record.at)
-    return made | fault_told(sim, record.error.removeprefix("fault ") if record.error.startswith("fault ") else "")
+    return made | fault_told(
+        sim, record.error.removeprefix("fault ") if record.error.startswith("fault ") else ""
+    )
 
 
-def _attempt(sim: Simulation, step: Step, number: int, url: str, record: DeliveryRecord, at: int) -> Link:
+def _attempt(
+    sim: Simulation, step: Step, number: int, url: str, record: DeliveryRecord, at: int
+) -> Link:
     what = f"attempt {number} was sent to {url}"
     if number == 1:
         return link(sim, step, what, _FIRST, at)
     if step.given.get("action") == "webhook.redeliver":
         return link(sim, step, f"{what}, by hand", _AGAIN, at)
     if record.attempt == 1:
-        return link(sim, step, f"{what}, though nothing had failed: deliveries are at least once", _AGAIN, at)
+        return link(
+            sim,
+            step,
+            f"{what}, though nothing had failed: deliveries are at least once",
+            _AGAIN,
+            at,
+        )
     return link(sim, step, f"{what}, because the one before was not acknowledged", _RETRY, at)

@@ -1,1 +1,3 @@
-"""Searches over many runs: sweep, explore, shrink, bisect. Runs are independent simulations; nothing here is part of one."""
+"""Searches over many runs: sweep, explore, shrink, bisect. Runs are independent simulations;
+nothing here is part of one.
+"""

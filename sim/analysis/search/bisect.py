@@ -1,7 +1,10 @@
-"""`sim bisect`: the input after which something stopped being true, or the first at which two runs part.
+"""`sim bisect`: the input after which something stopped being true, or the first at which two runs
+part.
 
-A journal is replayed once while the question is asked after every `every`-th input; then the stretch in which the answer turned is replayed again, input by
-input. Journals of up to `LOOKS` lines are looked at after each, so nothing is missed; in longer ones a turn that is undone between two looks is.
+A journal is replayed once while the question is asked after every `every`-th input; then the
+stretch in which the answer turned is replayed again, input by input. Journals of up to `LOOKS`
+lines are looked at after each, so nothing is missed; in longer ones a turn that is undone between
+two looks is.
 """
 
 from __future__ import annotations
@@ -35,7 +38,9 @@ def sound(sim: Simulation) -> list[str]:
 
 
 def expecting(text: str) -> Question:
-    """The question "does this hold?", written as a step's `expect`. ScenarioError says what is wrong with it."""
+    """The question "does this hold?", written as a step's `expect`. ScenarioError says what is
+    wrong with it.
+    """
     problems: list[Any] = []
     expect = record(Expect).read(read_text(text, "--expect"), problems)
     if problems:
@@ -51,7 +56,9 @@ def expecting(text: str) -> Question:
 
 
 class Look(NamedTuple):
-    """One answer: after which line of the journal (1: at the start), at which input and instant, and what does not hold."""
+    """One answer: after which line of the journal (1: at the start), at which input and instant,
+    and what does not hold.
+    """
 
     number: int
     seq: int
@@ -67,7 +74,9 @@ class Turn(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What came of a search: the turn or None, the first and the last look, how many lines there are, and how many lie between two looks."""
+    """What came of a search: the turn or None, the first and the last look, how many lines there
+    are, and how many lie between two looks.
+    """
 
     turn: Turn | None
     first: Look
@@ -77,7 +86,8 @@ class Search(NamedTuple):
 
 
 def search(path: Path, ask: Question, *, to: bool = False, every: int = 0) -> Search:
-    """Look for the first input after which the question is answered `to` (True: it holds) where it was not before.
+    """Look for the first input after which the question is answered `to` (True: it holds) where it
+    was not before.
 
     Divergence, NotAJournal and OSError as for a replay.
     """
@@ -92,7 +102,9 @@ def search(path: Path, ask: Question, *, to: bool = False, every: int = 0) -> Se
 
 
 def _walk(path: Path, ask: Question, to: bool, start: int, stride: int) -> Search:
-    """Replay, and from line `start` on ask after every `stride`-th line and after the last, until the answer turns."""
+    """Replay, and from line `start` on ask after every `stride`-th line and after the last, until
+    the answer turns.
+    """
     with path.open("rb") as file:
         header, lines = read_journal(file)
         sim = simulation_of(header)
@@ -114,17 +126,29 @@ def _turned(before: Look, after: Look, to: bool) -> bool:
     return bool(before.wrong) is to and bool(after.wrong) is not to
 
 
-def bisect(path: Path, ask: Question, what: str, out: TextIO, *, to: bool = False, every: int = 0) -> bool:
-    """Search, and say what was found; whether the question is answered well: it never turned false, or with `to`, it turned true."""
+def bisect(
+    path: Path, ask: Question, what: str, out: TextIO, *, to: bool = False, every: int = 0
+) -> bool:
+    """Search, and say what was found; whether the question is answered well: it never turned false,
+    or with `to`, it turned true.
+    """
     found = search(path, ask, to=to, every=every)
     print(f"{path}: {found.lines} lines, looked after every {_nth(found.stride)}", file=out)
     if found.turn is None:
         _say_steady(found, what, out)
         return not found.last.wrong
     before, after = found.turn
-    print(f"{what}: {'false' if to else 'true'} up to line {before.number}, {'true' if to else 'false'} after line {after.number}, input {after.seq}", file=out)
+    print(
+        f"{what}: {'false' if to else 'true'} up to line {before.number},"
+        f" {'true' if to else 'false'} after line {after.number}, input {after.seq}",
+        file=out,
+    )
     with path.open("rb") as file:
-        lines = islice((raw for _, raw in read_journal(file)[1]), max(0, after.number - 2 - BEFORE), after.number - 1)
+        lines = islice(
+            (raw for _, raw in read_journal(file)[1]),
+            max(0, after.number - 2 - BEFORE),
+            after.number - 1,
+        )
         write(rows(lines), out)
     for line in before.wrong if to else after.wrong:
         print(f"  {'before' if to else 'now'}: {line}", file=out)
@@ -138,10 +162,21 @@ def _nth(stride: int) -> str:
 
 def _say_steady(found: Search, what: str, out: TextIO) -> None:
     first, last = ("false" if look.wrong else "true" for look in (found.first, found.last))
-    print(f"{what}: {first} at the start, {last} at the end" if first != last else f"{what}: {first} wherever it was looked at", file=out)
+    print(
+        (
+            f"{what}: {first} at the start, {last} at the end"
+            if first != last
+            else f"{what}: {first} wherever it was looked at"
+        ),
+        file=out,
+    )
     if first != last:
         print(f"next: --becomes {last} finds where it turned", file=out)
     if found.stride > 1:
-        print("what turned and turned back between two looks was not seen: --every 1 looks after each line", file=out)
+        print(
+            "what turned and turned back between two looks was not seen: --every 1 looks after each"
+            " line",
+            file=out,
+        )
     for line in found.last.wrong:
         print(f"  {line}", file=out)

@@ -1,6 +1,8 @@
-"""`sim run`: scenarios times parameters times seeds, each run reported as it finishes, in a stable order whatever the number of processes.
+"""`sim run`: scenarios times parameters times seeds, each run reported as it finishes, in a stable
+order whatever the number of processes.
 
-Runs are independent. Results may be kept in a file, one JSON line a run; a campaign that is taken up again skips what stands there.
+Runs are independent. Results may be kept in a file, one JSON line a run; a campaign that is taken
+up again skips what stands there.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from sim.simulation import Simulation
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One run. `seed` None: the scenario's own. `changes` is what it is given besides what it says, `storm` how many drawn steps (`storm.py`)."""
+    """One run. `seed` None: the scenario's own. `changes` is what it is given besides what it says,
+    `storm` how many drawn steps (`storm.py`).
+    """
 
     scenario: str
     seed: int | None = None
@@ -68,24 +72,32 @@ _result = json.Decoder(Result).decode
 def scenario_of(job: Job) -> Scenario:
     """What a job runs; the seed stays apart, as `run_scenario` takes it."""
     scenario = load_scenario(job.scenario, dict(job.params))
-    scenario = changed(replace(scenario, preset=job.preset) if job.preset else scenario, job.changes)
+    scenario = changed(
+        replace(scenario, preset=job.preset) if job.preset else scenario, job.changes
+    )
     return stormy(scenario, scenario.seed if job.seed is None else job.seed, job.storm)
 
 
 def run_one(job: Job) -> Report:
-    """Run one scenario with one seed and one choice of parameters; with `prove`, again, and its journal too."""
+    """Run one scenario with one seed and one choice of parameters; with `prove`, again, and its
+    journal too.
+    """
     return _report(job, scenario_of(job))
 
 
 def _report(job: Job, scenario: Scenario) -> Report:
-    report = run_scenario(scenario, job.seed, keep=Path(job.keep) if job.keep else None, changes=shown(job.changes))
+    report = run_scenario(
+        scenario, job.seed, keep=Path(job.keep) if job.keep else None, changes=shown(job.changes)
+    )
     if not job.prove or not report.ok:
         return report
     return replace(report, broken=tuple(_unproven(scenario, job.seed, report)))
 
 
 def _unproven(scenario: Scenario, seed: int | None, report: Report) -> Iterator[str]:
-    """What speaks against a run: a second one that tells another story, or a journal that does not replay."""
+    """What speaks against a run: a second one that tells another story, or a journal that does not
+    replay.
+    """
     written = BytesIO()
     again = Simulation(scenario, seed=seed, journal=written)
     if run_scenario(scenario, simulation=again, watch=False).digest != report.digest:
@@ -99,18 +111,33 @@ def _unproven(scenario: Scenario, seed: int | None, report: Report) -> Iterator[
 
 
 def chosen(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
-    """The combinations of a scenario's matrix that agree with the given parameters. ScenarioError when a value is none of the matrix's."""
+    """The combinations of a scenario's matrix that agree with the given parameters. ScenarioError
+    when a value is none of the matrix's.
+    """
     found = scenario_variants(name)
-    agreeing = [variant for variant in found if all(variant.get(key, value) == value for key, value in params.items())]
+    agreeing = [
+        variant
+        for variant in found
+        if all(variant.get(key, value) == value for key, value in params.items())
+    ]
     if agreeing:
         return agreeing
-    key = next(key for key, value in params.items() if key in found[0] and all(variant[key] != value for variant in found))
+    key = next(
+        key
+        for key, value in params.items()
+        if key in found[0] and all(variant[key] != value for variant in found)
+    )
     values = ", ".join(dict.fromkeys(variant[key] for variant in found))
-    raise refuse(Position(name, 1, 1), f"the matrix gives {key} the values {values}; {params[key]} is none of them")
+    raise refuse(
+        Position(name, 1, 1),
+        f"the matrix gives {key} the values {values}; {params[key]} is none of them",
+    )
 
 
 def planned(wanted: Wanted) -> list[Job]:
-    """Every run, in order: scenario by scenario, each combination of its matrix that agrees with the given parameters, each variation, each seed."""
+    """Every run, in order: scenario by scenario, each combination of its matrix that agrees with
+    the given parameters, each variation, each seed.
+    """
     return [
         Job(
             scenario=name,
@@ -150,7 +177,9 @@ def run_all(wanted: Wanted, out: TextIO, progress: TextIO) -> bool:
 
 
 def finished(wanted: Wanted) -> Iterator[Report]:
-    """Reports of all planned runs, in their order; each new one is added to the results file as it comes."""
+    """Reports of all planned runs, in their order; each new one is added to the results file as it
+    comes.
+    """
     jobs = planned(wanted)
     done = _done(wanted) if wanted.resume else {}
     fresh = _run([job for job in jobs if job not in done], wanted.jobs, wanted.cluster)
@@ -169,7 +198,9 @@ def _run(jobs: list[Job], processes: int, cluster: str) -> Iterator[Report]:
 
     if cluster:
         # The workers need not have the files: the scenario travels, as a journal's header has it.
-        yield from each(_run_shipped, [(job, scenario_of(job).source()) for job in jobs], processes, cluster)
+        yield from each(
+            _run_shipped, [(job, scenario_of(job).source()) for job in jobs], processes, cluster
+        )
     elif processes <= 1 or len(jobs) <= 1:
         yield from map(run_one, jobs)
     else:
@@ -184,7 +215,11 @@ def _run_shipped(shipped: tuple[Job, str]) -> Report:
 def _whole_lines(path: str) -> list[bytes]:
     """Lines of a results file; a torn last one does not count."""
     file = Path(path)
-    return [line for line in file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")] if file.is_file() else []
+    return (
+        [line for line in file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        if file.is_file()
+        else []
+    )
 
 
 def _done(wanted: Wanted) -> dict[Job, Report]:
@@ -193,7 +228,10 @@ def _done(wanted: Wanted) -> dict[Job, Report]:
         try:
             result = _result(line)
         except DecodeError as error:
-            raise refuse(Position(wanted.results, number, 1), f"no line of a results file, so nothing is resumed from it: {error}") from None
+            raise refuse(
+                Position(wanted.results, number, 1),
+                f"no line of a results file, so nothing is resumed from it: {error}",
+            ) from None
         found[result.job] = result.report
     return found
 

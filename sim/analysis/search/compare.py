@@ -1,4 +1,6 @@
-"""Two runs side by side: the first input at which they part, and how their states differ right after it."""
+"""Two runs side by side: the first input at which they part, and how their states differ right
+after it.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,22 @@ from sim.kernel.journal import read_journal, read_line
 from sim.simulation import Simulation
 
 # Views whose rows are compared, and what names a row.
-VIEWS = {"instruments": "symbol", "books": "symbol", "orders": "id", "accounts": "account", "verifications": "external_id", "faults": "id", "breakers": "firm"}
+VIEWS = {
+    "instruments": "symbol",
+    "books": "symbol",
+    "orders": "id",
+    "accounts": "account",
+    "verifications": "external_id",
+    "faults": "id",
+    "breakers": "firm",
+}
 DIFFERENCES_MAX = 12
 
 
 class Parting(NamedTuple):
-    """Where two journals part: how many lines are the same, in what the next differs, and that line of each (b"" where one has ended)."""
+    """Where two journals part: how many lines are the same, in what the next differs, and that line
+    of each (b"" where one has ended).
+    """
 
     same: int
     part: str
@@ -28,7 +40,9 @@ class Parting(NamedTuple):
 
 
 def parting(first: Path, second: Path) -> Parting | None:
-    """The first line that differs in what was asked, when, or what came of it; None when there is none. Seeds and scenarios may differ."""
+    """The first line that differs in what was asked, when, or what came of it; None when there is
+    none. Seeds and scenarios may differ.
+    """
     with first.open("rb") as a, second.open("rb") as b:
         lines = zip_longest(read_journal(a)[1], read_journal(b)[1], fillvalue=(0, b""))
         for same, ((_, one), (_, other)) in enumerate(lines):
@@ -83,7 +97,11 @@ def _say_states(first: Path, second: Path, lines: int, out: TextIO) -> None:
     try:
         states = [_state_after(path, lines) for path in (first, second)]
     except Divergence as found:
-        print(f"(their states cannot be compared: line {found.number} of one is no longer what it was recorded as)", file=out)
+        print(
+            f"(their states cannot be compared: line {found.number} of one is no longer what it was"
+            " recorded as)",
+            file=out,
+        )
         return
     found_differences = list(state_differences(*states))
     if not found_differences:
@@ -91,7 +109,10 @@ def _say_states(first: Path, second: Path, lines: int, out: TextIO) -> None:
     for line in found_differences[:DIFFERENCES_MAX]:
         print(f"  {line}", file=out)
     if len(found_differences) > DIFFERENCES_MAX:
-        print(f"  … and {len(found_differences) - DIFFERENCES_MAX} more differences of state", file=out)
+        print(
+            f"  … and {len(found_differences) - DIFFERENCES_MAX} more differences of state",
+            file=out,
+        )
 
 
 def _state_after(path: Path, lines: int) -> Simulation:
@@ -114,7 +135,9 @@ def state_differences(one: Simulation, other: Simulation) -> Iterator[str]:
                 continue
             for field, value in left[name].items():
                 if value != right[name].get(field):
-                    yield f"{view} {name}: {field} {_short(value)} → {_short(right[name].get(field))}"
+                    yield (
+                        f"{view} {name}: {field} {_short(value)} → {_short(right[name].get(field))}"
+                    )
 
 
 def _rows(sim: Simulation, view: str, key: str) -> dict[str, dict[str, Any]]:

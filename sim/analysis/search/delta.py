@@ -1,4 +1,6 @@
-"""Delta debugging: the smallest list, or JSON document, of which something is still true. Deterministic: what is tried depends on the answers alone."""
+"""Delta debugging: the smallest list, or JSON document, of which something is still true.
+Deterministic: what is tried depends on the answers alone.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,11 @@ T = TypeVar("T")
 
 
 def minimal(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
-    """A part of `items`, in their order, of which `holds` is true and from which no single item can be left out.
+    """A part of `items`, in their order, of which `holds` is true and from which no single item can
+    be left out.
 
-    `holds` is true of all items. Halves are tried first, then ever smaller pieces (Zeller and Hildebrandt's ddmin, complements only), so most of what does not
-    matter goes in few trials.
+    `holds` is true of all items. Halves are tried first, then ever smaller pieces (Zeller and
+    Hildebrandt's ddmin, complements only), so most of what does not matter goes in few trials.
     """
     kept = list(items)
     if kept and holds([]):
@@ -33,10 +36,17 @@ def minimal(items: Sequence[T], holds: Callable[[list[T]], bool]) -> list[T]:
     return kept
 
 
-def pruned(value: Any, holds: Callable[[Any], bool], simpler: Callable[[tuple[str, ...], Any], Iterable[Any]], path: tuple[str, ...] = ()) -> Any:
-    """A JSON value with every key, item and scalar gone or simpler that is not needed for `holds`, which is true of `value`.
+def pruned(
+    value: Any,
+    holds: Callable[[Any], bool],
+    simpler: Callable[[tuple[str, ...], Any], Iterable[Any]],
+    path: tuple[str, ...] = (),
+) -> Any:
+    """A JSON value with every key, item and scalar gone or simpler that is not needed for `holds`,
+    which is true of `value`.
 
-    `simpler` gives, for a value at a path (of keys; items of lists have that of their list), simpler ones to try, most wanted first.
+    `simpler` gives, for a value at a path (of keys; items of lists have that of their list),
+    simpler ones to try, most wanted first.
     """
     for other in simpler(path, value):
         if other != value and holds(other):
@@ -54,7 +64,9 @@ def pruned(value: Any, holds: Callable[[Any], bool], simpler: Callable[[tuple[st
     return value
 
 
-def _in_mapping(holds: Callable[[Any], bool], value: dict[str, Any], key: str) -> Callable[[Any], bool]:
+def _in_mapping(
+    holds: Callable[[Any], bool], value: dict[str, Any], key: str
+) -> Callable[[Any], bool]:
     return lambda other: holds({**value, key: other})
 
 

@@ -1,4 +1,6 @@
-"""`sim explore` of scenarios: every documented fault at every point that a scenario passes, once each, and what of the scenario still holds."""
+"""`sim explore` of scenarios: every documented fault at every point that a scenario passes, once
+each, and what of the scenario still holds.
+"""
 
 from __future__ import annotations
 
@@ -56,17 +58,25 @@ class Outcome(Struct, frozen=True):
 
 
 def explore(wanted: Wanted, out: TextIO, progress: TextIO) -> bool:
-    """Try everything and say what was found; whether nothing broke. ValueError when a scenario fails as it is."""
+    """Try everything and say what was found; whether nothing broke. ValueError when a scenario
+    fails as it is.
+    """
     refuse_unknown(wanted.operations, wanted.attacks)
     trials = list(_trials(wanted))
     told = Progress(progress, len(trials), "trials")
     outcomes: list[Outcome] = []
-    for outcome in each(run_trial, trials, wanted.jobs) if wanted.jobs > 1 and len(trials) > 1 else map(run_trial, trials):
+    for outcome in (
+        each(run_trial, trials, wanted.jobs)
+        if wanted.jobs > 1 and len(trials) > 1
+        else map(run_trial, trials)
+    ):
         outcomes.append(outcome)
         told.step(f"{sum(1 for one in outcomes if one.verdict in (BROKE, INVARIANT))} broke")
     told.end()
     if wanted.json:
-        Path(wanted.json).write_bytes(json.format(json.encode([_plain(outcome) for outcome in outcomes])) + b"\n")
+        Path(wanted.json).write_bytes(
+            json.format(json.encode([_plain(outcome) for outcome in outcomes])) + b"\n"
+        )
     _say(outcomes, out)
     return not any(outcome.verdict in (BROKE, INVARIANT) for outcome in outcomes)
 
@@ -77,7 +87,13 @@ def _trials(wanted: Wanted) -> Iterator[Trial]:
             if any(variant.get(key, value) != value for key, value in wanted.params.items()):
                 continue
             params = {**variant, **wanted.params}
-            for point in points(_survey(load_scenario(name, params)), wire=False, operations=wanted.operations, attacks=wanted.attacks, each=wanted.each):
+            for point in points(
+                _survey(load_scenario(name, params)),
+                wire=False,
+                operations=wanted.operations,
+                attacks=wanted.attacks,
+                each=wanted.each,
+            ):
                 yield Trial(name, tuple(params.items()), point.where, point.attack, point.as_json())
 
 
@@ -94,9 +110,14 @@ def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
 
 def run_trial(trial: Trial) -> Outcome:
     """Run a scenario with one fault more."""
-    scenario = changed(load_scenario(trial.scenario, dict(trial.params)), (Change("faults", trial.attack, trial.fault),))
+    scenario = changed(
+        load_scenario(trial.scenario, dict(trial.params)),
+        (Change("faults", trial.attack, trial.fault),),
+    )
     sim = Simulation(scenario)
-    added = next(fault for fault in reversed(sim.exchange.faults.all()) if fault.spec == scenario.faults[-1])
+    added = next(
+        fault for fault in reversed(sim.exchange.faults.all()) if fault.spec == scenario.faults[-1]
+    )
     report = run_scenario(scenario, simulation=sim)
     return Outcome(trial, report.title, _verdict(sim, added, report), tuple(report.failures()))
 
@@ -111,18 +132,33 @@ def _verdict(sim: Simulation, fault: Fault, report: Report) -> str:
         return HELD
     struck = {entry["at"] for entry in sim.requests() if entry["fault"] == fault.id}
     for result in report.results:
-        if result.failures and (format_instant(result.at) not in struck or not result.failures[0].startswith(("status is", "gRPC code is"))):
+        if result.failures and (
+            format_instant(result.at) not in struck
+            or not result.failures[0].startswith(("status is", "gRPC code is"))
+        ):
             return BROKE
     return NOTICED
 
 
 def _say(outcomes: list[Outcome], out: TextIO) -> None:
     if not outcomes:
-        print("nothing was tried: no call, frame, delivery or order passed by that a fault could strike", file=out)
+        print(
+            "nothing was tried: no call, frame, delivery or order passed by that a fault could"
+            " strike",
+            file=out,
+        )
         return
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for outcome in outcomes:
-        fresh = {"scenario": outcome.title, "point": outcome.trial.where, "tried": 0, HELD: 0, NOTICED: 0, UNSTRUCK: 0, BROKE: ""}
+        fresh = {
+            "scenario": outcome.title,
+            "point": outcome.trial.where,
+            "tried": 0,
+            HELD: 0,
+            NOTICED: 0,
+            UNSTRUCK: 0,
+            BROKE: "",
+        }
         row = rows.setdefault((outcome.title, outcome.trial.where), fresh)
         row["tried"] += 1
         if outcome.verdict in (HELD, NOTICED, UNSTRUCK):
@@ -131,7 +167,11 @@ def _say(outcomes: list[Outcome], out: TextIO) -> None:
             row[BROKE] = ", ".join(part for part in (row[BROKE], outcome.trial.attack) if part)
     print(as_text(list(rows.values())), file=out)
     broken = [outcome for outcome in outcomes if outcome.verdict in (BROKE, INVARIANT)]
-    print(f"\n{len(outcomes)} trials at {len(rows)} points: {len(outcomes) - len(broken)} survived, {len(broken)} did not", file=out)
+    print(
+        f"\n{len(outcomes)} trials at {len(rows)} points: {len(outcomes) - len(broken)} survived,"
+        f" {len(broken)} did not",
+        file=out,
+    )
     for outcome in broken[:SHOWN]:
         print(f"{outcome.trial.attack} at {outcome.trial.where} of {outcome.title}:", file=out)
         for line in outcome.lines[:3]:
@@ -139,7 +179,10 @@ def _say(outcomes: list[Outcome], out: TextIO) -> None:
     if broken:
         if len(broken) > SHOWN:
             print(f"… and {len(broken) - SHOWN} more; --json FILE has all of them", file=out)
-        print(f"next: put it into the scenario and run it again: faults: [{broken[0].trial.fault}]", file=out)
+        print(
+            f"next: put it into the scenario and run it again: faults: [{broken[0].trial.fault}]",
+            file=out,
+        )
 
 
 def _plain(outcome: Outcome) -> dict[str, Any]:

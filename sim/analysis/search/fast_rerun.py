@@ -1,4 +1,5 @@
-"""Many short runs of nearly the same scenario: a world is built once and set back for every run that differs in its steps only.
+"""Many short runs of nearly the same scenario: a world is built once and set back for every run
+that differs in its steps only.
 
 Building the default world is most of a short run. What comes of a run is the same either way.
 """

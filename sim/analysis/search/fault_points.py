@@ -1,6 +1,8 @@
-"""Fault points: every call, frame, delivery and order at which a fault could strike, and what is tried there, once each (design D6).
+"""Fault points: every call, frame, delivery and order at which a fault could strike, and what is
+tried there, once each (design D6).
 
-A run is watched once to learn which points it passes; then it is run again for every attack on every one of them.
+A run is watched once to learn which points it passes; then it is run again for every attack on
+every one of them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from sim.scenario.fault_names import operation_names, unknown_operation
 
 
 class Attack(NamedTuple):
-    """A fault to try: its name, the planes on which it is tried, its act, and whether it takes a connection to tell it from an error."""
+    """A fault to try: its name, the planes on which it is tried, its act, and whether it takes a
+    connection to tell it from an error.
+    """
 
     name: str
     planes: tuple[str, ...]
@@ -62,7 +66,9 @@ class Point(NamedTuple):
 
     def document(self) -> dict[str, Any]:
         """The fault, as a scenario or the control plane takes it."""
-        match = {"plane": self.plane, "nth": self.nth} | ({"operation": self.operation} if self.operation else {})
+        match = {"plane": self.plane, "nth": self.nth} | (
+            {"operation": self.operation} if self.operation else {}
+        )
         return {"match": match, "act": self.act, "times": 1}
 
     def as_json(self) -> str:
@@ -76,15 +82,34 @@ def refuse_unknown(operations: str, attacks: str) -> None:
     if not any(fnmatchcase(name, attacks) for name in names):
         raise ValueError(f"no attack is called {attacks!r}: there are {', '.join(names)}")
     if not any(fnmatchcase(name, operations) for name in operation_names()):
-        raise ValueError(unknown_operation(operations) or f"no operation is called {operations!r}; `sim catalogue operations` lists them")
+        raise ValueError(
+            unknown_operation(operations)
+            or f"no operation is called {operations!r}; `sim catalogue operations` lists them"
+        )
 
 
-def points(survey: Mapping[tuple[str, str], int], *, wire: bool, operations: str = "*", attacks: str = "*", each: int = 0) -> Iterator[Point]:
-    """What to try on the points of a survey, point by point. `operations` and `attacks` are patterns, `each` bounds n; `wire`: there is a connection."""
+def points(
+    survey: Mapping[tuple[str, str], int],
+    *,
+    wire: bool,
+    operations: str = "*",
+    attacks: str = "*",
+    each: int = 0,
+) -> Iterator[Point]:
+    """What to try on the points of a survey, point by point. `operations` and `attacks` are
+    patterns, `each` bounds n; `wire`: there is a connection.
+    """
     for (plane, operation), count in survey.items():
-        if not operation or not (fnmatchcase(operation, operations) or fnmatchcase(operation.rpartition(".")[2], operations)):
+        if not operation or not (
+            fnmatchcase(operation, operations)
+            or fnmatchcase(operation.rpartition(".")[2], operations)
+        ):
             continue
         for nth in range(1, (min(count, each) if each else count) + 1):
             for attack in ATTACKS:
-                if plane in attack.planes and fnmatchcase(attack.name, attacks) and (wire or not attack.wire):
+                if (
+                    plane in attack.planes
+                    and fnmatchcase(attack.name, attacks)
+                    and (wire or not attack.wire)
+                ):
                     yield Point(plane, operation, nth, attack.name, attack.act)

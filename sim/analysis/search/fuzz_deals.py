@@ -1,7 +1,9 @@
-"""What is agreed in a storm outside the book: crosses, orders of partners, combos, and requests for quotes on these.
+"""What is agreed in a storm outside the book: crosses, orders of partners, combos, and requests for
+quotes on these.
 
-Each method draws one step as a document. A request for quotes takes several steps by two accounts, which come in their order more often than not; what one
-answer names, the next one says as `${name}`, whether it was given or refused.
+Each method draws one step as a document. A request for quotes takes several steps by two accounts,
+which come in their order more often than not; what one answer names, the next one says as
+`${name}`, whether it was given or refused.
 """
 
 from __future__ import annotations
@@ -22,16 +24,25 @@ _SIDES = {Side.BUY: "SIDE_BUY", Side.SELL: "SIDE_SELL"}
 
 
 class Deals:
-    """Draws steps of partners and retail users, on the storm's markets given as (symbol, price scale, units of a tick)."""
+    """Draws steps of partners and retail users, on the storm's markets given as (symbol, price
+    scale, units of a tick).
+    """
 
-    def __init__(self, luck: Stream, parties: Parties, markets: Sequence[tuple[str, int, int]]) -> None:
+    def __init__(
+        self, luck: Stream, parties: Parties, markets: Sequence[tuple[str, int, int]]
+    ) -> None:
         self._luck = luck
         self._markets = markets
-        self._firms = [(firm.name, firm.users) for firm in parties.firms if firm.client_id and len(firm.users) > 1]
+        self._firms = [
+            (firm.name, firm.users)
+            for firm in parties.firms
+            if firm.client_id and len(firm.users) > 1
+        ]
         keys = {key.account: key.key_id for key in parties.api_keys}
         self._keys = list(keys.values())
         self._combos: list[str] = []
-        self._under_way: tuple[str, int, int] | None = None  # what comes next in the deal under way, who asked, and the number of the deal
+        # what comes next in the deal under way, who asked, and the number of the deal
+        self._under_way: tuple[str, int, int] | None = None
         self._deals = 0
 
     @property
@@ -47,13 +58,19 @@ class Deals:
     # ---- partners
 
     def cross(self) -> Document:
-        """Two sides in one request, on two accounts of a firm, now and then on one; over either protocol."""
+        """Two sides in one request, on two accounts of a firm, now and then on one; over either
+        protocol.
+        """
         luck = self._luck
         _, users = luck.choice(self._firms)
         first = luck.below(len(users))
         one, other = users[first], users[first if luck.chance(1, 8) else first - 1]
         symbol, scale, tick = luck.choice(self._markets)
-        price, qty, number = self._price(scale, tick), str(luck.log_between(1, 2_000)), luck.below(_CROSSES)
+        price, qty, number = (
+            self._price(scale, tick),
+            str(luck.log_between(1, 2_000)),
+            luck.below(_CROSSES),
+        )
         prices = (price, price if luck.chance(5, 6) else self._price(scale, tick))
         body = {
             "requests": [
@@ -74,20 +91,49 @@ class Deals:
         if luck.chance(1, 3):
             body["crossPrioritizedSide"] = luck.choice(list(_SIDES.values()))
         if luck.chance(1, 2):
-            return {"call": {"plane": "exchange", "post": "/v1/trading/orders/cross", "as": one.name, "json": body}}
-        return {"call": {"plane": "grpc", "rpc": "OrderEntryAPI.InsertOrderCross", "as": one.name, "json": body}}
+            return {
+                "call": {
+                    "plane": "exchange",
+                    "post": "/v1/trading/orders/cross",
+                    "as": one.name,
+                    "json": body,
+                }
+            }
+        return {
+            "call": {
+                "plane": "grpc",
+                "rpc": "OrderEntryAPI.InsertOrderCross",
+                "as": one.name,
+                "json": body,
+            }
+        }
 
     def vendor(self) -> Document:
-        """A partner's order for a participant, again under one of few keys, or money between the partner's pool and an account."""
+        """A partner's order for a participant, again under one of few keys, or money between the
+        partner's pool and an account.
+        """
         luck = self._luck
         firm, users = luck.choice(self._firms)
         account, key = luck.choice(users).account, f"storm-{luck.below(_KEYS)}"
         if luck.chance(1, 4):
             amount = decimal_text(luck.between(1, 20_000), 100)
             reason = "TRANSFER_REASON_" + luck.choice(("DEPOSIT", "WITHDRAWAL", "VENDOR_FEES"))
-            transfer = {"reason": reason, "participantAccountId": account, "amount": amount, "currency": "USD", "externalReference": key}
+            transfer = {
+                "reason": reason,
+                "participantAccountId": account,
+                "amount": amount,
+                "currency": "USD",
+                "externalReference": key,
+            }
             body: Document = {"idempotencyKey": key, "transfer": transfer}
-            return {"call": {"plane": "grpc", "rpc": "CashMovementService.CreateCashMovement", "as": firm, "json": body}}
+            return {
+                "call": {
+                    "plane": "grpc",
+                    "rpc": "CashMovementService.CreateCashMovement",
+                    "as": firm,
+                    "json": body,
+                }
+            }
         symbol, scale, tick = luck.choice(self._markets)
         order = {
             "type": "ORDER_TYPE_LIMIT",
@@ -100,8 +146,19 @@ class Deals:
             "account": account,
             "manualOrderIndicator": "MANUAL_ORDER_INDICATOR_AUTOMATED",
         }
-        body = {"order": order, "vendorFee": {"value": luck.choice(("0", "0.05")), "currency": "USD"}, "idempotencyKey": key}
-        return {"call": {"plane": "grpc", "rpc": "OrderFundingService.CreateVendorOrder", "as": firm, "json": body}}
+        body = {
+            "order": order,
+            "vendorFee": {"value": luck.choice(("0", "0.05")), "currency": "USD"},
+            "idempotencyKey": key,
+        }
+        return {
+            "call": {
+                "plane": "grpc",
+                "rpc": "OrderFundingService.CreateVendorOrder",
+                "as": firm,
+                "json": body,
+            }
+        }
 
     def _price(self, scale: int, tick: int) -> int:
         return self._luck.between(scale * 47 // (100 * tick), scale * 53 // (100 * tick)) * tick
@@ -109,7 +166,9 @@ class Deals:
     # ---- combos and quotes
 
     def deal(self) -> Document:
-        """The next step of a deal by quotes, most often; else a combo made, an order on one, or something out of turn."""
+        """The next step of a deal by quotes, most often; else a combo made, an order on one, or
+        something out of turn.
+        """
         luck = self._luck
         if not self._combos or luck.chance(1, 8):
             return self._combo()
@@ -126,7 +185,12 @@ class Deals:
             return self._quote(answerer, number)
         if following == "accept":
             self._under_way = ("confirm", asker, number)
-            return self._retail("put", f"/v1/rfqs/quotes/${{quote{number}}}/accept", asker, {"acceptedSide": luck.choice(list(_SIDES.values()))})
+            return self._retail(
+                "put",
+                f"/v1/rfqs/quotes/${{quote{number}}}/accept",
+                asker,
+                {"acceptedSide": luck.choice(list(_SIDES.values()))},
+            )
         self._under_way = None
         return self._retail("put", f"/v1/rfqs/quotes/${{quote{number}}}/confirm", answerer, {})
 
@@ -142,7 +206,9 @@ class Deals:
         luck = self._luck
         body = {
             "marketSlug": luck.choice(self._combos),
-            "intent": luck.choice(("ORDER_INTENT_BUY_LONG", "ORDER_INTENT_SELL_LONG", "ORDER_INTENT_BUY_SHORT")),
+            "intent": luck.choice(
+                ("ORDER_INTENT_BUY_LONG", "ORDER_INTENT_SELL_LONG", "ORDER_INTENT_BUY_SHORT")
+            ),
             "type": "ORDER_TYPE_LIMIT",
             "price": {"value": decimal_text(luck.between(240, 270), 1_000), "currency": "USD"},
             "quantity": luck.log_between(1, 50),
@@ -155,15 +221,32 @@ class Deals:
         self._deals += 1
         asker = luck.below(len(self._keys))
         self._under_way = ("quote", asker, self._deals)
-        size = {"qtyDecimal": str(luck.between(1, 40))} if luck.chance(3, 4) else {"cashOrderQty": str(luck.between(1, 20))}
-        step = self._retail("post", "/v1/rfqs", asker, {"symbol": luck.choice(self._combos), "restRemainder": luck.chance(1, 2), **size})
+        size = (
+            {"qtyDecimal": str(luck.between(1, 40))}
+            if luck.chance(3, 4)
+            else {"cashOrderQty": str(luck.between(1, 20))}
+        )
+        step = self._retail(
+            "post",
+            "/v1/rfqs",
+            asker,
+            {"symbol": luck.choice(self._combos), "restRemainder": luck.chance(1, 2), **size},
+        )
         return {**step, "save": {f"rfq{self._deals}": "rfqId"}}
 
     def _quote(self, by: int, number: int) -> Document:
         luck = self._luck
         buy = luck.between(200, 300)
-        prices = {"buyPrice": decimal_text(buy, 1_000), "sellPrice": decimal_text(buy + luck.between(1, 60), 1_000)}
-        step = self._retail("post", "/v1/rfqs/quotes", by, {"rfqId": f"${{rfq{number}}}", **prices, "postOnly": luck.chance(1, 4)})
+        prices = {
+            "buyPrice": decimal_text(buy, 1_000),
+            "sellPrice": decimal_text(buy + luck.between(1, 60), 1_000),
+        }
+        step = self._retail(
+            "post",
+            "/v1/rfqs/quotes",
+            by,
+            {"rfqId": f"${{rfq{number}}}", **prices, "postOnly": luck.chance(1, 4)},
+        )
         return {**step, "save": {f"quote{number}": "quoteId"}}
 
     def _out_of_turn(self, asker: int, number: int) -> Document:
@@ -174,7 +257,16 @@ class Deals:
             return self._retail("delete", f"/v1/rfqs/${{rfq{number}}}", by)
         if luck.chance(1, 2):
             return self._retail("get", "/v1/rfqs/trades", asker)
-        return self._retail("post", "/v1/rfqs/quotes", by, {"rfqId": f"${{rfq{number}}}", "buyPrice": "0.25"})
+        return self._retail(
+            "post", "/v1/rfqs/quotes", by, {"rfqId": f"${{rfq{number}}}", "buyPrice": "0.25"}
+        )
 
     def _retail(self, verb: str, path: str, by: int, body: Document | None = None) -> Document:
-        return {"call": {"plane": "retail", verb: path, "as": self._keys[by], **({} if body is None else {"json": body})}}
+        return {
+            "call": {
+                "plane": "retail",
+                verb: path,
+                "as": self._keys[by],
+                **({} if body is None else {"json": body}),
+            }
+        }

@@ -1,4 +1,5 @@
-"""A session that no scenario can tell (a receiver that fails, a token that is wrong) is shrunk as what it is: inputs of a journal.
+"""A session that no scenario can tell (a receiver that fails, a token that is wrong) is shrunk as
+what it is: inputs of a journal.
 
 The shorter journal replays like any other. Ids of streams are those that the shorter run gives.
 """
@@ -44,11 +45,17 @@ def session_of(path: Path) -> Session:
         for _ in replaying(sim, lines):
             pass
     found = [read_line(raw) for raw in sim.journal.lines()]
-    return Session(header, sim.seed, [Given(recorded_input(line), json.decode(line.out).get("stream", 0)) for line in found])
+    return Session(
+        header,
+        sim.seed,
+        [Given(recorded_input(line), json.decode(line.out).get("stream", 0)) for line in found],
+    )
 
 
 def feed(sim: Simulation, inputs: list[Given]) -> None:
-    """Hand inputs to a simulation at its start; frames and hang-ups go to the streams that the inputs before them opened here."""
+    """Hand inputs to a simulation at its start; frames and hang-ups go to the streams that the
+    inputs before them opened here.
+    """
     streams: dict[int, int] = {}
     for given in inputs:
         one = given.input
@@ -61,8 +68,12 @@ def feed(sim: Simulation, inputs: list[Given]) -> None:
             streams[given.stream] = outcome.stream
 
 
-def smallest(session: Session, ask: Question, told: Callable[[int], None] = lambda left: None) -> list[Given]:
-    """The fewest inputs after which the same does not hold, in the same words. The question is answered badly after all of them."""
+def smallest(
+    session: Session, ask: Question, told: Callable[[int], None] = lambda left: None
+) -> list[Given]:
+    """The fewest inputs after which the same does not hold, in the same words. The question is
+    answered badly after all of them.
+    """
     sim = at_the_start(session.header, session.seed)
     feed(sim, session.inputs)
     wanted = {words(line) for line in ask(sim)}

@@ -1,7 +1,9 @@
-"""A journal written as a scenario: what clients and testers did become steps, so that a session can be read, changed, run again and shrunk.
+"""A journal written as a scenario: what clients and testers did become steps, so that a session can
+be read, changed, run again and shrunk.
 
-Identifiers that an answer gave and a later request names are kept by `save`, so steps in between may go. What has no word in the scenario language (a token
-request, a webhook receiver's answer) is left out and counted.
+Identifiers that an answer gave and a later request names are kept by `save`, so steps in between
+may go. What has no word in the scenario language (a token request, a webhook receiver's answer) is
+left out and counted.
 """
 
 from __future__ import annotations
@@ -14,7 +16,18 @@ from typing import Any, NamedTuple
 from msgspec import DecodeError, json
 
 from sim.analysis.replay import at_the_start, replaying, simulation_of
-from sim.api.pipeline.inputs import Advanced, Controlled, Input, RestCall, RpcCall, Sealed, StreamFrame, StreamHungUp, StreamOpened, recorded_input
+from sim.api.pipeline.inputs import (
+    Advanced,
+    Controlled,
+    Input,
+    RestCall,
+    RpcCall,
+    Sealed,
+    StreamFrame,
+    StreamHungUp,
+    StreamOpened,
+    recorded_input,
+)
 from sim.kernel.instants import format_instant, format_span
 from sim.kernel.journal import Line, read_journal, read_line
 from sim.simulation import Simulation
@@ -47,11 +60,16 @@ class Transcript(NamedTuple):
 def is_session(path: Path) -> bool:
     """Whether anybody but the scenario and the clock did something in a journal."""
     with path.open("rb") as file:
-        return any(line.mark or json.decode(line.input)["type"] != "advance" for line in (read_line(raw) for _, raw in read_journal(file)[1]))
+        return any(
+            line.mark or json.decode(line.input)["type"] != "advance"
+            for line in (read_line(raw) for _, raw in read_journal(file)[1])
+        )
 
 
 def transcript(path: Path, until: int | None = None) -> Transcript:
-    """A journal's present branch, up to an input, as a scenario. Divergence and NotAJournal as for a replay."""
+    """A journal's present branch, up to an input, as a scenario. Divergence and NotAJournal as for
+    a replay.
+    """
     with path.open("rb") as file:
         header, lines = read_journal(file)
         sim = simulation_of(header)
@@ -74,12 +92,15 @@ def transcript(path: Path, until: int | None = None) -> Transcript:
 
 
 class _Writer:
-    """Makes steps of inputs. Looks at the simulation as it was right before each, to tell who is calling."""
+    """Makes steps of inputs. Looks at the simulation as it was right before each, to tell who is
+    calling.
+    """
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
         self._last = sim.now
-        self._absolute = bool(sim.scenario.steps)  # distances would count from the scenario's own last step
+        # distances would count from the scenario's own last step
+        self._absolute = bool(sim.scenario.steps)
         self._kept = 0
         self._given: dict[str, tuple[Step, str]] = {}
         self._streams: dict[int, Step] = {}
@@ -114,7 +135,14 @@ class _Writer:
                 operation = self._sim.contract.by_rpc(given.method)
                 if operation is not None:
                     who = self._as(given.credential, given.participant)
-                    return {"call": {"plane": "grpc", "rpc": operation.name, **who, **self._message(operation, given.message)}}
+                    return {
+                        "call": {
+                            "plane": "grpc",
+                            "rpc": operation.name,
+                            **who,
+                            **self._message(operation, given.message),
+                        }
+                    }
             case StreamOpened() if "stream" in out:
                 return self._subscription(given, out["stream"])
             case StreamFrame() if given.stream in self._streams:
@@ -129,13 +157,25 @@ class _Writer:
         return None
 
     def _leave(self, given: Input) -> None:
-        kind = "token request" if isinstance(given, RestCall) and given.plane == "auth" else type(given).__name__
+        kind = (
+            "token request"
+            if isinstance(given, RestCall) and given.plane == "auth"
+            else type(given).__name__
+        )
         self.left_out[kind] = self.left_out.get(kind, 0) + 1
 
     def _call(self, given: RestCall) -> Step | None:
         path = given.path + (f"?{given.query}" if given.query else "")
-        call = {"plane": given.plane, given.verb.lower(): path, **self._as(given.credential, given.participant)}
-        if given.verb.lower() not in ("get", "post", "put", "delete", "patch") or given.binary or given.form:
+        call = {
+            "plane": given.plane,
+            given.verb.lower(): path,
+            **self._as(given.credential, given.participant),
+        }
+        if (
+            given.verb.lower() not in ("get", "post", "put", "delete", "patch")
+            or given.binary
+            or given.form
+        ):
             self._leave(given)
             return None
         if given.body:
@@ -179,7 +219,9 @@ class _Writer:
     def _frame(self, subscription: Step, message: bytes) -> Any:
         if "web_socket" in subscription:
             return json.decode(message)
-        return self._message(self._sim.contract.by_name(subscription["rpc"]), message).get("json", {})
+        return self._message(self._sim.contract.by_name(subscription["rpc"]), message).get(
+            "json", {}
+        )
 
     def _message(self, operation: Any, message: bytes) -> Step:
         """A protobuf request as the JSON of a step."""
@@ -207,7 +249,9 @@ class _Writer:
         return {key: {**({subject: given.subject} if subject else {}), **arguments}}
 
     def _with_kept(self, step: Step) -> Step:
-        """The step with identifiers of earlier answers as `${name}`, which the steps of those answers keep."""
+        """The step with identifiers of earlier answers as `${name}`, which the steps of those
+        answers keep.
+        """
         text = json.encode(step).decode()
         for identifier in dict.fromkeys(IDENTIFIER.findall(text)):
             if identifier in self._given:

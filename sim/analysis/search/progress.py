@@ -7,7 +7,9 @@ from typing import TextIO
 
 
 class Progress:
-    """Counts to `total` (0: nobody knows how far) on a stream, usually standard error. Results never go there."""
+    """Counts to `total` (0: nobody knows how far) on a stream, usually standard error. Results
+    never go there.
+    """
 
     def __init__(self, stream: TextIO, total: int, what: str) -> None:
         self._stream = stream
@@ -24,7 +26,9 @@ class Progress:
         tenth = self.done * 10 // self._total if self._total else 0
         if self._live:
             print(f"\r\x1b[K{self._line(note)}", end="", file=self._stream, flush=True)
-        elif (tenth > self._told and self._total >= 20) or (not self._total and self.done % 500 == 0):
+        elif (tenth > self._told and self._total >= 20) or (
+            not self._total and self.done % 500 == 0
+        ):
             self._told = tenth
             print(self._line(note), file=self._stream, flush=True)
 
@@ -38,4 +42,8 @@ class Progress:
             return f"{self.done} {self._what}" + (f", {note}" if note else "")
         spent = monotonic() - self._began
         left = spent / self.done * (self._total - self.done)
-        return f"{self.done} of {self._total} {self._what}" + (f", {note}" if note else "") + (f", about {left:.0f} s left" if left >= 1 else "")
+        return (
+            f"{self.done} of {self._total} {self._what}"
+            + (f", {note}" if note else "")
+            + (f", about {left:.0f} s left" if left >= 1 else "")
+        )

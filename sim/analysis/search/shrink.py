@@ -1,7 +1,8 @@
 """`sim shrink`: the smallest scenario that still fails in the same way.
 
-A candidate counts only when the same step fails with the same words (ids apart), or the same invariant breaks: leaving something out that merely makes the
-expectation fail for another reason is no reduction. The result follows from the scenario alone, so two people get the same file.
+A candidate counts only when the same step fails with the same words (ids apart), or the same
+invariant breaks: leaving something out that merely makes the expectation fail for another reason is
+no reduction. The result follows from the scenario alone, so two people get the same file.
 """
 
 from __future__ import annotations
@@ -22,28 +23,41 @@ from sim.scenario.scenario import Scenario
 
 TRIALS = 3_000
 # What `unless` can name besides a seed and a step: keys of the scenario and of its steps.
-WITHOUT = {"faults": ("faults", "fault"), "quirks": ("quirks", "quirk"), "assumptions": ("assumptions", "assumption"), "preset": ("preset",)}
+WITHOUT = {
+    "faults": ("faults", "fault"),
+    "quirks": ("quirks", "quirk"),
+    "assumptions": ("assumptions", "assumption"),
+    "preset": ("preset",),
+}
 Document: TypeAlias = dict[str, Any]
 Steps: TypeAlias = list[tuple[int, Document]]  # each with its place in the whole scenario
 
 # An order or execution id, a UUID, a token's fingerprint: never the same in two runs.
-_IDS = re.compile(r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,64})\b")
+_IDS = re.compile(
+    r"\b(?:[0-9A-Z]{12,13}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,64})\b"
+)
 # The body that stands behind a status in a failure.
 _BODY = re.compile(r"^(status is \d+, not \d+): .*", re.DOTALL)
 
 
 class Failure(NamedTuple):
-    """What a reduced run must still show: an invariant's name (`step` -1), or a step, by its place in the whole scenario, and its words."""
+    """What a reduced run must still show: an invariant's name (`step` -1), or a step, by its place
+    in the whole scenario, and its words.
+    """
 
     step: int
     words: str
 
     def among(self, report: Report, steps: list[int], *, loose: bool) -> bool:
-        """Whether a run whose steps were those of `steps` shows it. `loose`: any failure of the step will do."""
+        """Whether a run whose steps were those of `steps` shows it. `loose`: any failure of the
+        step will do.
+        """
         if self.step < 0:
             return any(_name(found) == self.words for found in report.broken)
         return any(
-            steps[result.index] == self.step and any(loose or words(line) == self.words for line in result.failures) for result in report.results
+            steps[result.index] == self.step
+            and any(loose or words(line) == self.words for line in result.failures)
+            for result in report.results
         )
 
 
@@ -51,7 +65,14 @@ def failure_of(report: Report) -> Failure | None:
     """The failure to keep: the first broken invariant, else the first failing step's first line."""
     if report.broken:
         return Failure(-1, _name(report.broken[0]))
-    return next((Failure(result.index, words(line)) for result in report.results for line in result.failures), None)
+    return next(
+        (
+            Failure(result.index, words(line))
+            for result in report.results
+            for line in result.failures
+        ),
+        None,
+    )
 
 
 def words(line: str) -> str:
@@ -66,7 +87,9 @@ def _name(found: str) -> str:
 
 
 class Shrunk(NamedTuple):
-    """The smallest document found, the report of its run, and how many runs it took; `done`: nothing more can go."""
+    """The smallest document found, the report of its run, and how many runs it took; `done`:
+    nothing more can go.
+    """
 
     document: Document
     report: Report
@@ -75,11 +98,14 @@ class Shrunk(NamedTuple):
 
 
 class Shrinker:
-    """Reduces one scenario. `told` hears of every trial: how many there were, and how many steps are left.
+    """Reduces one scenario. `told` hears of every trial: how many there were, and how many steps
+    are left.
 
-    `unless` names what the failure depends on: "faults", "quirks", "assumptions", "preset", "seed=1", or a step. A candidate counts only when it does not fail
-    without that (with that other seed). Left empty, it is found: settings first, then the latest step without which the run does not fail so. "nothing" asks
-    for the failure alone. ValueError when the scenario does not fail, or fails all the same.
+    `unless` names what the failure depends on: "faults", "quirks", "assumptions", "preset",
+    "seed=1", or a step. A candidate counts only when it does not fail without that (with that other
+    seed). Left empty, it is found: settings first, then the latest step without which the run does
+    not fail so. "nothing" asks for the failure alone. ValueError when the scenario does not fail,
+    or fails all the same.
     """
 
     def __init__(
@@ -94,7 +120,9 @@ class Shrinker:
         report = run_scenario(scenario)
         failure = failure_of(report)
         if failure is None:
-            raise ValueError(f"{report.title} with seed {report.seed} does not fail: there is nothing to shrink")
+            raise ValueError(
+                f"{report.title} with seed {report.seed} does not fail: there is nothing to shrink"
+            )
         self.failure = failure
         self._bench = Bench(watch=failure.step < 0)
         self._loose = loose
@@ -103,18 +131,37 @@ class Shrinker:
         self._known: dict[bytes, bool] = {}
         self.trials = 0
         whole = scenario.plain()
-        self._rest: Document = {key: value for key, value in whole.items() if key not in ("extends", "params", "matrix", "description", "steps")}
+        self._rest: Document = {
+            key: value
+            for key, value in whole.items()
+            if key not in ("extends", "params", "matrix", "description", "steps")
+        }
         self._steps: Steps = list(enumerate(whole.get("steps", ())))
         self.unless = "" if unless == "nothing" else unless or self._found_out()
-        if self.unless and not self._depends(self.unless, _document(self._rest, self._steps), self._steps):
-            raise ValueError(f"{report.title} with seed {report.seed} fails without {unless} too, or there is no such thing")
+        if self.unless and not self._depends(
+            self.unless, _document(self._rest, self._steps), self._steps
+        ):
+            raise ValueError(
+                f"{report.title} with seed {report.seed} fails without {unless} too, or there is no"
+                " such thing"
+            )
 
     def _found_out(self) -> str:
         """What the failure depends on, as far as one thing alone can tell."""
         document = _document(self._rest, self._steps)
-        settings = [kind for kind, keys in WITHOUT.items() if any(key in document or any(key in step for _, step in self._steps) for key in keys)]
-        steps = [f"step {number + 1}" for number, _ in reversed(self._steps) if self.failure.step < 0 or number < self.failure.step]
-        return next((what for what in (*settings, *steps) if self._depends(what, document, self._steps)), "")
+        settings = [
+            kind
+            for kind, keys in WITHOUT.items()
+            if any(key in document or any(key in step for _, step in self._steps) for key in keys)
+        ]
+        steps = [
+            f"step {number + 1}"
+            for number, _ in reversed(self._steps)
+            if self.failure.step < 0 or number < self.failure.step
+        ]
+        return next(
+            (what for what in (*settings, *steps) if self._depends(what, document, self._steps)), ""
+        )
 
     def shrink(self) -> Shrunk:
         """Reduce until nothing more can go, or the trials are used up."""
@@ -123,7 +170,10 @@ class Shrinker:
             before = _encoded(self._rest, self._steps)
             self._drop_what_comes_after()
             self._drop_other_expectations()
-            kept = minimal(self._steps, lambda steps: self._fails(self._rest, _without_gaps(self._steps, steps)))
+            kept = minimal(
+                self._steps,
+                lambda steps: self._fails(self._rest, _without_gaps(self._steps, steps)),
+            )
             self._steps = _without_gaps(self._steps, kept)
             self._prune_rest()
             for index in range(len(self._steps)):
@@ -131,10 +181,17 @@ class Shrinker:
             if self.trials >= self._most or _encoded(self._rest, self._steps) == before:
                 break
         document = _document(self._rest, self._steps)
-        return Shrunk(document, run_scenario(scenario_from_document(document)), self.trials, self.trials < self._most)
+        return Shrunk(
+            document,
+            run_scenario(scenario_from_document(document)),
+            self.trials,
+            self.trials < self._most,
+        )
 
     def _empty_the_world(self) -> None:
-        """Where the failure does not need the default world, go on without it: that is less to look at, and every further trial is quick."""
+        """Where the failure does not need the default world, go on without it: that is less to look
+        at, and every further trial is quick.
+        """
         rest = {**self._rest, "world": {**self._rest.get("world", {}), "base": "empty"}}
         if self._fails(rest, self._steps):
             self._rest = rest
@@ -148,7 +205,15 @@ class Shrinker:
 
     def _drop_other_expectations(self) -> None:
         bare: Steps = [
-            (number, step if number == self.failure.step else {key: value for key, value in step.items() if key != "expect"}) for number, step in self._steps
+            (
+                number,
+                (
+                    step
+                    if number == self.failure.step
+                    else {key: value for key, value in step.items() if key != "expect"}
+                ),
+            )
+            for number, step in self._steps
         ]
         if self._fails(self._rest, bare):
             self._steps = bare
@@ -158,7 +223,9 @@ class Shrinker:
         base = self._rest.get("world", {}).get("base")
 
         def holds(rest: Document) -> bool:
-            return rest.get("world", {}).get("base") == base and self._fails({**named, **rest}, self._steps)
+            return rest.get("world", {}).get("base") == base and self._fails(
+                {**named, **rest}, self._steps
+            )
 
         self._rest = {**named, **pruned(self._rest, holds, _simpler)}
 
@@ -169,7 +236,9 @@ class Shrinker:
         def others(step: Document) -> Steps:
             return [*steps[:index], (number, step), *steps[index + 1 :]]
 
-        self._steps = others(pruned(step, lambda other: self._fails(self._rest, others(other)), _simpler, ("steps",)))
+        self._steps = others(
+            pruned(step, lambda other: self._fails(self._rest, others(other)), _simpler, ("steps",))
+        )
 
     def _fails(self, rest: Document, steps: Steps) -> bool:
         """Whether a candidate fails as the whole does. One that cannot begin does not."""
@@ -180,7 +249,9 @@ class Shrinker:
                 return False
             self.trials += 1
             self._told(self.trials, len(self._steps))
-            self._known[key] = self._shows(document, steps) and (not self.unless or self._depends(self.unless, document, steps))
+            self._known[key] = self._shows(document, steps) and (
+                not self.unless or self._depends(self.unless, document, steps)
+            )
         return self._known[key]
 
     def _shows(self, document: Document, steps: Steps) -> bool:
@@ -188,7 +259,8 @@ class Shrinker:
             return False
         try:
             report = self._bench.run(document)
-        except Exception:  # not a scenario, or of a world that cannot be: no smaller form of this one
+        # not a scenario, or of a world that cannot be: no smaller form of this one
+        except Exception:
             return False
         return self.failure.among(report, [number for number, _ in steps], loose=self._loose)
 
@@ -199,13 +271,27 @@ class Shrinker:
             return value.isdecimal() and self._passes({**document, "seed": int(value)}, steps)
         rest = {key: part for key, part in document.items() if key != "steps"}
         if kind in WITHOUT:
-            bare = [(number, {key: part for key, part in step.items() if key not in WITHOUT[kind]}) for number, step in steps]
-            return self._passes(_document({key: part for key, part in rest.items() if key not in WITHOUT[kind]}, bare), bare)
-        others = [(number, step) for number, step in steps if what not in (step.get("name"), f"step {number + 1}")]
+            bare = [
+                (number, {key: part for key, part in step.items() if key not in WITHOUT[kind]})
+                for number, step in steps
+            ]
+            return self._passes(
+                _document(
+                    {key: part for key, part in rest.items() if key not in WITHOUT[kind]}, bare
+                ),
+                bare,
+            )
+        others = [
+            (number, step)
+            for number, step in steps
+            if what not in (step.get("name"), f"step {number + 1}")
+        ]
         return len(others) < len(steps) and self._passes(_document(rest, others), others)
 
     def _passes(self, document: Document, steps: Steps) -> bool:
-        """Whether the step that fails is there and does not fail, or with a broken invariant, nothing is broken."""
+        """Whether the step that fails is there and does not fail, or with a broken invariant,
+        nothing is broken.
+        """
         try:
             report = self._bench.run(document)
         except Exception:
@@ -228,7 +314,9 @@ def _encoded(rest: Document, steps: Steps) -> bytes:
 
 
 def _without_gaps(whole: Steps, kept: Steps) -> Steps:
-    """The kept steps, each at the instant it had: the time that steps left out took goes to the next one."""
+    """The kept steps, each at the instant it had: the time that steps left out took goes to the
+    next one.
+    """
     numbers = {number for number, _ in kept}
     found: Steps = []
     gap = 0
@@ -236,7 +324,16 @@ def _without_gaps(whole: Steps, kept: Steps) -> Steps:
         at = step.get("at", "+0s")
         gap = gap + parse_span(at[1:]) if at.startswith("+") else 0
         if number in numbers:
-            found.append((number, {**step, "at": f"+{format_span(gap)}"} if gap and at.startswith("+") and "when" not in step else step))
+            found.append(
+                (
+                    number,
+                    (
+                        {**step, "at": f"+{format_span(gap)}"}
+                        if gap and at.startswith("+") and "when" not in step
+                        else step
+                    ),
+                )
+            )
             gap = 0
         gap += parse_span(step["advance"]) if "advance" in step and number not in numbers else 0
     return found

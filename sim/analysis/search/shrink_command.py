@@ -1,4 +1,6 @@
-"""`sim shrink` from the command line's point of view: find the failing run, reduce it, write the file, say what is left and what to do with it."""
+"""`sim shrink` from the command line's point of view: find the failing run, reduce it, write the
+file, say what is left and what to do with it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ class Asked(Struct, frozen=True, kw_only=True):
 def shrink(asked: Asked, out: TextIO, progress: TextIO) -> Path:
     """Shrink and write; the file. ValueError when nothing fails."""
     scenario = _of_journal(asked, out) if _is_journal(asked.what) else _failing(asked)
-    return write_shortest(asked, out, progress) if scenario is None else write_smallest(scenario, asked, out, progress)
+    return (
+        write_shortest(asked, out, progress)
+        if scenario is None
+        else write_smallest(scenario, asked, out, progress)
+    )
 
 
 def write_shortest(asked: Asked, out: TextIO, progress: TextIO) -> Path:
@@ -66,20 +72,39 @@ def write_smallest(scenario: Scenario, asked: Asked, out: TextIO, progress: Text
     """Shrink a scenario that fails and write it; the file."""
     told = Progress(progress, 0, "trials")
     shrinker = Shrinker(
-        scenario, loose=asked.loose, unless=asked.unless, trials=asked.trials, told=lambda trials, steps: told.step(f"{steps} steps left")
+        scenario,
+        loose=asked.loose,
+        unless=asked.unless,
+        trials=asked.trials,
+        told=lambda trials, steps: told.step(f"{steps} steps left"),
     )
     found = shrinker.shrink()
     told.end()
     path = asked.out or Path(f"{file_name(scenario.name)}-small.yaml")
     failure = found.report.first_failure
-    because = f" because of {shrinker.unless} (as counted there)" if shrinker.unless.startswith("step ") else f" because of {shrinker.unless}"
-    why = [f"Shrunk from {asked.what}, seed {scenario.seed}: it still fails{because if shrinker.unless else ''}", f"  {failure}", f"sim run {path}"]
+    because = (
+        f" because of {shrinker.unless} (as counted there)"
+        if shrinker.unless.startswith("step ")
+        else f" because of {shrinker.unless}"
+    )
+    why = [
+        (
+            f"Shrunk from {asked.what}, seed {scenario.seed}: it still"
+            f" fails{because if shrinker.unless else ''}"
+        ),
+        f"  {failure}",
+        f"sim run {path}",
+    ]
     path.write_text(as_yaml(found.document, why))
     if run_scenario(load_scenario(str(path))).first_failure != failure:
         raise AssertionError(f"{path} does not say what was found")
     _say(scenario.plain(), found, path, out)
     if shrinker.unless:
-        print(f"{shrinker.unless} is kept: without it this step does not fail (--unless names something else, or nothing)", file=out)
+        print(
+            f"{shrinker.unless} is kept: without it this step does not fail (--unless names"
+            " something else, or nothing)",
+            file=out,
+        )
     return path
 
 
@@ -114,16 +139,28 @@ def _of_journal(asked: Asked, out: TextIO) -> Scenario | None:
         with path.open("rb") as file:
             header = read_journal(file)[0]
         scenario = scenario_from_source(bytes(header.scenario))
-        return replace(scenario, seed=header.seed, clock=replace(scenario.clock, start=header.start))
+        return replace(
+            scenario, seed=header.seed, clock=replace(scenario.clock, start=header.start)
+        )
     wrong = _at_the_end(path, asked.expect)
     if not wrong:
-        raise ValueError(f"{path}: {asked.expect or 'every invariant'} holds at its end: there is nothing to shrink (--expect says what should hold)")
+        raise ValueError(
+            f"{path}: {asked.expect or 'every invariant'} holds at its end: there is nothing to"
+            " shrink (--expect says what should hold)"
+        )
     found = transcript(path)
     document = found.document
     if asked.expect:
-        document["steps"] = [*document["steps"], {"name": "expected", "expect": value_of(read_text(asked.expect, "--expect"))}]
+        document["steps"] = [
+            *document["steps"],
+            {"name": "expected", "expect": value_of(read_text(asked.expect, "--expect"))},
+        ]
     left = ", ".join(f"{count} {kind}" for kind, count in found.left_out.items())
-    print(f"{path}: written as {len(document['steps'])} steps" + (f"; left out: {left}" if left else ""), file=out)
+    print(
+        f"{path}: written as {len(document['steps'])} steps"
+        + (f"; left out: {left}" if left else ""),
+        file=out,
+    )
     scenario = scenario_from_source(json.encode(document))
     if run_scenario(scenario).ok:
         print("written so it does not fail: its inputs are shrunk instead", file=out)
@@ -142,7 +179,16 @@ def _at_the_end(path: Path, expect: str) -> list[str]:
 
 def _say(whole: dict[str, Any], found: Shrunk, path: Path, out: TextIO) -> None:
     before, after = _sizes(whole), _sizes(found.document)
-    print(as_text([{"": name, "before": before[name], "after": after[name]} for name in before if before[name]]), file=out)
+    print(
+        as_text(
+            [
+                {"": name, "before": before[name], "after": after[name]}
+                for name in before
+                if before[name]
+            ]
+        ),
+        file=out,
+    )
     print("", path.read_text(), sep="\n", file=out)
     if not found.done:
         print(f"stopped after {found.trials} trials: --trials N goes on", file=out)
@@ -154,9 +200,9 @@ def _sizes(document: dict[str, Any]) -> dict[str, int]:
     return {
         "steps": len(document.get("steps", ())),
         "faults": len(document.get("faults", ())),
-        "settings": sum(len(document.get(key, ())) for key in ("quirks", "assumptions", "limits", "maintenance")),
+        "settings": sum(
+            len(document.get(key, ())) for key in ("quirks", "assumptions", "limits", "maintenance")
+        ),
         "world": sum(len(entries) for entries in world.values() if isinstance(entries, list)),
         "characters": len(json.encode(document)),
     }
-
-

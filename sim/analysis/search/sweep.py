@@ -1,7 +1,8 @@
-"""`sim sweep`: scenarios under many seeds and under other values of assumptions, quirks and presets, gathered into one table.
+"""`sim sweep`: scenarios under many seeds and under other values of assumptions, quirks and
+presets, gathered into one table.
 
-Runs are those of `sim run`, with the invariants looked at after every input. A row of the table is a scenario under one change; its order is that of the plan,
-whatever the number of processes.
+Runs are those of `sim run`, with the invariants looked at after every input. A row of the table is
+a scenario under one change; its order is that of the plan, whatever the number of processes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ SHOWN_FAILURES = 10
 
 
 class Row(Struct, kw_only=True):
-    """All runs of a scenario, one choice of its matrix and one change. `outcomes` counts different digests."""
+    """All runs of a scenario, one choice of its matrix and one change. `outcomes` counts different
+    digests.
+    """
 
     scenario: str
     change: str
@@ -47,8 +50,12 @@ class Row(Struct, kw_only=True):
         }
 
 
-def variations(scenarios: Sequence[str], kinds: Sequence[str], only: str) -> list[tuple[Change, ...]]:
-    """The scenarios as they are, then each alternative of each thing of the kinds, once: those any of the scenarios leaves open."""
+def variations(
+    scenarios: Sequence[str], kinds: Sequence[str], only: str
+) -> list[tuple[Change, ...]]:
+    """The scenarios as they are, then each alternative of each thing of the kinds, once: those any
+    of the scenarios leaves open.
+    """
     found: dict[tuple[Change, ...], None] = {(): None}
     for name in scenarios:
         scenario = load_scenario(name)
@@ -57,8 +64,12 @@ def variations(scenarios: Sequence[str], kinds: Sequence[str], only: str) -> lis
     return list(found)
 
 
-def sweep(wanted: Wanted, out: TextIO, progress: TextIO, json_file: str = "", smallest: Path | None = None) -> bool:
-    """Run everything, print the table and what to do next; whether all was well. The first failing run is shrunk into the file `smallest`."""
+def sweep(
+    wanted: Wanted, out: TextIO, progress: TextIO, json_file: str = "", smallest: Path | None = None
+) -> bool:
+    """Run everything, print the table and what to do next; whether all was well. The first failing
+    run is shrunk into the file `smallest`.
+    """
     jobs = planned(wanted)
     told = Progress(progress, len(jobs), "runs")
     rows: dict[tuple[str, str], Row] = {}
@@ -79,7 +90,9 @@ def sweep(wanted: Wanted, out: TextIO, progress: TextIO, json_file: str = "", sm
     if first is not None and smallest is not None:
         scenario = scenario_of(first)
         seed = scenario.seed if first.seed is None else first.seed
-        write_smallest(replace(scenario, seed=seed), Asked(what=failures[0].title, out=smallest), out, progress)
+        write_smallest(
+            replace(scenario, seed=seed), Asked(what=failures[0].title, out=smallest), out, progress
+        )
     return not failures
 
 
@@ -99,7 +112,9 @@ def _count(row: Row, report: Report) -> None:
 def _summary(wanted: Wanted, rows: list[Row], failures: list[Report]) -> Iterator[str]:
     runs = sum(row.runs for row in rows)
     broken = sum(1 for report in failures if report.broken)
-    yield f"{runs} runs, {runs - len(failures)} passed, {len(failures)} failed" + (f", {broken} of them broke an invariant" if broken else "")
+    yield f"{runs} runs, {runs - len(failures)} passed, {len(failures)} failed" + (
+        f", {broken} of them broke an invariant" if broken else ""
+    )
     if harmless := sum(1 for row in rows if row.change and not row.failed):
         yield f"{harmless} alternatives changed nothing that an expectation sees"
     if not failures:
@@ -110,7 +125,10 @@ def _summary(wanted: Wanted, rows: list[Row], failures: list[Report]) -> Iterato
     if leaning:
         changes = ", ".join(dict.fromkeys(row.change for row in leaning))
         yield f"these pass as they are and fail under: {changes}"
-        yield "  what the real service does there is not documented; an expectation that leans on it says so with `assumptions:` in its scenario"
+        yield (
+            "  what the real service does there is not documented; an expectation that leans on it"
+            " says so with `assumptions:` in its scenario"
+        )
     for report in failures[:SHOWN_FAILURES]:
         yield f"{report.title} seed {report.seed}: {report.first_failure}"
         if report.journal:
@@ -118,21 +136,35 @@ def _summary(wanted: Wanted, rows: list[Row], failures: list[Report]) -> Iterato
     if len(failures) > SHOWN_FAILURES:
         yield f"… and {len(failures) - SHOWN_FAILURES} more; --json FILE has all of them"
     if not wanted.keep:
-        yield "next: --keep DIR leaves the journals of failed runs: `sim timeline` shows one, `sim shrink` makes the smallest scenario of it that still fails"
+        yield (
+            "next: --keep DIR leaves the journals of failed runs: `sim timeline` shows one, `sim"
+            " shrink` makes the smallest scenario of it that still fails"
+        )
 
 
 def _document(rows: list[Row], failures: list[Report]) -> bytes:
-    """The results as JSON: no clock and no paths of processes in it, so equal sweeps give equal bytes."""
-    return json.format(
-        json.encode(
-            {
-                "runs": sum(row.runs for row in rows),
-                "failed": len(failures),
-                "rows": [{**row.plain(), "digests": sorted(row.digests)} for row in rows],
-                "failures": [
-                    {"title": report.title, "seed": report.seed, "digest": report.digest, "lines": list(report.failures()), "journal": report.journal}
-                    for report in failures
-                ],
-            }
+    """The results as JSON: no clock and no paths of processes in it, so equal sweeps give equal
+    bytes.
+    """
+    return (
+        json.format(
+            json.encode(
+                {
+                    "runs": sum(row.runs for row in rows),
+                    "failed": len(failures),
+                    "rows": [{**row.plain(), "digests": sorted(row.digests)} for row in rows],
+                    "failures": [
+                        {
+                            "title": report.title,
+                            "seed": report.seed,
+                            "digest": report.digest,
+                            "lines": list(report.failures()),
+                            "journal": report.journal,
+                        }
+                        for report in failures
+                    ],
+                }
+            )
         )
-    ) + b"\n"
+        + b"\n"
+    )

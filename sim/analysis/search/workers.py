@@ -1,4 +1,6 @@
-"""Independent runs in several processes: of this machine, or of a cluster that somebody else keeps (design D11)."""
+"""Independent runs in several processes: of this machine, or of a cluster that somebody else keeps
+(design D11).
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,14 @@ class NoCluster(NoWorkers):
     """There is no cluster to be reached, or nothing to reach one with."""
 
 
-def each(work: Callable[[T], R], jobs: Sequence[T], processes: int, cluster: str = "") -> Iterator[R]:
-    """`work` of every job, in the order of the jobs. Fresh interpreters, so that no run sees another's state.
+def each(
+    work: Callable[[T], R], jobs: Sequence[T], processes: int, cluster: str = ""
+) -> Iterator[R]:
+    """`work` of every job, in the order of the jobs. Fresh interpreters, so that no run sees
+    another's state.
 
-    `cluster` is the address of a Dask scheduler whose workers have this package, such as tcp://10.0.0.1:8786; without one `processes` of this machine work.
+    `cluster` is the address of a Dask scheduler whose workers have this package, such as
+    tcp://10.0.0.1:8786; without one `processes` of this machine work.
     """
     if cluster:
         yield from _on_cluster(work, jobs, cluster)
@@ -41,12 +47,18 @@ def each(work: Callable[[T], R], jobs: Sequence[T], processes: int, cluster: str
         left, futures = iter(jobs), deque[Future[R]]()
         while True:
             with _deaf_to_interrupts():
-                futures.extend(pool.submit(work, job) for job in islice(left, _AHEAD * processes - len(futures)))
+                futures.extend(
+                    pool.submit(work, job)
+                    for job in islice(left, _AHEAD * processes - len(futures))
+                )
             if not futures:
                 return
             yield futures.popleft().result()
     except BrokenProcessPool:
-        raise NoWorkers("a worker process was killed from outside, by too little memory perhaps: fewer --jobs, and --resume goes on") from None
+        raise NoWorkers(
+            "a worker process was killed from outside, by too little memory perhaps: fewer --jobs,"
+            " and --resume goes on"
+        ) from None
     finally:
         # Whoever stops early wants nothing of what is under way.
         for worker in set(active_children()) - others:
@@ -56,7 +68,9 @@ def each(work: Callable[[T], R], jobs: Sequence[T], processes: int, cluster: str
 
 @contextmanager
 def _deaf_to_interrupts() -> Iterator[None]:
-    """Processes begun in here do not hear Ctrl-C, which a terminal sends to them too: whoever began them ends them. We hear it when this is over."""
+    """Processes begun in here do not hear Ctrl-C, which a terminal sends to them too: whoever began
+    them ends them. We hear it when this is over.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

@@ -1,4 +1,6 @@
-"""A scenario document as a file that people read: one line a step, quotes only where they are needed, and why it was written on top."""
+"""A scenario document as a file that people read: one line a step, quotes only where they are
+needed, and why it was written on top.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,51 @@ from typing import Any
 
 # Text that YAML 1.2 reads as itself without quotes, wherever it stands.
 _PLAIN = re.compile(r"[A-Za-z_/$][A-Za-z0-9_./@$-]*")
-_WORDS = frozenset({"true", "false", "null", "True", "False", "Null", "TRUE", "FALSE", "NULL", "yes", "no", "on", "off"})
-_ORDER = ("name", "description", "seed", "clock", "environment", "preset", "world", "quirks", "assumptions", "limits", "maintenance", "faults", "steps")
+_WORDS = frozenset(
+    {
+        "true",
+        "false",
+        "null",
+        "True",
+        "False",
+        "Null",
+        "TRUE",
+        "FALSE",
+        "NULL",
+        "yes",
+        "no",
+        "on",
+        "off",
+    }
+)
+_ORDER = (
+    "name",
+    "description",
+    "seed",
+    "clock",
+    "environment",
+    "preset",
+    "world",
+    "quirks",
+    "assumptions",
+    "limits",
+    "maintenance",
+    "faults",
+    "steps",
+)
 
 
 def as_yaml(document: dict[str, Any], why: Iterable[str] = ()) -> str:
     """The text of a scenario file; `why` are the lines of its opening comment."""
-    return "\n".join((*(f"# {' '.join(line.split(chr(10)))}".rstrip() for line in why), *_lines(document), ""))
+    return "\n".join(
+        (*(f"# {' '.join(line.split(chr(10)))}".rstrip() for line in why), *_lines(document), "")
+    )
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    for key in sorted(document, key=lambda key: _ORDER.index(key) if key in _ORDER else len(_ORDER)):
+    for key in sorted(
+        document, key=lambda key: _ORDER.index(key) if key in _ORDER else len(_ORDER)
+    ):
         value = document[key]
         if isinstance(value, list):
             yield f"{key}:"
@@ -39,7 +75,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
 def flow(value: Any) -> str:
     """A value on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{flow(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{flow(str(key))}: {flow(item)}" for key, item in value.items()) + "}"
+        )
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value not in _WORDS:

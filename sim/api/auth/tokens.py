@@ -1,4 +1,6 @@
-"""The token issuer's one operation (§4.5, §5.1). Decisions are `core/credentials.py`'s, findings on the assertion the door's."""
+"""The token issuer's one operation (§4.5, §5.1). Decisions are `core/credentials.py`'s, findings on
+the assertion the door's.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,12 @@ from sim.messages.issuer_v1 import IssueTokenRequest, IssueTokenResponse
 
 
 @handles("TokenIssuerAPI.IssueToken")
-def issue_token(exchange: Exchange, caller: Caller, request: IssueTokenRequest) -> IssueTokenResponse:
-    """A bearer token for 180 seconds. `request.client_assertion` was sealed; what it proves is `caller.credential`."""
+def issue_token(
+    exchange: Exchange, caller: Caller, request: IssueTokenRequest
+) -> IssueTokenResponse:
+    """A bearer token for 180 seconds. `request.client_assertion` was sealed; what it proves is
+    `caller.credential`.
+    """
     found = caller.credential
     judged = found.kind == "assertion"
     grant = exchange.credentials.issue(
@@ -26,4 +32,6 @@ def issue_token(exchange: Exchange, caller: Caller, request: IssueTokenRequest) 
             nonce=found.nonce,
         )
     )
-    return IssueTokenResponse(access_token=grant.access_token, token_type="Bearer", expires_in=grant.expires_in)
+    return IssueTokenResponse(
+        access_token=grant.access_token, token_type="Bearer", expires_in=grant.expires_in
+    )

@@ -1,7 +1,8 @@
 """JSON → Struct: one reader per message type, made when first asked for.
 
-A reader takes plain objects (dicts, lists, text, numbers), accepts every field under both spellings, and refuses by name what does not fit.
-Fields the message does not have are left alone; their paths are appended to the list the caller passes.
+A reader takes plain objects (dicts, lists, text, numbers), accepts every field under both
+spellings, and refuses by name what does not fit. Fields the message does not have are left alone;
+their paths are appended to the list the caller passes.
 """
 
 from __future__ import annotations
@@ -23,21 +24,28 @@ _BRACKET = re.compile(rb"[\[\]{}]")
 
 
 class JsonDecoder(Protocol):
-    """Reads a body, or what it already decoded to. Refuses with `BadBody` and `BadField`; names fields it ignored in `unknown`."""
+    """Reads a body, or what it already decoded to. Refuses with `BadBody` and `BadField`; names
+    fields it ignored in `unknown`.
+    """
 
     def __call__(self, body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any: ...
 
 
 @cache
 def json_decoder(cls: type[Message], *, zero_unknown_enums: bool = False) -> JsonDecoder:
-    """The function that reads messages of this type. An empty body is the empty message, as it is for the public service.
+    """The function that reads messages of this type. An empty body is the empty message, as it is
+    for the public service.
 
-    `zero_unknown_enums`: the text of an enumeration that names no member reads as the zero member instead of being refused.
+    `zero_unknown_enums`: the text of an enumeration that names no member reads as the zero member
+    instead of being refused.
     """
     read = _READERS[zero_unknown_enums].reader(cls)
 
     def decode(body: bytes | dict[str, Any], unknown: list[str] | None = None) -> Any:
-        return read(parse_object(body) if isinstance(body, bytes) else body, [] if unknown is None else unknown)
+        return read(
+            parse_object(body) if isinstance(body, bytes) else body,
+            [] if unknown is None else unknown,
+        )
 
     return decode
 
@@ -60,7 +68,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def _too_deep(body: bytes) -> bool:
-    """Whether objects and lists nest too deep. Counted here, since the parser's own limit is what is left of the stack, another one in every process."""
+    """Whether objects and lists nest too deep. Counted here, since the parser's own limit is what
+    is left of the stack, another one in every process.
+    """
     if body.count(b"{") + body.count(b"[") <= DEPTH_MAX:
         return False
     depth = 0
@@ -72,7 +82,9 @@ def _too_deep(body: bytes) -> bool:
 
 
 class _Entry(NamedTuple):
-    """How a field is read. A value whose type is `exact` is taken as it is; a `nested` one may hold fields that are unknown."""
+    """How a field is read. A value whose type is `exact` is taken as it is; a `nested` one may hold
+    fields that are unknown.
+    """
 
     attribute: str
     convert: Convert
@@ -87,7 +99,9 @@ _EXACT = {"string": str, "bool": bool}
 
 
 class _Readers:
-    """The readers of one rule for unknown enumeration texts; they reach each other late, so that a type may hold itself."""
+    """The readers of one rule for unknown enumeration texts; they reach each other late, so that a
+    type may hold itself.
+    """
 
     def __init__(self, zero_unknown_enums: bool) -> None:
         self._zero_unknown_enums = zero_unknown_enums
@@ -133,7 +147,15 @@ class _Readers:
         self._readers[cls] = read
         for field in fields_of(cls):
             exact = _EXACT.get(field.kind) if not field.repeated and not field.key_kind else None
-            entry = _Entry(field.attribute, self._converter(field), exact, field.json_name, field.oneof, field.kind == "value", field.kind == "message")
+            entry = _Entry(
+                field.attribute,
+                self._converter(field),
+                exact,
+                field.json_name,
+                field.oneof,
+                field.kind == "value",
+                field.kind == "message",
+            )
             table[field.json_name] = table[field.name] = entry
             if field.vendor_json:
                 table[field.vendor_json] = table[field.name]

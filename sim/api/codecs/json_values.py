@@ -1,4 +1,6 @@
-"""One JSON value → one field's value, for every kind of field that holds no message. Refusals carry no path: the reader around adds it."""
+"""One JSON value → one field's value, for every kind of field that holds no message. Refusals carry
+no path: the reader around adds it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from typing import Any, TypeAlias
 from sim.contract.wire_fields import INTEGER_RANGES, BadField, Field, read_duration, read_moment
 from sim.messages import find
 
-Convert: TypeAlias = Callable[[Any, list[str]], Any]  # (plain value, paths of ignored fields) -> value
+# (plain value, paths of ignored fields) -> value
+Convert: TypeAlias = Callable[[Any, list[str]], Any]
 
 
 def element_reader(field: Field, *, zero_unknown_enums: bool = False) -> Convert:
@@ -47,7 +50,9 @@ def whole_number(lowest: int, highest: int) -> Convert:
     def convert(raw: Any, unknown: list[str]) -> int:
         kind = type(raw)
         if kind is str:
-            whole = (raw.isdigit() and raw.isascii() and len(raw) <= 20) or _WHOLE.fullmatch(raw) is not None
+            whole = (raw.isdigit() and raw.isascii() and len(raw) <= 20) or _WHOLE.fullmatch(
+                raw
+            ) is not None
         else:
             whole = kind is int or (kind is float and raw.is_integer())
         if not whole:
@@ -95,7 +100,11 @@ def _bool(raw: Any, unknown: list[str]) -> bool:
 
 def _double(raw: Any, unknown: list[str]) -> float:
     try:
-        if type(raw) is float or type(raw) is int or (type(raw) is str and raw.isascii() and not _ODD.intersection(raw)):
+        if (
+            type(raw) is float
+            or type(raw) is int
+            or (type(raw) is str and raw.isascii() and not _ODD.intersection(raw))
+        ):
             value = float(raw)
             if isfinite(value):
                 return value

@@ -1,10 +1,12 @@
-"""Struct → JSON: one generated Python function per message type and dialect, made when first asked for.
+"""Struct → JSON: one generated Python function per message type and dialect, made when first asked
+for.
 
-The source of such a function is a single f-string over escaped literals, because that is the fastest thing Python does with text:
+The source of such a function is a single f-string over escaped literals, because that is the
+fastest thing Python does with text:
 
     def write_5(m):
-        p0 = "" if m.state is None else f',"state":{enum_2[m.state]}'
-        return f'{{"symbol":{quote(m.symbol)},"bids":[{join([write_3(x) for x in m.bids])}]{p0}}}'
+        p0 = "" if m.state is None else f',"state":{enum_2[m.state]}' return
+        f'{{"symbol":{quote(m.symbol)},"bids":[{join([write_3(x) for x in m.bids])}]{p0}}}'
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from sim.messages import FIELD_DATES, Message, find, find_message
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
-    """The JSON rules of a surface at a time. `epoch` counts the field dates already passed, so it changes only when some field comes or goes."""
+    """The JSON rules of a surface at a time. `epoch` counts the field dates already passed, so it
+    changes only when some field comes or goes.
+    """
 
     name: str
     write_unset: bool = True
@@ -39,8 +43,12 @@ def _dialect(name: str, write_unset: bool, vendor_prefix: bool, epoch: int) -> D
     return Dialect(name=name, write_unset=write_unset, vendor_prefix=vendor_prefix, epoch=epoch)
 
 
-def dialect_at(name: str, now: Instant, *, vendor_prefix: bool = False, write_unset: bool = True) -> Dialect:
-    """The dialect of a surface ("exchange", "retail", "gateway", "auth") at an instant. Equal arguments give the same object."""
+def dialect_at(
+    name: str, now: Instant, *, vendor_prefix: bool = False, write_unset: bool = True
+) -> Dialect:
+    """The dialect of a surface ("exchange", "retail", "gateway", "auth") at an instant. Equal
+    arguments give the same object.
+    """
     return _dialect(name, write_unset, vendor_prefix, bisect_right(FIELD_DATES, now))
 
 
@@ -95,18 +103,31 @@ class _Writers:
         return known
 
     def _large(self, cls: type[Message]) -> Field | None:
-        """The first field that is a list of large messages, of a type that is not large itself. Its place in the text is marked, and filled in bytes."""
+        """The first field that is a list of large messages, of a type that is not large itself. Its
+        place in the text is marked, and filled in bytes.
+        """
         if cls.__full_name__ in _KEPT:
             return None
-        lists = (field for field in fields_of(cls) if field.active(self._at) and field.repeated and field.type_name in _KEPT)
-        return next((field for field in lists if self._absent(field, cls.__omit_unset__) is None), None)
+        lists = (
+            field
+            for field in fields_of(cls)
+            if field.active(self._at) and field.repeated and field.type_name in _KEPT
+        )
+        return next(
+            (field for field in lists if self._absent(field, cls.__omit_unset__) is None), None
+        )
 
     def _writer(self, cls: type[Message]) -> str:
-        """Name of the function for a message type, written on first use. The name is taken first, so that a type may hold itself."""
+        """Name of the function for a message type, written on first use. The name is taken first,
+        so that a type may hold itself.
+        """
         name = self._names.get(cls)
         if name is None:
             name = self._names[cls] = f"write_{len(self._names)}"
-            exec(compile(self._source(name, cls), f"<json of {cls.__full_name__}>", "exec"), self._namespace)
+            exec(
+                compile(self._source(name, cls), f"<json of {cls.__full_name__}>", "exec"),
+                self._namespace,
+            )
             if cls.__full_name__ in _KEPT:
                 kept = self._kept[cls.__full_name__] = _keeping(self._namespace[name])
                 self._namespace[name] = lambda message: kept(message).decode()
@@ -128,16 +149,23 @@ class _Writers:
         large = self._large(cls)
         if large is not None:
             self._function(large)
-        for position, field in enumerate(field for field in fields_of(cls) if field.active(self._at)):
+        for position, field in enumerate(
+            field for field in fields_of(cls) if field.active(self._at)
+        ):
             attribute = f"m.{field.attribute}"
             literal = _literal(f",{encode_basestring(self._name(field))}:")
             absent = self._absent(field, cls.__omit_unset__)
             if absent is None:
-                template += literal + (f"[{_MARK}]" if field is large else self._value(field, attribute))
+                template += literal + (
+                    f"[{_MARK}]" if field is large else self._value(field, attribute)
+                )
                 always_first = always_first or position == 0
             else:
                 lines.append(f"    v = {attribute}")
-                lines.append(f"    p{position} = none if {absent} else f{literal + self._value(field, 'v')!r}")
+                lines.append(
+                    f"    p{position} = none if {absent} else"
+                    f" f{literal + self._value(field, 'v')!r}"
+                )
                 template += f"{{p{position}}}"
         if always_first:
             lines.append("    return f" + repr("{{" + template[1:] + "}}"))
@@ -146,14 +174,22 @@ class _Writers:
         return "\n".join(lines)
 
     def _name(self, field: Field) -> str:
-        return field.vendor_json if field.vendor_json and self._dialect.vendor_prefix else field.json_name
+        return (
+            field.vendor_json
+            if field.vendor_json and self._dialect.vendor_prefix
+            else field.json_name
+        )
 
     def _absent(self, field: Field, omit_unset: bool) -> str | None:
         """Condition on `v` under which the field is left out; None for one that is always written."""
         if field.presence:
             return "v is None"
         if field.omit_empty or omit_unset or not self._dialect.write_unset:
-            return "v is None" if field.kind in _NULLABLE and not field.repeated and not field.key_kind else "not v"
+            return (
+                "v is None"
+                if field.kind in _NULLABLE and not field.repeated and not field.key_kind
+                else "not v"
+            )
         return None
 
     def _value(self, field: Field, v: str) -> str:
@@ -182,7 +218,10 @@ class _Writers:
         if field.kind == "message":
             cls = find_message(field.type_name)
             if self._large(cls) is not None:
-                raise TypeError(f"{field.type_name} holds a list of large messages, so it stands in no other message")
+                raise TypeError(
+                    f"{field.type_name} holds a list of large messages, so it stands in no other"
+                    " message"
+                )
             return self._writer(cls)
         if field.kind == "enum":
             return f"{self._enum(field)}.__getitem__"
@@ -194,13 +233,19 @@ class _Writers:
         """Name of a function that writes this map, members sorted by key."""
         name = f"map_{len(self._namespace)}"
         self._namespace[name] = None
-        key = {"string": "{quote(k)}", "bool": '"{true if k else false}"'}.get(field.key_kind, '"{k}"')
+        key = {"string": "{quote(k)}", "bool": '"{true if k else false}"'}.get(
+            field.key_kind, '"{k}"'
+        )
         pair = f"f{key + ':' + self._element(field, 'x')!r}"
-        exec(f"def {name}(d): return '{{' + join([{pair} for k, x in sorted(d.items())]) + '}}'", self._namespace)
+        exec(
+            f"def {name}(d): return '{{' + join([{pair} for k, x in sorted(d.items())]) + '}}'",
+            self._namespace,
+        )
         return name
 
 
-# Large messages of which the same object is shown again and again, and never changed once shown: their text is written once.
+# Large messages of which the same object is shown again and again, and never changed once shown:
+# their text is written once.
 _KEPT = frozenset(("gateway.v1.Event", "gateway.v1.Market"))
 _KEPT_MAX = 12_000_000  # bytes for each type and dialect, twice
 
@@ -208,7 +253,8 @@ _KEPT_MAX = 12_000_000  # bytes for each type and dialect, twice
 def _keeping(write: Callable[[Message], str]) -> Callable[[Message], bytes]:
     """The same function in UTF-8, remembering what it wrote."""
     recent: dict[int, tuple[Message, bytes]] = {}
-    before: dict[int, tuple[Message, bytes]] = {}  # what nobody asks for until `recent` is full again is forgotten
+    # what nobody asks for until `recent` is full again is forgotten
+    before: dict[int, tuple[Message, bytes]] = {}
     size = 0
 
     def kept(message: Message) -> bytes:
@@ -237,8 +283,12 @@ def _utf8(write: Callable[[Any], str]) -> Callable[[Any], bytes]:
 _MARK = "\0"
 
 
-def _joining(write: Callable[[Any], str], attribute: str, kept: Callable[[Message], bytes]) -> Callable[[Any], bytes]:
-    """A writer of a message with a list of large ones: what was kept of them is joined as bytes and never decoded."""
+def _joining(
+    write: Callable[[Any], str], attribute: str, kept: Callable[[Message], bytes]
+) -> Callable[[Any], bytes]:
+    """A writer of a message with a list of large ones: what was kept of them is joined as bytes and
+    never decoded.
+    """
 
     def join(message: Any) -> bytes:
         before, _, after = write(message).partition(_MARK)
@@ -254,7 +304,14 @@ def _joining(write: Callable[[Any], str], attribute: str, kept: Callable[[Messag
 
 
 _NULLABLE = frozenset(("message", "timestamp", "duration", "struct", "value", "list_value"))
-_FUNCTIONS = {"string": "quote", "bool": "truth", "double": "double", "bytes": "base64", "timestamp": "moment", "duration": "span"}
+_FUNCTIONS = {
+    "string": "quote",
+    "bool": "truth",
+    "double": "double",
+    "bytes": "base64",
+    "timestamp": "moment",
+    "duration": "span",
+}
 _FUNCTIONS |= dict.fromkeys(("struct", "value", "list_value"), "plain")
 
 
@@ -282,7 +339,9 @@ def _base64(data: bytes) -> str:
 
 @lru_cache(maxsize=4096)
 def write_double(value: float) -> str:
-    """A JSON number, without exponent between 10⁻⁶ and 10²¹; "NaN" and the infinities as protobuf's quoted words."""
+    """A JSON number, without exponent between 10⁻⁶ and 10²¹; "NaN" and the infinities as protobuf's
+    quoted words.
+    """
     if not isfinite(value):
         return '"NaN"' if value != value else '"Infinity"' if value > 0 else '"-Infinity"'
     size = abs(value)
@@ -304,6 +363,11 @@ def write_plain(value: Any) -> str:
     if isinstance(value, int | float):
         return write_double(value)
     if isinstance(value, dict):
-        return "{" + ",".join([f"{encode_basestring(key)}:{write_plain(value[key])}" for key in sorted(value)]) + "}"
+        return (
+            "{"
+            + ",".join(
+                [f"{encode_basestring(key)}:{write_plain(value[key])}" for key in sorted(value)]
+            )
+            + "}"
+        )
     return "[" + ",".join(map(write_plain, value)) + "]"
-

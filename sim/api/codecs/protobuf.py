@@ -1,6 +1,8 @@
-"""Struct ↔ protobuf bytes, for gRPC. The library does the wire format; what is generated here is the copying, one function each way per type.
+"""Struct ↔ protobuf bytes, for gRPC. The library does the wire format; what is generated here is
+the copying, one function each way per type.
 
-google.protobuf and the descriptors are loaded when the first function is asked for: a run without gRPC never pays for them.
+google.protobuf and the descriptors are loaded when the first function is asked for: a run without
+gRPC never pays for them.
 """
 
 from __future__ import annotations
@@ -23,12 +25,16 @@ _DESCRIPTORS = Path(__file__).resolve().parents[2] / "pb" / "contract.binpb"
 
 
 def protobuf_encoder(cls: type[Message]) -> Callable[[Any], bytes]:
-    """The function that writes messages of this type. Maps are written in sorted order, so equal messages give equal bytes."""
+    """The function that writes messages of this type. Maps are written in sorted order, so equal
+    messages give equal bytes.
+    """
     return _codec().encoder(cls)
 
 
 def protobuf_decoder(cls: type[Message]) -> Callable[[bytes], Any]:
-    """The function that reads messages of this type; unknown fields are ignored. Refuses with `BadBody`."""
+    """The function that reads messages of this type; unknown fields are ignored. Refuses with
+    `BadBody`.
+    """
     return _codec().decoder(cls)
 
 
@@ -108,7 +114,9 @@ class _Codec:
         """Name of the function that makes a Struct from a library message `p`."""
         return self._written("get", cls, self._get_lines)
 
-    def _written(self, prefix: str, cls: type[Message], lines: Callable[[str, type[Message]], list[str]]) -> str:
+    def _written(
+        self, prefix: str, cls: type[Message], lines: Callable[[str, type[Message]], list[str]]
+    ) -> str:
         # The name is taken before the source is written, so that a type may hold itself.
         name = self._names.get((prefix, cls))
         if name is None:
@@ -121,7 +129,12 @@ class _Codec:
         lines = [f"def {name}(m, p):"]
         for field in fields_of(cls):
             lines.append(f"v = m.{field.attribute}")
-            absent = "v is None" if field.presence or (field.kind not in SCALARS and not field.repeated and not field.key_kind) else "not v"
+            absent = (
+                "v is None"
+                if field.presence
+                or (field.kind not in SCALARS and not field.repeated and not field.key_kind)
+                else "not v"
+            )
             lines.append(f"if not ({absent}):" if absent == "v is None" else "if v:")
             lines += [f"    {line}" for line in self._put_field(field)]
         return [*lines, "pass"] if len(lines) == 1 else lines
@@ -131,21 +144,37 @@ class _Codec:
         if field.key_kind:
             if field.kind in SCALARS:
                 return [f"{place}.update(v)"]
-            return [f"t = {place}", "for k, x in v.items():", f"    {self._put_function(field)}(x, t[k])"]
+            return [
+                f"t = {place}",
+                "for k, x in v.items():",
+                f"    {self._put_function(field)}(x, t[k])",
+            ]
         if field.repeated:
             if field.kind in SCALARS:
                 return [f"{place}.extend(v)"]
-            return [f"add = {place}.add", "for x in v:", f"    {self._put_function(field)}(x, add())"]
+            return [
+                f"add = {place}.add",
+                "for x in v:",
+                f"    {self._put_function(field)}(x, add())",
+            ]
         if field.kind in SCALARS:
-            return [f"{place} = v"] if place.startswith("p.") else [f"setattr(p, {field.name!r}, v)"]
+            return (
+                [f"{place} = v"] if place.startswith("p.") else [f"setattr(p, {field.name!r}, v)"]
+            )
         return [f"t = {place}", "t.SetInParent()", f"{self._put_function(field)}(v, t)"]
 
     def _put_function(self, field: Field) -> str:
-        return self._putter(find_message(field.type_name)) if field.kind == "message" else f"put_{_SHORT[field.kind]}"
+        return (
+            self._putter(find_message(field.type_name))
+            if field.kind == "message"
+            else f"put_{_SHORT[field.kind]}"
+        )
 
     def _get_lines(self, name: str, cls: type[Message]) -> list[str]:
         self._namespace[f"make_{name}"] = cls
-        arguments = ", ".join(f"{field.attribute}={self._get_field(field)}" for field in fields_of(cls))
+        arguments = ", ".join(
+            f"{field.attribute}={self._get_field(field)}" for field in fields_of(cls)
+        )
         return [f"def {name}(p):", f"return make_{name}({arguments})"]
 
     def _get_field(self, field: Field) -> str:
@@ -157,18 +186,32 @@ class _Codec:
         if field.repeated:
             return f"list({place})" if element == "x" else f"[{element} for x in {place}]"
         value = self._get_element(field, place)
-        return f"{value} if p.HasField({field.name!r}) else None" if field.presence or field.kind not in SCALARS else value
+        return (
+            f"{value} if p.HasField({field.name!r}) else None"
+            if field.presence or field.kind not in SCALARS
+            else value
+        )
 
     def _get_element(self, field: Field, source: str) -> str:
         if field.kind == "double":
             return f"finite({source})"
         if field.kind in SCALARS:
             return source
-        function = self._getter(find_message(field.type_name)) if field.kind == "message" else f"get_{_SHORT[field.kind]}"
+        function = (
+            self._getter(find_message(field.type_name))
+            if field.kind == "message"
+            else f"get_{_SHORT[field.kind]}"
+        )
         return f"{function}({source})"
 
 
-_SHORT = {"timestamp": "moment", "duration": "span", "struct": "struct", "value": "value", "list_value": "list"}
+_SHORT = {
+    "timestamp": "moment",
+    "duration": "span",
+    "struct": "struct",
+    "value": "value",
+    "list_value": "list",
+}
 
 
 def _place(field: Field) -> str:
@@ -239,7 +282,9 @@ def _put_list(value: list[Any], target: Any) -> None:
 
 
 def get_plain(source: Any) -> Any:
-    """google.protobuf.Value as plain JSON value; whole numbers as int, as JSON's own reader has them."""
+    """google.protobuf.Value as plain JSON value; whole numbers as int, as JSON's own reader has
+    them.
+    """
     kind = source.WhichOneof("kind")
     if kind is None or kind == "null_value":
         return None

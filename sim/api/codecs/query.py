@@ -1,4 +1,6 @@
-"""Text → Struct: query strings, variables of a path and form bodies, where every value arrives as text and nesting is spelled with dots."""
+"""Text → Struct: query strings, variables of a path and form bodies, where every value arrives as
+text and nesting is spelled with dots.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +21,27 @@ PARAMETERS_MAX = 10_000  # of one query string or form
 
 _READABLE = SCALARS | {"timestamp", "duration"}
 # What the public service's gateway takes for a truth value.
-_TRUTH = dict.fromkeys(("true", "True", "TRUE", "t", "T", "1"), True) | dict.fromkeys(("false", "False", "FALSE", "f", "F", "0"), False)
+_TRUTH = dict.fromkeys(("true", "True", "TRUE", "t", "T", "1"), True) | dict.fromkeys(
+    ("false", "False", "FALSE", "f", "F", "0"), False
+)
 
 
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 
 
 class Casing(Enum):
-    """Which spellings of a parameter count. The others are ignored, as parameters the message does not have are."""
+    """Which spellings of a parameter count. The others are ignored, as parameters the message does
+    not have are.
+    """
 
     SNAKE = "snake"
     CAMEL_OR_SNAKE = "camel_or_snake"
 
 
 class QueryDecoder(Protocol):
-    """Reads a raw query string or its decoded pairs. Refuses with `BadField`; names parameters it ignored in `unknown`."""
+    """Reads a raw query string or its decoded pairs. Refuses with `BadField`; names parameters it
+    ignored in `unknown`.
+    """
 
     def __call__(self, query: str | Pairs, unknown: list[str] | None = None) -> Any: ...
 
@@ -42,8 +50,9 @@ class QueryDecoder(Protocol):
 def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) -> QueryDecoder:
     """The function that reads messages of this type from query strings.
 
-    A repeated field takes every value of its parameter; a parameter of any other field given twice is refused. Without `blanks` an empty
-    text is no entry of a list: `symbols=` names no symbol, as `category=` names no category.
+    A repeated field takes every value of its parameter; a parameter of any other field given twice
+    is refused. Without `blanks` an empty text is no entry of a list: `symbols=` names no symbol, as
+    `category=` names no category.
     """
 
     def decode(query: str | Pairs, unknown: list[str] | None = None) -> Any:
@@ -72,12 +81,19 @@ def query_decoder(cls: type[Message], casing: Casing, *, blanks: bool = True) ->
 
 @cache
 def form_decoder(cls: type[Message]) -> Callable[..., Any]:
-    """The function that reads messages of this type from application/x-www-form-urlencoded bodies; called like a JSON decoder."""
+    """The function that reads messages of this type from application/x-www-form-urlencoded bodies;
+    called like a JSON decoder.
+    """
     read = query_decoder(cls, Casing.CAMEL_OR_SNAKE)
 
     def decode(body: bytes, unknown: list[str] | None = None) -> Any:
         try:
-            pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS_MAX)
+            pairs = parse_qsl(
+                body.decode(),
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=PARAMETERS_MAX,
+            )
         except UnicodeDecodeError:
             raise BadBody("not UTF-8") from None
         except ValueError:
@@ -88,7 +104,9 @@ def form_decoder(cls: type[Message]) -> Callable[..., Any]:
 
 
 def apply_path(request: Message, params: Mapping[str, str]) -> None:
-    """Put the variables of a path ("symbol", "account.id") into a request; they win over what body and query said."""
+    """Put the variables of a path ("symbol", "account.id") into a request; they win over what body
+    and query said.
+    """
     for name, text in params.items():
         target = _target(type(request), name, Casing.SNAKE)
         if target is None:
@@ -109,7 +127,9 @@ class _Target:
         self._read = _text_reader(field)
 
     def put(self, message: Message, name: str, text: str) -> None:
-        """Set the field, making the messages on the way; `name` is what to call it when the text does not fit."""
+        """Set the field, making the messages on the way; `name` is what to call it when the text
+        does not fit.
+        """
         try:
             value = self._read(text)
         except BadField as refused:

@@ -1,4 +1,6 @@
-"""Identity on the exchange: who the caller is, for whom it may act, and whether anybody answers (§4.3)."""
+"""Identity on the exchange: who the caller is, for whom it may act, and whether anybody answers
+(§4.3).
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,12 @@ from sim.messages import exchange_v1 as wire
 
 
 @handles("AccountsAPI.GetWhoAmI")
-def get_who_am_i(exchange: Exchange, caller: Caller, request: wire.GetWhoAmIRequest) -> wire.GetWhoAmIResponse:
-    """The participant the call acts for; without one, the firm's client under the name a user would have."""
+def get_who_am_i(
+    exchange: Exchange, caller: Caller, request: wire.GetWhoAmIRequest
+) -> wire.GetWhoAmIResponse:
+    """The participant the call acts for; without one, the firm's client under the name a user would
+    have.
+    """
     firm = firm_of(exchange, caller)
     user = exchange.firms.user(caller.participant) if caller.participant else None
     return wire.GetWhoAmIResponse(
@@ -27,10 +33,20 @@ def get_who_am_i(exchange: Exchange, caller: Caller, request: wire.GetWhoAmIRequ
 
 
 @handles("UsersAPI.ListUsers")
-def list_users(exchange: Exchange, caller: Caller, request: wire.ListUsersRequest) -> wire.ListUsersResponse:
-    """Participants the firm may act for: those that may trade. Works without x-participant-id, else nobody would learn the first one."""
+def list_users(
+    exchange: Exchange, caller: Caller, request: wire.ListUsersRequest
+) -> wire.ListUsersResponse:
+    """Participants the firm may act for: those that may trade. Works without x-participant-id, else
+    nobody would learn the first one.
+    """
     if caller.participant is None and exchange.ctx.assumptions.flag(USERS_REQUIRE_PARTICIPANT):
-        raise PermissionDenied(rule="S4.3-16", remedy="send x-participant-id: firms/<firm>/users/<user>; this environment asks for it here too")
+        raise PermissionDenied(
+            rule="S4.3-16",
+            remedy=(
+                "send x-participant-id: firms/<firm>/users/<user>; this environment asks for it"
+                " here too"
+            ),
+        )
     firm = firm_of(exchange, caller)
     users = [user for user in firm.users if user.tradable]
     return wire.ListUsersResponse(
@@ -42,17 +58,28 @@ def list_users(exchange: Exchange, caller: Caller, request: wire.ListUsersReques
 
 
 @handles("AccountsAPI.ListAccounts")
-def list_accounts(exchange: Exchange, caller: Caller, request: wire.ListAccountsRequest) -> wire.ListAccountsResponse:
-    """Trading accounts of a user; of the participant the call acts for, or of the whole firm, when none is named."""
+def list_accounts(
+    exchange: Exchange, caller: Caller, request: wire.ListAccountsRequest
+) -> wire.ListAccountsResponse:
+    """Trading accounts of a user; of the participant the call acts for, or of the whole firm, when
+    none is named.
+    """
     firm = firm_of(exchange, caller)
     wanted = request.user or caller.participant
     users = [user for user in firm.users if wanted in (None, user.name)]
     if wanted and not users:
-        raise PermissionDenied(rule="S5.1-6", remedy="GET /v1/users lists the participants this firm may act for")
-    return wire.ListAccountsResponse(accounts=[user.account for user in users], display_names=[user.display_name for user in users])
+        raise PermissionDenied(
+            rule="S5.1-6", remedy="GET /v1/users lists the participants this firm may act for"
+        )
+    return wire.ListAccountsResponse(
+        accounts=[user.account for user in users],
+        display_names=[user.display_name for user in users],
+    )
 
 
 @handles("HealthAPI.HealthCheck")
-def health_check(exchange: Exchange, caller: Caller, request: wire.HealthCheckRequest) -> wire.HealthCheckResponse:
+def health_check(
+    exchange: Exchange, caller: Caller, request: wire.HealthCheckRequest
+) -> wire.HealthCheckResponse:
     """Always well when it answers at all."""
     return wire.HealthCheckResponse(status="ok")

@@ -17,37 +17,62 @@ from sim.messages import exchange_v1 as wire
 
 
 @handles("OrderEntryAPI.InsertOrderCross")
-def insert_order_cross(exchange: Exchange, caller: Caller, request: wire.InsertOrderCrossRequest) -> wire.InsertOrderCrossResponse:
-    """Receipts of both sides, in the order of the requests. A business reject of one is one of both."""
+def insert_order_cross(
+    exchange: Exchange, caller: Caller, request: wire.InsertOrderCrossRequest
+) -> wire.InsertOrderCrossResponse:
+    """Receipts of both sides, in the order of the requests. A business reject of one is one of
+    both.
+    """
     if len(request.requests) != 2:
-        raise InvalidRequest(f"requests: a cross has two sides, not {len(request.requests)}", rule="cross")
+        raise InvalidRequest(
+            f"requests: a cross has two sides, not {len(request.requests)}", rule="cross"
+        )
     if request.cross_type != wire.CrossType.CROSS_TYPE_ALL_OR_NONE:
         raise InvalidRequest("cross_type must be CROSS_TYPE_ALL_OR_NONE", rule="cross")
     priority = member(Side, request.cross_prioritized_side, "cross_prioritized_side")
-    one, other = (_command(exchange, caller, index, side) for index, side in enumerate(request.requests))
+    one, other = (
+        _command(exchange, caller, index, side) for index, side in enumerate(request.requests)
+    )
     if one.account == other.account and exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "firm":
-        raise InvalidRequest("requests: the two sides of a cross trade on different accounts", rule="cross", remedy="name an account in each request")
+        raise InvalidRequest(
+            "requests: the two sides of a cross trade on different accounts",
+            rule="cross",
+            remedy="name an account in each request",
+        )
     orders = exchange.trading.cross((one, other), cross_id=request.cross_id, priority=priority)
-    return wire.InsertOrderCrossResponse(responses=[wire.InsertOrderResponse(order_id=order.id) for order in orders])
+    return wire.InsertOrderCrossResponse(
+        responses=[wire.InsertOrderResponse(order_id=order.id) for order in orders]
+    )
 
 
-def _command(exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest) -> PlaceOrder:
+def _command(
+    exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest
+) -> PlaceOrder:
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
     acting = _acting(exchange, caller, request.account)
     try:
         command = place_command(acting, request, deferred=deferred)
         exchange.order_sessions.check(command.session_id, command.account)
     except InvalidRequest as wrong:
-        raise InvalidRequest(f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
+        raise InvalidRequest(
+            f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy
+        ) from wrong
     return command if acting is caller else replace(command, submitter=caller.participant or "")
 
 
 def _acting(exchange: Exchange, caller: Caller, account: str) -> Caller:
-    """Who a side trades for: the participant of the header, or the holder of another account of the firm, who must be able to trade."""
-    if account in ("", caller.account) or exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "participant":
+    """Who a side trades for: the participant of the header, or the holder of another account of the
+    firm, who must be able to trade.
+    """
+    if (
+        account in ("", caller.account)
+        or exchange.ctx.assumptions.text(CROSS_ACCOUNTS) == "participant"
+    ):
         trading_account(caller, account)
         return caller
     holder = exchange.firms.holder(account)
     if holder is None or not holder.tradable or account not in caller.accounts:
-        raise PermissionDenied(rule="S5.1-6", remedy="GET /v1/accounts lists the accounts this firm may trade on")
+        raise PermissionDenied(
+            rule="S5.1-6", remedy="GET /v1/accounts lists the accounts this firm may trade on"
+        )
     return replace(caller, participant=holder.name, account=holder.account)

@@ -1,4 +1,6 @@
-"""Incentive programs on the exchange host: the same programs and earnings as on the retail API, for firms (§2.3)."""
+"""Incentive programs on the exchange host: the same programs and earnings as on the retail API, for
+firms (§2.3).
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,25 @@ from sim.messages import retail_v1 as retail
 
 
 @handles("IncentivesAPI.GetIncentives")
-def get_incentives(exchange: Exchange, caller: Caller, request: wire.GetIncentivesRequest) -> wire.GetIncentivesResponse:
+def get_incentives(
+    exchange: Exchange, caller: Caller, request: wire.GetIncentivesRequest
+) -> wire.GetIncentivesResponse:
     """Programs grouped by market, newest first unless asked otherwise. Needs no credentials."""
     asked = convert(request, retail.ListIncentivesRequest, from_attributes=True)
     return convert(programs(exchange, asked), wire.GetIncentivesResponse, from_attributes=True)
 
 
 @handles("IncentivesAPI.GetIncentiveEarnings")
-def get_incentive_earnings(exchange: Exchange, caller: Caller, request: wire.GetIncentiveEarningsRequest) -> wire.GetIncentiveEarningsResponse:
-    """What the accounts of the caller earned: those of the participant where one is named, else all of the firm's."""
+def get_incentive_earnings(
+    exchange: Exchange, caller: Caller, request: wire.GetIncentiveEarningsRequest
+) -> wire.GetIncentiveEarningsResponse:
+    """What the accounts of the caller earned: those of the participant where one is named, else all
+    of the firm's.
+    """
     asked = convert(request, retail.ListEarningsRequest, from_attributes=True)
     return wire.GetIncentiveEarningsResponse(
-        rewards=[convert(reward, wire.UserReward, from_attributes=True) for reward in earned(exchange, visible_accounts(caller), asked)]
+        rewards=[
+            convert(reward, wire.UserReward, from_attributes=True)
+            for reward in earned(exchange, visible_accounts(caller), asked)
+        ]
     )

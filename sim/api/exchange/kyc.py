@@ -1,4 +1,6 @@
-"""Identity verification over REST: start, status, and where the firm wants to be told (§3.5, §4.3, §6.1)."""
+"""Identity verification over REST: start, status, and where the firm wants to be told (§3.5, §4.3,
+§6.1).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from sim.messages import exchange_kyc_v1 as wire
 
 
 @handles("KYCAPI.StartKYCVerification")
-def start_kyc_verification(exchange: Exchange, caller: Caller, request: wire.StartKYCVerificationRequest) -> wire.StartKYCVerificationResponse:
+def start_kyc_verification(
+    exchange: Exchange, caller: Caller, request: wire.StartKYCVerificationRequest
+) -> wire.StartKYCVerificationResponse:
     """First result of a verification. An approved person has no participant_id until provisioned."""
     firm = firm_of(exchange, caller).name
     case = exchange.kyc.start(firm, _application(request))
@@ -30,10 +34,14 @@ def start_kyc_verification(exchange: Exchange, caller: Caller, request: wire.Sta
 
 
 @handles("KYCAPI.GetKYCStatus")
-def get_kyc_status(exchange: Exchange, caller: Caller, request: wire.GetKYCStatusRequest) -> wire.GetKYCStatusResponse:
+def get_kyc_status(
+    exchange: Exchange, caller: Caller, request: wire.GetKYCStatusRequest
+) -> wire.GetKYCStatusResponse:
     """Where a verification stands; NOT_STARTED for an id the firm never used."""
     if not request.external_id:
-        raise InvalidRequest("external_id is required", rule="K2", remedy="send the external_id of the start")
+        raise InvalidRequest(
+            "external_id is required", rule="K2", remedy="send the external_id of the start"
+        )
     found = exchange.kyc.status(firm_of(exchange, caller).name, request.external_id)
     return wire.GetKYCStatusResponse(
         status=_status_message(found),
@@ -46,14 +54,22 @@ def get_kyc_status(exchange: Exchange, caller: Caller, request: wire.GetKYCStatu
 
 
 @handles("KYCAPI.SetWebhookURL")
-def set_webhook_url(exchange: Exchange, caller: Caller, request: wire.SetWebhookURLRequest) -> Pending:
-    """Ask for a URL to become the firm's. The answer waits until the test delivery is answered: see `webhook_registration`."""
-    pending = exchange.webhooks.register(firm_of(exchange, caller).name, request.webhook_url, request.signing_secret)
+def set_webhook_url(
+    exchange: Exchange, caller: Caller, request: wire.SetWebhookURLRequest
+) -> Pending:
+    """Ask for a URL to become the firm's. The answer waits until the test delivery is answered: see
+    `webhook_registration`.
+    """
+    pending = exchange.webhooks.register(
+        firm_of(exchange, caller).name, request.webhook_url, request.signing_secret
+    )
     return Pending(pending.id)
 
 
 def webhook_registration(settled: PendingRegistration) -> wire.SetWebhookURLResponse:
-    """The answer to a registration whose test delivery was acknowledged, refused or ignored (rule K8)."""
+    """The answer to a registration whose test delivery was acknowledged, refused or ignored (rule
+    K8).
+    """
     return wire.SetWebhookURLResponse(validated=settled.validated is True, message=settled.message)
 
 
@@ -92,10 +108,20 @@ def _address(given: wire.KYCAddress | None) -> KycAddress | None:
 
 
 def _status_message(found: KycStatus) -> wire.KYCStatus:
-    return wire.KYCStatus(decision=found.decision, status=found.status, sub_status=found.sub_status, external_id=found.external_id)
+    return wire.KYCStatus(
+        decision=found.decision,
+        status=found.status,
+        sub_status=found.sub_status,
+        external_id=found.external_id,
+    )
 
 
 def _docv_message(docv: Docv | None) -> wire.KYCDocv | None:
     if docv is None:
         return None
-    return wire.KYCDocv(docv_transaction_token=docv.transaction_token, event_id=docv.event_id, qr_code=docv.qr_code, url=docv.url)
+    return wire.KYCDocv(
+        docv_transaction_token=docv.transaction_token,
+        event_id=docv.event_id,
+        qr_code=docv.qr_code,
+        url=docv.url,
+    )

@@ -1,4 +1,6 @@
-"""Prefill over REST: start and code (wire facts §2.7). Codes are sealed at the door, so a code is told from another by its seal."""
+"""Prefill over REST: start and code (wire facts §2.7). Codes are sealed at the door, so a code is
+told from another by its seal.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,16 @@ _CODE = re.compile(r"\d{4,8}|sealed:d[4-8]:[0-9a-f]{32}", re.ASCII)
 
 
 @handles("KYCAPI.StartKYCPrefill")
-def start_kyc_prefill(exchange: Exchange, caller: Caller, request: wire.StartKYCPrefillRequest) -> wire.StartKYCPrefillResponse:
+def start_kyc_prefill(
+    exchange: Exchange, caller: Caller, request: wire.StartKYCPrefillRequest
+) -> wire.StartKYCPrefillResponse:
     """Send a code to a phone. The firm's own id of the person names the prefill."""
     wrong = list(_problems(exchange, request))
     if wrong:
         raise InvalidRequest("; ".join(wrong), remedy="correct the named fields")
-    made = exchange.prefills.start(firm_of(exchange, caller).name, request.user_id, request.phone_number, request.date_of_birth)
+    made = exchange.prefills.start(
+        firm_of(exchange, caller).name, request.user_id, request.phone_number, request.date_of_birth
+    )
     return wire.StartKYCPrefillResponse(status=_status(made), external_id=made.external_id)
 
 
@@ -46,13 +52,21 @@ def _problems(exchange: Exchange, request: wire.StartKYCPrefillRequest) -> list[
 
 
 @handles("KYCAPI.SubmitKYCPrefillOTP")
-def submit_kyc_prefill_otp(exchange: Exchange, caller: Caller, request: wire.SubmitKYCPrefillOTPRequest) -> wire.SubmitKYCPrefillOTPResponse:
-    """What is known of the person, once the code is right and the person known; else where the prefill stands."""
+def submit_kyc_prefill_otp(
+    exchange: Exchange, caller: Caller, request: wire.SubmitKYCPrefillOTPRequest
+) -> wire.SubmitKYCPrefillOTPResponse:
+    """What is known of the person, once the code is right and the person known; else where the
+    prefill stands.
+    """
     if not request.external_id:
-        raise InvalidRequest("external_id is required", remedy="send the externalId that the start answered")
+        raise InvalidRequest(
+            "external_id is required", remedy="send the externalId that the start answered"
+        )
     if not _CODE.fullmatch(request.otp):
         raise InvalidRequest("otp: four to eight digits")
-    found = exchange.prefills.submit(firm_of(exchange, caller).name, request.external_id, _code(exchange, request.otp))
+    found = exchange.prefills.submit(
+        firm_of(exchange, caller).name, request.external_id, _code(exchange, request.otp)
+    )
     if found.stage is not Stage.COMPLETE:
         return wire.SubmitKYCPrefillOTPResponse(status=_status(found))
     person = Person()
@@ -60,7 +74,11 @@ def submit_kyc_prefill_otp(exchange: Exchange, caller: Caller, request: wire.Sub
     return wire.SubmitKYCPrefillOTPResponse(
         status=_status(found),
         address=wire.KYCAddress(
-            address_line_1=address.address_line_1, city=address.city, state=address.state, postal_code=address.postal_code, country=address.country
+            address_line_1=address.address_line_1,
+            city=address.city,
+            state=address.state,
+            postal_code=address.postal_code,
+            country=address.country,
         ),
         ssn=person.ssn_last_four,
         date_of_birth=found.date_of_birth,
@@ -75,8 +93,13 @@ def submit_kyc_prefill_otp(exchange: Exchange, caller: Caller, request: wire.Sub
 def _code(exchange: Exchange, given: str) -> Code:
     """What a code is, sealed or (in a scenario's own calls) in clear."""
     key = exchange.ctx.entropy.key("sealing")
-    return next((code for text, code in CODES.items() if given in (text, seal_text(text, key, {}))), Code.BAD)
+    return next(
+        (code for text, code in CODES.items() if given in (text, seal_text(text, key, {}))),
+        Code.BAD,
+    )
 
 
 def _status(found: Prefill) -> wire.KYCStatus:
-    return wire.KYCStatus(decision=DECISIONS[found.stage], status=str(found.stage), external_id=found.external_id)
+    return wire.KYCStatus(
+        decision=DECISIONS[found.stage], status=str(found.stage), external_id=found.external_id
+    )

@@ -1,6 +1,7 @@
 """The cash and the position ledger, in pages and as CSV (§4.3, rules P17-P24).
 
-Both begin at 2026-05-01T00:00:00Z: an earlier start is raised to it. Rows are sealed once written, so oldest-first pages never drift.
+Both begin at 2026-05-01T00:00:00Z: an earlier start is raised to it. Rows are sealed once written,
+so oldest-first pages never drift.
 """
 
 from __future__ import annotations
@@ -61,8 +62,12 @@ def get_account_balance_ledger(
 ) -> wire.GetAccountBalanceLedgerResponse:
     """Changes of an account's cash; each says the balance before and after (rule P20)."""
     rows = _cash_rows(exchange, caller, request)
-    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT, refuse=True))
-    return wire.GetAccountBalanceLedgerResponse(entries=[ledger_entry_message(row) for row in page], next_page_token=token, eof=not token)
+    page, token = page_of(
+        rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT, refuse=True)
+    )
+    return wire.GetAccountBalanceLedgerResponse(
+        entries=[ledger_entry_message(row) for row in page], next_page_token=token, eof=not token
+    )
 
 
 @handles("FundingAPI.DownloadBalanceLedger")
@@ -72,7 +77,10 @@ def download_balance_ledger(
     """The same as CSV; nothing at all when there is no row (rule P24)."""
     rows = _cash_rows(exchange, caller, request)
     messages = (ledger_entry_message(row) for row in rows)
-    return (wire.DownloadBalanceLedgerResponse(data=chunk) for chunk in csv_chunks(wire.BalanceLedgerEntry, messages, header_alone=False))
+    return (
+        wire.DownloadBalanceLedgerResponse(data=chunk)
+        for chunk in csv_chunks(wire.BalanceLedgerEntry, messages, header_alone=False)
+    )
 
 
 def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterator[CashMoved]:
@@ -83,8 +91,17 @@ def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterat
     if request.currency.upper() not in ("", CURRENCY):
         return iter(())
     in_order(exchange, request.start_time, request.end_time)
-    rows = _window(exchange.trading.ledger.entries(account), request.start_time, request.end_time, request.newest_first)
-    rows = (row for row in rows if row.type in types) if types else (row for row in rows if row.type not in SUPPRESSED)
+    rows = _window(
+        exchange.trading.ledger.entries(account),
+        request.start_time,
+        request.end_time,
+        request.newest_first,
+    )
+    rows = (
+        (row for row in rows if row.type in types)
+        if types
+        else (row for row in rows if row.type not in SUPPRESSED)
+    )
     if request.symbol:
         rows = (row for row in rows if row.symbol == request.symbol)
     if request.description:
@@ -93,10 +110,14 @@ def _cash_rows(exchange: Exchange, caller: Caller, request: CashQuery) -> Iterat
 
 
 def public_types(asked: Sequence[int]) -> frozenset[int]:
-    """Entry types to show; empty means every public one. Asking for an internal one is ABORTED (rule P18)."""
+    """Entry types to show; empty means every public one. Asking for an internal one is ABORTED
+    (rule P18).
+    """
     for number in asked:
         if number in SUPPRESSED:
-            raise EntryTypeSuppressed(rule="P18", remedy="leave entry_types empty for every type that may be seen")
+            raise EntryTypeSuppressed(
+                rule="P18", remedy="leave entry_types empty for every type that may be seen"
+            )
     return frozenset(asked) - {_T.UNDEFINED}
 
 
@@ -104,11 +125,17 @@ def public_types(asked: Sequence[int]) -> frozenset[int]:
 
 
 @handles("PositionAPI.GetPositionLedger")
-def get_position_ledger(exchange: Exchange, caller: Caller, request: wire.GetPositionLedgerRequest) -> wire.GetPositionLedgerResponse:
+def get_position_ledger(
+    exchange: Exchange, caller: Caller, request: wire.GetPositionLedgerRequest
+) -> wire.GetPositionLedgerResponse:
     """Changes of an account's positions, each with the state right after it (rule P23)."""
     rows = _position_rows(exchange, caller, request)
-    page, token = page_of(rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT, refuse=True))
-    return wire.GetPositionLedgerResponse(entries=[position_entry_message(row) for row in page], next_page_token=token, eof=not token)
+    page, token = page_of(
+        rows, request.page_token, page_length(request.page_size, PAGE_DEFAULT, refuse=True)
+    )
+    return wire.GetPositionLedgerResponse(
+        entries=[position_entry_message(row) for row in page], next_page_token=token, eof=not token
+    )
 
 
 @handles("PositionAPI.DownloadPositionLedger")
@@ -118,17 +145,31 @@ def download_position_ledger(
     """The same as CSV; nothing at all when there is no row (rule P24)."""
     rows = _position_rows(exchange, caller, request)
     messages = (position_entry_message(row) for row in rows)
-    return (wire.DownloadPositionLedgerResponse(data=chunk) for chunk in csv_chunks(wire.PositionLedgerEntry, messages, header_alone=False))
+    return (
+        wire.DownloadPositionLedgerResponse(data=chunk)
+        for chunk in csv_chunks(wire.PositionLedgerEntry, messages, header_alone=False)
+    )
 
 
-def _position_rows(exchange: Exchange, caller: Caller, request: PositionQuery) -> Iterator[PositionChanged]:
+def _position_rows(
+    exchange: Exchange, caller: Caller, request: PositionQuery
+) -> Iterator[PositionChanged]:
     account = ledger_account(exchange, caller, request.account)
     in_order(exchange, request.start_time, request.end_time)
-    rows = _window(exchange.trading.positions.rows(account), request.start_time, request.end_time, request.newest_first)
+    rows = _window(
+        exchange.trading.positions.rows(account),
+        request.start_time,
+        request.end_time,
+        request.newest_first,
+    )
     return (row for row in rows if row.symbol == request.symbol) if request.symbol else rows
 
 
-def _window(rows: Sequence[D], start: Instant | None, end: Instant | None, newest_first: bool) -> Iterator[D]:
-    """Rows from start (never before the floor) to end, both inclusive. Rows that are added later are not among them."""
+def _window(
+    rows: Sequence[D], start: Instant | None, end: Instant | None, newest_first: bool
+) -> Iterator[D]:
+    """Rows from start (never before the floor) to end, both inclusive. Rows that are added later
+    are not among them.
+    """
     places = stretch(rows, max(start or FLOOR, FLOOR), end)
     return map(rows.__getitem__, reversed(places) if newest_first else places)

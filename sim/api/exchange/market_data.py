@@ -1,4 +1,6 @@
-"""Book and best bid and offer over REST and gRPC (§2.5, §4.3). Answers are kept until the book or the clock moves."""
+"""Book and best bid and offer over REST and gRPC (§2.5, §4.3). Answers are kept until the book or
+the clock moves.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,19 @@ _answers: Memo[Prepared[Any]] = Memo()
 
 
 @handles("OrderBookAPI.GetOrderBook")
-def get_order_book(exchange: Exchange, caller: Caller, request: wire.GetOrderBookRequest) -> Prepared[wire.GetOrderBookResponse]:
-    """Levels of both sides, best first. Depth 0 means 3; above 10 see assumption `book.depth_above_maximum`."""
+def get_order_book(
+    exchange: Exchange, caller: Caller, request: wire.GetOrderBookRequest
+) -> Prepared[wire.GetOrderBookResponse]:
+    """Levels of both sides, best first. Depth 0 means 3; above 10 see assumption
+    `book.depth_above_maximum`.
+    """
     return _answer(exchange, request.symbol, _depth(exchange, request.depth))
 
 
 @handles("OrderBookAPI.GetBBO")
-def get_bbo(exchange: Exchange, caller: Caller, request: wire.GetBBORequest) -> Prepared[wire.GetBBOResponse]:
+def get_bbo(
+    exchange: Exchange, caller: Caller, request: wire.GetBBORequest
+) -> Prepared[wire.GetBBOResponse]:
     """Top of the book. Spread and mid price are 0 while a side is empty."""
     return _answer(exchange, request.symbol, exchange.ctx.assumptions.text(MID_PRICE_ROUNDING))
 
@@ -40,25 +48,41 @@ def _depth(exchange: Exchange, asked: int) -> int:
     if 0 <= asked <= DEPTH_MAX:
         return asked or DEPTH_DEFAULT
     if asked < 0 or exchange.ctx.assumptions.text(DEPTH_ABOVE_MAXIMUM) == "refuse":
-        raise InvalidRequest(f"depth must be between 1 and {DEPTH_MAX}", rule="S4.3-1", remedy=f"leave depth out for {DEPTH_DEFAULT} levels")
+        raise InvalidRequest(
+            f"depth must be between 1 and {DEPTH_MAX}",
+            rule="S4.3-1",
+            remedy=f"leave depth out for {DEPTH_DEFAULT} levels",
+        )
     return DEPTH_MAX
 
 
 def _answer(exchange: Exchange, symbol: str, shown: int | str) -> Prepared[Any]:
-    """The answer of an unchanged book at an unchanged instant is the one given before. `shown`: so many levels, or the BBO with its mid rounded that way."""
+    """The answer of an unchanged book at an unchanged instant is the one given before. `shown`: so
+    many levels, or the BBO with its mid rounded that way.
+    """
     book = exchange.trading.book(symbol)
     state = exchange.trading.state(symbol)
     if state in DEAD_STATES and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found":
-        raise NotFound(f"no book for {symbol}", rule="U26", remedy="the instrument is PENDING or TERMINATED; ListInstruments shows its state")
+        raise NotFound(
+            f"no book for {symbol}",
+            rule="U26",
+            remedy="the instrument is PENDING or TERMINATED; ListInstruments shows its state",
+        )
     return _answers.get(
         exchange,
         (symbol, shown),
         (book.version, exchange.now),
-        lambda: Prepared(_bbo(exchange, book, state, shown) if isinstance(shown, str) else _book(exchange, book, state, shown)),
+        lambda: Prepared(
+            _bbo(exchange, book, state, shown)
+            if isinstance(shown, str)
+            else _book(exchange, book, state, shown)
+        ),
     )
 
 
-def _book(exchange: Exchange, book: Book, state: InstrumentState, depth: int) -> wire.GetOrderBookResponse:
+def _book(
+    exchange: Exchange, book: Book, state: InstrumentState, depth: int
+) -> wire.GetOrderBookResponse:
     shown = 0 if book.hidden else depth
     return wire.GetOrderBookResponse(
         symbol=book.symbol,
@@ -70,7 +94,9 @@ def _book(exchange: Exchange, book: Book, state: InstrumentState, depth: int) ->
     )
 
 
-def _bbo(exchange: Exchange, book: Book, state: InstrumentState, rounding: str) -> wire.GetBBOResponse:
+def _bbo(
+    exchange: Exchange, book: Book, state: InstrumentState, rounding: str
+) -> wire.GetBBOResponse:
     shown = 0 if book.hidden else 1
     bids = levels_message(book.levels(Side.BUY, shown))
     offers = levels_message(book.levels(Side.SELL, shown))

@@ -1,7 +1,8 @@
 """Order entry on the exchange: insert, cancel, replace, preview, open orders (§4.3, rules M2-M38).
 
-Checks of meaning belong to the core. What is checked here is what makes a request no command: enumeration numbers without a name, an account that is not the
-participant's, a list of the wrong length.
+Checks of meaning belong to the core. What is checked here is what makes a request no command:
+enumeration numbers without a name, an account that is not the participant's, a list of the wrong
+length.
 """
 
 from __future__ import annotations
@@ -36,8 +37,12 @@ R = TypeVar("R")
 
 
 @handles("OrderEntryAPI.InsertOrder")
-def insert_order(exchange: Exchange, caller: Caller, request: wire.InsertOrderRequest) -> wire.InsertOrderResponse:
-    """A receipt. Business rejects are refusals at once or executions afterwards, as assumption `orders.sync_reject` says (rule M7)."""
+def insert_order(
+    exchange: Exchange, caller: Caller, request: wire.InsertOrderRequest
+) -> wire.InsertOrderResponse:
+    """A receipt. Business rejects are refusals at once or executions afterwards, as assumption
+    `orders.sync_reject` says (rule M7).
+    """
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
     command = place_command(caller, request, deferred=deferred)
     exchange.order_sessions.check(command.session_id, command.account)
@@ -45,32 +50,57 @@ def insert_order(exchange: Exchange, caller: Caller, request: wire.InsertOrderRe
 
 
 @handles("OrderEntryAPI.InsertOrderList")
-def insert_order_list(exchange: Exchange, caller: Caller, request: wire.InsertOrderListRequest) -> wire.InsertOrderListResponse:
-    """A receipt for each entry. A malformed one refuses the whole list before anything is entered; a business reject is a REJECTED execution (rule M38)."""
-    commands = [_entry_command(exchange, caller, index, entry) for index, entry in enumerate(_entries(request.requests))]
+def insert_order_list(
+    exchange: Exchange, caller: Caller, request: wire.InsertOrderListRequest
+) -> wire.InsertOrderListResponse:
+    """A receipt for each entry. A malformed one refuses the whole list before anything is entered;
+    a business reject is a REJECTED execution (rule M38).
+    """
+    commands = [
+        _entry_command(exchange, caller, index, entry)
+        for index, entry in enumerate(_entries(request.requests))
+    ]
     ids = [exchange.trading.place(commands[0]).id]
     parent = ids[0] if exchange.ctx.assumptions.text(ORDER_PARENT) == "list" else ""
-    ids += [exchange.trading.place(replace(command, parent_id=parent)).id for command in commands[1:]]
-    return wire.InsertOrderListResponse(responses=[wire.InsertOrderResponse(order_id=order_id) for order_id in ids])
+    ids += [
+        exchange.trading.place(replace(command, parent_id=parent)).id for command in commands[1:]
+    ]
+    return wire.InsertOrderListResponse(
+        responses=[wire.InsertOrderResponse(order_id=order_id) for order_id in ids]
+    )
 
 
 @handles("OrderEntryAPI.PreviewOrder")
-def preview_order(exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest) -> wire.PreviewOrderResponse:
+def preview_order(
+    exchange: Exchange, caller: Caller, request: wire.PreviewOrderRequest
+) -> wire.PreviewOrderResponse:
     """The order as it would be accepted; nothing is entered."""
     if request.request is None:
-        raise InvalidRequest("request is required", rule="M2", remedy="send the order to try as request")
+        raise InvalidRequest(
+            "request is required", rule="M2", remedy="send the order to try as request"
+        )
     command = place_command(caller, request.request)
     exchange.order_sessions.check(command.session_id, command.account)
-    return wire.PreviewOrderResponse(preview_order=order_message(exchange, exchange.trading.preview(command)))
+    return wire.PreviewOrderResponse(
+        preview_order=order_message(exchange, exchange.trading.preview(command))
+    )
 
 
-def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred: bool = False) -> PlaceOrder:
+def place_command(
+    caller: Caller, request: wire.InsertOrderRequest, *, deferred: bool = False
+) -> PlaceOrder:
     """A request as a command of the calling participant."""
     account = trading_account(caller, request.account)
     if request.user and request.user != caller.participant:
-        raise PermissionDenied(rule="S5.1-6", remedy="user, when sent, is the participant of x-participant-id")
+        raise PermissionDenied(
+            rule="S5.1-6", remedy="user, when sent, is the participant of x-participant-id"
+        )
     if request.quote:
-        raise InvalidRequest("quote: there is no such quote", rule="L13", remedy="leave quote out; a quote trades by itself once it is confirmed")
+        raise InvalidRequest(
+            "quote: there is no such quote",
+            rule="L13",
+            remedy="leave quote out; a quote trades by itself once it is confirmed",
+        )
     command = PlaceOrder(
         symbol=request.symbol,
         account=account,
@@ -84,16 +114,25 @@ def place_command(caller: Caller, request: wire.InsertOrderRequest, *, deferred:
         deferred=deferred,
     )
     given = _seldom(request)
-    if not any(given) and request.good_till_time is None and not request.self_match_prevention_instruction:
+    if (
+        not any(given)
+        and request.good_till_time is None
+        and not request.self_match_prevention_instruction
+    ):
         return command
-    smp = member(SelfMatchPrevention, request.self_match_prevention_instruction, "self_match_prevention_instruction")
+    smp = member(
+        SelfMatchPrevention,
+        request.self_match_prevention_instruction,
+        "self_match_prevention_instruction",
+    )
     member(wire.OrderCapacity, request.order_capacity, "order_capacity")
     member(wire.ManualOrderIndicator, request.manual_order_indicator, "manual_order_indicator")
     terms = {name: value for name, value in zip(_SELDOM, given, strict=True) if value}
     return replace(command, good_till=request.good_till_time, smp=smp, **terms)
 
 
-# Terms of a command that most requests leave out, and what they are called there: not named one by one for an order that has none of them.
+# Terms of a command that most requests leave out, and what they are called there: not named one by
+# one for an order that has none of them.
 _SELDOM = {
     "stop_price": "stop_price",
     "min_qty": "min_qty",
@@ -114,16 +153,24 @@ _SELDOM = {
 _seldom = attrgetter(*_SELDOM.values())
 
 
-def _entry_command(exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest) -> PlaceOrder:
-    """The command of one entry, tried without effect: what could not even be rejected refuses the list."""
+def _entry_command(
+    exchange: Exchange, caller: Caller, index: int, request: wire.InsertOrderRequest
+) -> PlaceOrder:
+    """The command of one entry, tried without effect: what could not even be rejected refuses the
+    list.
+    """
     try:
         command = place_command(caller, request, deferred=True)
         exchange.order_sessions.check(command.session_id, command.account)
         exchange.trading.preview(command)
     except InvalidRequest as wrong:
-        raise InvalidRequest(f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
+        raise InvalidRequest(
+            f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy
+        ) from wrong
     except NotFound as wrong:
-        raise NotFound(f"requests[{index}]: {wrong.message}", rule=wrong.rule, remedy=wrong.remedy) from wrong
+        raise NotFound(
+            f"requests[{index}]: {wrong.message}", rule=wrong.rule, remedy=wrong.remedy
+        ) from wrong
     return command
 
 
@@ -131,21 +178,27 @@ def _entry_command(exchange: Exchange, caller: Caller, index: int, request: wire
 
 
 @handles("OrderEntryAPI.CancelOrder")
-def cancel_order(exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest) -> wire.CancelOrderResponse:
+def cancel_order(
+    exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest
+) -> wire.CancelOrderResponse:
     """Take an order out. Unknown is 404, done is 409 (rule M34)."""
     exchange.trading.cancel(_cancel_command(caller, request, unknown_told=True))
     return wire.CancelOrderResponse()
 
 
 @handles("OrderEntryAPI.CancelOrderList")
-def cancel_order_list(exchange: Exchange, caller: Caller, request: wire.CancelOrderListRequest) -> wire.CancelOrderListResponse:
+def cancel_order_list(
+    exchange: Exchange, caller: Caller, request: wire.CancelOrderListRequest
+) -> wire.CancelOrderListResponse:
     """Take orders out. Entries that cannot be canceled are skipped in silence (rule M38)."""
     commands = [_cancel_command(caller, entry) for entry in _entries(request.requests)]
     _each(exchange.trading.cancel, commands)
     return wire.CancelOrderListResponse(responses=[wire.CancelOrderResponse() for _ in commands])
 
 
-def _cancel_command(caller: Caller, request: wire.CancelOrderRequest, *, unknown_told: bool = False) -> CancelOrder:
+def _cancel_command(
+    caller: Caller, request: wire.CancelOrderRequest, *, unknown_told: bool = False
+) -> CancelOrder:
     _check_ids(request.order_id, request.clord_id)
     return CancelOrder(
         accounts=(trading_account(caller, ""),),
@@ -161,22 +214,38 @@ def _cancel_command(caller: Caller, request: wire.CancelOrderRequest, *, unknown
 
 
 @handles("OrderEntryAPI.CancelReplaceOrder")
-def cancel_replace_order(exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderRequest) -> wire.CancelReplaceOrderResponse:
+def cancel_replace_order(
+    exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderRequest
+) -> wire.CancelReplaceOrderResponse:
     """Change an order in place; fields left out keep their values (rules M31-M33)."""
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
-    exchange.trading.replace(_replace_command(caller, request, deferred=deferred, unknown_told=True))
+    exchange.trading.replace(
+        _replace_command(caller, request, deferred=deferred, unknown_told=True)
+    )
     return wire.CancelReplaceOrderResponse()
 
 
 @handles("OrderEntryAPI.CancelReplaceOrderList")
-def cancel_replace_order_list(exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderListRequest) -> wire.CancelReplaceOrderListResponse:
+def cancel_replace_order_list(
+    exchange: Exchange, caller: Caller, request: wire.CancelReplaceOrderListRequest
+) -> wire.CancelReplaceOrderListResponse:
     """Change orders in place. Entries that cannot be changed are skipped in silence (rule M38)."""
-    commands = [_replace_command(caller, entry, deferred=True) for entry in _entries(request.requests)]
+    commands = [
+        _replace_command(caller, entry, deferred=True) for entry in _entries(request.requests)
+    ]
     _each(exchange.trading.replace, commands)
-    return wire.CancelReplaceOrderListResponse(responses=[wire.CancelReplaceOrderResponse() for _ in commands])
+    return wire.CancelReplaceOrderListResponse(
+        responses=[wire.CancelReplaceOrderResponse() for _ in commands]
+    )
 
 
-def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *, deferred: bool, unknown_told: bool = False) -> ReplaceOrder:
+def _replace_command(
+    caller: Caller,
+    request: wire.CancelReplaceOrderRequest,
+    *,
+    deferred: bool,
+    unknown_told: bool = False,
+) -> ReplaceOrder:
     _check_ids(request.order_id, request.clord_id)
     return ReplaceOrder(
         accounts=(trading_account(caller, ""),),
@@ -204,9 +273,13 @@ def _replace_command(caller: Caller, request: wire.CancelReplaceOrderRequest, *,
 
 
 @handles("OrderEntryAPI.GetOpenOrders")
-def get_open_orders(exchange: Exchange, caller: Caller, request: wire.GetOpenOrdersRequest) -> wire.GetOpenOrdersResponse:
+def get_open_orders(
+    exchange: Exchange, caller: Caller, request: wire.GetOpenOrdersRequest
+) -> wire.GetOpenOrdersResponse:
     """Orders that still work, oldest first."""
-    orders = exchange.trading.orders.open_of(visible_accounts(caller, request.accounts), request.symbols)
+    orders = exchange.trading.orders.open_of(
+        visible_accounts(caller, request.accounts), request.symbols
+    )
     return wire.GetOpenOrdersResponse(orders=[order_message(exchange, order) for order in orders])
 
 
@@ -229,12 +302,20 @@ def _members(enum: type[E]) -> dict[int, E]:
 
 def _check_ids(order_id: str, clord_id: str) -> None:
     if not order_id and not clord_id:
-        raise InvalidRequest("order_id or clord_id is required", rule="M34", remedy="send the order_id of the receipt, or your clord_id")
+        raise InvalidRequest(
+            "order_id or clord_id is required",
+            rule="M34",
+            remedy="send the order_id of the receipt, or your clord_id",
+        )
 
 
 def _entries(requests: Sequence[R]) -> Sequence[R]:
     if not 0 < len(requests) <= LIST_MAX:
-        raise InvalidRequest(f"requests: 1 to {LIST_MAX} entries, not {len(requests)}", rule="M38", remedy="split the list")
+        raise InvalidRequest(
+            f"requests: 1 to {LIST_MAX} entries, not {len(requests)}",
+            rule="M38",
+            remedy="split the list",
+        )
     return requests
 
 

@@ -1,4 +1,6 @@
-"""Tokens that speak for one participant (wire facts §1.16); the x-participant-id header has taken their place."""
+"""Tokens that speak for one participant (wire facts §1.16); the x-participant-id header has taken
+their place.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class _Request(Protocol):
 def create_participant_api_token(
     exchange: Exchange, caller: Caller, request: wire.CreateParticipantAPITokenRequest
 ) -> wire.CreateParticipantAPITokenResponse:
-    """A token that acts as one participant: no header is needed with it, and it does nothing for the rest of the firm."""
+    """A token that acts as one participant: no header is needed with it, and it does nothing for
+    the rest of the firm.
+    """
     found = _granted(exchange, caller, request, admin=False)
     return wire.CreateParticipantAPITokenResponse(
         participant_token=found.access_token,
@@ -51,7 +55,9 @@ def create_participant_admin_token(
     )
 
 
-def _granted(exchange: Exchange, caller: Caller, request: _Request, *, admin: bool) -> ParticipantGrant:
+def _granted(
+    exchange: Exchange, caller: Caller, request: _Request, *, admin: bool
+) -> ParticipantGrant:
     firm = whole_firm(exchange, caller)
     user = exchange.firms.participant_of(firm, request.participant_id)
     usable = tuple(scope for scope in caller.scopes if scope in PARTICIPANT_SCOPES)
@@ -59,11 +65,23 @@ def _granted(exchange: Exchange, caller: Caller, request: _Request, *, admin: bo
         if scope not in caller.scopes:
             raise MissingScope(scope)
         if scope not in usable:
-            raise PermissionDenied(rule="participant-token", remedy=f"{scope} is the firm's own; a participant's token may have {', '.join(usable)}")
+            raise PermissionDenied(
+                rule="participant-token",
+                remedy=(
+                    f"{scope} is the firm's own; a participant's token may have {', '.join(usable)}"
+                ),
+            )
     assumptions = exchange.ctx.assumptions
     longest = assumptions.number(PARTICIPANT_TOKEN_LIFE_MAX)
-    life = request.ttl_seconds * NS_PER_S if request.ttl_seconds else min(assumptions.number(PARTICIPANT_TOKEN_LIFE), longest)
+    life = (
+        request.ttl_seconds * NS_PER_S
+        if request.ttl_seconds
+        else min(assumptions.number(PARTICIPANT_TOKEN_LIFE), longest)
+    )
     if not 0 < life <= longest:
-        raise InvalidRequest(f"ttl_seconds must be between 1 and {longest // NS_PER_S}, or 0", remedy="leave it out for the usual life")
+        raise InvalidRequest(
+            f"ttl_seconds must be between 1 and {longest // NS_PER_S}, or 0",
+            remedy="leave it out for the usual life",
+        )
     scopes = tuple(sorted(set(request.scopes))) or usable
     return exchange.credentials.grant_participant(firm, user.name, scopes, life, admin=admin)

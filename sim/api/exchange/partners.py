@@ -1,4 +1,6 @@
-"""Partner services over gRPC: transfers, the pool's balance, orders for participants (rules M25, P25). The account names the customer, no header does."""
+"""Partner services over gRPC: transfers, the pool's balance, orders for participants (rules M25,
+P25). The account names the customer, no header does.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,23 @@ KEY_MAX = 128
 CENTS = 100
 
 _CLORD_ID = re.compile(r"[!-~]{1,64}", re.ASCII)
-_TRANSFERS = frozenset({TransferReason.DEPOSIT, TransferReason.WITHDRAWAL, TransferReason.VENDOR_FEES})
+_TRANSFERS = frozenset(
+    {TransferReason.DEPOSIT, TransferReason.WITHDRAWAL, TransferReason.VENDOR_FEES}
+)
 # The narrow part of an order that a partner may fill in.
 _ALLOWED = frozenset(
-    {"type", "side", "order_qty", "symbol", "price", "time_in_force", "clord_id", "account", "cash_order_qty", "manual_order_indicator"}
+    {
+        "type",
+        "side",
+        "order_qty",
+        "symbol",
+        "price",
+        "time_in_force",
+        "clord_id",
+        "account",
+        "cash_order_qty",
+        "manual_order_indicator",
+    }
 )
 _UNSET_ORDER = wire.InsertOrderRequest()
 _FUNDED_TIMES = frozenset(TimeInForce) - {TimeInForce.GOOD_TILL_TIME}
@@ -37,15 +52,21 @@ _FUNDED_TIMES = frozenset(TimeInForce) - {TimeInForce.GOOD_TILL_TIME}
 
 
 @handles("CashMovementService.CreateCashMovement")
-def create_cash_movement(exchange: Exchange, caller: Caller, request: cash.CreateCashMovementRequest) -> cash.CreateCashMovementResponse:
-    """Transfer money between the pool and a participant; the reason decides the direction. Without funds it comes back REJECTED."""
+def create_cash_movement(
+    exchange: Exchange, caller: Caller, request: cash.CreateCashMovementRequest
+) -> cash.CreateCashMovementResponse:
+    """Transfer money between the pool and a participant; the reason decides the direction. Without
+    funds it comes back REJECTED.
+    """
     firm = firm_of(exchange, caller)
     key = _key(request.idempotency_key)
     transfer = request.transfer
     if transfer is None:
         raise InvalidRequest("transfer is required", rule="P25")
     if transfer.reason not in _TRANSFERS:
-        raise InvalidRequest("transfer.reason must be DEPOSIT, WITHDRAWAL or VENDOR_FEES", rule="P25")
+        raise InvalidRequest(
+            "transfer.reason must be DEPOSIT, WITHDRAWAL or VENDOR_FEES", rule="P25"
+        )
     for name in ("participant_account_id", "external_reference"):
         if not getattr(transfer, name):
             raise InvalidRequest(f"transfer.{name} is required", rule="P25")
@@ -54,13 +75,20 @@ def create_cash_movement(exchange: Exchange, caller: Caller, request: cash.Creat
     if amount <= 0:
         raise InvalidRequest("transfer.amount must be above zero", rule="P25")
     movement = exchange.partners.transfer(
-        firm, key, json.encode(transfer), reason=TransferReason(transfer.reason), account=transfer.participant_account_id, amount=amount
+        firm,
+        key,
+        json.encode(transfer),
+        reason=TransferReason(transfer.reason),
+        account=transfer.participant_account_id,
+        amount=amount,
     )
     return cash.CreateCashMovementResponse(cash_movement=_movement_message(movement))
 
 
 @handles("CashMovementService.GetCashMovement")
-def get_cash_movement(exchange: Exchange, caller: Caller, request: cash.GetCashMovementRequest) -> cash.GetCashMovementResponse:
+def get_cash_movement(
+    exchange: Exchange, caller: Caller, request: cash.GetCashMovementRequest
+) -> cash.GetCashMovementResponse:
     """A transfer of the calling firm."""
     movement = exchange.partners.movement(firm_of(exchange, caller), request.workflow_id)
     return cash.GetCashMovementResponse(cash_movement=_movement_message(movement))
@@ -74,7 +102,10 @@ def get_funding_account_balance(
     _check_currency(request.currency, "currency")
     pool = exchange.partners.pool(firm_of(exchange, caller))
     return cash.GetFundingAccountBalanceResponse(
-        funding_account_id=pool, balance=cash_text(exchange.trading.ledger.balance(pool)), currency=CURRENCY, as_of=exchange.now
+        funding_account_id=pool,
+        balance=cash_text(exchange.trading.ledger.balance(pool)),
+        currency=CURRENCY,
+        as_of=exchange.now,
     )
 
 
@@ -84,7 +115,11 @@ def _movement_message(movement: Movement) -> cash.CashMovement:
         workflow_id=movement.id,
         idempotency_key=movement.key,
         intent_type="transfer",
-        status=status.CASH_MOVEMENT_STATUS_REJECTED if movement.rejection else status.CASH_MOVEMENT_STATUS_CONFIRMED,
+        status=(
+            status.CASH_MOVEMENT_STATUS_REJECTED
+            if movement.rejection
+            else status.CASH_MOVEMENT_STATUS_CONFIRMED
+        ),
         amount=cash_text(movement.amount),
         currency=CURRENCY,
         source_account_id=movement.source,
@@ -101,28 +136,41 @@ def _movement_message(movement: Movement) -> cash.CashMovement:
 
 
 @handles("OrderFundingService.CreateVendorOrder")
-def create_vendor_order(exchange: Exchange, caller: Caller, request: funding.CreateVendorOrderRequest) -> funding.CreateVendorOrderResponse:
-    """Place a fill-or-kill limit order for a participant. No money moves for the declared fee; a transfer collects it."""
+def create_vendor_order(
+    exchange: Exchange, caller: Caller, request: funding.CreateVendorOrderRequest
+) -> funding.CreateVendorOrderResponse:
+    """Place a fill-or-kill limit order for a participant. No money moves for the declared fee; a
+    transfer collects it.
+    """
     key = _key(request.idempotency_key)
     _check_fee(request.vendor_fee)
-    made = exchange.partners.order(firm_of(exchange, caller), key, json.encode(request), _vendor_command(request.order))
+    made = exchange.partners.order(
+        firm_of(exchange, caller), key, json.encode(request), _vendor_command(request.order)
+    )
     return funding.CreateVendorOrderResponse(
         funding_request_id=made.id,
         id=made.order_id,
         status=_status(exchange, made),
         correlation=funding.FundingCorrelation(
-            idempotency_key=key, funding_request_id=made.id, request_id=exchange.ctx.ids.uuid("vendor.attempt"), clord_id=made.clord_id
+            idempotency_key=key,
+            funding_request_id=made.id,
+            request_id=exchange.ctx.ids.uuid("vendor.attempt"),
+            clord_id=made.clord_id,
         ),
     )
 
 
 def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
-    """The one kind of order a partner may place; every other field that is set is refused by its name."""
+    """The one kind of order a partner may place; every other field that is set is refused by its
+    name.
+    """
     if order is None:
         raise InvalidRequest("order is required", rule="M25")
     for name in order.__struct_fields__:
         if name not in _ALLOWED and getattr(order, name) != getattr(_UNSET_ORDER, name):
-            raise InvalidRequest(f"order.{name} is not allowed here", rule="M25", remedy="leave it unset")
+            raise InvalidRequest(
+                f"order.{name} is not allowed here", rule="M25", remedy="leave it unset"
+            )
     wanted = {"type": OrderType.LIMIT, "time_in_force": TimeInForce.FILL_OR_KILL}
     for name, number in wanted.items():
         if getattr(order, name) != number:
@@ -135,7 +183,9 @@ def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     if order.price <= 0:
         raise InvalidRequest("order.price must be above zero", rule="M25")
     if bool(order.order_qty) == bool(order.cash_order_qty):
-        raise InvalidRequest("exactly one of order.order_qty and order.cash_order_qty is required", rule="M25")
+        raise InvalidRequest(
+            "exactly one of order.order_qty and order.cash_order_qty is required", rule="M25"
+        )
     if not _CLORD_ID.fullmatch(order.clord_id):
         raise InvalidRequest("order.clord_id: 1 to 64 visible ASCII characters", rule="M25")
     return PlaceOrder(
@@ -157,23 +207,33 @@ def _vendor_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
 
 
 @handles("OrderFundingService.CreateFundedOrder")
-def create_funded_order(exchange: Exchange, caller: Caller, request: funding.CreateFundedOrderRequest) -> funding.CreateFundedOrderResponse:
-    """Move the cost of a limit order to the participant and place it. It comes back REJECTED where the pool cannot pay or the exchange refuses."""
+def create_funded_order(
+    exchange: Exchange, caller: Caller, request: funding.CreateFundedOrderRequest
+) -> funding.CreateFundedOrderResponse:
+    """Move the cost of a limit order to the participant and place it. It comes back REJECTED where
+    the pool cannot pay or the exchange refuses.
+    """
     key = _key(request.idempotency_key)
     _check_fee(request.vendor_fee)
-    made = exchange.partners.funded_order(firm_of(exchange, caller), key, json.encode(request), _funded_command(request.order))
+    made = exchange.partners.funded_order(
+        firm_of(exchange, caller), key, json.encode(request), _funded_command(request.order)
+    )
     return funding.CreateFundedOrderResponse(order=_funded_message(exchange, made))
 
 
 @handles("OrderFundingService.GetFundedOrder")
-def get_funded_order(exchange: Exchange, caller: Caller, request: funding.GetFundedOrderRequest) -> funding.GetFundedOrderResponse:
+def get_funded_order(
+    exchange: Exchange, caller: Caller, request: funding.GetFundedOrderRequest
+) -> funding.GetFundedOrderResponse:
     """What became of a funded order."""
     found = exchange.partners.find_funded(firm_of(exchange, caller), request.funding_request_id)
     return funding.GetFundedOrderResponse(order=_funded_message(exchange, found))
 
 
 @handles("OrderFundingService.CancelFundedOrder")
-def cancel_funded_order(exchange: Exchange, caller: Caller, request: funding.CancelFundedOrderRequest) -> funding.CancelFundedOrderResponse:
+def cancel_funded_order(
+    exchange: Exchange, caller: Caller, request: funding.CancelFundedOrderRequest
+) -> funding.CancelFundedOrderResponse:
     """Cancel a funded order that still works; what it had not spent goes back to the pool."""
     found = exchange.partners.cancel_funded(firm_of(exchange, caller), request.funding_request_id)
     return funding.CancelFundedOrderResponse(order=_funded_message(exchange, found))
@@ -183,10 +243,19 @@ def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
     """A limit order of whole quantity under any time in force that needs no date."""
     if order is None:
         raise InvalidRequest("order is required", rule="S9-4")
-    if order.type != OrderType.LIMIT or order.price <= 0 or order.order_qty <= 0 or order.side not in (Side.BUY, Side.SELL):
+    if (
+        order.type != OrderType.LIMIT
+        or order.price <= 0
+        or order.order_qty <= 0
+        or order.side not in (Side.BUY, Side.SELL)
+    ):
         raise InvalidRequest("order: a limit order with side, price and order_qty", rule="S9-4")
     if order.time_in_force not in _FUNDED_TIMES:
-        raise InvalidRequest("order.time_in_force must be DAY, GOOD_TILL_CANCEL, IMMEDIATE_OR_CANCEL or FILL_OR_KILL", rule="S9-4")
+        raise InvalidRequest(
+            "order.time_in_force must be DAY, GOOD_TILL_CANCEL, IMMEDIATE_OR_CANCEL or"
+            " FILL_OR_KILL",
+            rule="S9-4",
+        )
     return PlaceOrder(
         symbol=order.symbol,
         account=order.account,
@@ -201,7 +270,11 @@ def _funded_command(order: wire.InsertOrderRequest | None) -> PlaceOrder:
 
 def _funded_message(exchange: Exchange, made: VendorOrder) -> funding.FundedOrder:
     return funding.FundedOrder(
-        funding_request_id=made.id, id=made.order_id, status=_status(exchange, made), idempotency_key=made.key, clord_id=made.clord_id
+        funding_request_id=made.id,
+        id=made.order_id,
+        status=_status(exchange, made),
+        idempotency_key=made.key,
+        clord_id=made.clord_id,
     )
 
 
@@ -212,12 +285,18 @@ def _status(exchange: Exchange, made: VendorOrder) -> funding.VendorOrderStatus:
     status, state = funding.VendorOrderStatus, exchange.partners.outcome(made)
     if state is OrderState.PENDING_NEW:
         return status.VENDOR_ORDER_STATUS_PENDING
-    return status.VENDOR_ORDER_STATUS_REJECTED if state is OrderState.REJECTED else status.VENDOR_ORDER_STATUS_ACCEPTED
+    return (
+        status.VENDOR_ORDER_STATUS_REJECTED
+        if state is OrderState.REJECTED
+        else status.VENDOR_ORDER_STATUS_ACCEPTED
+    )
 
 
 def _check_fee(fee: funding.MoneyAmount | None) -> None:
     if fee is None:
-        raise InvalidRequest("vendor_fee is required", rule="M25", remedy="declare a fee of 0 when there is none")
+        raise InvalidRequest(
+            "vendor_fee is required", rule="M25", remedy="declare a fee of 0 when there is none"
+        )
     _check_currency(fee.currency, "vendor_fee.currency")
     if _amount(fee.value, "vendor_fee.value") < 0:
         raise InvalidRequest("vendor_fee.value must not be negative", rule="M25")
@@ -225,7 +304,11 @@ def _check_fee(fee: funding.MoneyAmount | None) -> None:
 
 def _key(given: str) -> str:
     if not 0 < len(given) <= KEY_MAX:
-        raise InvalidRequest(f"idempotency_key: 1 to {KEY_MAX} characters", rule="P25", remedy="draw a new key for each new request")
+        raise InvalidRequest(
+            f"idempotency_key: 1 to {KEY_MAX} characters",
+            rule="P25",
+            remedy="draw a new key for each new request",
+        )
     return given
 
 
@@ -239,4 +322,8 @@ def _amount(given: str, name: str) -> Cash:
     try:
         return scaled(given, CENTS) * CENT
     except NotADecimal as wrong:
-        raise InvalidRequest(f"{name}: {wrong}", rule="P25", remedy='send decimal text with at most two decimals, such as "12.50"') from None
+        raise InvalidRequest(
+            f"{name}: {wrong}",
+            rule="P25",
+            remedy='send decimal text with at most two decimals, such as "12.50"',
+        ) from None

@@ -26,22 +26,34 @@ _EXPIRED = frozenset({InstrumentState.EXPIRED, InstrumentState.TERMINATED})
 
 
 @handles("PositionAPI.GetAccountBalance")
-def get_account_balance(exchange: Exchange, caller: Caller, request: wire.GetAccountBalanceRequest) -> wire.GetAccountBalanceResponse:
-    """Balance in one currency, USD when none is named. A clearing account is "invalid account" (rule P26)."""
+def get_account_balance(
+    exchange: Exchange, caller: Caller, request: wire.GetAccountBalanceRequest
+) -> wire.GetAccountBalanceResponse:
+    """Balance in one currency, USD when none is named. A clearing account is "invalid account"
+    (rule P26).
+    """
     account = balance_account(exchange, caller, request.name)
     if request.currency.upper() not in ("", CURRENCY):
-        raise InvalidRequest(f"currency must be {CURRENCY}", rule="P26", remedy=f"send currency={CURRENCY}")
+        raise InvalidRequest(
+            f"currency must be {CURRENCY}", rule="P26", remedy=f"send currency={CURRENCY}"
+        )
     return _balance(exchange, account)
 
 
 @handles("PositionAPI.ListAccountBalances")
-def list_account_balances(exchange: Exchange, caller: Caller, request: wire.ListAccountBalancesRequest) -> wire.ListAccountBalancesResponse:
+def list_account_balances(
+    exchange: Exchange, caller: Caller, request: wire.ListAccountBalancesRequest
+) -> wire.ListAccountBalancesResponse:
     """Balances by currency; there is one."""
-    return wire.ListAccountBalancesResponse(balances={CURRENCY: _balance(exchange, balance_account(exchange, caller, request.name))})
+    return wire.ListAccountBalancesResponse(
+        balances={CURRENCY: _balance(exchange, balance_account(exchange, caller, request.name))}
+    )
 
 
 def _balance(exchange: Exchange, account: str) -> wire.GetAccountBalanceResponse:
-    """Amounts of rules P2 and P6. Contracts are fully collateralised, so the margin of the shorts is the whole capital requirement."""
+    """Amounts of rules P2 and P6. Contracts are fully collateralised, so the margin of the shorts
+    is the whole capital requirement.
+    """
     trading = exchange.trading
     margin = trading.margin_requirement(account)
     power = trading.buying_power(account)
@@ -63,19 +75,33 @@ def _balance(exchange: Exchange, account: str) -> wire.GetAccountBalanceResponse
 
 
 def _spendable(exchange: Exchange, account: str, power: Cash) -> Cash:
-    """Buying power as balances show it: gross of open orders unless assumption `balances.buying_power_net` says otherwise (U10)."""
-    return exchange.trading.withdrawable(account) if exchange.ctx.assumptions.flag(BUYING_POWER_NET) else power
+    """Buying power as balances show it: gross of open orders unless assumption
+    `balances.buying_power_net` says otherwise (U10).
+    """
+    return (
+        exchange.trading.withdrawable(account)
+        if exchange.ctx.assumptions.flag(BUYING_POWER_NET)
+        else power
+    )
 
 
 # ---- positions
 
 
 @handles("PositionAPI.ListAccountPositions")
-def list_account_positions(exchange: Exchange, caller: Caller, request: wire.ListAccountPositionsRequest) -> wire.ListAccountPositionsResponse:
-    """Positions of an account in order of first trade, flat and expired ones too unless filtered; now, or as of an instant or the close of a trade day."""
+def list_account_positions(
+    exchange: Exchange, caller: Caller, request: wire.ListAccountPositionsRequest
+) -> wire.ListAccountPositionsResponse:
+    """Positions of an account in order of first trade, flat and expired ones too unless filtered;
+    now, or as of an instant or the close of a trade day.
+    """
     account = balance_account(exchange, caller, request.name)
     at = _as_of(exchange, request)
-    found = exchange.trading.positions.of(account) if at >= exchange.now else _positions_at(exchange, account, at)
+    found = (
+        exchange.trading.positions.of(account)
+        if at >= exchange.now
+        else _positions_at(exchange, account, at)
+    )
     if request.symbol:
         found = [position for position in found if position.symbol == request.symbol]
     if request.active_only:
@@ -84,7 +110,10 @@ def list_account_positions(exchange: Exchange, caller: Caller, request: wire.Lis
         found = [position for position in found if position.net]
     page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListAccountPositionsResponse(
-        positions=[position_message(position, at, expired=_expired(exchange, position.symbol)) for position in page],
+        positions=[
+            position_message(position, at, expired=_expired(exchange, position.symbol))
+            for position in page
+        ],
         available_position=[_available(exchange, position) for position in page],
         next_page_token=token,
         eof=not token,
@@ -95,12 +124,16 @@ def _as_of(exchange: Exchange, request: wire.ListAccountPositionsRequest) -> Ins
     if request.as_of_date is None:
         return exchange.now if request.as_of_time is None else request.as_of_time
     if request.as_of_time is not None:
-        raise InvalidRequest("as_of_time and as_of_date exclude each other", remedy="send one of them")
+        raise InvalidRequest(
+            "as_of_time and as_of_date exclude each other", remedy="send one of them"
+        )
     asked = request.as_of_date
     try:
         return eastern(date(asked.year, asked.month, asked.day), TRADE_DAY_ROLL_HOUR) - 1
     except ValueError:
-        raise InvalidRequest("as_of_date is not a date", remedy="send year, month and day") from None
+        raise InvalidRequest(
+            "as_of_date is not a date", remedy="send year, month and day"
+        ) from None
 
 
 def _positions_at(exchange: Exchange, account: str, at: Instant) -> list[Position]:

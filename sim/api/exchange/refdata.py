@@ -13,7 +13,16 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
 from sim.api.rendering.exchange import CLEARING_HOUSE, instrument_as_it_is
-from sim.api.reports.where_clause import Column, Condition, field_conditions, member, parse_clause, predicate, text, values_of
+from sim.api.reports.where_clause import (
+    Column,
+    Condition,
+    field_conditions,
+    member,
+    parse_clause,
+    predicate,
+    text,
+    values_of,
+)
 from sim.core.catalogue.quirks import INSTRUMENT_COLUMNS_FAIL
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
@@ -31,40 +40,57 @@ Test: TypeAlias = Callable[[Instrument], bool]
 PAGE_DEFAULT = 50
 _STATE_PREFIX = "INSTRUMENT_STATE_"
 
-# Category codes of the exchange by category of the gateway; any other category is its own first three letters.
+# Category codes of the exchange by category of the gateway; any other category is its own first
+# three letters.
 _CATEGORY_CODES = {"sports": "SPR", "politics": "POL", "crypto": "CRY"}
 
 
 @handles("RefDataAPI.ListInstruments")
-def list_instruments(exchange: Exchange, caller: Caller, request: wire.ListInstrumentsRequest) -> wire.ListInstrumentsResponse:
-    """Instruments that meet every filter set, in order of listing. Other states than asked for include PENDING and TERMINATED ones."""
+def list_instruments(
+    exchange: Exchange, caller: Caller, request: wire.ListInstrumentsRequest
+) -> wire.ListInstrumentsResponse:
+    """Instruments that meet every filter set, in order of listing. Other states than asked for
+    include PENDING and TERMINATED ones.
+    """
     return _listed(exchange, request)
 
 
 @handles("RefDataAPI.SearchInstruments")
-def search_instruments(exchange: Exchange, caller: Caller, request: wire.ListInstrumentsRequest) -> wire.ListInstrumentsResponse:
+def search_instruments(
+    exchange: Exchange, caller: Caller, request: wire.ListInstrumentsRequest
+) -> wire.ListInstrumentsResponse:
     """The same under another name."""
     return _listed(exchange, request)
 
 
 @handles("RefDataAPI.GetInstrument")
-def get_instrument(exchange: Exchange, caller: Caller, request: wire.GetInstrumentRequest) -> wire.GetInstrumentResponse:
+def get_instrument(
+    exchange: Exchange, caller: Caller, request: wire.GetInstrumentRequest
+) -> wire.GetInstrumentResponse:
     """One instrument, whatever its state."""
     instrument = exchange.instruments.require(request.symbol)
     return wire.GetInstrumentResponse(instrument=instrument_as_it_is(exchange, instrument))
 
 
 @handles("RefDataAPI.ListSymbols")
-def list_symbols(exchange: Exchange, caller: Caller, request: wire.ListSymbolsRequest) -> wire.ListSymbolsResponse:
+def list_symbols(
+    exchange: Exchange, caller: Caller, request: wire.ListSymbolsRequest
+) -> wire.ListSymbolsResponse:
     """Every symbol, in order of listing."""
     return wire.ListSymbolsResponse(symbols=list(exchange.instruments.symbols()))
 
 
 @handles("RefDataAPI.GetInstrumentMetadata")
-def get_instrument_metadata(exchange: Exchange, caller: Caller, request: wire.GetInstrumentMetadataRequest) -> wire.GetInstrumentMetadataResponse:
+def get_instrument_metadata(
+    exchange: Exchange, caller: Caller, request: wire.GetInstrumentMetadataRequest
+) -> wire.GetInstrumentMetadataResponse:
     """Facts about the exchange itself."""
     return wire.GetInstrumentMetadataResponse(
-        metadata={"exchange_name": exchange.credentials.environment.name, "server_version": "sandbox", "timezone": "America/New_York"}
+        metadata={
+            "exchange_name": exchange.credentials.environment.name,
+            "server_version": "sandbox",
+            "timezone": "America/New_York",
+        }
     )
 
 
@@ -72,8 +98,10 @@ def get_instrument_metadata(exchange: Exchange, caller: Caller, request: wire.Ge
 
 
 class _Asked(NamedTuple):
-    """What a request asks for: of an instrument's product, type and event, `alike` for all of one kind whatever the game; of its state, dates, game and symbol;
-    and `single` of what only the instrument itself tells."""
+    """What a request asks for: of an instrument's product, type and event, `alike` for all of one
+    kind whatever the game; of its state, dates, game and symbol; and `single` of what only the
+    instrument itself tells.
+    """
 
     alike: list[Test]
     states: list[frozenset[int]]
@@ -83,24 +111,34 @@ class _Asked(NamedTuple):
     single: list[Test]
 
 
-def _listed(exchange: Exchange, request: wire.ListInstrumentsRequest) -> wire.ListInstrumentsResponse:
+def _listed(
+    exchange: Exchange, request: wire.ListInstrumentsRequest
+) -> wire.ListInstrumentsResponse:
     length = page_length(request.page_size, PAGE_DEFAULT)
-    page, token = page_of(_found(exchange, request.symbols, _asked(exchange, request)), request.page_token, length)
+    page, token = page_of(
+        _found(exchange, request.symbols, _asked(exchange, request)), request.page_token, length
+    )
     instruments = [one if isinstance(one, Instrument) else _numbered(exchange, one) for one in page]
     return wire.ListInstrumentsResponse(
-        instruments=[instrument_as_it_is(exchange, one) for one in instruments], next_page_token=token, eof=not token
+        instruments=[instrument_as_it_is(exchange, one) for one in instruments],
+        next_page_token=token,
+        eof=not token,
     )
 
 
 def _found(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator[Instrument | int]:
-    """What passes every filter, in order of listing; those of the season by their numbers there, so that only what is shown is made."""
+    """What passes every filter, in order of listing; those of the season by their numbers there, so
+    that only what is shown is made.
+    """
     instruments, tests = exchange.instruments, list(_single_tests(exchange, asked))
 
     def passing(found: Iterable[Instrument]) -> Iterator[Instrument]:
         return (one for one in found if all(test(one) for test in tests))
 
     if symbols:
-        yield from passing(one for symbol in dict.fromkeys(symbols) if (one := instruments.get(symbol)) is not None)
+        yield from passing(
+            one for symbol in dict.fromkeys(symbols) if (one := instruments.get(symbol)) is not None
+        )
         return
     yield from passing(instruments.before_shelf())
     if exchange.reference.season is not None:
@@ -116,15 +154,31 @@ def _of_season(exchange: Exchange, season: Season, asked: _Asked) -> Iterator[in
         events = flags_of(() if number is None else (number,), season.games)
     for bounds in asked.dates:
         events = both(events, flags_of(index.between(*bounds), season.games))
-    flags: Flags = index.spread_alike(events, lambda instrument: all(test(instrument) for test in asked.alike)) if asked.alike else index.spread(events)
+    flags: Flags = (
+        index.spread_alike(events, lambda instrument: all(test(instrument) for test in asked.alike))
+        if asked.alike
+        else index.spread(events)
+    )
     for states in asked.states:
         flags = both(flags, facets(exchange).states.season_in(states))
-    listed = [number for one in exchange.instruments.listed() if (number := index.market_of(one.symbol)) is not None]
+    listed = [
+        number
+        for one in exchange.instruments.listed()
+        if (number := index.market_of(one.symbol)) is not None
+    ]
     flags = both(flags, neither(flags_of(listed, count)))
     if asked.symbols:
         flags = both(flags, _spelled(season, asked.symbols))
     found = compress(range(count), flags)
-    return (number for number in found if all(test(_numbered(exchange, number)) for test in asked.single)) if asked.single else found
+    return (
+        (
+            number
+            for number in found
+            if all(test(_numbered(exchange, number)) for test in asked.single)
+        )
+        if asked.single
+        else found
+    )
 
 
 def _numbered(exchange: Exchange, number: int) -> Instrument:
@@ -140,7 +194,11 @@ def _spelled(season: Season, conditions: list[Condition]) -> Flags:
     test = predicate(conditions, _SYMBOL)
     if named is None:
         return bytes(map(test, season.symbols()))
-    numbers = [number for symbol in named if test(symbol) and (number := season.index.market_of(symbol)) is not None]
+    numbers = [
+        number
+        for symbol in named
+        if test(symbol) and (number := season.index.market_of(symbol)) is not None
+    ]
     return flags_of(numbers, season.index.first_markets[-1])
 
 
@@ -161,10 +219,14 @@ def _add_conditions(exchange: Exchange, given: wire.InstrumentFilter, asked: _As
     named = {condition.column for condition in conditions}
     if named & _FAILING and exchange.ctx.quirks.strikes(INSTRUMENT_COLUMNS_FAIL):
         if named & _FAILING != {_EVENT}:
-            raise InternalFailure(rule="instrument_columns_fail", remedy="filter these columns yourself, or by the fields of the request")
+            raise InternalFailure(
+                rule="instrument_columns_fail",
+                remedy="filter these columns yourself, or by the fields of the request",
+            )
         asked.alike.append(lambda instrument: False)
     conditions += field_conditions(given.field_filters, tuple(_COLUMNS))
-    predicate(conditions, _COLUMNS | _METADATA_COLUMNS)  # refuses what it does not know, in the order it was asked
+    # refuses what it does not know, in the order it was asked
+    predicate(conditions, _COLUMNS | _METADATA_COLUMNS)
     for condition in conditions:
         if condition.column == "symbol":
             asked.symbols.append(condition)
@@ -186,17 +248,28 @@ def _single_tests(exchange: Exchange, asked: _Asked) -> Iterator[Test]:
     for name, low, high in asked.dates:
         yield _dated(_DATES[name], low, high)
     if asked.game:
-        yield lambda instrument: (event := exchange.reference.event_of(instrument.symbol)) is not None and event.game_id == asked.game
+        yield (
+            lambda instrument: (
+                (event := exchange.reference.event_of(instrument.symbol)) is not None
+                and event.game_id == asked.game
+            )
+        )
     if asked.symbols:
         meets = predicate(asked.symbols, _SYMBOL)
         yield lambda instrument: meets(instrument.symbol)
 
 
 def _alike(request: wire.ListInstrumentsRequest) -> Iterator[Test]:
-    """One test for each filter that is set on what follows from an instrument's product, type and event."""
-    if request.tradable_filter == wire.TradableFilter.TRADABLE_FILTER_NON_TRADABLE or request.type not in (
-        wire.InstrumentType.INSTRUMENT_TYPE_UNSET,
-        wire.InstrumentType.INSTRUMENT_TYPE_EVENT,
+    """One test for each filter that is set on what follows from an instrument's product, type and
+    event.
+    """
+    if (
+        request.tradable_filter == wire.TradableFilter.TRADABLE_FILTER_NON_TRADABLE
+        or request.type
+        not in (
+            wire.InstrumentType.INSTRUMENT_TYPE_UNSET,
+            wire.InstrumentType.INSTRUMENT_TYPE_EVENT,
+        )
     ):
         yield lambda instrument: False  # every instrument here is a tradable event contract
     if request.clearing_sym:
@@ -221,15 +294,26 @@ def _in_states(state: Callable[[str], InstrumentState], states: frozenset[int]) 
 
 
 def _dated(at: Callable[[Instrument], Instant], low: Instant | None, high: Instant | None) -> Test:
-    return lambda instrument: (low is None or at(instrument) >= low) and (high is None or at(instrument) <= high)
+    return lambda instrument: (
+        (low is None or at(instrument) >= low) and (high is None or at(instrument) <= high)
+    )
 
 
-def _dates(request: wire.ListInstrumentsRequest) -> Iterator[tuple[str, Instant | None, Instant | None]]:
+def _dates(
+    request: wire.ListInstrumentsRequest,
+) -> Iterator[tuple[str, Instant | None, Instant | None]]:
     """Bounds on start and expiration date, both inclusive, as instants."""
     for name, field in (("opening", "start_time"), ("expiring", "end_time")):
-        low, high = (_day(getattr(request, f"{field}_{bound}"), f"{field}_{bound}") for bound in ("gte", "lte"))
+        low, high = (
+            _day(getattr(request, f"{field}_{bound}"), f"{field}_{bound}")
+            for bound in ("gte", "lte")
+        )
         if low is not None or high is not None:
-            yield name, None if low is None else eastern(low), None if high is None or high == date.max else eastern(high + timedelta(days=1)) - 1
+            yield (
+                name,
+                None if low is None else eastern(low),
+                None if high is None or high == date.max else eastern(high + timedelta(days=1)) - 1,
+            )
 
 
 def _day(given: str, name: str) -> date | None:
@@ -239,7 +323,9 @@ def _day(given: str, name: str) -> date | None:
     try:
         return eastern_date(parse_instant(given))
     except ValueError:
-        raise InvalidRequest(f"{name}: not a date: {given[:40]!r}", rule="S4.3-13", remedy="write YYYY-MM-DD") from None
+        raise InvalidRequest(
+            f"{name}: not a date: {given[:40]!r}", rule="S4.3-13", remedy="write YYYY-MM-DD"
+        ) from None
 
 
 def _metadata(key: str) -> Column[Instrument]:
@@ -248,7 +334,10 @@ def _metadata(key: str) -> Column[Instrument]:
 
 # Columns of the metadata map that a where_clause may name, to no good as documented.
 _EVENT = "event_id"
-_METADATA_COLUMNS = {key: _metadata(key) for key in ("instrument_product", "outcome_type", "event_subcategory", _EVENT)}
+_METADATA_COLUMNS = {
+    key: _metadata(key)
+    for key in ("instrument_product", "outcome_type", "event_subcategory", _EVENT)
+}
 _FAILING = frozenset(_METADATA_COLUMNS)
 
 
@@ -269,7 +358,9 @@ def _category(instrument: Instrument) -> str:
 
 
 def _category_code(instrument: Instrument) -> str:
-    return instrument.metadata.get("event_category") or _CATEGORY_CODES.get(instrument.category, instrument.category[:3].upper())
+    return instrument.metadata.get("event_category") or _CATEGORY_CODES.get(
+        instrument.category, instrument.category[:3].upper()
+    )
 
 
 def _market_type(instrument: Instrument) -> str:
@@ -278,7 +369,8 @@ def _market_type(instrument: Instrument) -> str:
 
 _COLUMNS: dict[str, Column[Instrument]] = {
     "symbol": text(lambda instrument: instrument.symbol),
-    "state": member(wire.InstrumentState, _STATE_PREFIX, lambda instrument: 0),  # which only the lifecycle knows
+    # which only the lifecycle knows
+    "state": member(wire.InstrumentState, _STATE_PREFIX, lambda instrument: 0),
     "product_id": text(_product),
     "event_series": text(_series),
     "event_category": text(_category_code),
@@ -286,5 +378,10 @@ _COLUMNS: dict[str, Column[Instrument]] = {
     "clearing_house": text(lambda instrument: CLEARING_HOUSE),
 }
 _SYMBOL: dict[str, Column[str]] = {"symbol": text(str)}
-_STATE: dict[str, Column[InstrumentState]] = {"state": member(wire.InstrumentState, _STATE_PREFIX, int)}
-_DATES: dict[str, Callable[[Instrument], Instant]] = {"opening": lambda instrument: instrument.start, "expiring": lambda instrument: instrument.expiration}
+_STATE: dict[str, Column[InstrumentState]] = {
+    "state": member(wire.InstrumentState, _STATE_PREFIX, int)
+}
+_DATES: dict[str, Callable[[Instrument], Instant]] = {
+    "opening": lambda instrument: instrument.start,
+    "expiring": lambda instrument: instrument.expiration,
+}

@@ -1,4 +1,6 @@
-"""Referral codes over REST. A firm sees its own codes only; what a referral is worth is published nowhere, so no amount is told."""
+"""Referral codes over REST. A firm sees its own codes only; what a referral is worth is published
+nowhere, so no amount is told.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +16,46 @@ _PAGE = 100
 
 
 @handles("KYCAPI.CreateISVReferralCode")
-def create_referral_code(exchange: Exchange, caller: Caller, request: wire.CreateISVReferralCodeRequest) -> wire.CreateISVReferralCodeResponse:
+def create_referral_code(
+    exchange: Exchange, caller: Caller, request: wire.CreateISVReferralCodeRequest
+) -> wire.CreateISVReferralCodeResponse:
     """A new code of the calling firm; 409 when the firm has it."""
     firm = firm_of(exchange, caller).name
-    exchange.referrals.create(Referral(code=request.referral_code, user=request.user_id, firm=firm, category=request.category))
+    exchange.referrals.create(
+        Referral(
+            code=request.referral_code, user=request.user_id, firm=firm, category=request.category
+        )
+    )
     return wire.CreateISVReferralCodeResponse()
 
 
 @handles("KYCAPI.GetReferralCodes")
-def get_referral_codes(exchange: Exchange, caller: Caller, request: wire.GetReferralCodesRequest) -> wire.GetReferralCodesResponse:
-    """Codes that equal every filter given, oldest first, 100 to a page unless `limit` says otherwise (at most 1000)."""
+def get_referral_codes(
+    exchange: Exchange, caller: Caller, request: wire.GetReferralCodesRequest
+) -> wire.GetReferralCodesResponse:
+    """Codes that equal every filter given, oldest first, 100 to a page unless `limit` says
+    otherwise (at most 1000).
+    """
     firm = firm_of(exchange, caller).name
     found = [
         referral
         for referral in exchange.referrals.of(firm).values()
-        if request.user_id in (None, referral.user) and request.category in (None, referral.category) and request.code in (None, referral.code)
+        if request.user_id in (None, referral.user)
+        and request.category in (None, referral.category)
+        and request.code in (None, referral.code)
     ]
     rows, cursor = page_of(found, request.cursor, page_length(request.limit, _PAGE))
     used = exchange.kyc.referred(firm)
     return wire.GetReferralCodesResponse(
         referral_codes=[
-            wire.ReferralCode(referral_code=row.code, user_id=row.user, isv_id=row.firm, used_count=used[row.code], category=row.category) for row in rows
+            wire.ReferralCode(
+                referral_code=row.code,
+                user_id=row.user,
+                isv_id=row.firm,
+                used_count=used[row.code],
+                category=row.category,
+            )
+            for row in rows
         ],
         next_cursor=cursor,
         eof=not cursor,
@@ -42,7 +63,11 @@ def get_referral_codes(exchange: Exchange, caller: Caller, request: wire.GetRefe
 
 
 @handles("KYCAPI.CheckReferralCode")
-def check_referral_code(exchange: Exchange, caller: Caller, request: wire.CheckReferralCodeRequest) -> wire.CheckReferralCodeResponse:
+def check_referral_code(
+    exchange: Exchange, caller: Caller, request: wire.CheckReferralCodeRequest
+) -> wire.CheckReferralCodeResponse:
     """Whether the calling firm has the code, and whose it is."""
     known = exchange.referrals.of(firm_of(exchange, caller).name).get(request.referral_code)
-    return wire.CheckReferralCodeResponse(is_valid=known is not None, user_id=known.user if known else None)
+    return wire.CheckReferralCodeResponse(
+        is_valid=known is not None, user_id=known.user if known else None
+    )

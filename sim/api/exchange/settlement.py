@@ -14,9 +14,13 @@ from sim.messages import exchange_settlement_v1 as wire
 def get_instrument_settlement(
     exchange: Exchange, caller: Caller, request: wire.GetInstrumentSettlementRequest
 ) -> wire.GetInstrumentSettlementResponse:
-    """The settlement, scaled by `price_scale`; without `stats` until it is final. A symbol is named exactly: empty, "/…" and "!…" are refused."""
+    """The settlement, scaled by `price_scale`; without `stats` until it is final. A symbol is named
+    exactly: empty, "/…" and "!…" are refused.
+    """
     if not request.symbol or request.symbol[0] in "/!":
-        raise InvalidRequest("symbol is required, exactly as it is listed", remedy="ListSymbols gives the symbols")
+        raise InvalidRequest(
+            "symbol is required, exactly as it is listed", remedy="ListSymbols gives the symbols"
+        )
     instrument = exchange.instruments.require(request.symbol)
     final = exchange.trading.settlements.final(instrument.symbol)
     return wire.GetInstrumentSettlementResponse(

@@ -1,4 +1,6 @@
-"""The deprecated user calls (wire facts §1.16): a firm registers people and changes what it said of them. Who may trade is KYC's to say."""
+"""The deprecated user calls (wire facts §1.16): a firm registers people and changes what it said of
+them. Who may trade is KYC's to say.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from sim.core.catalogue.assumptions import USERS_ONBOARD
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import Firm
 from sim.core.identity.isv_users import IsvUser, Person
-from sim.core.identity.kyc_application import EXTERNAL_ID_MAX, NAME_MAX, is_birthday, is_email, is_phone
+from sim.core.identity.kyc_application import (
+    EXTERNAL_ID_MAX,
+    NAME_MAX,
+    is_birthday,
+    is_email,
+    is_phone,
+)
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import Instant
 from sim.messages import exchange_v1 as wire
@@ -27,30 +35,48 @@ _STATUSES = {
 
 
 @handles("UsersAPI.CreateUser")
-def create_user(exchange: Exchange, caller: Caller, request: wire.CreateUserRequest) -> wire.CreateUserResponse:
+def create_user(
+    exchange: Exchange, caller: Caller, request: wire.CreateUserRequest
+) -> wire.CreateUserResponse:
     """Register somebody under the firm's own id, or find who was registered under it, unchanged."""
     firm = whole_firm(exchange, caller)
     person = _person(exchange, request)
     found = exchange.isv_users.get(firm.name, request.user_id)
     created = found is None
     if found is None:
-        found = exchange.isv_users.create(firm.name, request.user_id, person, *_onboarded(exchange, firm, person))
+        found = exchange.isv_users.create(
+            firm.name, request.user_id, person, *_onboarded(exchange, firm, person)
+        )
     message = user_message(exchange, firm, found)
-    return wire.CreateUserResponse(user=message, participant_id=message.ep3_participant_id, created=created)
+    return wire.CreateUserResponse(
+        user=message, participant_id=message.ep3_participant_id, created=created
+    )
 
 
 @handles("UsersAPI.UpdateUser")
-def update_user(exchange: Exchange, caller: Caller, request: wire.UpdateUserRequest) -> wire.UpdateUserResponse:
+def update_user(
+    exchange: Exchange, caller: Caller, request: wire.UpdateUserRequest
+) -> wire.UpdateUserResponse:
     """Change what is known of somebody; empty fields stay."""
     firm = whole_firm(exchange, caller)
-    return wire.UpdateUserResponse(user=user_message(exchange, firm, exchange.isv_users.update(firm.name, request.user_id, _person(exchange, request))))
+    return wire.UpdateUserResponse(
+        user=user_message(
+            exchange,
+            firm,
+            exchange.isv_users.update(firm.name, request.user_id, _person(exchange, request)),
+        )
+    )
 
 
 def user_message(exchange: Exchange, firm: Firm, user: IsvUser) -> wire.ISVUser:
     """A user with where its verification stands: the one whose external_id is the user's id."""
     person = user.person
     case = exchange.kyc.status(firm.name, user.user_id)
-    kyc = _STATUS.KYC_STATUS_TYPE_ON_HOLD if case.decision == "REVIEW" and case.status == "ON_HOLD" else None
+    kyc = (
+        _STATUS.KYC_STATUS_TYPE_ON_HOLD
+        if case.decision == "REVIEW" and case.status == "ON_HOLD"
+        else None
+    )
     return wire.ISVUser(
         id=user.id,
         user_id=user.user_id,
@@ -73,7 +99,9 @@ def user_message(exchange: Exchange, firm: Firm, user: IsvUser) -> wire.ISVUser:
 def _onboarded(exchange: Exchange, firm: Firm, person: Person) -> tuple[str, str]:
     if not exchange.ctx.assumptions.flag(USERS_ONBOARD):
         return "", ""
-    return exchange.enroll(firm.name, person.display_name or f"{person.first_name} {person.last_name}".strip())
+    return exchange.enroll(
+        firm.name, person.display_name or f"{person.first_name} {person.last_name}".strip()
+    )
 
 
 def _person(exchange: Exchange, request: wire.CreateUserRequest | wire.UpdateUserRequest) -> Person:
@@ -83,7 +111,9 @@ def _person(exchange: Exchange, request: wire.CreateUserRequest | wire.UpdateUse
     return Person(**{name: getattr(request, name) for name in Person.__struct_fields__})
 
 
-def _problems(request: wire.CreateUserRequest | wire.UpdateUserRequest, now: Instant) -> Iterator[str]:
+def _problems(
+    request: wire.CreateUserRequest | wire.UpdateUserRequest, now: Instant
+) -> Iterator[str]:
     if not request.user_id.strip() or len(request.user_id) > EXTERNAL_ID_MAX:
         yield f"user_id: 1 to {EXTERNAL_ID_MAX} characters"
     for name in ("first_name", "last_name", "display_name"):

@@ -1,12 +1,14 @@
 """Which events a list wants, and in which order: filters as flags over the catalogue's places.
 
-A filter says which events of the season pass, by an index of it, and how to tell of an event that is listed by itself. What trading changes is asked of the
-facets. No filter looks at each event of the season, and none at a market.
+A filter says which events of the season pass, by an index of it, and how to tell of an event that
+is listed by itself. What trading changes is asked of the facets. No filter looks at each event of
+the season, and none at a market.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
@@ -36,12 +38,22 @@ def by_league(test: Callable[[Event], bool]) -> Filter:
 
 def by_market(test: Callable[[Market | Kind], bool]) -> Filter:
     """A test that one of an event's markets must pass, of what says its kind."""
-    return Filter(lambda season: season.index.where_kinds(lambda kinds: any(map(test, kinds))), lambda event: any(map(test, event.markets)))
+    return Filter(
+        lambda season: season.index.where_kinds(lambda kinds: any(map(test, kinds))),
+        lambda event: any(map(test, event.markets)),
+    )
 
 
-def by_place(numbers: Callable[[Season], Iterable[int | None]], test: Callable[[Event], bool]) -> Filter:
+def by_place(
+    numbers: Callable[[Season], Iterable[int | None]], test: Callable[[Event], bool]
+) -> Filter:
     """A test that an index has answered: places in the season, None where there is none."""
-    return Filter(lambda season: flags_of((number for number in numbers(season) if number is not None), season.games), test)
+    return Filter(
+        lambda season: flags_of(
+            (number for number in numbers(season) if number is not None), season.games
+        ),
+        test,
+    )
 
 
 def excluding(one: Filter) -> Filter:
@@ -65,15 +77,26 @@ def of_slugs(slugs: Collection[str]) -> Filter:
 
 
 def tag_ids(tags: Iterable[Tag], *, related: bool) -> set[int]:
-    """Numbers of tags; `related`: of those above them too, so that what carries a tag is found by the tag above it."""
+    """Numbers of tags; `related`: of those above them too, so that what carries a tag is found by
+    the tag above it.
+    """
     return {int(tag.id) for tag in tags} | ({tag.parent_id for tag in tags} if related else set())
 
 
-def event_dates(starts: tuple[int | None, int | None], ends: tuple[int | None, int | None]) -> Iterator[Filter]:
-    """Bounds, both inclusive, on when markets of the season open and expire; what stands by itself is looked at market by market."""
+def event_dates(
+    starts: tuple[int | None, int | None], ends: tuple[int | None, int | None]
+) -> Iterator[Filter]:
+    """Bounds, both inclusive, on when markets of the season open and expire; what stands by itself
+    is looked at market by market.
+    """
     for name, (low, high) in (("opening", starts), ("expiring", ends)):
         if low is not None or high is not None:
-            yield by_place(lambda season, name=name, low=low, high=high: season.index.between(name, low, high), lambda event: True)  # type: ignore[misc]
+            found = partial(_between, name, low, high)
+            yield by_place(found, lambda event: True)
+
+
+def _between(name: str, low: int | None, high: int | None, season: Season) -> Iterable[int | None]:
+    return season.index.between(name, low, high)
 
 
 # ---- selecting
@@ -94,7 +117,10 @@ def selected(found: Facets, filters: Iterable[Filter], others: Iterable[Flags] =
     found_here = bytearray(places.count)
     if season is not None:
         found_here[places.season : places.windows] = passing(season, filters)
-    for place in (*catalogue.singles(places), *(places.season + number for number in catalogue.reference.grown)):
+    for place in (
+        *catalogue.singles(places),
+        *(places.season + number for number in catalogue.reference.grown),
+    ):
         event = catalogue.event(place)
         found_here[place] = all(one.single(event) for one in filters)
     flags: Flags = found_here
@@ -106,7 +132,9 @@ def selected(found: Facets, filters: Iterable[Filter], others: Iterable[Flags] =
 def between(found: Facets, name: str, low: int | None, high: int | None) -> Flags:
     """Flags of the events whose date of a name lies within bounds, both inclusive."""
     key = found.catalogue.event_key(name)
-    return flags_of(key.between(low, high) if isinstance(key, Grouped) else (), found.catalogue.events.count)
+    return flags_of(
+        key.between(low, high) if isinstance(key, Grouped) else (), found.catalogue.events.count
+    )
 
 
 def event_keys(found: Facets, names: Iterable[str]) -> list[Key]:
@@ -127,10 +155,25 @@ def _event_key(found: Facets, name: str) -> Key | None:
     return found.catalogue.event_key(name)
 
 
-TRADED = {"volume": 0, "volumenum": 0, "volume24hr": 1, "volume1wk": 2, "volume1mo": 3, "volume1yr": 4}
+TRADED = {
+    "volume": 0,
+    "volumenum": 0,
+    "volume24hr": 1,
+    "volume1wk": 2,
+    "volume1mo": 3,
+    "volume1yr": 4,
+}
 
 
-def event_page(found: Facets, flags: Flags, keys: list[Key], falling: bool, limit: int, offset: int, default: int = PAGE_DEFAULT) -> list[Event]:
+def event_page(
+    found: Facets,
+    flags: Flags,
+    keys: list[Key],
+    falling: bool,
+    limit: int,
+    offset: int,
+    default: int = PAGE_DEFAULT,
+) -> list[Event]:
     """A page of the flagged events as they are now, with their markets."""
     size = check_page(limit, offset) or default
     return shown(found, pick(flags, keys, falling, offset, size))

@@ -9,6 +9,8 @@ from sim.messages import gateway_v1 as wire
 
 
 @handles("GatewayHealthAPI.GetGatewayHealth")
-def get_gateway_health(exchange: Exchange, caller: Caller, request: wire.GetGatewayHealthRequest) -> wire.GetGatewayHealthResponse:
+def get_gateway_health(
+    exchange: Exchange, caller: Caller, request: wire.GetGatewayHealthRequest
+) -> wire.GetGatewayHealthResponse:
     """The gateway is up, during maintenance too (rule W6)."""
     return wire.GetGatewayHealthResponse(status="ok")

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import by_league, event_keys, event_page, excluding, of_ids, selected
+from sim.api.gateway.event_filters import (
+    by_league,
+    event_keys,
+    event_page,
+    excluding,
+    of_ids,
+    selected,
+)
 from sim.api.gateway.list_query import page
 from sim.api.gateway.market_index import facets
 from sim.api.pipeline.authentication import Caller
@@ -20,35 +27,61 @@ _SECTIONS = {"general": "All", "trending": "Trending"}
 
 
 @handles("GatewayLeaguesAPI.ListLeagues")
-def list_leagues(exchange: Exchange, caller: Caller, request: wire.ListLeaguesRequest) -> wire.ListLeaguesResponse:
+def list_leagues(
+    exchange: Exchange, caller: Caller, request: wire.ListLeaguesRequest
+) -> wire.ListLeaguesResponse:
     """Leagues in order of listing, 50 on a page."""
-    return wire.ListLeaguesResponse(leagues=page(exchange.reference.leagues, request.limit, request.offset, default=LEAGUES_MAX, most=LEAGUES_MAX))
+    return wire.ListLeaguesResponse(
+        leagues=page(
+            exchange.reference.leagues,
+            request.limit,
+            request.offset,
+            default=LEAGUES_MAX,
+            most=LEAGUES_MAX,
+        )
+    )
 
 
 @handles("GatewayLeaguesAPI.GetLeague")
-def get_league(exchange: Exchange, caller: Caller, request: wire.GetLeagueRequest) -> wire.GetLeagueResponse:
+def get_league(
+    exchange: Exchange, caller: Caller, request: wire.GetLeagueRequest
+) -> wire.GetLeagueResponse:
     """One league."""
     return wire.GetLeagueResponse(league=_league(exchange, request.slug))
 
 
 @handles("GatewayLeaguesAPI.ListLeagueEvents")
-def list_league_events(exchange: Exchange, caller: Caller, request: wire.ListLeagueEventsRequest) -> wire.ListLeagueEventsResponse:
+def list_league_events(
+    exchange: Exchange, caller: Caller, request: wire.ListLeagueEventsRequest
+) -> wire.ListLeagueEventsResponse:
     """Events of a league."""
     league = _league(exchange, request.slug)
     kind, section, events = _section(exchange, [league.slug], request)
     return wire.ListLeagueEventsResponse(
-        type=kind, type_title=_TYPES[kind], section=section, section_title=_SECTIONS[section], events=events, league=league
+        type=kind,
+        type_title=_TYPES[kind],
+        section=section,
+        section_title=_SECTIONS[section],
+        events=events,
+        league=league,
     )
 
 
 @handles("GatewaySportsAPI.ListSportEvents")
-def list_sport_events(exchange: Exchange, caller: Caller, request: wire.ListSportEventsRequest) -> wire.ListSportEventsResponse:
+def list_sport_events(
+    exchange: Exchange, caller: Caller, request: wire.ListSportEventsRequest
+) -> wire.ListSportEventsResponse:
     """Events of all leagues of a sport."""
     sport = require_sport(exchange, request.slug)
     slugs = [league.slug for league in exchange.reference.leagues if league.sport_id == sport.id]
     kind, section, events = _section(exchange, slugs, request)
     return wire.ListSportEventsResponse(
-        type=kind, type_title=_TYPES[kind], section=section, section_title=_SECTIONS[section], events=events, sport=sport
+        type=kind,
+        type_title=_TYPES[kind],
+        section=section,
+        section_title=_SECTIONS[section],
+        events=events,
+        sport=sport,
     )
 
 
@@ -62,7 +95,10 @@ def require_sport(exchange: Exchange, slug: str) -> wire.Sport:
 
 def with_leagues(exchange: Exchange, sport: wire.Sport) -> wire.Sport:
     """A sport with its leagues, as the list of sports has it."""
-    return replace(sport, leagues=[league for league in exchange.reference.leagues if league.sport_id == sport.id])
+    return replace(
+        sport,
+        leagues=[league for league in exchange.reference.leagues if league.sport_id == sport.id],
+    )
 
 
 def _league(exchange: Exchange, slug: str) -> wire.League:
@@ -73,15 +109,25 @@ def _league(exchange: Exchange, slug: str) -> wire.League:
 
 
 def _section(
-    exchange: Exchange, leagues: list[str], request: wire.ListLeagueEventsRequest | wire.ListSportEventsRequest
+    exchange: Exchange,
+    leagues: list[str],
+    request: wire.ListLeagueEventsRequest | wire.ListSportEventsRequest,
 ) -> tuple[str, str, list[wire.Event]]:
-    """Type, section and events of a page of leagues: games, or futures; in order of listing, or busiest first. Finished events are left out."""
+    """Type, section and events of a page of leagues: games, or futures; in order of listing, or
+    busiest first. Finished events are left out.
+    """
     kind = request.type or "sport"
     section = request.section or "general"
     if kind not in _TYPES or section not in _SECTIONS:
         raise InvalidRequest("type is sport or futures, section is general or trending")
     found = facets(exchange)
-    wanted = by_league(lambda event: event.subcategory in leagues and bool(event.game_id) == (kind == "sport"))
-    flags = selected(found, (wanted, excluding(of_ids(request.exclude_event_id))), (neither(found.states.closed),))
+    wanted = by_league(
+        lambda event: event.subcategory in leagues and bool(event.game_id) == (kind == "sport")
+    )
+    flags = selected(
+        found,
+        (wanted, excluding(of_ids(request.exclude_event_id))),
+        (neither(found.states.closed),),
+    )
     keys = event_keys(found, ("volume",) if section == "trending" else ())
     return kind, section, event_page(found, flags, keys, True, request.limit, request.offset)

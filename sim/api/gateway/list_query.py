@@ -15,7 +15,14 @@ PAGE_DEFAULT = 100
 T = TypeVar("T")
 
 
-def page(rows: Sequence[T], limit: int, offset: int, *, default: int = PAGE_DEFAULT, most: int | None = None) -> list[T]:
+def page(
+    rows: Sequence[T],
+    limit: int,
+    offset: int,
+    *,
+    default: int = PAGE_DEFAULT,
+    most: int | None = None,
+) -> list[T]:
     """The rows of a page. A limit of 0 means the default, one above `most` is cut to it."""
     size = check_page(limit, offset) or default
     return list(rows[offset : offset + (size if most is None else min(size, most))])
@@ -28,15 +35,27 @@ def check_page(limit: int, offset: int) -> int:
     return limit
 
 
-def check_order(exchange: Exchange, keys: Iterable[str], row: type[Message], order_by: Iterable[str], direction: str) -> None:
-    """InvalidRequest for a direction that is none, and for a name to sort by that neither is a key nor a field of the rows (assumption `gateway.order_by`)."""
+def check_order(
+    exchange: Exchange,
+    keys: Iterable[str],
+    row: type[Message],
+    order_by: Iterable[str],
+    direction: str,
+) -> None:
+    """InvalidRequest for a direction that is none, and for a name to sort by that neither is a key
+    nor a field of the rows (assumption `gateway.order_by`).
+    """
     if direction not in ("", "asc", "desc"):
         raise InvalidRequest("orderDirection must be asc or desc")
     if order_by and exchange.ctx.assumptions.text(GATEWAY_ORDER_BY) == "refuse":
         known = {*keys, *map(folded, row.__struct_fields__)}
         for name in order_by:
             if folded(name) not in known:
-                raise InvalidRequest(f"orderBy: {name[:40]!r} is no field to sort by", rule="gateway.order_by", remedy=f"one of {', '.join(sorted(keys))}")
+                raise InvalidRequest(
+                    f"orderBy: {name[:40]!r} is no field to sort by",
+                    rule="gateway.order_by",
+                    remedy=f"one of {', '.join(sorted(keys))}",
+                )
 
 
 def folded(name: str) -> str:
@@ -44,10 +63,17 @@ def folded(name: str) -> str:
     return name.replace("_", "").lower()
 
 
-def arranged(rows: Iterable[T], keys: Mapping[str, Callable[[T], Any]], order_by: Sequence[str], direction: str) -> Iterable[T]:
-    """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names are taken in either casing.
+def arranged(
+    rows: Iterable[T],
+    keys: Mapping[str, Callable[[T], Any]],
+    order_by: Sequence[str],
+    direction: str,
+) -> Iterable[T]:
+    """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names
+    are taken in either casing.
 
-    None sorts as the smallest. Rows that are equal keep their order of listing; a name without a key sorts nothing (see `check_order` for what may be named).
+    None sorts as the smallest. Rows that are equal keep their order of listing; a name without a
+    key sorts nothing (see `check_order` for what may be named).
     """
     for name in reversed(order_by):
         key = keys.get(folded(name))
@@ -67,7 +93,9 @@ def cut(found: Iterable[T], limit: int, offset: int, default: int = PAGE_DEFAULT
 
 
 def within(value: float | None, low: float | None, high: float | None) -> bool:
-    """Whether a value lies within bounds that are given, both inclusive; an unknown value lies within none."""
+    """Whether a value lies within bounds that are given, both inclusive; an unknown value lies
+    within none.
+    """
     if low is None and high is None:
         return True
     return value is not None and (low is None or value >= low) and (high is None or value <= high)
@@ -83,7 +111,9 @@ class OfSport(Protocol):
 
 
 def of_sport(market: OfSport, wanted: Container[str]) -> bool:
-    """Whether a market is of a sports market type that is asked for, by either name: the older one has left the answers, not the parameters."""
+    """Whether a market is of a sports market type that is asked for, by either name: the older one
+    has left the answers, not the parameters.
+    """
     return market.sports_market_type in wanted or market.sports_market_type_v2 in wanted
 
 

@@ -1,6 +1,8 @@
-"""Reference data with what trading knows of it: quotes, prices, states and volumes on markets, sums and scores on events (§2.10, §2.11).
+"""Reference data with what trading knows of it: quotes, prices, states and volumes on markets, sums
+and scores on events (§2.10, §2.11).
 
-The reference stays as it is; a view is a copy with the live fields filled in, kept until something in it changes.
+The reference stays as it is; a view is a copy with the live fields filled in, kept until something
+in it changes.
 """
 
 from __future__ import annotations
@@ -20,7 +22,16 @@ from sim.core.model.games import NOTHING, Game
 from sim.core.model.instruments import Instrument
 from sim.core.model.quantities import Price, decimal_text
 from sim.kernel.instants import HOUR, NS_PER_S, Instant, format_instant
-from sim.messages.gateway_v1 import Event, EventState, Market, MarketSide, MarketStatus, PeriodScore, PeriodScore_Type, Quote
+from sim.messages.gateway_v1 import (
+    Event,
+    EventState,
+    Market,
+    MarketSide,
+    MarketStatus,
+    PeriodScore,
+    PeriodScore_Type,
+    Quote,
+)
 
 if TYPE_CHECKING:
     from sim.reference.season import Season
@@ -53,7 +64,8 @@ _MEASURED = {
     "price_to_beat": "priceToBeat",
     "crypto_settlement_price": "cryptoSettlementPrice",
 }
-_REGULAR = ("Q", "H", "S", "M", "P", "I", "R")  # what periods of regular time are called: quarters, halves, sets, maps, thirds, innings, rounds
+# what periods of regular time are called: quarters, halves, sets, maps, thirds, innings, rounds
+_REGULAR = ("Q", "H", "S", "M", "P", "I", "R")
 _markets: Memo[Market] = Memo()
 _events: Memo[Event] = Memo(512)  # an event of a large world has some twenty markets
 
@@ -73,25 +85,45 @@ def exists(exchange: Exchange, event: Event) -> bool:
 
 def market_view(exchange: Exchange, market: Market) -> Market:
     """A market as it is now."""
-    return _markets.get(exchange, market.slug, _market_version(exchange, market), lambda: _market(exchange, market))
+    return _markets.get(
+        exchange, market.slug, _market_version(exchange, market), lambda: _market(exchange, market)
+    )
 
 
 def _market_version(exchange: Exchange, market: Market) -> tuple[object, ...]:
-    """What a view of a market depends on: its book, its state and settlement, the fees in force, the hour that volumes end in, and what an index says of it."""
+    """What a view of a market depends on: its book, its state and settlement, the fees in force,
+    the hour that volumes end in, and what an index says of it.
+    """
     trading = exchange.trading
     instrument = exchange.instruments.require(market.slug)
     book = trading.books.touched(market.slug)
     measuring = instrument if instrument.measures is not None else None
     state = trading.state(market.slug)
     worth = _worth(exchange, market.slug, state, measuring is not None)
-    return book.version if book is not None else 0, state, trading.lifecycle.version(market.slug), worth, trading.fees.era(), exchange.now // HOUR, measuring
+    return (
+        book.version if book is not None else 0,
+        state,
+        trading.lifecycle.version(market.slug),
+        worth,
+        trading.fees.era(),
+        exchange.now // HOUR,
+        measuring,
+    )
 
 
 def _worth(exchange: Exchange, slug: str, state: InstrumentState, measured: bool) -> object:
-    """What tells one settlement from the next. What settled by itself is looked at only while its state does not tell: before it expires or is final."""
+    """What tells one settlement from the next. What settled by itself is looked at only while its
+    state does not tell: before it expires or is final.
+    """
     settlements = exchange.trading.settlements
     found = settlements.written(slug)
-    if found is None and (state is InstrumentState.CLOSED or (state is InstrumentState.EXPIRED and (measured or exchange.trading.resolution.delays()[1]))):
+    if found is None and (
+        state is InstrumentState.CLOSED
+        or (
+            state is InstrumentState.EXPIRED
+            and (measured or exchange.trading.resolution.delays()[1])
+        )
+    ):
         found = settlements.get(slug)
     return None if found is None else (found.price, found.preliminary, found.set_at)
 
@@ -104,8 +136,15 @@ def _market(exchange: Exchange, market: Market) -> Market:
     stats = trading.stats(market.slug)
     bid = None if book is None or book.hidden else book.bids.best or None
     ask = None if book is None or book.hidden else book.offers.best or None
-    long, short = _side_prices(instrument, stats.settlement_px, bid, ask, current_price(stats, bid, ask))
-    sides = [_side(side, instrument, long if side.long else short, tradable=state is InstrumentState.OPEN) for side in market.market_sides]
+    long, short = _side_prices(
+        instrument, stats.settlement_px, bid, ask, current_price(stats, bid, ask)
+    )
+    sides = [
+        _side(
+            side, instrument, long if side.long else short, tradable=state is InstrumentState.OPEN
+        )
+        for side in market.market_sides
+    ]
     traded = volumes(exchange, instrument)
     changed = last_change(exchange, market.slug, market.updated_at)
     final = trading.settlements.final(market.slug)
@@ -130,19 +169,32 @@ def _market(exchange: Exchange, market: Market) -> Market:
         volume_1mo=traded.month,
         volume_1yr=traded.year,
         metadata=market.metadata if instrument.measures is None else _measured(instrument),
-        asset_price_terms=market.asset_price_terms and replace(market.asset_price_terms, lower_price=instrument.metadata.get("price_to_beat", "")),
+        asset_price_terms=market.asset_price_terms
+        and replace(
+            market.asset_price_terms, lower_price=instrument.metadata.get("price_to_beat", "")
+        ),
     )
 
 
 def _measured(instrument: Instrument) -> dict[str, str]:
     """What the instrument's metadata say of its index, as the gateway spells keys."""
-    return {shown: instrument.metadata[key] for key, shown in _MEASURED.items() if key in instrument.metadata}
+    return {
+        shown: instrument.metadata[key]
+        for key, shown in _MEASURED.items()
+        if key in instrument.metadata
+    }
 
 
 def _side_prices(
-    instrument: Instrument, settlement: Price | None, bid: Price | None, ask: Price | None, current: Price | None
+    instrument: Instrument,
+    settlement: Price | None,
+    bid: Price | None,
+    ask: Price | None,
+    current: Price | None,
 ) -> tuple[Price | None, Price | None]:
-    """What a contract of the long and of the short side costs: the best offer, one dollar less the best bid; else what it is worth. None: nobody knows."""
+    """What a contract of the long and of the short side costs: the best offer, one dollar less the
+    best bid; else what it is worth. None: nobody knows.
+    """
     one = instrument.price_scale
     if settlement is not None:
         return settlement, one - settlement
@@ -151,10 +203,17 @@ def _side_prices(
     return long, None if short is None else one - short
 
 
-def _side(side: MarketSide, instrument: Instrument, price: Price | None, *, tradable: bool) -> MarketSide:
+def _side(
+    side: MarketSide, instrument: Instrument, price: Price | None, *, tradable: bool
+) -> MarketSide:
     if price is None:
         return replace(side, tradable=tradable)
-    return replace(side, price=decimal_text(price, instrument.price_scale), quote=_quote(price, instrument), tradable=tradable)
+    return replace(
+        side,
+        price=decimal_text(price, instrument.price_scale),
+        quote=_quote(price, instrument),
+        tradable=tradable,
+    )
 
 
 def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
@@ -162,13 +221,20 @@ def _quote(price: Price | None, instrument: Instrument) -> Quote | None:
 
 
 def last_change(exchange: Exchange, symbol: str, listed_at: Instant | None) -> Instant:
-    """Instant of the last trade, change of state or settlement, in whole seconds as reference data has them; that of the listing before the first."""
+    """Instant of the last trade, change of state or settlement, in whole seconds as reference data
+    has them; that of the listing before the first.
+    """
     trading = exchange.trading
     lifecycle = trading.lifecycle
     settled = trading.settlements.get(symbol) if trading.state(symbol) in CLOSED else None
     moved = lifecycle.version(symbol)  # of one that has a state of its own
     moved = moved if moved > 0 else lifecycle.moved_at(exchange.instruments.require(symbol))
-    known = (listed_at, trading.statistics.last_trade_at(symbol), None if settled is None else settled.set_at, moved)
+    known = (
+        listed_at,
+        trading.statistics.last_trade_at(symbol),
+        None if settled is None else settled.set_at,
+        moved,
+    )
     return whole_seconds(max(at for at in (*known, 0) if at is not None))
 
 
@@ -181,8 +247,14 @@ def whole_seconds(at: Instant) -> Instant:
 
 
 def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
-    """Whether nothing has happened to an event of the season: no market of it left the shelf or was added, nobody said how the game stands."""
-    return not exchange.trading.lifecycle.busy(slug) and exchange.games.get(slug) is NOTHING and number not in exchange.reference.grown
+    """Whether nothing has happened to an event of the season: no market of it left the shelf or was
+    added, nobody said how the game stands.
+    """
+    return (
+        not exchange.trading.lifecycle.busy(slug)
+        and exchange.games.get(slug) is NOTHING
+        and number not in exchange.reference.grown
+    )
 
 
 def open_on_shelf(exchange: Exchange) -> InstrumentState:
@@ -194,14 +266,20 @@ def season_state(exchange: Exchange, season: Season, number: int) -> InstrumentS
     """The state of all markets of a quiet event."""
     lifecycle = exchange.trading.lifecycle
     asked, at = season.state(number, lifecycle.followed), lifecycle.followed
-    return lifecycle.on_shelf(lifecycle.rests(asked, exchange.ends(season.slug(number)), season.dates_of(number)[2], at))
+    return lifecycle.on_shelf(
+        lifecycle.rests(asked, exchange.ends(season.slug(number)), season.dates_of(number)[2], at)
+    )
 
 
-def season_moved(exchange: Exchange, season: Season, number: int, state: InstrumentState) -> Instant:
+def season_moved(
+    exchange: Exchange, season: Season, number: int, state: InstrumentState
+) -> Instant:
     """When the markets of a quiet event last changed their state, in whole seconds."""
     lifecycle = exchange.trading.lifecycle
     ends = exchange.ends(season.slug(number))
-    return whole_seconds(lifecycle.moved_by_dates(season.created(number), season.dates_of(number), ends, state))
+    return whole_seconds(
+        lifecycle.moved_by_dates(season.created(number), season.dates_of(number), ends, state)
+    )
 
 
 def event_view(exchange: Exchange, event: Event) -> Event:
@@ -211,16 +289,44 @@ def event_view(exchange: Exchange, event: Event) -> Event:
     number = season.number(event.slug) if season is not None else None
     if number is not None and season is not None and is_quiet(exchange, number, event.slug):
         state = season_state(exchange, season, number)
-        settled = state is InstrumentState.CLOSED and exchange.trading.settlements.final(event.markets[0].slug)
-        quiet = (game, state, exchange.trading.lifecycle.shelf_moved, settled, exchange.trading.fees.era(), exchange.now // HOUR)
-        return _events.get(exchange, event.id, quiet, lambda: _event(exchange, event, _views(exchange, event.markets), game))
+        settled = state is InstrumentState.CLOSED and exchange.trading.settlements.final(
+            event.markets[0].slug
+        )
+        quiet = (
+            game,
+            state,
+            exchange.trading.lifecycle.shelf_moved,
+            settled,
+            exchange.trading.fees.era(),
+            exchange.now // HOUR,
+        )
+        return _events.get(
+            exchange,
+            event.id,
+            quiet,
+            lambda: _event(exchange, event, _views(exchange, event.markets), game),
+        )
     if number is not None:
         trading = exchange.trading
-        known = game, len(event.markets), trading.books.version_of(event.slug), trading.lifecycle.shelf_moved, trading.fees.era(), exchange.now // HOUR
-        return _events.get(exchange, event.id, known, lambda: _event(exchange, event, _views(exchange, _listed(exchange, event)), game))
+        known = (
+            game,
+            len(event.markets),
+            trading.books.version_of(event.slug),
+            trading.lifecycle.shelf_moved,
+            trading.fees.era(),
+            exchange.now // HOUR,
+        )
+        return _events.get(
+            exchange,
+            event.id,
+            known,
+            lambda: _event(exchange, event, _views(exchange, _listed(exchange, event)), game),
+        )
     shown = _listed(exchange, event)
     version = (game, tuple(_market_version(exchange, market) for market in shown))
-    return _events.get(exchange, event.id, version, lambda: _event(exchange, event, _views(exchange, shown), game))
+    return _events.get(
+        exchange, event.id, version, lambda: _event(exchange, event, _views(exchange, shown), game)
+    )
 
 
 def _listed(exchange: Exchange, event: Event) -> list[Market]:
@@ -237,22 +343,54 @@ def how_it_stands(exchange: Exchange, event: Event) -> Game:
 
 
 def _over(exchange: Exchange, event: Event) -> Game | None:
-    """How a game of the world ended of which nobody has told; None while its markets are not past their expiration."""
-    if not event.game_id or event.end_date is None or exchange.trading.lifecycle.followed < event.end_date:
+    """How a game of the world ended of which nobody has told; None while its markets are not past
+    their expiration.
+    """
+    if (
+        not event.game_id
+        or event.end_date is None
+        or exchange.trading.lifecycle.followed < event.end_date
+    ):
         return None
     final = exchange.final(event.slug)
     return None if final is None else replace(final, at=event.end_date)
 
 
 def _event(exchange: Exchange, event: Event, markets: list[Market], game: Game) -> Event:
-    traded = Volumes(*map(sum, zip(*((m.volume, m.volume_24hr, m.volume_1wk, m.volume_1mo, m.volume_1yr) for m in markets), strict=True))) if markets else None
+    traded = (
+        Volumes(
+            *map(
+                sum,
+                zip(
+                    *(
+                        (m.volume, m.volume_24hr, m.volume_1wk, m.volume_1mo, m.volume_1yr)
+                        for m in markets
+                    ),
+                    strict=True,
+                ),
+            )
+        )
+        if markets
+        else None
+    )
     closed = all(market.closed for market in markets) if markets else event.closed
     view = replace(
         event,
         markets=markets,
         active=any(market.active for market in markets) if markets else event.active,
         closed=closed,
-        updated_at=max((at for at in (event.updated_at, whole_seconds(game.at), *(market.updated_at for market in markets)) if at), default=None),
+        updated_at=max(
+            (
+                at
+                for at in (
+                    event.updated_at,
+                    whole_seconds(game.at),
+                    *(market.updated_at for market in markets),
+                )
+                if at
+            ),
+            default=None,
+        ),
         open_interest=sum(open_interest(exchange, market.slug) for market in markets),
         liquidity=sum(liquidity(exchange, market.slug) for market in markets),
     )
@@ -277,7 +415,10 @@ def play(view: Event, game: Game) -> None:
         view.finished_timestamp = whole_seconds(game.at)
     if game.at:
         state = "ended" if view.ended else "live" if view.live else "scheduled"
-        view.metadata = {"gameState": state, "latestGameUpdate": format_instant(whole_seconds(game.at))}
+        view.metadata = {
+            "gameState": state,
+            "latestGameUpdate": format_instant(whole_seconds(game.at)),
+        }
     view.event_state = EventState(
         id=f"{view.id}",
         event_id=f"{view.id}",
@@ -288,7 +429,10 @@ def play(view: Event, game: Game) -> None:
         period=view.period,
         live=view.live,
         ended=view.ended,
-        period_scores=sorted((_period_score(name, score) for name, score in _periods(game).items()), key=lambda part: (part.type, part.number)),
+        period_scores=sorted(
+            (_period_score(name, score) for name, score in _periods(game).items()),
+            key=lambda part: (part.type, part.number),
+        ),
     )
 
 
@@ -296,14 +440,21 @@ def _periods(game: Game) -> dict[str, tuple[int, int]]:
     """The score (home, away) of each period; of the halves of a game of which the goals are known."""
     if game.periods or game.goals is None:
         return game.periods
-    halves = {name: [goal.team for goal in game.goals if first <= goal.minute <= last] for name, first, last in (("1H", 1, 45), ("2H", 46, 90))}
+    halves = {
+        name: [goal.team for goal in game.goals if first <= goal.minute <= last]
+        for name, first, last in (("1H", 1, 45), ("2H", 46, 90))
+    }
     return {name: (teams.count("home"), teams.count("away")) for name, teams in halves.items()}
 
 
 def _period_score(name: str, score: tuple[int, int]) -> PeriodScore:
     """Q1, 2H, S3, M1, P2 and I9 are regular, anything else (OT1, ET2, X10) is overtime."""
     number = "".join(filter(str.isdecimal, name))
-    kind = PeriodScore_Type.REGULATION if name.strip("0123456789") in _REGULAR else PeriodScore_Type.OVERTIME
+    kind = (
+        PeriodScore_Type.REGULATION
+        if name.strip("0123456789") in _REGULAR
+        else PeriodScore_Type.OVERTIME
+    )
     return PeriodScore(type=kind, number=int(number or 0), score=f"{score[0]}-{score[1]}")
 
 

@@ -12,17 +12,27 @@ from sim.messages import gateway_v1 as wire
 
 
 @handles("GatewayPartnersAPI.GetPartnerEvent")
-def get_partner_event(exchange: Exchange, caller: Caller, request: wire.GetPartnerEventRequest) -> wire.GetPartnerEventResponse:
+def get_partner_event(
+    exchange: Exchange, caller: Caller, request: wire.GetPartnerEventRequest
+) -> wire.GetPartnerEventResponse:
     """The event a partner calls by an id of its own, with the sides of its markets."""
     event = _event(exchange, request.partner_key, request.external_id)
     if event is None:
         raise NotFound(
             f"event not found: {request.partner_key[:40]}/{request.external_id[:80]}",
-            remedy="give the event an id in `world.events[].partners`, or ask by its gameId as the assumption partners.game_ids names it",
+            remedy=(
+                "give the event an id in `world.events[].partners`, or ask by its gameId as the"
+                " assumption partners.game_ids names it"
+            ),
         )
     view = event_view(exchange, event)
     kinds = exchange.ctx.assumptions.text(PARTNER_SIDES)
-    sides = [side for market in view.markets if kinds == "all" or market.market_type == "moneyline" for side in market.market_sides]
+    sides = [
+        side
+        for market in view.markets
+        if kinds == "all" or market.market_type == "moneyline"
+        for side in market.market_sides
+    ]
     return wire.GetPartnerEventResponse(event=view, mapped_market_sides=sides)
 
 
@@ -32,8 +42,17 @@ def _event(exchange: Exchange, partner: str, external_id: str) -> wire.Event | N
     if slug is not None:
         return reference.event_named(slug)
     if partner == exchange.ctx.assumptions.text(PARTNER_GAME_IDS) and external_id:
-        number = reference.season.numbered_game(external_id) if reference.season is not None else None
+        number = (
+            reference.season.numbered_game(external_id) if reference.season is not None else None
+        )
         if number is not None:
             return reference.of_season(number)
-        return next((event for event in reference.events if external_id in (event.game_id, event.sportradar_game_id)), None)
+        return next(
+            (
+                event
+                for event in reference.events
+                if external_id in (event.game_id, event.sportradar_game_id)
+            ),
+            None,
+        )
     return None

@@ -1,7 +1,9 @@
-"""The gateway's events and markets as numbered places in order of listing: those listed before the season, the season, windows, and those listed after it.
+"""The gateway's events and markets as numbered places in order of listing: those listed before the
+season, the season, windows, and those listed after it.
 
-Windows come and go, so they have places of their own that are dealt out anew whenever others are shown. Of the season nothing is made to tell where it stands.
-What is kept here follows from reference data; `gateway_facets.py` has what trading, games and the clock change.
+Windows come and go, so they have places of their own that are dealt out anew whenever others are
+shown. Of the season nothing is made to tell where it stands. What is kept here follows from
+reference data; `gateway_facets.py` has what trading, games and the clock change.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ _NO_MARKET = Market()
 
 
 class Places:
-    """The places of a list: `season` and `windows` are the first of those, `added` the first of what was listed later."""
+    """The places of a list: `season` and `windows` are the first of those, `added` the first of
+    what was listed later.
+    """
 
     def __init__(self, base: int, season: int, windows: int, added: int) -> None:
         self.season = base
@@ -31,9 +35,10 @@ class Places:
         self.count = base + season + windows + added
 
 
-
 class Catalogue:
-    """Which event and which market is where. True as long as the reference data it was made of are the exchange's, and once `deal` was told of the windows."""
+    """Which event and which market is where. True as long as the reference data it was made of are
+    the exchange's, and once `deal` was told of the windows.
+    """
 
     def __init__(self, exchange: Exchange) -> None:
         reference = self.reference = exchange.reference
@@ -41,12 +46,22 @@ class Catalogue:
         windows = 0 if reference.windows is None else exchange.windows.most_shown()
         base, base_markets = reference.base, reference.base_markets
         self.first_markets = [0] if season is None else season.index.first_markets
-        self.events = Places(base, len(self.first_markets) - 1, windows, len(reference.events) - base)
-        self.markets = Places(base_markets, self.first_markets[-1], windows, len(reference.markets) - base_markets)
+        self.events = Places(
+            base, len(self.first_markets) - 1, windows, len(reference.events) - base
+        )
+        self.markets = Places(
+            base_markets, self.first_markets[-1], windows, len(reference.markets) - base_markets
+        )
         self.shown: list[Place] = []
         self._windows: list[Event] = []
-        self._event_places = {event.slug: self._listed(self.events, place) for place, event in enumerate(reference.events)}
-        self._places = {market.slug: self._listed(self.markets, place) for place, market in enumerate(reference.markets)}
+        self._event_places = {
+            event.slug: self._listed(self.events, place)
+            for place, event in enumerate(reference.events)
+        }
+        self._places = {
+            market.slug: self._listed(self.markets, place)
+            for place, market in enumerate(reference.markets)
+        }
         self._owners: dict[int, int] = {}
         self._markets: dict[int, list[int]] = {}
         for slug, place in self._places.items():
@@ -73,19 +88,27 @@ class Catalogue:
     # ---- what is where
 
     def event(self, place: int) -> Event:
-        """The event at a place as reference data; without its markets if it is the season's and nothing was added to it."""
+        """The event at a place as reference data; without its markets if it is the season's and
+        nothing was added to it.
+        """
         places, reference = self.events, self.reference
         if places.season <= place < places.windows:
             number = place - places.season
             return reference.grown.get(number) or self.season.bare(number)
         if places.windows <= place < places.added:
             return self._window(place - places.windows)
-        return reference.events[place if place < places.season else place - places.added + places.season]
+        return reference.events[
+            place if place < places.season else place - places.added + places.season
+        ]
 
     def whole_event(self, place: int) -> Event:
         """The event at a place with its markets."""
         places = self.events
-        return self.reference.of_season(place - places.season) if places.season <= place < places.windows else self.event(place)
+        return (
+            self.reference.of_season(place - places.season)
+            if places.season <= place < places.windows
+            else self.event(place)
+        )
 
     def market(self, place: int) -> Market:
         """The market at a place as reference data."""
@@ -94,12 +117,18 @@ class Catalogue:
             return self.season.market_at(*self.split(place))
         if places.windows <= place < places.added:
             return next(iter(self._window(place - places.windows).markets), _NO_MARKET)
-        return self.reference.markets[place if place < places.season else place - places.added + places.season]
+        return self.reference.markets[
+            place if place < places.season else place - places.added + places.season
+        ]
 
     def slug(self, place: int) -> str:
         """The slug of the market at a place."""
         places = self.markets
-        return self.season.symbol(*self.split(place)) if places.season <= place < places.windows else self.market(place).slug
+        return (
+            self.season.symbol(*self.split(place))
+            if places.season <= place < places.windows
+            else self.market(place).slug
+        )
 
     def split(self, place: int) -> tuple[int, int]:
         """A market's place as that of its event in the season, and its own within the event."""
@@ -120,7 +149,9 @@ class Catalogue:
         if number is None:
             return None
         first = self.markets.season + self.first_markets[number]
-        self._places.update((mine, first + offset) for offset, mine in enumerate(self.season.symbols_of(number)))
+        self._places.update(
+            (mine, first + offset) for offset, mine in enumerate(self.season.symbols_of(number))
+        )
         return self._places.get(symbol)
 
     def event_of(self, place: int) -> int:
@@ -128,26 +159,46 @@ class Catalogue:
         places = self.markets
         if places.season <= place < places.windows:
             return self.events.season + self.split(place)[0]
-        return self._owners[place] if place not in range(places.windows, places.added) else place - places.windows + self.events.windows
+        return (
+            self._owners[place]
+            if place not in range(places.windows, places.added)
+            else place - places.windows + self.events.windows
+        )
 
     def markets_of(self, event: int) -> Iterable[int]:
         """The places of an event's markets, in order of listing."""
         places, added = self.events, self._markets.get(event, ())
         if places.season <= event < places.windows:
             number = event - places.season
-            return (*range(self.markets.season + self.first_markets[number], self.markets.season + self.first_markets[number + 1]), *added)
-        return (event - places.windows + self.markets.windows,) if places.windows <= event < places.added else added
+            return (
+                *range(
+                    self.markets.season + self.first_markets[number],
+                    self.markets.season + self.first_markets[number + 1],
+                ),
+                *added,
+            )
+        return (
+            (event - places.windows + self.markets.windows,)
+            if places.windows <= event < places.added
+            else added
+        )
 
     # ---- windows
 
     def deal(self, shown: list[Place]) -> list[int]:
-        """Give the windows' places to those that are shown now. The numbers, from 0, of the places that others have now."""
+        """Give the windows' places to those that are shown now. The numbers, from 0, of the places
+        that others have now.
+        """
         if shown == self.shown:
             return []
         made = self.reference.windows
         windows = [] if made is None else list(map(made.event, shown))
         most = max(len(windows), len(self._windows))
-        changed = [number for number in range(most) if windows[number : number + 1] != self._windows[number : number + 1]]
+        changed = [
+            number
+            for number in range(most)
+            if windows[number : number + 1] != self._windows[number : number + 1]
+        ]
         for window in self._windows:
             del self._event_places[window.slug], self._places[window.markets[0].slug]
         for number, window in enumerate(windows):
@@ -155,10 +206,24 @@ class Catalogue:
             self._places[window.markets[0].slug] = self.markets.windows + number
         self.shown, self._windows = shown, windows
         for name, key in self._event_keys.items():
-            _deal(key, self.events.windows, {number: _value(EVENT_KEYS[name][0], windows[number : number + 1]) for number in changed})
+            _deal(
+                key,
+                self.events.windows,
+                {
+                    number: _value(EVENT_KEYS[name][0], windows[number : number + 1])
+                    for number in changed
+                },
+            )
         markets = [window.markets[0] for window in windows]
         for name, key in self._market_keys.items():
-            _deal(key, self.markets.windows, {number: _value(MARKET_KEYS[name][0], markets[number : number + 1]) for number in changed})
+            _deal(
+                key,
+                self.markets.windows,
+                {
+                    number: _value(MARKET_KEYS[name][0], markets[number : number + 1])
+                    for number in changed
+                },
+            )
         return changed
 
     def _window(self, number: int) -> Event:
@@ -175,10 +240,21 @@ class Catalogue:
             games = range(len(self.first_markets) - 1)
             if name in UNIQUE:
                 first = self.events.season
-                ranks = [first + number for number in (sorted(games, key=self.season.slug) if name == "slug" and games else games)]
+                ranks = [
+                    first + number
+                    for number in (
+                        sorted(games, key=self.season.slug) if name == "slug" and games else games
+                    )
+                ]
                 found = Ranked(ranks, lambda place: of_season(self.season, place - first), others)
             else:
-                found = Grouped(self.runs(self.events, others, ((of_season(self.season, number), 1) for number in games)))
+                found = Grouped(
+                    self.runs(
+                        self.events,
+                        others,
+                        ((of_season(self.season, number), 1) for number in games),
+                    )
+                )
             self._event_keys[name] = found
         return found
 
@@ -191,13 +267,32 @@ class Catalogue:
             first = self.markets.season
             sizes = list(map(int.__sub__, self.first_markets[1:], self.first_markets))
             if name in UNIQUE:
-                ranks = [first + rank for rank in self.season.index.by_slug] if name == "slug" and sizes else list(range(first, self.markets.windows))
-                found = Ranked(ranks, lambda place: of_season(self.season, *self.split(place)), others)
+                ranks = (
+                    [first + rank for rank in self.season.index.by_slug]
+                    if name == "slug" and sizes
+                    else list(range(first, self.markets.windows))
+                )
+                found = Ranked(
+                    ranks, lambda place: of_season(self.season, *self.split(place)), others
+                )
             elif name in _BY_PLACE:
-                each = (of_season(self.season, number, offset) for number, size in enumerate(sizes) for offset in range(size))
+                each = (
+                    of_season(self.season, number, offset)
+                    for number, size in enumerate(sizes)
+                    for offset in range(size)
+                )
                 found = Grouped(self.runs(self.markets, others, ((key, 1) for key in each)))
             else:
-                found = Grouped(self.runs(self.markets, others, ((of_season(self.season, number, 0), size) for number, size in enumerate(sizes))))
+                found = Grouped(
+                    self.runs(
+                        self.markets,
+                        others,
+                        (
+                            (of_season(self.season, number, 0), size)
+                            for number, size in enumerate(sizes)
+                        ),
+                    )
+                )
             self._market_keys[name] = found
         return found
 
@@ -207,11 +302,17 @@ class Catalogue:
         yield from range(places.windows, places.windows + len(self._windows))
         yield from range(places.added, places.count)
 
-    def runs(self, places: Places, others: dict[int, Any], season: Iterable[tuple[Any, int]]) -> Iterator[tuple[Any, int]]:
-        """Keys of every place, with how many places in a row have each: the season's, and others by place."""
+    def runs(
+        self, places: Places, others: dict[int, Any], season: Iterable[tuple[Any, int]]
+    ) -> Iterator[tuple[Any, int]]:
+        """Keys of every place, with how many places in a row have each: the season's, and others by
+        place.
+        """
         yield from ((known_key(others.get(place)), 1) for place in range(places.season))
         yield from season
-        yield from ((known_key(others.get(place)), 1) for place in range(places.windows, places.count))
+        yield from (
+            (known_key(others.get(place)), 1) for place in range(places.windows, places.count)
+        )
 
 
 def known_key(key: Any) -> Any:
@@ -220,7 +321,9 @@ def known_key(key: Any) -> Any:
 
 
 def _deal(key: Grouped | Ranked, first: int, values: dict[int, Any]) -> None:
-    """Give windows' places new values. First they lose the old ones, so that no two have the same at any time."""
+    """Give windows' places new values. First they lose the old ones, so that no two have the same
+    at any time.
+    """
     for number in values:
         key.move(first + number, NOTHING)
     for number, value in values.items():
@@ -231,9 +334,11 @@ def _value(of: Callable[[Any], Any], rows: list[Any]) -> Any:
     return known_key(of(rows[0])) if rows else NOTHING
 
 
-# Keys by which events, and markets, are put in order: as a message says them, and as the season does of a place without making what is there.
+# Keys by which events, and markets, are put in order: as a message says them, and as the season
+# does of a place without making what is there.
 UNIQUE = frozenset(("id", "slug"))
-_BY_PLACE = frozenset(("sortorder",))  # in what else is not unique, the markets of one event of the season agree
+# in what else is not unique, the markets of one event of the season agree
+_BY_PLACE = frozenset(("sortorder",))
 EVENT_KEYS: dict[str, tuple[Callable[[Event], Any], Callable[[Season, int], Any]]] = {
     "id": (lambda event: event.id, lambda season, number: season.event_id(number)),
     "slug": (lambda event: event.slug, lambda season, number: season.slug(number)),
@@ -245,10 +350,28 @@ EVENT_KEYS: dict[str, tuple[Callable[[Event], Any], Callable[[Season, int], Any]
     "featuredorder": (lambda event: event.featured_order, lambda season, number: 0),
 }
 MARKET_KEYS: dict[str, tuple[Callable[[Market], Any], Callable[[Season, int, int], Any]]] = {
-    "id": (lambda market: int(market.id), lambda season, number, place: season.market_id(number, place)),
-    "slug": (lambda market: market.slug, lambda season, number, place: season.symbol(number, place)),
-    "sortorder": (lambda market: market.sort_order, lambda season, number, place: season.sort_order(number, place)),
-    "startdate": (lambda market: market.start_date, lambda season, number, place: season.opens(number)),
-    "enddate": (lambda market: market.end_date, lambda season, number, place: season.timing(number)[2]),
-    "createdat": (lambda market: market.created_at, lambda season, number, place: season.timing(number)[0]),
+    "id": (
+        lambda market: int(market.id),
+        lambda season, number, place: season.market_id(number, place),
+    ),
+    "slug": (
+        lambda market: market.slug,
+        lambda season, number, place: season.symbol(number, place),
+    ),
+    "sortorder": (
+        lambda market: market.sort_order,
+        lambda season, number, place: season.sort_order(number, place),
+    ),
+    "startdate": (
+        lambda market: market.start_date,
+        lambda season, number, place: season.opens(number),
+    ),
+    "enddate": (
+        lambda market: market.end_date,
+        lambda season, number, place: season.timing(number)[2],
+    ),
+    "createdat": (
+        lambda market: market.created_at,
+        lambda season, number, place: season.timing(number)[0],
+    ),
 }

@@ -1,4 +1,6 @@
-"""Price history of a market: what a contract of either side last traded at, at even steps (retail facts §2.8)."""
+"""Price history of a market: what a contract of either side last traded at, at even steps (retail
+facts §2.8).
+"""
 
 from __future__ import annotations
 
@@ -24,41 +26,65 @@ _REACH: dict[int, Span] = {
 
 
 @handles("GatewayPriceHistoryAPI.GetPriceHistory")
-def get_price_history(exchange: Exchange, caller: Caller, request: wire.GetPriceHistoryRequest) -> wire.GetPriceHistoryResponse:
+def get_price_history(
+    exchange: Exchange, caller: Caller, request: wire.GetPriceHistoryRequest
+) -> wire.GetPriceHistoryResponse:
     """Points from the first trade on, `fidelity` minutes apart; empty for an unknown symbol."""
     if not request.symbol:
         raise InvalidRequest("symbol is required")
     if request.fidelity < 1:
-        raise InvalidRequest("fidelity is required", remedy="minutes between two points, at least 1")
+        raise InvalidRequest(
+            "fidelity is required", remedy="minutes between two points, at least 1"
+        )
     if (request.fixed_interval == 0) is (request.timestamp is None):
-        raise InvalidRequest("give either fixedInterval or timestamp.startTimestamp and timestamp.endTimestamp")
+        raise InvalidRequest(
+            "give either fixedInterval or timestamp.startTimestamp and timestamp.endTimestamp"
+        )
     instrument = exchange.instruments.get(request.symbol)
     if instrument is None:
         return wire.GetPriceHistoryResponse()
     start, end = _window(exchange, instrument, request)
     step = request.fidelity * MINUTE
     if (end - start) // step > POINTS_MAX:
-        raise InvalidRequest(f"more than {POINTS_MAX} points", remedy="ask for fewer, further apart")
+        raise InvalidRequest(
+            f"more than {POINTS_MAX} points", remedy="ask for fewer, further apart"
+        )
     return wire.GetPriceHistoryResponse(history=_points(exchange, instrument, start, end, step))
 
 
-def _window(exchange: Exchange, instrument: Instrument, request: wire.GetPriceHistoryRequest) -> tuple[Instant, Instant]:
-    """First and last instant of the history. ALL reaches back to the listing, LIVE to the start of the event, or an hour where it has none."""
+def _window(
+    exchange: Exchange, instrument: Instrument, request: wire.GetPriceHistoryRequest
+) -> tuple[Instant, Instant]:
+    """First and last instant of the history. ALL reaches back to the listing, LIVE to the start of
+    the event, or an hour where it has none.
+    """
     now = exchange.now
     if request.timestamp is not None:
-        start, end = request.timestamp.start_timestamp * NS_PER_S, min(request.timestamp.end_timestamp * NS_PER_S, now)
+        start, end = (
+            request.timestamp.start_timestamp * NS_PER_S,
+            min(request.timestamp.end_timestamp * NS_PER_S, now),
+        )
         if start < 0 or start > end:
-            raise InvalidRequest("timestamp.startTimestamp must lie before timestamp.endTimestamp and before now")
+            raise InvalidRequest(
+                "timestamp.startTimestamp must lie before timestamp.endTimestamp and before now"
+            )
         return start, end
     if request.fixed_interval == wire.PriceInterval.INTERVAL_ALL:
         return min(instrument.created, now), now
     event = exchange.reference.event_of(instrument.symbol)
-    if request.fixed_interval == wire.PriceInterval.INTERVAL_LIVE and event is not None and event.start_time is not None and event.start_time < now:
+    if (
+        request.fixed_interval == wire.PriceInterval.INTERVAL_LIVE
+        and event is not None
+        and event.start_time is not None
+        and event.start_time < now
+    ):
         return event.start_time, now
     return now - _REACH.get(request.fixed_interval, HOUR), now
 
 
-def _points(exchange: Exchange, instrument: Instrument, start: Instant, end: Instant, step: Span) -> list[wire.PricePoint]:
+def _points(
+    exchange: Exchange, instrument: Instrument, start: Instant, end: Instant, step: Span
+) -> list[wire.PricePoint]:
     trades = exchange.trading.trades
     seqs = trades.of_symbol(instrument.symbol)
     if exchange.trading.statistics.busts(instrument.symbol):
@@ -69,5 +95,11 @@ def _points(exchange: Exchange, instrument: Instrument, start: Instant, end: Ins
         before = bisect_right(seqs, at, key=lambda seq: trades[seq].at)
         if before:
             price = trades[seqs[before - 1]].price
-            points.append(wire.PricePoint(timestamp=at // NS_PER_S, long_price=price / scale, short_price=(scale - price) / scale))
+            points.append(
+                wire.PricePoint(
+                    timestamp=at // NS_PER_S,
+                    long_price=price / scale,
+                    short_price=(scale - price) / scale,
+                )
+            )
     return points

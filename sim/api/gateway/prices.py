@@ -23,13 +23,19 @@ _FORM = "crypto:<symbol>, a symbol being 1 to 64 of a-z, 0-9 and -"
 def get_asset_price_history(
     exchange: Exchange, caller: Caller, request: wire.GetAssetPriceHistoryRequest
 ) -> wire.GetAssetPriceHistoryResponse:
-    """Candles of up to ten assets, one series each, sorted by symbol. The window is clamped, never refused, and every series says what it covers."""
+    """Candles of up to ten assets, one series each, sorted by symbol. The window is clamped, never
+    refused, and every series says what it covers.
+    """
     symbols = _symbols(request.assets)
     bucket = _bucket(request.bucket)
     if request.from_ is None:
-        raise InvalidRequest("from is required", rule="S4.1-1", remedy="send the first second of the window")
+        raise InvalidRequest(
+            "from is required", rule="S4.1-1", remedy="send the first second of the window"
+        )
     return wire.GetAssetPriceHistoryResponse(
-        series=[_series(exchange, symbol, request.from_, request.to or 0, bucket) for symbol in symbols]
+        series=[
+            _series(exchange, symbol, request.from_, request.to or 0, bucket) for symbol in symbols
+        ]
     )
 
 
@@ -37,9 +43,17 @@ def _symbols(given: list[str]) -> list[str]:
     """Distinct symbols, sorted."""
     symbols = sorted({_symbol(text) for text in given})
     if not symbols:
-        raise InvalidRequest("assets is required", rule="S4.1-7", remedy=f"name 1 to {ASSETS_MAX} assets, each {_FORM}")
+        raise InvalidRequest(
+            "assets is required",
+            rule="S4.1-7",
+            remedy=f"name 1 to {ASSETS_MAX} assets, each {_FORM}",
+        )
     if len(symbols) > ASSETS_MAX:
-        raise InvalidRequest(f"at most {ASSETS_MAX} assets, not {len(symbols)}", rule="S4.1-7", remedy="split the request")
+        raise InvalidRequest(
+            f"at most {ASSETS_MAX} assets, not {len(symbols)}",
+            rule="S4.1-7",
+            remedy="split the request",
+        )
     return symbols
 
 
@@ -47,9 +61,15 @@ def _symbol(text: str) -> str:
     """Symbol of an asset in its canonical form (§2.1)."""
     found = _ID.fullmatch(text)
     if found is None:
-        raise InvalidRequest(f"not an asset: {text[:80]!r}", rule="S4.1-7", remedy=f"the form is {_FORM}")
+        raise InvalidRequest(
+            f"not an asset: {text[:80]!r}", rule="S4.1-7", remedy=f"the form is {_FORM}"
+        )
     if found[1] not in _CLASSES:
-        raise InvalidRequest(f"unknown asset class: {found[1][:80]!r}", rule="S4.1-7", remedy="the only class is crypto")
+        raise InvalidRequest(
+            f"unknown asset class: {found[1][:80]!r}",
+            rule="S4.1-7",
+            remedy="the only class is crypto",
+        )
     return found[2]
 
 
@@ -57,10 +77,16 @@ def _bucket(number: int) -> Bucket:
     try:
         return Bucket(number)
     except ValueError:
-        raise InvalidRequest("bucket is required", rule="S4.1-7", remedy="ASSET_PRICE_BUCKET_1S to ASSET_PRICE_BUCKET_1D") from None
+        raise InvalidRequest(
+            "bucket is required",
+            rule="S4.1-7",
+            remedy="ASSET_PRICE_BUCKET_1S to ASSET_PRICE_BUCKET_1D",
+        ) from None
 
 
-def _series(exchange: Exchange, symbol: str, start: int, end: int, bucket: Bucket) -> wire.AssetPriceSeries:
+def _series(
+    exchange: Exchange, symbol: str, start: int, end: int, bucket: Bucket
+) -> wire.AssetPriceSeries:
     now = exchange.now // NS_PER_S
     window = align_window(start, end, bucket, now)
     ticker = exchange.assets.get(f"crypto:{symbol}")
@@ -70,10 +96,23 @@ def _series(exchange: Exchange, symbol: str, start: int, end: int, bucket: Bucke
         bucket=bucket,
         from_=window.start,
         to=window.end,
-        candles=[] if ticker is None else [_candle(ticker, *candle) for candle in candles(ticker, window, bucket, now)],
+        candles=(
+            []
+            if ticker is None
+            else [_candle(ticker, *candle) for candle in candles(ticker, window, bucket, now)]
+        ),
     )
 
 
-def _candle(ticker: Ticker, start: int, opened: int, high: int, low: int, close: int, ticks: int) -> wire.AssetPriceCandle:
+def _candle(
+    ticker: Ticker, start: int, opened: int, high: int, low: int, close: int, ticks: int
+) -> wire.AssetPriceCandle:
     show = ticker.asset.show
-    return wire.AssetPriceCandle(timestamp=start, open=show(opened), high=show(high), low=show(low), close=show(close), tick_count=ticks)
+    return wire.AssetPriceCandle(
+        timestamp=start,
+        open=show(opened),
+        high=show(high),
+        low=show(low),
+        close=show(close),
+        tick_count=ticks,
+    )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.api.gateway.event_filters import Filter, Flags, between, by_league, by_market, selected, shown
+from sim.api.gateway.event_filters import (
+    Filter,
+    Flags,
+    between,
+    by_league,
+    by_market,
+    selected,
+    shown,
+)
 from sim.api.gateway.list_query import check_page, within
 from sim.api.gateway.market_index import Facets, facets
 from sim.api.pipeline.authentication import Caller
@@ -18,8 +26,12 @@ PAGE_DEFAULT = 20
 
 
 @handles("GatewaySearchAPI.SearchEvents")
-def search_events(exchange: Exchange, caller: Caller, request: wire.SearchEventsRequest) -> wire.SearchEventsResponse:
-    """Events in which every word of the query occurs, in any case: those with it in the title first. Pages count from 1."""
+def search_events(
+    exchange: Exchange, caller: Caller, request: wire.SearchEventsRequest
+) -> wire.SearchEventsResponse:
+    """Events in which every word of the query occurs, in any case: those with it in the title
+    first. Pages count from 1.
+    """
     if request.status and request.status not in _STATUSES:
         raise InvalidRequest("status is active, closed or upcoming")
     if request.page < 0:
@@ -40,13 +52,20 @@ def search_events(exchange: Exchange, caller: Caller, request: wire.SearchEvents
 
 
 def _holding(found: Facets, words: list[str]) -> tuple[bytearray, bytearray]:
-    """Flags of the events in whose texts every word occurs, and of those with all of them in the title. What was listed by hand is read."""
+    """Flags of the events in whose texts every word occurs, and of those with all of them in the
+    title. What was listed by hand is read.
+    """
     catalogue, reference = found.catalogue, found.exchange.reference
     places, season = catalogue.events, reference.season
     holding, titled = bytearray(places.count), bytearray(places.count)
     if season is not None:
-        holding[places.season : places.windows], titled[places.season : places.windows] = season.index.words.search(words)
-    for place in (*catalogue.singles(places), *(places.season + number for number in reference.grown)):
+        holding[places.season : places.windows], titled[places.season : places.windows] = (
+            season.index.words.search(words)
+        )
+    for place in (
+        *catalogue.singles(places),
+        *(places.season + number for number in reference.grown),
+    ):
         event = catalogue.event(place)
         holding[place] = reference.holds(event, words)
         titled[place] = all(word in event.title.lower() for word in words)
@@ -57,14 +76,22 @@ def _filters(exchange: Exchange, request: wire.SearchEventsRequest) -> Iterator[
     """One filter for each that is set, on what never changes."""
     yield by_league(lambda event: not event.hidden)
     if request.series_ids:
-        slugs = {series.slug for series in exchange.reference.series if int(series.id) in request.series_ids}
+        slugs = {
+            series.slug
+            for series in exchange.reference.series
+            if int(series.id) in request.series_ids
+        }
         yield by_league(lambda event: event.series_slug in slugs)
     if request.market_type:
         yield by_market(lambda market: market.market_type in request.market_type)
     if request.combo_enabled_only:
         yield by_market(lambda market: market.combo_enabled)
     if request.closed_time_min is not None or request.closed_time_max is not None:
-        yield by_league(lambda event: within(event.closed_time, request.closed_time_min, request.closed_time_max))
+        yield by_league(
+            lambda event: within(
+                event.closed_time, request.closed_time_min, request.closed_time_max
+            )
+        )
 
 
 def _on_dates(found: Facets, request: wire.SearchEventsRequest) -> Iterator[Flags]:
@@ -77,7 +104,9 @@ def _status(found: Facets, status: str) -> Flags:
         return found.states.active
     if status == "closed":
         return found.states.closed
-    return both(neither(found.states.closed), between(found, "starttime", found.exchange.now + 1, None))
+    return both(
+        neither(found.states.closed), between(found, "starttime", found.exchange.now + 1, None)
+    )
 
 
 _STATUSES = ("active", "closed", "upcoming")

@@ -21,25 +21,37 @@ _TEAM_KEYS: dict[str, Any] = {
 
 
 @handles("GatewaySportsAPI.ListSports")
-def list_sports(exchange: Exchange, caller: Caller, request: wire.ListSportsRequest) -> wire.ListSportsResponse:
+def list_sports(
+    exchange: Exchange, caller: Caller, request: wire.ListSportsRequest
+) -> wire.ListSportsResponse:
     """Sports with their leagues."""
-    return wire.ListSportsResponse(sports=[with_leagues(exchange, sport) for sport in exchange.reference.sports])
+    return wire.ListSportsResponse(
+        sports=[with_leagues(exchange, sport) for sport in exchange.reference.sports]
+    )
 
 
 @handles("GatewaySportsAPI.GetSport")
-def get_sport(exchange: Exchange, caller: Caller, request: wire.GetSportRequest) -> wire.GetSportResponse:
+def get_sport(
+    exchange: Exchange, caller: Caller, request: wire.GetSportRequest
+) -> wire.GetSportResponse:
     """One sport."""
     return wire.GetSportResponse(sport=require_sport(exchange, request.slug))
 
 
 @handles("GatewaySportsAPI.ListSportListings")
-def list_sport_listings(exchange: Exchange, caller: Caller, request: wire.ListSportListingsRequest) -> wire.ListSportListingsResponse:
+def list_sport_listings(
+    exchange: Exchange, caller: Caller, request: wire.ListSportListingsRequest
+) -> wire.ListSportListingsResponse:
     """One entry for each league, which is what the older form called a sport."""
-    return wire.ListSportListingsResponse(sports=[_listing(exchange, league) for league in exchange.reference.leagues])
+    return wire.ListSportListingsResponse(
+        sports=[_listing(exchange, league) for league in exchange.reference.leagues]
+    )
 
 
 @handles("GatewaySportsAPI.ListTeams")
-def list_teams(exchange: Exchange, caller: Caller, request: wire.ListTeamsRequest) -> wire.ListTeamsResponse:
+def list_teams(
+    exchange: Exchange, caller: Caller, request: wire.ListTeamsRequest
+) -> wire.ListTeamsResponse:
     """Teams that pass every filter, by league slug, name, abbreviation or number."""
     check_order(exchange, _TEAM_KEYS, wire.Team, request.order_by, request.order_direction)
     wanted = request.filters or wire.TeamFilters()
@@ -51,24 +63,38 @@ def list_teams(exchange: Exchange, caller: Caller, request: wire.ListTeamsReques
         and (not wanted.abbreviation or team.abbreviation in wanted.abbreviation)
         and (not wanted.id or team.id in wanted.id)
     ]
-    return wire.ListTeamsResponse(teams=cut(arranged(found, _TEAM_KEYS, request.order_by, request.order_direction), request.limit, request.offset))
+    return wire.ListTeamsResponse(
+        teams=cut(
+            arranged(found, _TEAM_KEYS, request.order_by, request.order_direction),
+            request.limit,
+            request.offset,
+        )
+    )
 
 
 @handles("GatewaySportsAPI.ListProviderTeams")
-def list_provider_teams(exchange: Exchange, caller: Caller, request: wire.ListProviderTeamsRequest) -> wire.ListProviderTeamsResponse:
-    """Teams by their ids at a data vendor; of every vendor where none is named, all teams where no id is."""
+def list_provider_teams(
+    exchange: Exchange, caller: Caller, request: wire.ListProviderTeamsRequest
+) -> wire.ListProviderTeamsResponse:
+    """Teams by their ids at a data vendor; of every vendor where none is named, all teams where no
+    id is.
+    """
     found: dict[str, wire.SportsTeam] = {}
     for team in exchange.reference.teams:
         if request.league not in ("", team.league):
             continue
         for provider in team.provider_ids:
-            if request.provider in (0, provider.provider) and (not request.team_ids or provider.provider_id in request.team_ids):
+            if request.provider in (0, provider.provider) and (
+                not request.team_ids or provider.provider_id in request.team_ids
+            ):
                 found[provider.provider_id] = _sports_team(team)
     return wire.ListProviderTeamsResponse(teams=found)
 
 
 @handles("GatewaySportsAPI.ListPlayers")
-def list_players(exchange: Exchange, caller: Caller, request: wire.ListPlayersRequest) -> wire.ListPlayersResponse:
+def list_players(
+    exchange: Exchange, caller: Caller, request: wire.ListPlayersRequest
+) -> wire.ListPlayersResponse:
     """Players that markets are about."""
     wanted = request.filters or wire.PlayerFilters()
     found = [
@@ -114,7 +140,10 @@ def _sports_team(team: wire.Team) -> wire.SportsTeam:
         home_icon=team.home_icon,
         away_icon=team.away_icon,
         color_primary=team.color_primary,
-        provider_ids=[wire.SportsTeamProvider(provider=one.provider, id=one.provider_id) for one in team.provider_ids],
+        provider_ids=[
+            wire.SportsTeamProvider(provider=one.provider, id=one.provider_id)
+            for one in team.provider_ids
+        ],
     )
 
 
@@ -122,4 +151,10 @@ def _player(exchange: Exchange, subject: wire.Subject) -> wire.Player:
     """A subject as a player; its description names its team, `wnba:LVA`."""
     league, _, abbreviation = subject.description.partition(":")
     team = exchange.reference.team_by_name.get((league, abbreviation))
-    return wire.Player(id=subject.id, name=subject.display_name, league=league, team_id=team.id if team else 0, image=subject.image)
+    return wire.Player(
+        id=subject.id,
+        name=subject.display_name,
+        league=league,
+        team_id=team.id if team else 0,
+        image=subject.image,
+    )

@@ -12,42 +12,72 @@ from sim.messages import gateway_v1 as wire
 
 
 @handles("GatewaySubjectsAPI.ListSubjects")
-def list_subjects(exchange: Exchange, caller: Caller, request: wire.ListSubjectsRequest) -> wire.ListSubjectsResponse:
+def list_subjects(
+    exchange: Exchange, caller: Caller, request: wire.ListSubjectsRequest
+) -> wire.ListSubjectsResponse:
     """Subjects in order of listing."""
-    return wire.ListSubjectsResponse(subjects=page(exchange.reference.subjects, request.limit, request.offset))
+    return wire.ListSubjectsResponse(
+        subjects=page(exchange.reference.subjects, request.limit, request.offset)
+    )
 
 
 @handles("GatewaySubjectsAPI.GetSubject")
-def get_subject(exchange: Exchange, caller: Caller, request: wire.GetSubjectRequest) -> wire.GetSubjectResponse:
+def get_subject(
+    exchange: Exchange, caller: Caller, request: wire.GetSubjectRequest
+) -> wire.GetSubjectResponse:
     """One subject by its number."""
     return wire.GetSubjectResponse(subject=_require(exchange, number=request.id))
 
 
 @handles("GatewaySubjectsAPI.GetSubjectBySlug")
-def get_subject_by_slug(exchange: Exchange, caller: Caller, request: wire.GetSubjectBySlugRequest) -> wire.GetSubjectResponse:
+def get_subject_by_slug(
+    exchange: Exchange, caller: Caller, request: wire.GetSubjectBySlugRequest
+) -> wire.GetSubjectResponse:
     """One subject by its slug."""
     return wire.GetSubjectResponse(subject=_require(exchange, slug=request.slug))
 
 
 @handles("GatewaySubjectsAPI.ListSubjectMarkets")
-def list_subject_markets(exchange: Exchange, caller: Caller, request: wire.ListSubjectMarketsRequest) -> wire.ListSubjectMarketsResponse:
+def list_subject_markets(
+    exchange: Exchange, caller: Caller, request: wire.ListSubjectMarketsRequest
+) -> wire.ListSubjectMarketsResponse:
     """Markets on a subject, by its number."""
     return _markets(exchange, _require(exchange, number=request.id), request.limit, request.offset)
 
 
 @handles("GatewaySubjectsAPI.ListSubjectMarketsBySlug")
-def list_subject_markets_by_slug(exchange: Exchange, caller: Caller, request: wire.ListSubjectMarketsBySlugRequest) -> wire.ListSubjectMarketsResponse:
+def list_subject_markets_by_slug(
+    exchange: Exchange, caller: Caller, request: wire.ListSubjectMarketsBySlugRequest
+) -> wire.ListSubjectMarketsResponse:
     """Markets on a subject, by its slug."""
     return _markets(exchange, _require(exchange, slug=request.slug), request.limit, request.offset)
 
 
 def _require(exchange: Exchange, *, number: int = 0, slug: str = "") -> wire.Subject:
-    found = next((subject for subject in exchange.reference.subjects if (number and subject.id == number) or (slug and subject.slug == slug)), None)
+    found = next(
+        (
+            subject
+            for subject in exchange.reference.subjects
+            if (number and subject.id == number) or (slug and subject.slug == slug)
+        ),
+        None,
+    )
     if found is None:
-        raise NotFound(f"subject not found: {(slug or str(number))[:80]}", remedy="GET /v1/subjects lists the subjects")
+        raise NotFound(
+            f"subject not found: {(slug or str(number))[:80]}",
+            remedy="GET /v1/subjects lists the subjects",
+        )
     return found
 
 
-def _markets(exchange: Exchange, subject: wire.Subject, limit: int, offset: int) -> wire.ListSubjectMarketsResponse:
-    about = [market for market in exchange.reference.markets if market.subject_id == subject.id and listed(exchange, market)]
-    return wire.ListSubjectMarketsResponse(markets=[market_view(exchange, market) for market in page(about, limit, offset)])
+def _markets(
+    exchange: Exchange, subject: wire.Subject, limit: int, offset: int
+) -> wire.ListSubjectMarketsResponse:
+    about = [
+        market
+        for market in exchange.reference.markets
+        if market.subject_id == subject.id and listed(exchange, market)
+    ]
+    return wire.ListSubjectMarketsResponse(
+        markets=[market_view(exchange, market) for market in page(about, limit, offset)]
+    )

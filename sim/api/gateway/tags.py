@@ -23,7 +23,9 @@ _SERIES_KEYS: dict[str, Any] = {
 
 
 @handles("GatewayTagsAPI.ListTags")
-def list_tags(exchange: Exchange, caller: Caller, request: wire.ListTagsRequest) -> wire.ListTagsResponse:
+def list_tags(
+    exchange: Exchange, caller: Caller, request: wire.ListTagsRequest
+) -> wire.ListTagsResponse:
     """Tags in order of listing; all where no limit is given."""
     tags = exchange.reference.tags
     return wire.ListTagsResponse(tags=page(tags, request.limit, request.offset, default=len(tags)))
@@ -37,13 +39,19 @@ def get_tag(exchange: Exchange, caller: Caller, request: wire.GetTagRequest) -> 
 
 
 @handles("GatewayTagsAPI.GetTagBySlug")
-def get_tag_by_slug(exchange: Exchange, caller: Caller, request: wire.GetTagBySlugRequest) -> wire.GetTagResponse:
+def get_tag_by_slug(
+    exchange: Exchange, caller: Caller, request: wire.GetTagBySlugRequest
+) -> wire.GetTagResponse:
     """One tag by its slug."""
-    return wire.GetTagResponse(tag=_require(exchange.reference.tag_by_slug.get(request.slug), request.slug))
+    return wire.GetTagResponse(
+        tag=_require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
+    )
 
 
 @handles("GatewayTagsAPI.ListTagEvents")
-def list_tag_events(exchange: Exchange, caller: Caller, request: wire.ListTagEventsRequest) -> wire.ListTagEventsResponse:
+def list_tag_events(
+    exchange: Exchange, caller: Caller, request: wire.ListTagEventsRequest
+) -> wire.ListTagEventsResponse:
     """Events that carry a tag, largest volume first; active and not closed unless asked otherwise."""
     tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
     active = True if request.active is None else request.active
@@ -51,13 +59,24 @@ def list_tag_events(exchange: Exchange, caller: Caller, request: wire.ListTagEve
     found = facets(exchange)
     tagged = by_league(lambda event: any(mine.slug == tag.slug for mine in event.tags))
     states = found.states
-    flags = selected(found, (tagged,), (states.active if active else neither(states.active), states.closed if closed else neither(states.closed)))
-    events = event_page(found, flags, event_keys(found, ("volume",)), True, request.limit, request.offset)
+    flags = selected(
+        found,
+        (tagged,),
+        (
+            states.active if active else neither(states.active),
+            states.closed if closed else neither(states.closed),
+        ),
+    )
+    events = event_page(
+        found, flags, event_keys(found, ("volume",)), True, request.limit, request.offset
+    )
     return wire.ListTagEventsResponse(events=events)
 
 
 @handles("GatewaySeriesAPI.ListSeries")
-def list_series(exchange: Exchange, caller: Caller, request: wire.ListSeriesRequest) -> wire.ListSeriesResponse:
+def list_series(
+    exchange: Exchange, caller: Caller, request: wire.ListSeriesRequest
+) -> wire.ListSeriesResponse:
     """Series that pass every filter."""
     check_order(exchange, _SERIES_KEYS, wire.Series, request.order_by, request.order_direction)
     found = [
@@ -69,13 +88,23 @@ def list_series(exchange: Exchange, caller: Caller, request: wire.ListSeriesRequ
         and agrees(series.archived, request.archived)
         and request.recurrence in ("", series.recurrence)
     ]
-    return wire.ListSeriesResponse(series=cut(arranged(found, _SERIES_KEYS, request.order_by, request.order_direction), request.limit, request.offset))
+    return wire.ListSeriesResponse(
+        series=cut(
+            arranged(found, _SERIES_KEYS, request.order_by, request.order_direction),
+            request.limit,
+            request.offset,
+        )
+    )
 
 
 @handles("GatewaySeriesAPI.GetSeries")
-def get_series(exchange: Exchange, caller: Caller, request: wire.GetSeriesRequest) -> wire.GetSeriesResponse:
+def get_series(
+    exchange: Exchange, caller: Caller, request: wire.GetSeriesRequest
+) -> wire.GetSeriesResponse:
     """One series."""
-    found = next((series for series in exchange.reference.series if series.id == str(request.id)), None)
+    found = next(
+        (series for series in exchange.reference.series if series.id == str(request.id)), None
+    )
     if found is None:
         raise NotFound(f"series not found: {request.id}", remedy="GET /v1/series lists the series")
     return wire.GetSeriesResponse(series=found)

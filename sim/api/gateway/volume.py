@@ -29,7 +29,9 @@ _WINDOWS = (DAY, 7 * DAY, 30 * DAY, 365 * DAY)
 
 
 class _Sums:
-    """Running sums of a market's trades: `sums[i]` is the notional of the first i, of which `busts` count nothing."""
+    """Running sums of a market's trades: `sums[i]` is the notional of the first i, of which `busts`
+    count nothing.
+    """
 
     __slots__ = ("busts", "last", "sums", "times")
 
@@ -40,16 +42,25 @@ class _Sums:
         self.last: Trade | None = None
 
     def read(self, exchange: Exchange, symbol: str) -> None:
-        """Take in the trades that are new; all of them again after the exchange was rewound or a trade undone."""
+        """Take in the trades that are new; all of them again after the exchange was rewound or a
+        trade undone.
+        """
         trades = exchange.trading.trades
         seqs = trades.of_symbol(symbol)
         known, busts = len(self.times), exchange.trading.statistics.busts(symbol)
-        if known > len(seqs) or busts != self.busts or (known and trades[seqs[known - 1]] is not self.last):
+        if (
+            known > len(seqs)
+            or busts != self.busts
+            or (known and trades[seqs[known - 1]] is not self.last)
+        ):
             self.times, self.sums, self.busts, known = [], [0], busts, 0
         for seq in seqs[known:]:
             self.last = trades[seq]
             self.times.append(self.last.at)
-            self.sums.append(self.sums[-1] + (0 if self.last.state is TradeState.BUSTED else self.last.price * self.last.qty))
+            self.sums.append(
+                self.sums[-1]
+                + (0 if self.last.state is TradeState.BUSTED else self.last.price * self.last.qty)
+            )
 
     def since(self, start: Instant) -> Notional:
         """Notional traded at an instant or later."""
@@ -75,7 +86,8 @@ def volumes(exchange: Exchange, instrument: Instrument) -> Volumes:
 
 
 def fades(exchange: Exchange, symbol: str) -> Instant | None:
-    """The hour that begins next in which an old trade of a market leaves one of the windows; None while no trade is in any of them.
+    """The hour that begins next in which an old trade of a market leaves one of the windows; None
+    while no trade is in any of them.
 
     What is known of the market must be up to date (`volumes`).
     """
@@ -84,4 +96,11 @@ def fades(exchange: Exchange, symbol: str) -> Instant | None:
         return None
     hour = exchange.now // HOUR * HOUR + HOUR
     places = ((window, bisect_left(found.times, hour - window)) for window in _WINDOWS)
-    return min(((found.times[place] + window) // HOUR * HOUR for window, place in places if place < len(found.times)), default=None)
+    return min(
+        (
+            (found.times[place] + window) // HOUR * HOUR
+            for window, place in places
+            if place < len(found.times)
+        ),
+        default=None,
+    )

@@ -1,4 +1,6 @@
-"""Whose accounts a call is about. With x-participant-id the caller is that participant, without it the whole firm (§5.1 items 7 and 8)."""
+"""Whose accounts a call is about. With x-participant-id the caller is that participant, without it
+the whole firm (§5.1 items 7 and 8).
+"""
 
 from __future__ import annotations
 
@@ -21,27 +23,43 @@ def firm_of(exchange: Exchange, caller: Caller) -> Firm:
 
 
 def whole_firm(exchange: Exchange, caller: Caller) -> Firm:
-    """The calling firm, for what concerns it as a whole. PermissionDenied for a token that speaks for one participant."""
+    """The calling firm, for what concerns it as a whole. PermissionDenied for a token that speaks
+    for one participant.
+    """
     if caller.bound:
-        raise PermissionDenied(rule="participant-token", remedy="call with the firm's own access token")
+        raise PermissionDenied(
+            rule="participant-token", remedy="call with the firm's own access token"
+        )
     return firm_of(exchange, caller)
 
 
 def trading_account(caller: Caller, named: str) -> str:
-    """The account an order is for: the participant's own, which a request may name. PermissionDenied for any other."""
+    """The account an order is for: the participant's own, which a request may name.
+    PermissionDenied for any other.
+    """
     mine = caller.account
     if mine is None:
         raise PermissionDenied(rule=_RULE, remedy="name the participant in x-participant-id")
     if named and named != mine:
-        raise PermissionDenied(rule=_RULE, remedy=f"{caller.participant} trades on {mine}; send another x-participant-id to trade on another account")
+        raise PermissionDenied(
+            rule=_RULE,
+            remedy=(
+                f"{caller.participant} trades on {mine}; send another x-participant-id to trade on"
+                " another account"
+            ),
+        )
     return mine
 
 
 def visible_accounts(caller: Caller, named: Sequence[str] = ()) -> tuple[str, ...]:
-    """Accounts a read covers: those named, else the participant's, else all of the firm's. PermissionDenied when one is not the firm's."""
+    """Accounts a read covers: those named, else the participant's, else all of the firm's.
+    PermissionDenied when one is not the firm's.
+    """
     for account in named:
         if account not in caller.accounts:
-            raise PermissionDenied(rule=_RULE, remedy="GET /v1/accounts lists the accounts this caller may see")
+            raise PermissionDenied(
+                rule=_RULE, remedy="GET /v1/accounts lists the accounts this caller may see"
+            )
     if named:
         return tuple(dict.fromkeys(named))
     return (caller.account,) if caller.account is not None else caller.accounts
@@ -50,18 +68,32 @@ def visible_accounts(caller: Caller, named: Sequence[str] = ()) -> tuple[str, ..
 def ledger_account(exchange: Exchange, caller: Caller, named: str) -> str:
     """The account whose ledger is read: one of the firm's, or its pool (rule P24)."""
     if not named:
-        raise InvalidRequest("account is required", rule="P24", remedy="send account=firms/<clearing firm>/accounts/<id>")
+        raise InvalidRequest(
+            "account is required",
+            rule="P24",
+            remedy="send account=firms/<clearing firm>/accounts/<id>",
+        )
     if named in caller.accounts or named == firm_of(exchange, caller).clearing_account:
         return named
-    raise PermissionDenied(rule="P24", remedy="GET /v1/accounts lists the accounts this caller may see")
+    raise PermissionDenied(
+        rule="P24", remedy="GET /v1/accounts lists the accounts this caller may see"
+    )
 
 
 def balance_account(exchange: Exchange, caller: Caller, named: str) -> str:
-    """The trading account a position or balance call names. A clearing account, or one that does not exist, is "invalid account" (rule P26)."""
+    """The trading account a position or balance call names. A clearing account, or one that does
+    not exist, is "invalid account" (rule P26).
+    """
     if not named:
-        raise InvalidRequest("name is required", rule="P26", remedy="send the account's resource name as name")
+        raise InvalidRequest(
+            "name is required", rule="P26", remedy="send the account's resource name as name"
+        )
     found = exchange.trading.ledger.get(named)
     if found is None or found.kind == CLEARING:
-        remedy = "GetFundingAccountBalance reads the pool of a partner" if found else "GET /v1/accounts lists the accounts this caller may see"
+        remedy = (
+            "GetFundingAccountBalance reads the pool of a partner"
+            if found
+            else "GET /v1/accounts lists the accounts this caller may see"
+        )
         raise InvalidRequest("invalid account", rule="P26", remedy=remedy)
     return visible_accounts(caller, (named,))[0]

@@ -1,6 +1,7 @@
 """Answers kept from one request to the next, per exchange and outside its saved state.
 
-What is kept must follow from its key and version alone, so that an exchange that was rewound, or one that kept nothing, answers the same bytes.
+What is kept must follow from its key and version alone, so that an exchange that was rewound, or
+one that kept nothing, answers the same bytes.
 """
 
 from __future__ import annotations

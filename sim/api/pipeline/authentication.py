@@ -1,6 +1,8 @@
-"""Who is calling, and whether they may: authenticate, scope, participant, in this order (§5.1, §5.2).
+"""Who is calling, and whether they may: authenticate, scope, participant, in this order (§5.1,
+§5.2).
 
-401 says who you are is not settled, 403 naming a scope says your firm was not granted it, 403 without one says you may not act for that participant.
+401 says who you are is not settled, 403 naming a scope says your firm was not granted it, 403
+without one says you may not act for that participant.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ from sim.contract.contract import Operation, Plane
 from sim.core.identity.credentials import Credentials
 from sim.core.identity.firms import Firms
 from sim.core.model.context import Context
-from sim.core.model.refusals import InvalidSignature, MissingScope, PermissionDenied, Unauthenticated
+from sim.core.model.refusals import (
+    InvalidSignature,
+    MissingScope,
+    PermissionDenied,
+    Unauthenticated,
+)
 
 
 class Parties(Protocol):
@@ -32,8 +39,10 @@ class Parties(Protocol):
 class Caller(Struct, frozen=True, kw_only=True):
     """An authenticated caller on a plane ("grpc" there).
 
-    `account` is the account of the participant the call acts for, or of the API key; `accounts` are all that the caller may act for. `credential` is what
-    the door found, which only the token issuer looks at. `bound`: the token itself speaks for the participant, and for nobody else of the firm.
+    `account` is the account of the participant the call acts for, or of the API key; `accounts` are
+    all that the caller may act for. `credential` is what the door found, which only the token
+    issuer looks at. `bound`: the token itself speaks for the participant, and for nobody else of
+    the firm.
     """
 
     plane: str
@@ -55,8 +64,12 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every name this caller goes by, the most precise first: what faults match and logs show. Empty for the public."""
-        return tuple(name for name in (self.participant, self.firm, self.client_id, self.api_key) if name)
+        """Every name this caller goes by, the most precise first: what faults match and logs show.
+        Empty for the public.
+        """
+        return tuple(
+            name for name in (self.participant, self.firm, self.client_id, self.api_key) if name
+        )
 
 
 _BEARER_REMEDIES = {
@@ -73,27 +86,46 @@ _SIGNATURE_REMEDIES = {
     "stale": "X-PM-Timestamp is more than 30 s from the server's clock",
     "unknown_key": "no such API key in this environment",
     "encoding": "X-PM-Signature is padded standard base64 of the 64 byte Ed25519 signature",
-    "signature": "sign timestamp + METHOD + path (no separators, no query) with the key's Ed25519 secret",
+    "signature": (
+        "sign timestamp + METHOD + path (no separators, no query) with the key's Ed25519 secret"
+    ),
 }
 
 
 def authenticate(
-    parties: Parties, operation: Operation, plane: Plane | None, sealed: Sealed, participant: str | None, peer: str = ""
+    parties: Parties,
+    operation: Operation,
+    plane: Plane | None,
+    sealed: Sealed,
+    participant: str | None,
+    peer: str = "",
 ) -> Caller:
-    """The caller of an operation on a plane (None: gRPC); `participant` is its x-participant-id. Unauthenticated, MissingScope, PermissionDenied otherwise."""
+    """The caller of an operation on a plane (None: gRPC); `participant` is its x-participant-id.
+    Unauthenticated, MissingScope, PermissionDenied otherwise.
+    """
     policy = operation.credential_on(plane)
     if policy == "bearer":
         caller = _firm_caller(parties, plane or "grpc", sealed, peer)
         if operation.scope and operation.scope not in caller.scopes:
             raise MissingScope(operation.scope)
-        return _acting_for(parties, caller, operation.participant, participant, writes=operation.scope.startswith("write:"))
+        return _acting_for(
+            parties,
+            caller,
+            operation.participant,
+            participant,
+            writes=operation.scope.startswith("write:"),
+        )
     if policy == "api_key":
         return _key_caller(parties, plane or "grpc", sealed, peer)
     return Caller(plane=plane or "grpc", peer=peer, credential=sealed)
 
 
-def names_of(parties: Parties, sealed: Sealed, participant: str | None, peer: str) -> tuple[str, ...]:
-    """Names a call goes by before it is authenticated, the most precise first: what injected faults match. Claims nothing about its rights."""
+def names_of(
+    parties: Parties, sealed: Sealed, participant: str | None, peer: str
+) -> tuple[str, ...]:
+    """Names a call goes by before it is authenticated, the most precise first: what injected faults
+    match. Claims nothing about its rights.
+    """
     firm = key = None
     if sealed.kind == "bearer":
         token = parties.credentials.token(sealed.key)
@@ -103,20 +135,36 @@ def names_of(parties: Parties, sealed: Sealed, participant: str | None, peer: st
         key = parties.firms.api_key(sealed.key)
     elif sealed.kind == "assertion":
         firm = parties.firms.by_client(sealed.key)
-    names = (participant, key and key.participant, key and key.account, key and key.key_id, firm and firm.name, firm and firm.client_id, peer)
+    names = (
+        participant,
+        key and key.participant,
+        key and key.account,
+        key and key.key_id,
+        firm and firm.name,
+        firm and firm.client_id,
+        peer,
+    )
     return tuple(name for name in names if name)
 
 
-def _acting_for(parties: Parties, caller: Caller, policy: str, header: str | None, *, writes: bool) -> Caller:
-    """The caller with the participant its header names, where the operation wants one ("optional": checked when sent, "not_needed": ignored).
+def _acting_for(
+    parties: Parties, caller: Caller, policy: str, header: str | None, *, writes: bool
+) -> Caller:
+    """The caller with the participant its header names, where the operation wants one ("optional":
+    checked when sent, "not_needed": ignored).
 
-    A token that is bound to a participant needs no header and stands no other one; what its firm does as a whole is not its to change.
+    A token that is bound to a participant needs no header and stands no other one; what its firm
+    does as a whole is not its to change.
     """
     if caller.bound:
         if header and header != caller.participant:
-            raise PermissionDenied(rule="participant-token", remedy=f"this token speaks for {caller.participant} alone")
+            raise PermissionDenied(
+                rule="participant-token", remedy=f"this token speaks for {caller.participant} alone"
+            )
         if policy == "not_needed" and writes:
-            raise PermissionDenied(rule="participant-token", remedy="call with the firm's own access token")
+            raise PermissionDenied(
+                rule="participant-token", remedy="call with the firm's own access token"
+            )
         return caller
     if policy == "not_needed" or (policy == "optional" and not header) or caller.firm is None:
         return caller
@@ -127,7 +175,14 @@ def _acting_for(parties: Parties, caller: Caller, policy: str, header: str | Non
 def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
     if sealed.kind == "script":
         firm = parties.firms.require(sealed.key)
-        return Caller(plane=plane, firm=firm.name, client_id=firm.client_id, accounts=parties.firms.accounts_of(firm), scopes=firm.scopes, peer=peer)
+        return Caller(
+            plane=plane,
+            firm=firm.name,
+            client_id=firm.client_id,
+            accounts=parties.firms.accounts_of(firm),
+            scopes=firm.scopes,
+            peer=peer,
+        )
     if sealed.kind != "bearer" or sealed.problem:
         problem = sealed.problem if sealed.kind == "bearer" else ""
         raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
@@ -146,7 +201,14 @@ def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Cal
             peer=peer,
             bound=True,
         )
-    return Caller(plane=plane, firm=firm.name, client_id=firm.client_id, accounts=parties.firms.accounts_of(firm), scopes=token.scopes, peer=peer)
+    return Caller(
+        plane=plane,
+        firm=firm.name,
+        client_id=firm.client_id,
+        accounts=parties.firms.accounts_of(firm),
+        scopes=token.scopes,
+        peer=peer,
+    )
 
 
 def _key_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
@@ -156,4 +218,11 @@ def _key_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Call
     key = parties.firms.api_key(sealed.key)
     if key is None:
         raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES["unknown_key"])
-    return Caller(plane=plane, participant=key.participant or None, account=key.account, accounts=(key.account,), api_key=key.key_id, peer=peer)
+    return Caller(
+        plane=plane,
+        participant=key.participant or None,
+        account=key.account,
+        accounts=(key.account,),
+        api_key=key.key_id,
+        peer=peer,
+    )

@@ -1,7 +1,9 @@
-"""Refusal -> HTTP status and body, or gRPC status, per surface (§7, table 8 of the behaviour rules).
+"""Refusal -> HTTP status and body, or gRPC status, per surface (§7, table 8 of the behaviour
+rules).
 
-The exchange and the gateway answer `{"code", "message", "details": []}`, the retail API `{"status", "message"}`, the token issuer an OAuth error object.
-Clients branch on status and code, never on the text (§7.2).
+The exchange and the gateway answer `{"code", "message", "details": []}`, the retail API `{"status",
+"message"}`, the token issuer an OAuth error object. Clients branch on status and code, never on the
+text (§7.2).
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ def http_body(refusal: Refusal, plane: str) -> bytes:
         error = getattr(refusal, "error", "invalid_request" if status < 500 else "server_error")
         return json.encode({"error": error, "error_description": refusal.message})
     if plane == "retail" or (plane == "gateway" and status == 429):
-        return json.encode({"status": status, "message": _RETAIL_MESSAGES.get(status, refusal.message)})
+        return json.encode(
+            {"status": status, "message": _RETAIL_MESSAGES.get(status, refusal.message)}
+        )
     message = refusal.message
     if isinstance(refusal, refusals.RateLimited) and refusal.rung == "global":
         message = "rate limit exceeded"
@@ -97,6 +101,8 @@ def explanation(refusal: Refusal, *, request_id: str, operation: str, now: int) 
         "section": refusal.section,
         "remedy": refusal.remedy,
         "retry": refusal.retry,
-        "retry_after_s": format_seconds(refusal.retry_after) if refusal.retry_after is not None else None,
+        "retry_after_s": (
+            format_seconds(refusal.retry_after) if refusal.retry_after is not None else None
+        ),
         "now": format_instant(now),
     }

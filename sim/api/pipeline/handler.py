@@ -1,4 +1,6 @@
-"""How a function says which operation it serves. The decorator returns a value and registers nothing: `handlers.py` lists the modules."""
+"""How a function says which operation it serves. The decorator returns a value and registers
+nothing: `handlers.py` lists the modules.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ Answer = TypeVar("Answer")
 
 
 class Handler(NamedTuple, Generic[Request, Answer]):
-    """What serves one operation, once for REST and gRPC: (exchange, caller, request) -> response, a `Prepared` response, or an iterator of CSV chunks."""
+    """What serves one operation, once for REST and gRPC: (exchange, caller, request) -> response, a
+    `Prepared` response, or an iterator of CSV chunks.
+    """
 
     operation: str
     function: Callable[[Exchange, Caller, Request], Answer]
@@ -24,10 +28,14 @@ class Handler(NamedTuple, Generic[Request, Answer]):
         return self.function(exchange, caller, request)
 
 
-def handles(operation: str) -> Callable[[Callable[[Exchange, Caller, Request], Answer]], Handler[Request, Answer]]:
+def handles(
+    operation: str,
+) -> Callable[[Callable[[Exchange, Caller, Request], Answer]], Handler[Request, Answer]]:
     """Declare that a function serves the operation "Service.Rpc"."""
 
-    def declare(function: Callable[[Exchange, Caller, Request], Answer]) -> Handler[Request, Answer]:
+    def declare(
+        function: Callable[[Exchange, Caller, Request], Answer],
+    ) -> Handler[Request, Answer]:
         return Handler(operation, function)
 
     return declare

@@ -1,6 +1,7 @@
 """What enters a simulation and what comes out of it, as data.
 
-Inputs are the sealed form (credentials replaced by findings, see `sealing.py`): exactly what is journalled and what a replay feeds back.
+Inputs are the sealed form (credentials replaced by findings, see `sealing.py`): exactly what is
+journalled and what a replay feeds back.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from sim.kernel.journal import Line
 class Sealed(Struct, frozen=True, omit_defaults=True):
     """What the door found out about a caller's credentials. `problem` is empty when they hold.
 
-    kind: "none", "bearer" (key: fingerprint of the token), "api_key" (key: key id), "assertion" (key: client id; `claims` what the issuer needs),
-    "script" (key: firm or key id; a step of a scenario, which needs no signature and which no door ever seals).
-    `nonce` is what the client drew at random (the fingerprint of an assertion's jti): journalled for replay, outside the digest.
+    kind: "none", "bearer" (key: fingerprint of the token), "api_key" (key: key id), "assertion"
+    (key: client id; `claims` what the issuer needs), "script" (key: firm or key id; a step of a
+    scenario, which needs no signature and which no door ever seals). `nonce` is what the client
+    drew at random (the fingerprint of an assertion's jti): journalled for replay, outside the
+    digest.
     """
 
     kind: str
@@ -40,7 +43,8 @@ NOBODY = Sealed(kind="none")
 class RestCall(Struct, frozen=True, tag="rest", omit_defaults=True):
     """One HTTP request on a plane ("gateway", "retail", "exchange", "auth").
 
-    `body` is text; a body that is no UTF-8 travels as `binary`. `participant` is the x-participant-id header; other headers do not matter to the exchange.
+    `body` is text; a body that is no UTF-8 travels as `binary`. `participant` is the
+    x-participant-id header; other headers do not matter to the exchange.
     """
 
     plane: Plane
@@ -57,7 +61,9 @@ class RestCall(Struct, frozen=True, tag="rest", omit_defaults=True):
 
 
 class RpcCall(Struct, frozen=True, tag="rpc", omit_defaults=True):
-    """One unary gRPC request. `method` is the full path "/package.Service/Rpc", `message` the protobuf bytes."""
+    """One unary gRPC request. `method` is the full path "/package.Service/Rpc", `message` the
+    protobuf bytes.
+    """
 
     method: str
     message: bytes = b""
@@ -67,7 +73,9 @@ class RpcCall(Struct, frozen=True, tag="rpc", omit_defaults=True):
 
 
 class StreamOpened(Struct, frozen=True, tag="open", omit_defaults=True):
-    """A client began a stream: a server-streaming or bidirectional rpc (`message` is the request of the former), or a WebSocket (`method` is its path)."""
+    """A client began a stream: a server-streaming or bidirectional rpc (`message` is the request of
+    the former), or a WebSocket (`method` is its path).
+    """
 
     method: str
     message: bytes = b""
@@ -78,7 +86,9 @@ class StreamOpened(Struct, frozen=True, tag="open", omit_defaults=True):
 
 
 class StreamFrame(Struct, frozen=True, tag="frame", omit_defaults=True):
-    """A client sent a frame on a stream: protobuf bytes on gRPC, the text's UTF-8 bytes on a WebSocket."""
+    """A client sent a frame on a stream: protobuf bytes on gRPC, the text's UTF-8 bytes on a
+    WebSocket.
+    """
 
     stream: int
     message: bytes = b""
@@ -97,7 +107,9 @@ class Advanced(Struct, frozen=True, tag="advance"):
 
 
 class Controlled(Struct, frozen=True, tag="control", omit_defaults=True):
-    """An operator's or tester's action that changes the world; `arguments` is the JSON text of its body."""
+    """An operator's or tester's action that changes the world; `arguments` is the JSON text of its
+    body.
+    """
 
     action: str
     subject: str = ""
@@ -114,12 +126,24 @@ class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
 
 
 class AnswerDue(Struct, frozen=True, tag="answer_due"):
-    """The clock did not move while a call was held for it: the answer of this name is wanted now, as things stand."""
+    """The clock did not move while a call was held for it: the answer of this name is wanted now,
+    as things stand.
+    """
 
     awaits: str
 
 
-Input: TypeAlias = RestCall | RpcCall | StreamOpened | StreamFrame | StreamHungUp | Advanced | Controlled | WebhookAnswered | AnswerDue
+Input: TypeAlias = (
+    RestCall
+    | RpcCall
+    | StreamOpened
+    | StreamFrame
+    | StreamHungUp
+    | Advanced
+    | Controlled
+    | WebhookAnswered
+    | AnswerDue
+)
 
 _read_input = json.Decoder(Input).decode
 
@@ -129,14 +153,19 @@ def without_nonce(given: Input) -> tuple[Input, bytes]:
     credential = getattr(given, "credential", NOBODY)
     if not credential.nonce:
         return given, b""
-    return structs.replace(given, credential=structs.replace(credential, nonce="")), json.encode({"nonce": credential.nonce})
+    return structs.replace(given, credential=structs.replace(credential, nonce="")), json.encode(
+        {"nonce": credential.nonce}
+    )
 
 
 def recorded_input(line: Line) -> Input:
     """The input of a journal line, what stands aside put back. DecodeError when there is none."""
     given: Input = _read_input(line.input)
     if line.aside and isinstance(given, RestCall):
-        return structs.replace(given, credential=structs.replace(given.credential, nonce=json.decode(line.aside)["nonce"]))
+        return structs.replace(
+            given,
+            credential=structs.replace(given.credential, nonce=json.decode(line.aside)["nonce"]),
+        )
     return given
 
 
@@ -144,13 +173,15 @@ def recorded_input(line: Line) -> Input:
 
 
 class Reply(Struct, kw_only=True):
-    """The answer to a call. `ready_at` is when it may leave; `code` is the gRPC status, `status` the HTTP one.
+    """The answer to a call. `ready_at` is when it may leave; `code` is the gRPC status, `status`
+    the HTTP one.
 
-    `journal` is the body as the journal shows it where the real one holds a secret. A `shared` body is public and goes to many as it is. `chunks` is a
-    streamed body (CSV) or the messages of a download over gRPC, made as they are read; `body` is then empty.
-    `awaits` is not empty while the answer depends on an input still to come: an effect `Resolve` of that name will bring it, by `until` where only time has
-    to pass (0 where somebody outside has to answer).
-    `failure` is the mistake of ours behind a 500; it never leaves the process.
+    `journal` is the body as the journal shows it where the real one holds a secret. A `shared` body
+    is public and goes to many as it is. `chunks` is a streamed body (CSV) or the messages of a
+    download over gRPC, made as they are read; `body` is then empty. `awaits` is not empty while the
+    answer depends on an input still to come: an effect `Resolve` of that name will bring it, by
+    `until` where only time has to pass (0 where somebody outside has to answer). `failure` is the
+    mistake of ours behind a 500; it never leaves the process.
     """
 
     status: int = 200
@@ -171,14 +202,18 @@ class Reply(Struct, kw_only=True):
 
 
 class Send(Struct, frozen=True, tag="send"):
-    """A frame for a stream: protobuf bytes or WebSocket text bytes. One object goes to every stream that gets the same frame."""
+    """A frame for a stream: protobuf bytes or WebSocket text bytes. One object goes to every stream
+    that gets the same frame.
+    """
 
     stream: int
     frame: bytes
 
 
 class Close(Struct, frozen=True, tag="close"):
-    """The exchange ends a stream: gRPC status and detail; a WebSocket closes with `web_socket_code`."""
+    """The exchange ends a stream: gRPC status and detail; a WebSocket closes with
+    `web_socket_code`.
+    """
 
     stream: int
     code: int
@@ -187,7 +222,9 @@ class Close(Struct, frozen=True, tag="close"):
 
 
 class Post(Struct, frozen=True, tag="post"):
-    """A webhook attempt to make now. `secret` is the fingerprint under which the vault knows the signing secret, empty for unsigned."""
+    """A webhook attempt to make now. `secret` is the fingerprint under which the vault knows the
+    signing secret, empty for unsigned.
+    """
 
     attempt: str
     url: str

@@ -1,4 +1,6 @@
-"""Offset page tokens: base64 of {"offset":N} (rule R7). Rows are read again for every page, so a sweep drifts when rows come or go in between (§4.3)."""
+"""Offset page tokens: base64 of {"offset":N} (rule R7). Rows are read again for every page, so a
+sweep drifts when rows come or go in between (§4.3).
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,31 @@ def offset_of(token: str) -> int:
     except (Error, ValueError, DecodeError):
         offset = -1
     if not 0 <= offset <= OFFSET_MAX:
-        raise InvalidRequest("page_token is not valid", rule="R7", remedy="send the nextPageToken of the page before, unchanged, or none for the first page")
+        raise InvalidRequest(
+            "page_token is not valid",
+            rule="R7",
+            remedy=(
+                "send the nextPageToken of the page before, unchanged, or none for the first page"
+            ),
+        )
     return offset
 
 
 def page_length(asked: int, default: int, *, refuse: bool = False) -> int:
-    """Rows of a page: `default` when none are asked for, at most 1000. With `refuse` a longer page is an error (rule P24), else it is cut."""
+    """Rows of a page: `default` when none are asked for, at most 1000. With `refuse` a longer page
+    is an error (rule P24), else it is cut.
+    """
     if asked < 0 or (refuse and asked > PAGE_MAX):
-        raise InvalidRequest(f"page_size must be between 1 and {PAGE_MAX}, or 0 for {default}", rule="P24")
+        raise InvalidRequest(
+            f"page_size must be between 1 and {PAGE_MAX}, or 0 for {default}", rule="P24"
+        )
     return min(asked or default, PAGE_MAX)
 
 
 def page_of(rows: Iterable[R], token: str, length: int) -> tuple[Sequence[R], str]:
-    """The rows of a page and the token of the next one, "" on the last. Rows are read up to one past the end of the page."""
+    """The rows of a page and the token of the next one, "" on the last. Rows are read up to one
+    past the end of the page.
+    """
     start = offset_of(token)
     end = start + length
     page = list(islice(rows, start, end + 1))

@@ -1,7 +1,9 @@
-"""The one path of every call, whatever the plane and protocol: fault, maintenance, route, size, authenticate, scope, participant, rate limit, parse,
-handle, render, in this order. Each stage may refuse; the first refusal is the answer.
+"""The one path of every call, whatever the plane and protocol: fault, maintenance, route, size,
+authenticate, scope, participant, rate limit, parse, handle, render, in this order. Each stage may
+refuse; the first refusal is the answer.
 
-A stage decides from the sealed input, the exchange and virtual now alone. Which stage refused is kept with the explanation of the refusal.
+A stage decides from the sealed input, the exchange and virtual now alone. Which stage refused is
+kept with the explanation of the refusal.
 """
 
 from __future__ import annotations
@@ -30,12 +32,15 @@ from sim.core.service.fault_spec import FaultAction
 from sim.core.service.faults import InjectedFault
 from sim.core.trading.synchronous import EDGE
 
-# Planes that stop during maintenance (§1 item 5, rule W6): reference data, tokens and webhooks go on.
+# Planes that stop during maintenance (§1 item 5, rule W6): reference data, tokens and webhooks go
+# on.
 _MAINTAINED = frozenset({"retail", "exchange"})
 
 
 class Admitted(Struct, kw_only=True):
-    """A stream that passed every stage up to its handler. `request` is None for WebSockets and bidirectional rpcs, whose frames bring it."""
+    """A stream that passed every stage up to its handler. `request` is None for WebSockets and
+    bidirectional rpcs, whose frames bring it.
+    """
 
     operation: Operation
     caller: Caller
@@ -48,7 +53,14 @@ class Admitted(Struct, kw_only=True):
 class Pipeline:
     """Walks calls through the stages."""
 
-    def __init__(self, exchange: Exchange, contract: Contract, handlers: dict[str, AnyHandler], log: RequestLog, settings: Settings) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        contract: Contract,
+        handlers: dict[str, AnyHandler],
+        log: RequestLog,
+        settings: Settings,
+    ) -> None:
         self._exchange = exchange
         self._contract = contract
         self._handlers = handlers
@@ -77,7 +89,11 @@ class Pipeline:
                 self._inject(call.plane, operation, call)
             if exchange.maintenance.active:
                 self._maintenance(call.plane)
-            match = found if isinstance(found, Match) and not found.operation.dated else self._route(found)
+            match = (
+                found
+                if isinstance(found, Match) and not found.operation.dated
+                else self._route(found)
+            )
             if call.oversize or len(call.body) > self._max_body:
                 self._size(call)
             operation = match.operation
@@ -137,8 +153,13 @@ class Pipeline:
         self._stage = "route"
         if operation is None or not operation.exists_at(self._exchange.ctx.now):
             if call.method.startswith("/grpc.reflection."):
-                raise refusals.PermissionDenied(rule="S7.2-5", remedy="build stubs from the published bundle: reflection needs an entitlement")
-            raise refusals.UnknownMethod(rule="S4.3-22", remedy="`sim catalogue operations` lists what gRPC serves")
+                raise refusals.PermissionDenied(
+                    rule="S7.2-5",
+                    remedy="build stubs from the published bundle: reflection needs an entitlement",
+                )
+            raise refusals.UnknownMethod(
+                rule="S4.3-22", remedy="`sim catalogue operations` lists what gRPC serves"
+            )
         return operation
 
     # ---- streams
@@ -162,14 +183,23 @@ class Pipeline:
                 operation = self._admit_rpc(call, self._contract.by_rpc(call.method))
             caller = self._admit(call, operation, "retail" if call.web_socket else None)
             self._stage = "parse"
-            request = self._requests.rpc(operation, call.message) if operation.kind == "server" else None
+            request = (
+                self._requests.rpc(operation, call.message) if operation.kind == "server" else None
+            )
             if request is not None and self._exchange.faults.by_symbol:
                 self._inject("grpc", operation, call, symbols_of(request))
         except Exception as problem:
             return self._refuse_open(call, operation, caller, _refusal_of(problem))
         self._stage = "handle"
         dialect = self.replies.dialect(plane)
-        return Admitted(operation=operation, caller=caller, method=call.method, request=request, web_socket=call.web_socket, dialect=dialect)
+        return Admitted(
+            operation=operation,
+            caller=caller,
+            method=call.method,
+            request=request,
+            web_socket=call.web_socket,
+            dialect=dialect,
+        )
 
     def refuse_stream(self, call: StreamOpened, admitted: Admitted, refusal: Refusal) -> Reply:
         """The handler of a stream refused it."""
@@ -177,15 +207,30 @@ class Pipeline:
 
     def begun(self, call: StreamOpened, admitted: Admitted) -> None:
         """Note in the log that a stream began."""
-        self._note(call, admitted.operation, admitted.caller, Reply(status=101 if call.web_socket else 200), (), None)
+        self._note(
+            call,
+            admitted.operation,
+            admitted.caller,
+            Reply(status=101 if call.web_socket else 200),
+            (),
+            None,
+        )
 
-    def _refuse_open(self, call: StreamOpened, operation: Operation | None, caller: Caller | None, refusal: Refusal) -> Reply:
+    def _refuse_open(
+        self,
+        call: StreamOpened,
+        operation: Operation | None,
+        caller: Caller | None,
+        refusal: Refusal,
+    ) -> Reply:
         reply = self.replies.refused(refusal, "retail" if call.web_socket else "grpc")
         self._note(call, operation, caller, reply, (), refusal)
         return reply
 
     def download(self, call: StreamOpened, admitted: Admitted) -> Reply | None:
-        """A server stream that a handler answers and that ends by itself: its messages, each made when it is asked for. None for subscriptions."""
+        """A server stream that a handler answers and that ends by itself: its messages, each made
+        when it is asked for. None for subscriptions.
+        """
         operation = admitted.operation
         if operation.name not in self._handlers:
             return None
@@ -204,15 +249,25 @@ class Pipeline:
     # ---- stages shared by all
 
     def _inject(
-        self, plane: str, operation: Operation | None, call: RestCall | RpcCall | StreamOpened, symbols: tuple[str, ...] | None = None
+        self,
+        plane: str,
+        operation: Operation | None,
+        call: RestCall | RpcCall | StreamOpened,
+        symbols: tuple[str, ...] | None = None,
     ) -> None:
-        """Let a fault strike: before anything else or, where it asks for an instrument, once the call is parsed and names some."""
+        """Let a fault strike: before anything else or, where it asks for an instrument, once the
+        call is parsed and names some.
+        """
         self._stage = "fault"
         names = names_of(self._exchange, call.credential, call.participant, call.peer)
-        struck = self._exchange.faults.strike(plane, operation.name if operation else "", names, symbols)
+        struck = self._exchange.faults.strike(
+            plane, operation.name if operation else "", names, symbols
+        )
         self._struck = struck or self._struck
 
-    def _befall(self, struck: FaultAction, plane: str, reply: Reply, refusal: Refusal | None) -> tuple[Reply, Refusal | None]:
+    def _befall(
+        self, struck: FaultAction, plane: str, reply: Reply, refusal: Refusal | None
+    ) -> tuple[Reply, Refusal | None]:
         """What a fault makes of an answer it did not keep from being given."""
         if struck.status:
             self._stage = "fault"
@@ -222,39 +277,58 @@ class Pipeline:
             reply.disturb = struck.effect
         return reply, refusal
 
-    def _cut(self, plane: str, reply: Reply, refusal: Refusal | None) -> tuple[Reply, Refusal | None]:
-        """What the edge makes of an answer that takes longer than it waits (§8). What was asked for is done all the same; a lost connection stays lost."""
+    def _cut(
+        self, plane: str, reply: Reply, refusal: Refusal | None
+    ) -> tuple[Reply, Refusal | None]:
+        """What the edge makes of an answer that takes longer than it waits (§8). What was asked for
+        is done all the same; a lost connection stays lost.
+        """
         if reply.disturb or reply.awaits:
             return reply, refusal
         self._stage = "edge"
-        late = refusals.AnswerTooLate(EDGE, rule="S7.1-9", remedy="ask again: whatever made the answer slow may be over")
+        late = refusals.AnswerTooLate(
+            EDGE, rule="S7.1-9", remedy="ask again: whatever made the answer slow may be over"
+        )
         return self.replies.refused(late, plane), late
 
     def _maintenance(self, plane: str) -> None:
         """Of a window that is open."""
         self._stage = "maintenance"
         if plane in _MAINTAINED:
-            raise refusals.Unavailable(rule="W4", remedy="wait for the end of the maintenance window")
+            raise refusals.Unavailable(
+                rule="W4", remedy="wait for the end of the maintenance window"
+            )
 
     def _route(self, found: Match | NotFound | MethodNotAllowed) -> Match:
         self._stage = "route"
         if isinstance(found, Match):
             if found.operation.exists_at(self._exchange.ctx.now):
                 return found
-            raise refusals.UnknownPath(rule="S9-3", remedy=f"{found.operation.name} is not served on this date")
+            raise refusals.UnknownPath(
+                rule="S9-3", remedy=f"{found.operation.name} is not served on this date"
+            )
         if isinstance(found, MethodNotAllowed):
             raise refusals.MethodNotAllowed(found.allowed)
-        raise refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
+        raise refusals.UnknownPath(
+            rule="S7.1-4", remedy="`sim catalogue operations` lists every path"
+        )
 
     def _size(self, call: RestCall) -> None:
         self._stage = "size"
         size = call.oversize or len(call.body)
         if size > self._max_body:
-            raise refusals.PayloadTooLarge(rule="S7.1-6", remedy=f"send at most {self._max_body} bytes")
+            raise refusals.PayloadTooLarge(
+                rule="S7.1-6", remedy=f"send at most {self._max_body} bytes"
+            )
 
-    def _admit(self, call: RestCall | RpcCall | StreamOpened, operation: Operation, plane: Plane | None) -> Caller:
-        self._stage = "authenticate"  # then scope and participant: `authenticate` raises a refusal of its own for each
-        caller = self._caller = authenticate(self._exchange, operation, plane, call.credential, call.participant, call.peer)
+    def _admit(
+        self, call: RestCall | RpcCall | StreamOpened, operation: Operation, plane: Plane | None
+    ) -> Caller:
+        # then scope and participant: `authenticate` raises a refusal of its own for each
+        self._stage = "authenticate"
+        caller = self._caller = authenticate(
+            self._exchange, operation, plane, call.credential, call.participant, call.peer
+        )
         self._stage = "rate limit"
         self._exchange.rate_limits.admit(plane, operation, caller)
         return caller
@@ -262,7 +336,9 @@ class Pipeline:
     def _handle(self, operation: Operation, caller: Caller, request: Any) -> Any:
         handler = self._handlers.get(operation.name)
         if handler is None and operation.content == "web_socket":
-            raise refusals.InvalidRequest("this path is a WebSocket", rule="S16", remedy="connect with Upgrade: websocket")
+            raise refusals.InvalidRequest(
+                "this path is a WebSocket", rule="S16", remedy="connect with Upgrade: websocket"
+            )
         if handler is None:
             raise refusals.NotBuilt(operation.name)
         return handler.function(self._exchange, caller, request)
@@ -270,7 +346,9 @@ class Pipeline:
     # ---- the log
 
     def answered_late(self, refusal: Refusal, reply: Reply, orders: list[str]) -> None:
-        """A held answer for these orders leaves as a refusal: from now on the log tells that of the call that asked."""
+        """A held answer for these orders leaves as a refusal: from now on the log tells that of the
+        call that asked.
+        """
         ctx, asked = self._exchange.ctx, reply.request_id
         why = explanation(refusal, request_id=asked, operation="", now=ctx.now)
         why |= {"stage": "answer", "answered_in": int(ctx.trace_id, 16), "orders": list(orders)}
@@ -298,9 +376,26 @@ class Pipeline:
         if isinstance(call, RestCall):
             shown, address = str(call.plane), f"{call.verb} {call.path}"
         else:
-            shown, address = ("retail" if isinstance(call, StreamOpened) and call.web_socket else "grpc"), call.method
+            shown, address = (
+                ("retail" if isinstance(call, StreamOpened) and call.web_socket else "grpc"),
+                call.method,
+            )
         who = caller.name if caller is not None else call.credential.key
-        self._log.add(Entry(int(ctx.trace_id, 16), ctx.now, shown, name, who, reply.status, reply.code, address, tuple(ignored), why, fault))
+        self._log.add(
+            Entry(
+                int(ctx.trace_id, 16),
+                ctx.now,
+                shown,
+                name,
+                who,
+                reply.status,
+                reply.code,
+                address,
+                tuple(ignored),
+                why,
+                fault,
+            )
+        )
 
 
 @cache
@@ -311,9 +406,16 @@ def _routers(contract: Contract) -> dict[str, Router]:
 
 
 def _refusal_of(problem: Exception) -> Refusal:
-    """A refusal as it is; a mistake of ours as an internal error whose cause is kept, so that it is told to the client as 500 and to us in full."""
+    """A refusal as it is; a mistake of ours as an internal error whose cause is kept, so that it is
+    told to the client as 500 and to us in full.
+    """
     if isinstance(problem, Refusal):
         return problem
-    refusal = Refusal(rule="bug", remedy="this is a mistake of the sandbox, not of the client: please report it with the journal")
+    refusal = Refusal(
+        rule="bug",
+        remedy=(
+            "this is a mistake of the sandbox, not of the client: please report it with the journal"
+        ),
+    )
     refusal.__cause__ = problem
     return refusal

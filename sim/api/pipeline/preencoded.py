@@ -1,4 +1,6 @@
-"""An answer that stays the same until something changes: its encoded forms are kept beside it, so it is encoded once."""
+"""An answer that stays the same until something changes: its encoded forms are kept beside it, so
+it is encoded once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ M = TypeVar("M", bound=Message)
 
 
 class Prepared(Generic[M]):
-    """A response a handler may keep and return many times. Whoever changes the message must make a new one of these."""
+    """A response a handler may keep and return many times. Whoever changes the message must make a
+    new one of these.
+    """
 
     __slots__ = ("_json", "_protobuf", "message")
 

@@ -1,4 +1,6 @@
-"""Replies made of what handlers give back: encoded for their plane and protocol, or made of a refusal."""
+"""Replies made of what handlers give back: encoded for their plane and protocol, or made of a
+refusal.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class Replies:
             self._stream(operation, answer, dialect, reply)
         return reply
 
-    def _stream(self, operation: Operation, answer: Iterator[Any], dialect: Dialect, reply: Reply) -> None:
+    def _stream(
+        self, operation: Operation, answer: Iterator[Any], dialect: Dialect, reply: Reply
+    ) -> None:
         """A server stream over HTTP: the chunks' bytes as CSV, or one {"result": …} object a line."""
         if operation.content == "csv":
             reply.content_type = "text/csv"
@@ -77,14 +81,20 @@ class Replies:
 
     def _grpc(self) -> Reply:
         ctx = self._ctx
-        return Reply(content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        return Reply(
+            content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id
+        )
 
     def _parts(self, answer: Iterator[Any]) -> Iterator[Any]:
-        """Messages of a download, each when it is asked for; Unavailable once somebody has travelled in time, because the rows it reads went along."""
+        """Messages of a download, each when it is asked for; Unavailable once somebody has
+        travelled in time, because the rows it reads went along.
+        """
         journeys = self.journeys
         while True:
             if self.journeys != journeys:
-                raise refusals.Unavailable(rule="control", remedy="ask again: the exchange was moved to another moment")
+                raise refusals.Unavailable(
+                    rule="control", remedy="ask again: the exchange was moved to another moment"
+                )
             part = next(answer, None)
             if part is None:
                 return
@@ -97,7 +107,9 @@ class Replies:
             reply = self.refused(answer, plane)
             reply.ready_at = ctx.now
         else:
-            reply = Reply(body=json_encoder(type(answer), self.dialect(plane))(answer), ready_at=ctx.now)
+            reply = Reply(
+                body=json_encoder(type(answer), self.dialect(plane))(answer), ready_at=ctx.now
+            )
         reply.request_id = request_id
         return reply
 
@@ -106,7 +118,12 @@ class Replies:
         ctx = self._ctx
         if isinstance(refusal, refusals.EdgeTimeout):
             ctx.elapsed = refusal.after
-        reply = Reply(code=grpc_code(refusal), message=refusal.message, ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        reply = Reply(
+            code=grpc_code(refusal),
+            message=refusal.message,
+            ready_at=ctx.now + ctx.elapsed,
+            request_id=ctx.trace_id,
+        )
         reply.disturb = getattr(refusal, "disturb", "")
         reply.failure = refusal.__cause__ if type(refusal) is Refusal else None
         if plane != "grpc":

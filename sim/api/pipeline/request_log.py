@@ -1,4 +1,6 @@
-"""What callers sent and what they were told, newest last, bounded: to verify a client, and to explain a refusal afterwards."""
+"""What callers sent and what they were told, newest last, bounded: to verify a client, and to
+explain a refusal afterwards.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ KEPT = 50_000
 
 
 class Entry(Struct, frozen=True, gc=False):
-    """One call. `caller` is a firm, participant or API key id; `fault` the fault that struck, else "". A refusal has an explanation."""
+    """One call. `caller` is a firm, participant or API key id; `fault` the fault that struck, else
+    "". A refusal has an explanation.
+    """
 
     seq: int
     at: Instant
@@ -52,20 +56,25 @@ class RequestLog:
 
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque(maxlen=KEPT)
-        self._answered: list[tuple[int, Entry]] = []  # entries as they were before an answer left later, at this input
+        # entries as they were before an answer left later, at this input
+        self._answered: list[tuple[int, Entry]] = []
 
     def add(self, entry: Entry) -> None:
         """Remember one more call."""
         self._entries.append(entry)
 
-    def answered(self, asked: int, seq: int, status: int, code: int, explanation: dict[str, Any]) -> None:
+    def answered(
+        self, asked: int, seq: int, status: int, code: int, explanation: dict[str, Any]
+    ) -> None:
         """The held answer of the call `asked` left with the input `seq`, and was a refusal."""
         for place in range(len(self._entries) - 1, -1, -1):
             entry = self._entries[place]
             if entry.seq == asked:
                 self._answered.append((seq, entry))
                 explanation["operation"] = entry.operation
-                self._entries[place] = replace(entry, status=status, code=code, explanation=explanation)
+                self._entries[place] = replace(
+                    entry, status=status, code=code, explanation=explanation
+                )
             if entry.seq <= asked:
                 return
 
@@ -73,13 +82,21 @@ class RequestLog:
         """The call of an input, if that input, the latest, was one."""
         return self._entries[-1] if self._entries and self._entries[-1].seq == seq else None
 
-    def select(self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0) -> list[dict[str, Any]]:
-        """Rows that match; `operation` may be "Service.Rpc" or the rpc's name alone, `since` is a seq."""
+    def select(
+        self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
+    ) -> list[dict[str, Any]]:
+        """Rows that match; `operation` may be "Service.Rpc" or the rpc's name alone, `since` is a
+        seq.
+        """
         return [
             entry.shown()
             for entry in self._entries
             if entry.seq > since
-            and (not operation or entry.operation == operation or entry.operation.rpartition(".")[2] == operation)
+            and (
+                not operation
+                or entry.operation == operation
+                or entry.operation.rpartition(".")[2] == operation
+            )
             and (not status or entry.status == status)
             and (not caller or entry.caller == caller)
         ]
@@ -89,7 +106,9 @@ class RequestLog:
         return [entry for entry in self._entries if first <= entry.seq <= last]
 
     def explain(self, request_id: str) -> dict[str, Any] | None:
-        """Why the call with this request id was refused; None when it is unknown or was not refused."""
+        """Why the call with this request id was refused; None when it is unknown or was not
+        refused.
+        """
         for entry in reversed(self._entries):
             found: dict[str, Any] | None = entry.explanation
             if found is not None and found["request_id"] == request_id:

@@ -1,31 +1,48 @@
-"""Requests read from what a call carries: a path and a query, a JSON or form body, protobuf bytes. What does not fit its message is refused."""
+"""Requests read from what a call carries: a path and a query, a JSON or form body, protobuf bytes.
+What does not fit its message is refused.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from sim.api.codecs.codecs import BadBody, BadInput, Casing, apply_path, form_decoder, json_decoder, protobuf_decoder, query_decoder
+from sim.api.codecs.codecs import (
+    BadBody,
+    BadInput,
+    Casing,
+    apply_path,
+    form_decoder,
+    json_decoder,
+    protobuf_decoder,
+    query_decoder,
+)
 from sim.api.pipeline.inputs import RestCall
 from sim.api.pipeline.routing import Match
 from sim.contract.contract import Operation
 from sim.core.catalogue.quirks import CAMEL_CASE_QUERY_IGNORED, Quirks
 from sim.core.model import refusals
 
-# Unknown enum text in a filter of reference data means its zero member (exchange wire facts §0); everywhere else it is refused.
+# Unknown enum text in a filter of reference data means its zero member (exchange wire facts §0);
+# everywhere else it is refused.
 _LENIENT = frozenset({"RefDataAPI", "RefDataSportsAPI"})
 
-_REMEMBERED = 1024  # requests without a body; bounded, because a client could invent queries without end
+# requests without a body; bounded, because a client could invent queries without end
+_REMEMBERED = 1024
 
 
 class Requests:
-    """Reads requests. Those that a path and a query spell are kept: clients ask the same again and again, and handlers only read them."""
+    """Reads requests. Those that a path and a query spell are kept: clients ask the same again and
+    again, and handlers only read them.
+    """
 
     def __init__(self, quirks: Quirks) -> None:
         self._quirks = quirks
         self._spelt: dict[tuple[str, str, str, bool], tuple[Any, tuple[str, ...]]] = {}
 
     def rest(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
-        """The request of an HTTP call; names of parameters and keys that nobody reads are added to `ignored`."""
+        """The request of an HTTP call; names of parameters and keys that nobody reads are added to
+        `ignored`.
+        """
         if match.body == "":
             return self._from_url(call, match, ignored)
         cls = match.operation.request
@@ -35,7 +52,9 @@ class Requests:
             elif call.binary:
                 raise BadBody("the body is not UTF-8")
             else:
-                request = json_decoder(cls, zero_unknown_enums=match.operation.service in _LENIENT)(call.body.encode(), ignored)
+                request = json_decoder(cls, zero_unknown_enums=match.operation.service in _LENIENT)(
+                    call.body.encode(), ignored
+                )
             if match.path_params:
                 apply_path(request, match.path_params)
         except BadInput as wrong:
@@ -52,7 +71,11 @@ class Requests:
         cls = match.operation.request
         try:
             blanks = call.plane == "exchange"  # where gRPC says the same and can say [""]
-            request = query_decoder(cls, casing, blanks=blanks)(call.query, ignored) if call.query else cls()
+            request = (
+                query_decoder(cls, casing, blanks=blanks)(call.query, ignored)
+                if call.query
+                else cls()
+            )
             apply_path(request, match.path_params)
         except BadInput as wrong:
             raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong

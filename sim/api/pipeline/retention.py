@@ -1,4 +1,5 @@
-"""What history still shows: from the window of 2026-07-16 on, each weekly maintenance takes away what has grown too old (§8, rule R10).
+"""What history still shows: from the window of 2026-07-16 on, each weekly maintenance takes away
+what has grown too old (§8, rule R10).
 
 Nothing is deleted; reports look away. Trades, positions and ledgers are kept.
 """
@@ -14,16 +15,21 @@ from sim.kernel.instants import Instant, Span, days, next_weekly, parse_instant
 ORDERS_KEPT: Span = days(90)
 MARKET_DATA_KEPT: Span = days(45)
 EXECUTIONS_KEPT: Span = days(7)
-WIPES: tuple[Instant, ...] = tuple(parse_instant(f"{day}T02:00:00-04:00") for day in ("2026-08-27", "2026-09-01", "2026-09-02"))
+WIPES: tuple[Instant, ...] = tuple(
+    parse_instant(f"{day}T02:00:00-04:00") for day in ("2026-08-27", "2026-09-01", "2026-09-02")
+)
 FIRST_PURGE: Instant = parse_instant("2026-07-16T02:00:00-04:00")
 
 
 def purged_before(exchange: Exchange, kept: Span) -> Instant:
-    """Rows before this instant are gone: the last weekly window less what is kept, or a wipe of executions; 0 before the first purge."""
+    """Rows before this instant are gone: the last weekly window less what is kept, or a wipe of
+    executions; 0 before the first purge.
+    """
     now = exchange.now
     weekly = WINDOWS[exchange.ctx.assumptions.text(MAINTENANCE_HOURS)].at(now)
     last = next_weekly(now - days(8), weekly.weekday, weekly.hour)
-    following = next_weekly(last, weekly.weekday, weekly.hour)  # a week of Eastern time may be an hour longer or shorter than another
+    # a week of Eastern time may be an hour longer or shorter than another
+    following = next_weekly(last, weekly.weekday, weekly.hour)
     if following <= now:
         last = following
     boundary = last - kept if FIRST_PURGE <= last <= now else 0

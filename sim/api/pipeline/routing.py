@@ -1,8 +1,10 @@
 """Path templates → operation: one tree per plane, walked segment by segment.
 
-A literal segment beats a variable. Where the better branch has no answer for the verb, the other one is tried, so `GET /orders/open`
-beside `POST /orders/{id}` serves both. A path that exists under other verbs is a 405 that names them; HEAD is a verb like any other.
-Segments are percent-decoded exactly once, after splitting, so an encoded slash stays inside its segment. A trailing slash is another path.
+A literal segment beats a variable. Where the better branch has no answer for the verb, the other
+one is tried, so `GET /orders/open` beside `POST /orders/{id}` serves both. A path that exists under
+other verbs is a 405 that names them; HEAD is a verb like any other. Segments are percent-decoded
+exactly once, after splitting, so an encoded slash stays inside its segment. A trailing slash is
+another path.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ _REMEMBERED = 4096  # paths seen; bounded, because a client could invent paths w
 
 
 class Match(Struct, frozen=True):
-    """The operation at a path, what its variables hold (by field path: "account.id"), and "*" where an HTTP body fills the request."""
+    """The operation at a path, what its variables hold (by field path: "account.id"), and "*" where
+    an HTTP body fills the request.
+    """
 
     operation: Operation
     path_params: PathParams
@@ -50,7 +54,9 @@ class _Node(Struct):
 
 
 class _Leaf(Struct, frozen=True):
-    """Where each variable of the template lies: (field path, first segment, segment behind the last or None for all that follow)."""
+    """Where each variable of the template lies: (field path, first segment, segment behind the last
+    or None for all that follow).
+    """
 
     route: Route
     variables: tuple[tuple[str, int, int | None], ...]
@@ -88,7 +94,9 @@ class Router:
     def _matched(self, verb: str, path: str, leaf: _Leaf, segments: list[str]) -> Match:
         params: PathParams = _NO_PARAMS
         if leaf.variables:
-            params = MappingProxyType({name: "/".join(segments[start:end]) for name, start, end in leaf.variables})
+            params = MappingProxyType(
+                {name: "/".join(segments[start:end]) for name, start, end in leaf.variables}
+            )
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         found = self._known[verb, path] = Match(leaf.route.operation, params, leaf.route.body)
@@ -135,7 +143,9 @@ def _reached(node: _Node, segments: list[str], index: int) -> Iterator[_Node]:
 
 
 def _parts(template: str) -> Iterator[tuple[str, list[str]]]:
-    """(variable or "", its segments) along a template: "/a/{b}/{c=d/*}" → ("", [a]), (b, [*]), (c, [d, *])."""
+    """(variable or "", its segments) along a template: "/a/{b}/{c=d/*}" → ("", [a]), (b, [*]), (c,
+    [d, *]).
+    """
     end = 0
     for found in _PART.finditer(template):
         if found.start() != end:

@@ -1,6 +1,8 @@
-"""How a simulation is run, as opposed to what happens in it. The few settings that change what comes out (`LASTING`) stand in the journal.
+"""How a simulation is run, as opposed to what happens in it. The few settings that change what
+comes out (`LASTING`) stand in the journal.
 
-The scenario says what the world is; settings say what the process around it does: which clocks it trusts, what it adds to answers, whom it may call.
+The scenario says what the world is; settings say what the process around it does: which clocks it
+trusts, what it adds to answers, whom it may call.
 """
 
 from __future__ import annotations
@@ -51,10 +53,17 @@ class Settings(Struct, frozen=True, kw_only=True):
     scenarios: str = ""
 
     def lasting(self) -> dict[str, Any]:
-        """Those that change what comes out, where they are not the usual ones: a journal's header keeps them, and a replay takes them from there."""
+        """Those that change what comes out, where they are not the usual ones: a journal's header
+        keeps them, and a replay takes them from there.
+        """
         usual = Settings()
-        return {name: getattr(self, name) for name in LASTING if getattr(self, name) != getattr(usual, name)}
+        return {
+            name: getattr(self, name)
+            for name in LASTING
+            if getattr(self, name) != getattr(usual, name)
+        }
 
 
-# Settings that change answers or what is accepted. All others are about sockets, clocks of clients, or what surrounds an answer.
+# Settings that change answers or what is accepted. All others are about sockets, clocks of clients,
+# or what surrounds an answer.
 LASTING = ("vendor_prefix", "max_body", "webhook_hosts")

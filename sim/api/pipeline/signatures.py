@@ -1,7 +1,9 @@
-"""What a client's RS256 assertion or Ed25519 request signature is worth: pure judgements of text, keys and instants (§5.1, §5.2).
+"""What a client's RS256 assertion or Ed25519 request signature is worth: pure judgements of text,
+keys and instants (§5.1, §5.2).
 
-Only the verdict leaves this module. One algorithm is accepted per credential and it is chosen here, never by the client's header, so a forged `alg` cannot
-steer verification. The cryptography package is imported when the first signature comes in: it is a third of a cold start.
+Only the verdict leaves this module. One algorithm is accepted per credential and it is chosen here,
+never by the client's header, so a forged `alg` cannot steer verification. The cryptography package
+is imported when the first signature comes in: it is a third of a cold start.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ _NUMBER_MAX = 1 << 40  # seconds; beyond it a claim is no date
 
 
 class Assertion(NamedTuple):
-    """A judged assertion: whom it speaks for, a word of `credentials.PROBLEMS` or "", and the fingerprint of its jti."""
+    """A judged assertion: whom it speaks for, a word of `credentials.PROBLEMS` or "", and the
+    fingerprint of its jti.
+    """
 
     client_id: str
     problem: str
@@ -37,9 +41,16 @@ class Assertion(NamedTuple):
 
 
 def judge_assertion(
-    token: str, firms: Firms, environment: str, audiences: Container[str], clocks: tuple[Instant, ...], life_max: Span
+    token: str,
+    firms: Firms,
+    environment: str,
+    audiences: Container[str],
+    clocks: tuple[Instant, ...],
+    life_max: Span,
 ) -> Assertion:
-    """Judge a client assertion (JWT). It is fresh when it is by any of `clocks`; `audiences` hold no trailing slashes; it may live `life_max` at most."""
+    """Judge a client assertion (JWT). It is fresh when it is by any of `clocks`; `audiences` hold
+    no trailing slashes; it may live `life_max` at most.
+    """
     if not token:
         return Assertion("", "missing")
     parts = token.split(".")
@@ -64,16 +75,27 @@ def judge_assertion(
     return Assertion(client_id, problem, nonce)
 
 
-def _claims_problem(claims: dict[str, Any], audiences: Container[str], clocks: tuple[Instant, ...], life_max: Span) -> str:
+def _claims_problem(
+    claims: dict[str, Any], audiences: Container[str], clocks: tuple[Instant, ...], life_max: Span
+) -> str:
     if claims.get("sub") != claims.get("iss"):
         return "subject"
     aud = claims.get("aud")
-    if not any(isinstance(name, str) and name.rstrip("/") in audiences for name in (aud if isinstance(aud, list) else [aud])):
+    if not any(
+        isinstance(name, str) and name.rstrip("/") in audiences
+        for name in (aud if isinstance(aud, list) else [aud])
+    ):
         return "audience"
     jti = claims.get("jti")
     issued, expires = _instant(claims.get("iat")), _instant(claims.get("exp"))
     not_before = _instant(claims.get("nbf", claims.get("iat")))
-    if issued is None or expires is None or not_before is None or not isinstance(jti, str) or not jti:
+    if (
+        issued is None
+        or expires is None
+        or not_before is None
+        or not isinstance(jti, str)
+        or not jti
+    ):
         return "claims"
     if not 0 < expires - issued <= life_max:
         return "lifetime"
@@ -83,8 +105,17 @@ def _claims_problem(claims: dict[str, Any], audiences: Container[str], clocks: t
     return "early" if all(now < begins for now in clocks) else "expired"
 
 
-def judge_request(key_id: str, timestamp: str, signature: str, texts: tuple[str, ...], key: ApiKey | None, clocks: tuple[Instant, ...]) -> str:
-    """Judge a retail signature over timestamp + any of `texts` (METHOD + path): "" or the first thing wrong, in the order of retail.md §1."""
+def judge_request(
+    key_id: str,
+    timestamp: str,
+    signature: str,
+    texts: tuple[str, ...],
+    key: ApiKey | None,
+    clocks: tuple[Instant, ...],
+) -> str:
+    """Judge a retail signature over timestamp + any of `texts` (METHOD + path): "" or the first
+    thing wrong, in the order of retail.md §1.
+    """
     for name, value in (("key", key_id), ("timestamp", timestamp), ("signature", signature)):
         if not value:
             return f"missing_{name}"
@@ -98,7 +129,11 @@ def judge_request(key_id: str, timestamp: str, signature: str, texts: tuple[str,
     raw = _decoded(signature, urlsafe=False)
     if raw is None or len(raw) != 64:
         return "encoding"
-    return "" if any(_ed25519_holds(key.public_key, raw, f"{timestamp}{text}".encode()) for text in texts) else "signature"
+    return (
+        ""
+        if any(_ed25519_holds(key.public_key, raw, f"{timestamp}{text}".encode()) for text in texts)
+        else "signature"
+    )
 
 
 def _object(part: str) -> dict[str, Any] | None:
@@ -113,7 +148,9 @@ def _object(part: str) -> dict[str, Any] | None:
 
 
 def _decoded(text: str, *, urlsafe: bool) -> bytes | None:
-    """Bytes of base64 text, strictly: the URL alphabet without padding, or the standard one with it."""
+    """Bytes of base64 text, strictly: the URL alphabet without padding, or the standard one with
+    it.
+    """
     try:
         if urlsafe:
             return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -124,7 +161,11 @@ def _decoded(text: str, *, urlsafe: bool) -> bytes | None:
 
 def _instant(claim: object) -> Instant | None:
     """Instant of a numeric date (RFC 7519 §2: seconds, a fraction is allowed)."""
-    if isinstance(claim, bool) or not isinstance(claim, int | float) or not 0 <= claim <= _NUMBER_MAX:
+    if (
+        isinstance(claim, bool)
+        or not isinstance(claim, int | float)
+        or not 0 <= claim <= _NUMBER_MAX
+    ):
         return None
     return claim * NS_PER_S if isinstance(claim, int) else int(claim * NS_PER_S)
 

@@ -1,7 +1,9 @@
-"""Numbers as the retail API and the gateway write and read them: amounts, decimal text of fixed width, JSON numbers.
+"""Numbers as the retail API and the gateway write and read them: amounts, decimal text of fixed
+width, JSON numbers.
 
-A JSON number never goes through float arithmetic: out, it is the quotient of two integers, which Python rounds correctly, so that it prints as the decimal it
-stands for; in, it is read from its own shortest text.
+A JSON number never goes through float arithmetic: out, it is the quotient of two integers, which
+Python rounds correctly, so that it prints as the decimal it stands for; in, it is read from its own
+shortest text.
 """
 
 from __future__ import annotations
@@ -11,7 +13,18 @@ from functools import lru_cache
 from math import gcd, isfinite
 
 from sim.core.model.instruments import Instrument
-from sim.core.model.quantities import CASH_SCALE, Cash, NotADecimal, Notional, Price, Qty, decimal_fixed, decimal_text, divide_half_even, scaled_down
+from sim.core.model.quantities import (
+    CASH_SCALE,
+    Cash,
+    NotADecimal,
+    Notional,
+    Price,
+    Qty,
+    decimal_fixed,
+    decimal_text,
+    divide_half_even,
+    scaled_down,
+)
 from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
 
@@ -98,28 +111,46 @@ def read_price(given: Amount, instrument: Instrument, field: str) -> Price:
 
 
 def read_amount(given: Amount, scale: int, field: str) -> int:
-    """An amount of dollars at a scale, cut down. Refuses other currencies, negative amounts and what is no decimal."""
+    """An amount of dollars at a scale, cut down. Refuses other currencies, negative amounts and
+    what is no decimal.
+    """
     if given.currency not in ("", CURRENCY):
-        raise InvalidRequest(f"{field}.currency must be {CURRENCY}", remedy=f'send "currency": "{CURRENCY}"')
+        raise InvalidRequest(
+            f"{field}.currency must be {CURRENCY}", remedy=f'send "currency": "{CURRENCY}"'
+        )
     try:
         found = scaled_down(given.value, scale)
     except NotADecimal as wrong:
-        raise InvalidRequest(f"{field}.value: {wrong}", remedy='send decimal text such as "0.55"') from None
+        raise InvalidRequest(
+            f"{field}.value: {wrong}", remedy='send decimal text such as "0.55"'
+        ) from None
     if given.value.startswith("-") or found > _DOLLARS_MAX * scale:
-        raise InvalidRequest(f"{field}.value is out of range: {given.value[:40]}", remedy="send dollars, zero or more")
+        raise InvalidRequest(
+            f"{field}.value is out of range: {given.value[:40]}",
+            remedy="send dollars, zero or more",
+        )
     return found
 
 
 def read_quantity(given: float, instrument: Instrument, field: str = "quantity") -> Qty:
     """Contracts as a scaled quantity, cut down to the step (retail facts §5.2).
 
-    The step is the largest that reaches both the minimum quantity and every whole contract: hundredths at a minimum of 0.01, whole contracts at 1 or 5.
+    The step is the largest that reaches both the minimum quantity and every whole contract:
+    hundredths at a minimum of 0.01, whole contracts at 1 or 5.
     """
     step = gcd(instrument.min_qty, instrument.qty_scale)
     if not isfinite(given) or given < 0:
-        raise InvalidRequest(f"{field} must be a number of contracts above zero", remedy="send a JSON number such as 10 or 2.5")
+        raise InvalidRequest(
+            f"{field} must be a number of contracts above zero",
+            remedy="send a JSON number such as 10 or 2.5",
+        )
     whole = int(given)
-    units = whole * instrument.qty_scale if whole == given else int(Fraction(repr(given)) * instrument.qty_scale)
+    units = (
+        whole * instrument.qty_scale
+        if whole == given
+        else int(Fraction(repr(given)) * instrument.qty_scale)
+    )
     if units > _UNITS_MAX:
         raise InvalidRequest(f"{field} is out of range: {given!r}", remedy="send fewer contracts")
-    return units // step * step or units  # what is less than a step is refused as too little, not as nothing
+    # what is less than a step is refused as too little, not as nothing
+    return units // step * step or units

@@ -1,7 +1,9 @@
-"""Core records as messages of the exchange contract: one function per record, shared by handlers and streams.
+"""Core records as messages of the exchange contract: one function per record, shared by handlers
+and streams.
 
-Numbers pass through: the core counts in the contract's scaled integers, and its enumerations carry the contract's numbers. Account money becomes decimal text.
-Nothing made here is ever changed afterwards, so parts may be shared.
+Numbers pass through: the core counts in the contract's scaled integers, and its enumerations carry
+the contract's numbers. Account money becomes decimal text. Nothing made here is ever changed
+afterwards, so parts may be shared.
 """
 
 from __future__ import annotations
@@ -22,7 +24,17 @@ from sim.core.model.enums import InstrumentState, Side, TradeState
 from sim.core.model.events import CancelRejected, CashMoved, PositionChanged
 from sim.core.model.instruments import Instrument, Segment
 from sim.core.model.quantities import Price, Qty, cash_text
-from sim.kernel.instants import EASTERN, HOUR, MINUTE, NS_PER_S, Instant, Span, eastern_date, to_datetime, trade_date
+from sim.kernel.instants import (
+    EASTERN,
+    HOUR,
+    MINUTE,
+    NS_PER_S,
+    Instant,
+    Span,
+    eastern_date,
+    to_datetime,
+    trade_date,
+)
 from sim.messages import exchange_v1 as wire
 
 CURRENCY = "USD"
@@ -44,8 +56,12 @@ _ANONYMOUS = {
 
 
 def order_message(exchange: Exchange, order: core.Order) -> wire.Order:
-    """An order as it is now (§2.7), with the fee coefficients that were in force when it was created, as on the retail API."""
-    taker, maker = exchange.trading.fees.basis_points(exchange.instruments.require(order.symbol), order.created)
+    """An order as it is now (§2.7), with the fee coefficients that were in force when it was
+    created, as on the retail API.
+    """
+    taker, maker = exchange.trading.fees.basis_points(
+        exchange.instruments.require(order.symbol), order.created
+    )
     return wire.Order(
         id=order.id,
         type=order.type,
@@ -125,8 +141,15 @@ def cancel_reject_message(rejected: CancelRejected) -> wire.CancelReject:
     )
 
 
-def trade_message(exchange: Exchange, trade: core.Trade, accounts: Container[str] | None = None, state: TradeState | None = None) -> wire.Trade:
-    """A trade in a clearing state, its present one when none is given. With `accounts`, a side of another account keeps its numbers and loses its names."""
+def trade_message(
+    exchange: Exchange,
+    trade: core.Trade,
+    accounts: Container[str] | None = None,
+    state: TradeState | None = None,
+) -> wire.Trade:
+    """A trade in a clearing state, its present one when none is given. With `accounts`, a side of
+    another account keeps its numbers and loses its names.
+    """
     return wire.Trade(
         id=trade.id,
         aggressor=_side_message(exchange, trade.aggressor, accounts),
@@ -137,9 +160,15 @@ def trade_message(exchange: Exchange, trade: core.Trade, accounts: Container[str
     )
 
 
-def _side_message(exchange: Exchange, execution: core.Execution, accounts: Container[str] | None) -> wire.Execution:
+def _side_message(
+    exchange: Exchange, execution: core.Execution, accounts: Container[str] | None
+) -> wire.Execution:
     message = execution_message(exchange, execution)
-    if accounts is not None and message.order is not None and execution.order.account not in accounts:
+    if (
+        accounts is not None
+        and message.order is not None
+        and execution.order.account not in accounts
+    ):
         message.order = replace(message.order, **_ANONYMOUS)
     return message
 
@@ -169,9 +198,17 @@ def levels_message(levels: list[tuple[Price, Qty, int]]) -> list[wire.BookEntry]
 
 
 def book_message(
-    book: Book, state: InstrumentState, stats: SymbolStats, at: Instant, *, depth: int | None = None, unaggregated: bool = False, scales: bool = False
+    book: Book,
+    state: InstrumentState,
+    stats: SymbolStats,
+    at: Instant,
+    *,
+    depth: int | None = None,
+    unaggregated: bool = False,
+    scales: bool = False,
 ) -> wire.MarketDataUpdate:
-    """A whole book as the market data streams show it: `depth` entries a side, single orders when unaggregated, scales only when asked for.
+    """A whole book as the market data streams show it: `depth` entries a side, single orders when
+    unaggregated, scales only when asked for.
 
     A hidden book shows no entries (rule L3).
     """
@@ -189,10 +226,18 @@ def book_message(
     )
 
 
-def unmade_book_message(state: InstrumentState, at: Instant, price_scale: int, qty_scale: int) -> wire.MarketDataUpdate:
-    """The empty book of an instrument that nothing has happened to, with scales and without its symbol."""
+def unmade_book_message(
+    state: InstrumentState, at: Instant, price_scale: int, qty_scale: int
+) -> wire.MarketDataUpdate:
+    """The empty book of an instrument that nothing has happened to, with scales and without its
+    symbol.
+    """
     return wire.MarketDataUpdate(
-        state=state, stats=stats_message(SymbolStats(open_interest=0)), transact_time=at, price_scale=price_scale, quantity_scale=qty_scale
+        state=state,
+        stats=stats_message(SymbolStats(open_interest=0)),
+        transact_time=at,
+        price_scale=price_scale,
+        quantity_scale=qty_scale,
     )
 
 
@@ -234,7 +279,9 @@ def stats_message(stats: SymbolStats) -> wire.InstrumentStats:
 
 
 def instrument_as_it_is(exchange: Exchange, instrument: Instrument) -> wire.Instrument:
-    """An instrument as it is now, with the instant at which anything of it last changed: its state, or what a window's metadata say of its index."""
+    """An instrument as it is now, with the instant at which anything of it last changed: its state,
+    or what a window's metadata say of its index.
+    """
     lifecycle, measure = exchange.trading.lifecycle, instrument.measures
     changed = lifecycle.moved_at(instrument)
     if measure is not None and measure.begins:
@@ -243,8 +290,12 @@ def instrument_as_it_is(exchange: Exchange, instrument: Instrument) -> wire.Inst
     return instrument_message(instrument, lifecycle.state(instrument.symbol), changed)
 
 
-def instrument_message(instrument: Instrument, state: InstrumentState, changed: Instant) -> wire.Instrument:
-    """Terms of an instrument with its state and the instant of its last change. Dates and times of day are Eastern."""
+def instrument_message(
+    instrument: Instrument, state: InstrumentState, changed: Instant
+) -> wire.Instrument:
+    """Terms of an instrument with its state and the instant of its last change. Dates and times of
+    day are Eastern.
+    """
     return wire.Instrument(
         symbol=instrument.symbol,
         tick_size=instrument.tick / instrument.price_scale,
@@ -258,7 +309,9 @@ def instrument_message(instrument: Instrument, state: InstrumentState, changed: 
         description=instrument.description,
         clearing_house=CLEARING_HOUSE,
         product_id=instrument.product_id,
-        price_limit=wire.PriceLimit(low=instrument.price_low, high=instrument.price_high, low_set=True, high_set=True),
+        price_limit=wire.PriceLimit(
+            low=instrument.price_low, high=instrument.price_high, low_set=True, high_set=True
+        ),
         order_size_limit=wire.OrderSizeLimit(
             low=instrument.size_low or 0,
             high=instrument.size_high or 0,
@@ -282,7 +335,11 @@ def instrument_message(instrument: Instrument, state: InstrumentState, changed: 
             event_id=instrument.event,
             strike_value=instrument.metadata.get("outcome_strike", ""),
             time_specifier=_day(instrument.expiration),
-            event_outcome=instrument.related.kind if instrument.related is not None else EventOutcome.INDEPENDENT,
+            event_outcome=(
+                instrument.related.kind
+                if instrument.related is not None
+                else EventOutcome.INDEPENDENT
+            ),
         ),
         create_time=instrument.created or None,
         update_time=changed or None,
@@ -301,7 +358,11 @@ def _segment_message(segment: Segment) -> wire.TradingHours:
 
 
 def _time_of_day(since_midnight: Span) -> wire.TimeOfDay:
-    return wire.TimeOfDay(hours=since_midnight // HOUR, minutes=since_midnight % HOUR // MINUTE, seconds=since_midnight % MINUTE // NS_PER_S)
+    return wire.TimeOfDay(
+        hours=since_midnight // HOUR,
+        minutes=since_midnight % HOUR // MINUTE,
+        seconds=since_midnight % MINUTE // NS_PER_S,
+    )
 
 
 def _time_of_expiration(at: Instant) -> wire.TimeOfDay | None:

@@ -1,4 +1,6 @@
-"""Books, best prices and statistics in the shapes of the retail API. Prices and quantities carry four decimals here (retail facts §2.4)."""
+"""Books, best prices and statistics in the shapes of the retail API. Prices and quantities carry
+four decimals here (retail facts §2.4).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ _METHODS = {method.name: method.value for method in wire.SettlementPriceCalculat
 
 
 def market_state(exchange: Exchange, symbol: str) -> int:
-    """State of a market. Retail has no name for PENDING, which never shows a book, so it reads as closed; nor for CLOSED, so that is chosen (rule L15)."""
+    """State of a market. Retail has no name for PENDING, which never shows a book, so it reads as
+    closed; nor for CLOSED, so that is chosen (rule L15).
+    """
     state = exchange.trading.state(symbol)
     if state is InstrumentState.PENDING or state is InstrumentState.CLOSED:
         return wire.MarketState[exchange.ctx.assumptions.text(RETAIL_CLOSED_NAME)]
@@ -35,14 +39,20 @@ def book_message(exchange: Exchange, symbol: str) -> wire.MarketBook:
         bids=[_level(instrument, price, qty) for price, qty, _ in bids],
         offers=[_level(instrument, price, qty) for price, qty, _ in offers],
         state=market_state(exchange, symbol),
-        stats=stats_message(instrument, stats, current_price(stats, bids[0][0] if bids else None, offers[0][0] if offers else None)),
+        stats=stats_message(
+            instrument,
+            stats,
+            current_price(stats, bids[0][0] if bids else None, offers[0][0] if offers else None),
+        ),
         transact_time=exchange.now,
         last_price_sample=_sample(instrument, stats),
     )
 
 
 def lite_message(exchange: Exchange, symbol: str) -> wire.MarketLite:
-    """Best prices and sums. What buying costs now: the best offer for YES, one dollar less the best bid for NO."""
+    """Best prices and sums. What buying costs now: the best offer for YES, one dollar less the best
+    bid for NO.
+    """
     trading = exchange.trading
     instrument = exchange.instruments.require(symbol)
     scale, qty_scale = instrument.price_scale, instrument.qty_scale
@@ -73,7 +83,9 @@ def lite_message(exchange: Exchange, symbol: str) -> wire.MarketLite:
 
 
 def current_price(stats: SymbolStats, bid: Price | None, ask: Price | None) -> Price | None:
-    """What one contract is worth now: its settlement, the last trade held within the best prices, or whichever of these is known."""
+    """What one contract is worth now: its settlement, the last trade held within the best prices,
+    or whichever of these is known.
+    """
     if stats.settlement_px is not None:
         return stats.settlement_px
     price = stats.last_trade_px
@@ -84,7 +96,9 @@ def current_price(stats: SymbolStats, bid: Price | None, ask: Price | None) -> P
     return ask if ask is not None and price > ask else price
 
 
-def stats_message(instrument: Instrument, stats: SymbolStats, current: Price | None) -> wire.MarketStats:
+def stats_message(
+    instrument: Instrument, stats: SymbolStats, current: Price | None
+) -> wire.MarketStats:
     """Statistics of a market whose `current_price` is `current`; prices nobody has seen are null."""
     scale, qty_scale = instrument.price_scale, instrument.qty_scale
     return wire.MarketStats(
@@ -114,7 +128,9 @@ def stats_message(instrument: Instrument, stats: SymbolStats, current: Price | N
 
 
 def _level(instrument: Instrument, price: Price, qty: Qty) -> wire.BookLevel:
-    return wire.BookLevel(px=book_price(price, instrument.price_scale), qty=fixed(qty, instrument.qty_scale))
+    return wire.BookLevel(
+        px=book_price(price, instrument.price_scale), qty=fixed(qty, instrument.qty_scale)
+    )
 
 
 def _sample(instrument: Instrument, stats: SymbolStats) -> wire.PriceSample | None:
@@ -123,4 +139,8 @@ def _sample(instrument: Instrument, stats: SymbolStats) -> wire.PriceSample | No
     if price is None:
         return None
     scale = instrument.price_scale
-    return wire.PriceSample(timestamp=stats.last_trade_at, long_price=book_price(price, scale), short_price=book_price(scale - price, scale))
+    return wire.PriceSample(
+        timestamp=stats.last_trade_at,
+        long_price=book_price(price, scale),
+        short_price=book_price(scale - price, scale),
+    )

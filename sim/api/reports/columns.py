@@ -1,4 +1,6 @@
-"""Columns of orders, executions and trades that a where_clause or a field_filter may name (rule R9)."""
+"""Columns of orders, executions and trades that a where_clause or a field_filter may name (rule
+R9).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,20 @@ from sim.kernel.instants import trade_date
 from sim.messages import exchange_v1 as wire
 
 # §4.3: structured filters know fewer columns than clauses; times are not among them.
-FIELD_FILTERS = ("symbol", "account", "state", "trade_date", "order_id", "clord_id", "trade_id", "exec_id", "side", "type", "price", "qty")
+FIELD_FILTERS = (
+    "symbol",
+    "account",
+    "state",
+    "trade_date",
+    "order_id",
+    "clord_id",
+    "trade_id",
+    "exec_id",
+    "side",
+    "type",
+    "price",
+    "qty",
+)
 
 ORDER_COLUMNS: dict[str, Column[Order]] = {
     "symbol": text(lambda order: order.symbol),

@@ -1,19 +1,21 @@
 """Rows of messages as CSV in chunks: a header of proto names, then one line a row (rule R12).
 
-Nested messages become dotted columns; lists and maps are written as JSON text. Values read as in JSON: enumerations by name, instants as RFC 3339. What a row
-costs is one `attrgetter` for each run of plain fields, a conversion for those that need one, and the standard library's writer (measured: a trade with its 125
-columns takes 30 µs, where a function for each cell took 260 µs).
+Nested messages become dotted columns; lists and maps are written as JSON text. Values read as in
+JSON: enumerations by name, instants as RFC 3339. What a row costs is one `attrgetter` for each run
+of plain fields, a conversion for those that need one, and the standard library's writer (measured:
+a trade with its 125 columns takes 30 µs, where a function for each cell took 260 µs).
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Iterator
+from enum import IntEnum
 from functools import cache, partial
 from io import StringIO
 from itertools import islice
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from msgspec import json
 
@@ -32,8 +34,11 @@ class _Columns(NamedTuple):
     write: _Write
 
 
-def csv_chunks(cls: type[Message], rows: Iterable[Message], *, header_alone: bool = True) -> Iterator[bytes]:
-    """CSV of rows of one message type, the header in front of the first of them. When there is no row: the header alone, or nothing at all.
+def csv_chunks(
+    cls: type[Message], rows: Iterable[Message], *, header_alone: bool = True
+) -> Iterator[bytes]:
+    """CSV of rows of one message type, the header in front of the first of them. When there is no
+    row: the header alone, or nothing at all.
 
     No row is asked for before its chunk is.
     """
@@ -90,7 +95,12 @@ def _columns(cls: type[Message]) -> _Columns:
 
 
 def _nested(field: Field) -> bool:
-    return field.kind == "message" and not field.repeated and not field.key_kind and not field.type_name.endswith(".Date")
+    return (
+        field.kind == "message"
+        and not field.repeated
+        and not field.key_kind
+        and not field.type_name.endswith(".Date")
+    )
 
 
 def _inside(attribute: str, columns: _Columns) -> _Write:
@@ -110,10 +120,16 @@ def _inside(attribute: str, columns: _Columns) -> _Write:
 
 
 def _plain(fields: tuple[Field, ...]) -> _Write:
-    """Cells of fields in a row that hold no message. Numbers and texts are written as they are, by the writer."""
+    """Cells of fields in a row that hold no message. Numbers and texts are written as they are, by
+    the writer.
+    """
     read = attrgetter(*(field.attribute for field in fields))
     single = len(fields) == 1
-    conversions = [(index, convert) for index, field in enumerate(fields) if (convert := _conversion(field)) is not None]
+    conversions = [
+        (index, convert)
+        for index, field in enumerate(fields)
+        if (convert := _conversion(field)) is not None
+    ]
 
     def plain(message: Any, line: list[Any]) -> None:
         start = len(line)
@@ -134,7 +150,9 @@ def _conversion(field: Field) -> Callable[[Any], str] | None:
         case "message":
             return _date_text
         case "enum":
-            return partial(_member_name, {int(member): member.name.removeprefix(field.bare_enum) for member in find(field.type_name)})  # type: ignore[attr-defined]
+            members = cast("type[IntEnum]", find(field.type_name))
+            names = {int(member): member.name.removeprefix(field.bare_enum) for member in members}
+            return partial(_member_name, names)
         case "timestamp":
             return format_instant
         case "bool":
@@ -158,4 +176,10 @@ def _date_text(day: Any) -> str:
 
 
 def _json_text(value: list[Any] | dict[Any, Any]) -> str:
-    return json.encode({str(key): inner for key, inner in value.items()} if isinstance(value, dict) else value).decode() if value else ""
+    return (
+        json.encode(
+            {str(key): inner for key, inner in value.items()} if isinstance(value, dict) else value
+        ).decode()
+        if value
+        else ""
+    )

@@ -1,5 +1,6 @@
-"""Which orders, executions and trades a report is about (rules R7-R10): by id where one is asked for, else by account or symbol within the window, then the
-filters of the request one row at a time. Nothing is gathered: whoever wants a page reads no further than its end.
+"""Which orders, executions and trades a report is about (rules R7-R10): by id where one is asked
+for, else by account or symbol within the window, then the filters of the request one row at a time.
+Nothing is gathered: whoever wants a page reads no further than its end.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from sim.api.pipeline.retention import EXECUTIONS_KEPT, ORDERS_KEPT, order_kept, purged_before
 from sim.api.reports.columns import EXECUTION_COLUMNS, FIELD_FILTERS, ORDER_COLUMNS, trade_columns
 from sim.api.reports.trade_dates import in_order, trade_days
-from sim.api.reports.where_clause import Condition, field_conditions, parse_clause, predicate, values_of
+from sim.api.reports.where_clause import (
+    Condition,
+    field_conditions,
+    parse_clause,
+    predicate,
+    values_of,
+)
 from sim.core.exchange import Exchange
 from sim.core.model.enums import DONE_STATES, OrderState
 from sim.core.model.orders import Execution, Order, Trade
@@ -34,7 +41,8 @@ _STATES: dict[int, frozenset[OrderState]] = {
     _Filter.ORDER_STATE_FILTER_PENDING_RISK: frozenset({OrderState.PENDING_RISK}),
 }
 
-# Fields that find rows by an index of their own, with the attribute of a row. Sides, types and states are scanned for, newest first, within account and window.
+# Fields that find rows by an index of their own, with the attribute of a row. Sides, types and
+# states are scanned for, newest first, within account and window.
 _ORDER_WORDS = {
     "clord_id": "clord_id",
     "client_account_id": "client_account_id",
@@ -43,13 +51,29 @@ _ORDER_WORDS = {
     "host_cross_id": "host_cross_id",
     "parent_order_id": "parent_id",
 }
-_EXECUTION_WORDS = {name: f"order.{_ORDER_WORDS[name]}" for name in ("clord_id", "client_account_id", "client_participant_id", "parent_order_id")}
+_EXECUTION_WORDS = {
+    name: f"order.{_ORDER_WORDS[name]}"
+    for name in ("clord_id", "client_account_id", "client_participant_id", "parent_order_id")
+}
 
 # What makes a search a narrow one (rule R6): fields of requests, columns of filters.
-_NARROW_FIELDS = ("symbol", "order_id", "clord_id", "trade_id", "exec_id", "exec_ids", "trade_link_id")
+_NARROW_FIELDS = (
+    "symbol",
+    "order_id",
+    "clord_id",
+    "trade_id",
+    "exec_id",
+    "exec_ids",
+    "trade_link_id",
+)
 _NARROW_COLUMNS = ("symbol", "order_id", "clord_id", "trade_id", "exec_id")
 
-Report: TypeAlias = wire.SearchOrdersRequest | wire.SearchExecutionsRequest | wire.SearchTradesRequest | wire.GetTradeStatsRequest
+Report: TypeAlias = (
+    wire.SearchOrdersRequest
+    | wire.SearchExecutionsRequest
+    | wire.SearchTradesRequest
+    | wire.GetTradeStatsRequest
+)
 R = TypeVar("R")
 Test = Callable[[R], bool]
 
@@ -67,27 +91,40 @@ class Window(NamedTuple):
         return Window(max(starts, default=None), min(ends, default=None))
 
     def __contains__(self, at: object) -> bool:
-        return isinstance(at, int) and (self.start is None or at >= self.start) and (self.end is None or at <= self.end)
+        return (
+            isinstance(at, int)
+            and (self.start is None or at >= self.start)
+            and (self.end is None or at <= self.end)
+        )
 
 
 def conditions_of(request: Report) -> list[Condition]:
     """Conditions of both kinds of filter, wherever the request has them."""
-    found = parse_clause(request.where_clause) + field_conditions(request.field_filter, FIELD_FILTERS)
+    found = parse_clause(request.where_clause) + field_conditions(
+        request.field_filter, FIELD_FILTERS
+    )
     if request.filter is not None:
-        found += parse_clause(request.filter.where_clause) + field_conditions(request.filter.field_filters, FIELD_FILTERS)
+        found += parse_clause(request.filter.where_clause) + field_conditions(
+            request.filter.field_filters, FIELD_FILTERS
+        )
     return found
 
 
 def narrowed(request: Report, conditions: Sequence[Condition]) -> bool:
     """Whether a search names an instrument, a trade, an order or an execution."""
-    return any(getattr(request, name, None) for name in _NARROW_FIELDS) or any(values_of(conditions, column) is not None for column in _NARROW_COLUMNS)
+    return any(getattr(request, name, None) for name in _NARROW_FIELDS) or any(
+        values_of(conditions, column) is not None for column in _NARROW_COLUMNS
+    )
 
 
 # ---- orders
 
 
 def orders_found(
-    exchange: Exchange, accounts: Sequence[str], request: wire.SearchOrdersRequest, then: Callable[[Order], Order] | None = None
+    exchange: Exchange,
+    accounts: Sequence[str],
+    request: wire.SearchOrdersRequest,
+    then: Callable[[Order], Order] | None = None,
 ) -> Iterator[Order]:
     """Orders of accounts that meet every filter, newest first; each as `then` gives it."""
     conditions = conditions_of(request)
@@ -121,7 +158,8 @@ def orders_found(
     if ids is not None:
         some = [order for order in map(orders.get, ids) if order is not None]
     elif states is not None and states.isdisjoint(DONE_STATES):
-        some = orders.open_of(accounts)  # an account's open orders are few, whatever it has done before
+        # an account's open orders are few, whatever it has done before
+        some = orders.open_of(accounts)
     else:
         some = None
     if some is None:
@@ -135,7 +173,9 @@ def orders_found(
 # ---- executions
 
 
-def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.SearchExecutionsRequest) -> Iterator[Execution]:
+def executions_found(
+    exchange: Exchange, accounts: Sequence[str], request: wire.SearchExecutionsRequest
+) -> Iterator[Execution]:
     """Executions of accounts that meet every filter, oldest first unless asked otherwise."""
     conditions = conditions_of(request)
     tests = _equal(
@@ -157,7 +197,9 @@ def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.
         tests.append(lambda execution: execution.id in wanted)
     if conditions:
         tests.append(predicate(conditions, EXECUTION_COLUMNS))
-    window = _window(exchange, request, conditions, "create_time", "update_time", "transact_time").within(_days(exchange, request))
+    window = _window(
+        exchange, request, conditions, "create_time", "update_time", "transact_time"
+    ).within(_days(exchange, request))
     window = window.within(Window(purged_before(exchange, EXECUTIONS_KEPT), None))
     record = exchange.trading.executions
     seqs = _execution_seqs(exchange, request, conditions)
@@ -169,7 +211,9 @@ def executions_found(exchange: Exchange, accounts: Sequence[str], request: wire.
     return _meeting(reversed(found) if request.newest_first else iter(found), tests)
 
 
-def _execution_seqs(exchange: Exchange, request: wire.SearchExecutionsRequest, conditions: Sequence[Condition]) -> list[int] | None:
+def _execution_seqs(
+    exchange: Exchange, request: wire.SearchExecutionsRequest, conditions: Sequence[Condition]
+) -> list[int] | None:
     """Seqs of the executions of an id, or of an order; None when the request names neither."""
     ids = tuple(request.exec_ids) or _ids("", conditions, "exec_id")
     if ids is not None:
@@ -181,20 +225,39 @@ def _execution_seqs(exchange: Exchange, request: wire.SearchExecutionsRequest, c
 def _of_orders(exchange: Exchange, ids: Iterable[str]) -> list[int]:
     """Seqs of the executions of orders."""
     trading = exchange.trading
-    return [seq for order in map(trading.orders.get, ids) if order is not None for seq in trading.tape.of_order(order)]
+    return [
+        seq
+        for order in map(trading.orders.get, ids)
+        if order is not None
+        for seq in trading.tape.of_order(order)
+    ]
 
 
 # ---- trades
 
 
-def trades_found(exchange: Exchange, accounts: Sequence[str], request: wire.SearchTradesRequest, conditions: Sequence[Condition]) -> Iterator[Trade]:
+def trades_found(
+    exchange: Exchange,
+    accounts: Sequence[str],
+    request: wire.SearchTradesRequest,
+    conditions: Sequence[Condition],
+) -> Iterator[Trade]:
     """Trades with a side of these accounts that meet every filter, newest first."""
-    tests = _equal(request, (("trade_id", lambda trade: trade.id), ("symbol", lambda trade: trade.symbol), ("trade_link_id", lambda trade: trade.id)))
+    tests = _equal(
+        request,
+        (
+            ("trade_id", lambda trade: trade.id),
+            ("symbol", lambda trade: trade.symbol),
+            ("trade_link_id", lambda trade: trade.id),
+        ),
+    )
     if request.states:
         states = frozenset(request.states)
         tests.append(lambda trade: trade.state in states)
     if request.order_id:
-        tests.append(lambda trade: request.order_id in (trade.aggressor.order.id, trade.passive.order.id))
+        tests.append(
+            lambda trade: request.order_id in (trade.aggressor.order.id, trade.passive.order.id)
+        )
     if request.exec_id:
         tests.append(lambda trade: request.exec_id in (trade.aggressor.id, trade.passive.id))
     if conditions:
@@ -210,13 +273,21 @@ def trades_found(exchange: Exchange, accounts: Sequence[str], request: wire.Sear
     return _meeting(reversed(found), tests)
 
 
-def _trade_seqs(exchange: Exchange, request: wire.SearchTradesRequest, conditions: Sequence[Condition]) -> list[int] | None:
-    """Seqs of the trades of an id, of an execution or of an order; None when the request names none of them."""
+def _trade_seqs(
+    exchange: Exchange, request: wire.SearchTradesRequest, conditions: Sequence[Condition]
+) -> list[int] | None:
+    """Seqs of the trades of an id, of an execution or of an order; None when the request names none
+    of them.
+    """
     executions, trades = exchange.trading.executions, exchange.trading.trades
     ids = _ids(request.trade_id or request.trade_link_id, conditions, "trade_id")
     if ids is None:
         found = _ids(request.exec_id, conditions, "exec_id")
-        seqs = [seq for seq in map(executions.seq, found) if seq is not None] if found is not None else None
+        seqs = (
+            [seq for seq in map(executions.seq, found) if seq is not None]
+            if found is not None
+            else None
+        )
         if seqs is None and (orders := _ids(request.order_id, conditions, "order_id")) is not None:
             seqs = _of_orders(exchange, orders)
         if seqs is None:
@@ -229,12 +300,28 @@ def _trade_seqs(exchange: Exchange, request: wire.SearchTradesRequest, condition
 
 
 def _select(
-    rows: Rows[R], accounts: Sequence[str], request: Any, conditions: Sequence[Condition], window: Window, words: Mapping[str, str] = MappingProxyType({})
+    rows: Rows[R],
+    accounts: Sequence[str],
+    request: Any,
+    conditions: Sequence[Condition],
+    window: Window,
+    words: Mapping[str, str] = MappingProxyType({}),
 ) -> Selection[R]:
-    """Rows of accounts in a window, by the shortest index. `words`: fields of the request that are one, with the attribute of a row."""
-    named = ((attribute, getattr(request, field) or _single(conditions, field)) for field, attribute in words.items())
+    """Rows of accounts in a window, by the shortest index. `words`: fields of the request that are
+    one, with the attribute of a row.
+    """
+    named = (
+        (attribute, getattr(request, field) or _single(conditions, field))
+        for field, attribute in words.items()
+    )
     symbol = request.symbol or _single(conditions, "symbol")
-    return rows.select(accounts, symbol, window.start, window.end, [(attribute, word) for attribute, word in named if word])
+    return rows.select(
+        accounts,
+        symbol,
+        window.start,
+        window.end,
+        [(attribute, word) for attribute, word in named if word],
+    )
 
 
 def _meeting(rows: Iterator[R], tests: Sequence[Test[R]]) -> Iterator[R]:
@@ -254,7 +341,9 @@ def _equal(request: Any, fields: Iterable[tuple[str, Callable[[Any], Any]]]) -> 
 
 
 def _ids(named: str, conditions: Sequence[Condition], column: str) -> tuple[str, ...] | None:
-    """Ids that rows must have one of, by a field of the request or by a condition; None when neither narrows it."""
+    """Ids that rows must have one of, by a field of the request or by a condition; None when
+    neither narrows it.
+    """
     return (named,) if named else values_of(conditions, column)
 
 
@@ -263,8 +352,12 @@ def _single(conditions: Sequence[Condition], column: str) -> str:
     return values[0] if values is not None and len(values) == 1 else ""
 
 
-def _window(exchange: Exchange, request: Any, conditions: Sequence[Condition], *columns: str) -> Window:
-    """The window of a request, narrowed by conditions on columns that hold a row's instant. Those conditions are tested all the same."""
+def _window(
+    exchange: Exchange, request: Any, conditions: Sequence[Condition], *columns: str
+) -> Window:
+    """The window of a request, narrowed by conditions on columns that hold a row's instant. Those
+    conditions are tested all the same.
+    """
     in_order(exchange, request.start_time, request.end_time)
     window = Window(request.start_time, request.end_time)
     for condition in conditions:
@@ -286,7 +379,9 @@ def _bounds(condition: Condition) -> Window:
             return Window(None, None)
 
 
-def _days(exchange: Exchange, request: wire.SearchOrdersRequest | wire.SearchExecutionsRequest) -> Window:
+def _days(
+    exchange: Exchange, request: wire.SearchOrdersRequest | wire.SearchExecutionsRequest
+) -> Window:
     days = Window(*trade_days(request.start_transact_trade_date, request.end_transact_trade_date))
     in_order(exchange, *days)
     return days

@@ -11,22 +11,41 @@ from sim.kernel.instants import TRADE_DAY_ROLL_HOUR, Instant, eastern
 from sim.messages.exchange_v1 import Date
 
 
-def trade_days(first: Date | None, last: Date | None, *, name: str = "transact_trade_date") -> tuple[Instant | None, Instant | None]:
-    """The first and the last instant of the trade days from one date to another; None on a side that is open. `name` is that of the fields without start_."""
+def trade_days(
+    first: Date | None, last: Date | None, *, name: str = "transact_trade_date"
+) -> tuple[Instant | None, Instant | None]:
+    """The first and the last instant of the trade days from one date to another; None on a side
+    that is open. `name` is that of the fields without start_.
+    """
     start = None if first is None else _rolled(first, f"start_{name}", days=-1)
     end = None if last is None else _rolled(last, f"end_{name}") - 1
     return start, end
 
 
 def in_order(exchange: Exchange, start: Instant | None, end: Instant | None) -> None:
-    """InvalidRequest for a window that ends before it starts, unless the assumption lets it find nothing."""
-    if start is not None and end is not None and end < start and exchange.ctx.assumptions.text(REVERSED_WINDOW) == "refuse":
-        raise InvalidRequest("the end of the window lies before its start", rule="S7.1-1", remedy="send a window with start before end")
+    """InvalidRequest for a window that ends before it starts, unless the assumption lets it find
+    nothing.
+    """
+    if (
+        start is not None
+        and end is not None
+        and end < start
+        and exchange.ctx.assumptions.text(REVERSED_WINDOW) == "refuse"
+    ):
+        raise InvalidRequest(
+            "the end of the window lies before its start",
+            rule="S7.1-1",
+            remedy="send a window with start before end",
+        )
 
 
 def _rolled(given: Date, name: str, days: int = 0) -> Instant:
     """The end of the trade day some days after a date."""
     try:
-        return eastern(date(given.year, given.month, given.day) + timedelta(days=days), TRADE_DAY_ROLL_HOUR)
+        return eastern(
+            date(given.year, given.month, given.day) + timedelta(days=days), TRADE_DAY_ROLL_HOUR
+        )
     except (ValueError, OverflowError):
-        raise InvalidRequest(f"{name} is not a date", rule="R11", remedy="send year, month and day") from None
+        raise InvalidRequest(
+            f"{name} is not a date", rule="R11", remedy="send year, month and day"
+        ) from None

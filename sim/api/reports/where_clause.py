@@ -1,4 +1,5 @@
-"""Filters over rows: `where_clause` text and structured field filters, compiled to one predicate (§4.3, rule R9).
+"""Filters over rows: `where_clause` text and structured field filters, compiled to one predicate
+(§4.3, rule R9).
 
     state = 'OPEN' AND symbol LIKE 'aec-%' AND price >= 45 AND account IN ('a', 'b')
 
@@ -44,7 +45,15 @@ _GRAMMAR = r"""
     NUMBER: /-?\d+(\.\d+)?/
     %ignore /\s+/
 """
-_OPERATORS = {"=": _Op(1), "!=": _Op(2), "<>": _Op(2), "<": _Op(3), "<=": _Op(4), ">": _Op(5), ">=": _Op(6)}
+_OPERATORS = {
+    "=": _Op(1),
+    "!=": _Op(2),
+    "<>": _Op(2),
+    "<": _Op(3),
+    "<=": _Op(4),
+    ">": _Op(5),
+    ">=": _Op(6),
+}
 
 
 class Condition(NamedTuple):
@@ -56,7 +65,9 @@ class Condition(NamedTuple):
 
 
 class Column(NamedTuple, Generic[R]):
-    """How a column reads: `of` gives a row's value, `parse` the value that a text stands for (ValueError when it cannot)."""
+    """How a column reads: `of` gives a row's value, `parse` the value that a text stands for
+    (ValueError when it cannot).
+    """
 
     of: Callable[[R], Value]
     parse: Callable[[str], Value]
@@ -111,24 +122,39 @@ def field_conditions(filters: Sequence[FieldFilter], allowed: Sequence[str]) -> 
     found = []
     for one in filters:
         if one.field not in allowed:
-            raise InvalidRequest("field not allowed", rule="R9", remedy="field_filter takes " + ", ".join(allowed) + "; where_clause takes more")
+            raise InvalidRequest(
+                "field not allowed",
+                rule="R9",
+                remedy="field_filter takes " + ", ".join(allowed) + "; where_clause takes more",
+            )
         if one.operator not in FilterOperator.__members__.values() or not one.operator:
             raise InvalidRequest(f"field_filter {one.field}: operator is required", rule="R9")
         operator = FilterOperator(one.operator)
         listed = operator in (_Op.FILTER_OPERATOR_IN, _Op.FILTER_OPERATOR_NOT_IN)
-        found.append(Condition(one.field, operator, tuple(one.string_list.values) if listed and one.string_list else (_single(one),)))
+        found.append(
+            Condition(
+                one.field,
+                operator,
+                tuple(one.string_list.values) if listed and one.string_list else (_single(one),),
+            )
+        )
     return found
 
 
 def values_of(conditions: Sequence[Condition], column: str) -> tuple[str, ...] | None:
     """The values that equality or IN leaves for a column; None when it is not narrowed."""
     for condition in conditions:
-        if condition.column == column and condition.operator in (_Op.FILTER_OPERATOR_EQ, _Op.FILTER_OPERATOR_IN):
+        if condition.column == column and condition.operator in (
+            _Op.FILTER_OPERATOR_EQ,
+            _Op.FILTER_OPERATOR_IN,
+        ):
             return condition.values
     return None
 
 
-def predicate(conditions: Sequence[Condition], columns: Mapping[str, Column[R]]) -> Callable[[R], bool]:
+def predicate(
+    conditions: Sequence[Condition], columns: Mapping[str, Column[R]]
+) -> Callable[[R], bool]:
     """Whether a row meets every condition. Refuses unknown columns and values that do not fit them."""
     tests = [_test(condition, columns) for condition in conditions]
     return lambda row: all(test(row) for test in tests)
@@ -140,7 +166,11 @@ def predicate(conditions: Sequence[Condition], columns: Mapping[str, Column[R]])
 def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R], bool]:
     column = columns.get(condition.column)
     if column is None:
-        raise InvalidRequest(f"unknown column {condition.column[:40]!r}", rule="R9", remedy="columns: " + ", ".join(columns))
+        raise InvalidRequest(
+            f"unknown column {condition.column[:40]!r}",
+            rule="R9",
+            remedy="columns: " + ", ".join(columns),
+        )
     of = column.of
     operator = condition.operator
     if operator is _Op.FILTER_OPERATOR_LIKE:
@@ -149,7 +179,10 @@ def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R
     try:
         values = tuple(column.parse(value) for value in condition.values)
     except ValueError:
-        raise InvalidRequest(f"{condition.column}: {condition.values[0][:40]!r} is no value of this column", rule="R9") from None
+        raise InvalidRequest(
+            f"{condition.column}: {condition.values[0][:40]!r} is no value of this column",
+            rule="R9",
+        ) from None
     if operator is _Op.FILTER_OPERATOR_IN:
         return lambda row: of(row) in values
     if operator is _Op.FILTER_OPERATOR_NOT_IN:
@@ -157,7 +190,9 @@ def _test(condition: Condition, columns: Mapping[str, Column[R]]) -> Callable[[R
     return _comparison(operator, of, values[0])
 
 
-def _comparison(operator: FilterOperator, of: Callable[[R], Any], value: Any) -> Callable[[R], bool]:
+def _comparison(
+    operator: FilterOperator, of: Callable[[R], Any], value: Any
+) -> Callable[[R], bool]:
     tests: dict[FilterOperator, Callable[[R], bool]] = {
         _Op.FILTER_OPERATOR_EQ: lambda row: bool(of(row) == value),
         _Op.FILTER_OPERATOR_NE: lambda row: bool(of(row) != value),
@@ -201,7 +236,11 @@ def _plain(value: Any) -> str:
 
 
 def _malformed(why: str) -> InvalidRequest:
-    return InvalidRequest(f"where_clause: {why}", rule="R9", remedy="write column = 'value', joined by AND; operators = != < <= > >= LIKE IN")
+    return InvalidRequest(
+        f"where_clause: {why}",
+        rule="R9",
+        remedy="write column = 'value', joined by AND; operators = != < <= > >= LIKE IN",
+    )
 
 
 @cache

@@ -11,6 +11,8 @@ from sim.messages import retail_v1 as wire
 
 
 @handles("RetailAccountAPI.GetBalances")
-def get_balances(exchange: Exchange, caller: Caller, request: wire.GetBalancesRequest) -> wire.GetBalancesResponse:
+def get_balances(
+    exchange: Exchange, caller: Caller, request: wire.GetBalancesRequest
+) -> wire.GetBalancesResponse:
     """One balance: everything here is in dollars."""
     return wire.GetBalancesResponse(balances=[balance_message(exchange, account_of(caller))])

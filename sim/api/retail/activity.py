@@ -1,4 +1,6 @@
-"""The activity feed of an account: its trades, resolutions and balance changes as one list in time, read from the three records they are kept in."""
+"""The activity feed of an account: its trades, resolutions and balance changes as one list in time,
+read from the three records they are kept in.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire
 
 _COMPLETED = wire.AccountBalanceChangeStatus.ACCOUNT_BALANCE_CHANGE_STATUS_COMPLETED
-# Cash rows that are activities of their own; trades, commissions and resolutions are told by theirs.
+# Cash rows that are activities of their own; trades, commissions and resolutions are told by
+# theirs.
 _BALANCE_CHANGES = {
     LedgerEntryType.DEPOSIT: (wire.ActivityType.ACTIVITY_TYPE_ACCOUNT_DEPOSIT, _COMPLETED),
     LedgerEntryType.WITHDRAWAL: (wire.ActivityType.ACTIVITY_TYPE_ACCOUNT_WITHDRAWAL, _COMPLETED),
@@ -42,7 +45,9 @@ _ADJUSTMENTS = {
 
 
 class Place(NamedTuple):
-    """Where an activity stands in the feed: its instant, which record it is from, and its number there."""
+    """Where an activity stands in the feed: its instant, which record it is from, and its number
+    there.
+    """
 
     at: Instant
     record: int
@@ -54,15 +59,21 @@ Entry: TypeAlias = tuple[Place, wire.Activity]
 
 
 class _Record(NamedTuple):
-    """One of the three records: the rows of it that may be activities, ascending, when each was, and the activity of each, or None for a row that is none."""
+    """One of the three records: the rows of it that may be activities, ascending, when each was,
+    and the activity of each, or None for a row that is none.
+    """
 
     rows: Sequence[int]
     at: Callable[[int], Instant]
     activity: Callable[[int], wire.Activity | None]
 
 
-def activities(exchange: Exchange, account: str, request: wire.ListActivitiesRequest, after: Place | None) -> Iterator[Entry]:
-    """Activities of an account that the request's filters let through, from `after` on, in the order asked for."""
+def activities(
+    exchange: Exchange, account: str, request: wire.ListActivitiesRequest, after: Place | None
+) -> Iterator[Entry]:
+    """Activities of an account that the request's filters let through, from `after` on, in the
+    order asked for.
+    """
     newest_first = request.sort_order == wire.SortOrder.SORT_ORDER_DESCENDING
     wanted = frozenset(request.types)
     found = [
@@ -74,15 +85,35 @@ def activities(exchange: Exchange, account: str, request: wire.ListActivitiesReq
             yield place, activity
 
 
-def _walk(number: int, record: _Record, request: wire.ListActivitiesRequest, after: Place | None, newest_first: bool) -> Iterator[Entry]:
+def _walk(
+    number: int,
+    record: _Record,
+    request: wire.ListActivitiesRequest,
+    after: Place | None,
+    newest_first: bool,
+) -> Iterator[Entry]:
     rows = record.rows
-    low = bisect_left(rows, request.start_time, key=record.at) if request.start_time is not None else 0
-    high = bisect_left(rows, request.end_time, key=record.at) if request.end_time is not None else len(rows)
+    low = (
+        bisect_left(rows, request.start_time, key=record.at)
+        if request.start_time is not None
+        else 0
+    )
+    high = (
+        bisect_left(rows, request.end_time, key=record.at)
+        if request.end_time is not None
+        else len(rows)
+    )
     if after is not None:
         if newest_first:
-            high = min(high, bisect_left(rows, after, key=lambda index: Place(record.at(index), number, index)))
+            high = min(
+                high,
+                bisect_left(rows, after, key=lambda index: Place(record.at(index), number, index)),
+            )
         else:
-            low = max(low, bisect_right(rows, after, key=lambda index: Place(record.at(index), number, index)))
+            low = max(
+                low,
+                bisect_right(rows, after, key=lambda index: Place(record.at(index), number, index)),
+            )
     for at in range(high - 1, low - 1, -1) if newest_first else range(low, high):
         index = rows[at]
         activity = record.activity(index)
@@ -90,13 +121,21 @@ def _walk(number: int, record: _Record, request: wire.ListActivitiesRequest, aft
             yield Place(record.at(index), number, index), activity
 
 
-def _records(exchange: Exchange, account: str, symbol: str, wanted: frozenset[int]) -> tuple[_Record, _Record, _Record]:
+def _records(
+    exchange: Exchange, account: str, symbol: str, wanted: frozenset[int]
+) -> tuple[_Record, _Record, _Record]:
     trading = exchange.trading
     trades = trading.tape.trades
     seqs = trades.of_account(account)
     positions = trading.positions.rows(account)
     cash = trading.ledger.entries(account)
-    asked = {kind: not wanted or kind in wanted for kind in (wire.ActivityType.ACTIVITY_TYPE_TRADE, wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION)}
+    asked = {
+        kind: not wanted or kind in wanted
+        for kind in (
+            wire.ActivityType.ACTIVITY_TYPE_TRADE,
+            wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION,
+        )
+    }
 
     def trade(index: int) -> wire.Activity | None:
         found = trades[seqs[index]]
@@ -106,11 +145,21 @@ def _records(exchange: Exchange, account: str, symbol: str, wanted: frozenset[in
         row = positions[index]
         return _resolution(exchange, row) if symbol in ("", row.symbol) else None
 
-    changes = [] if symbol else _rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
+    changes = (
+        []
+        if symbol
+        else _rows(exchange, account, "cash", cash, lambda row: row.type in _BALANCE_CHANGES)
+    )
     traded = _traded(trades, seqs, symbol) if asked[wire.ActivityType.ACTIVITY_TYPE_TRADE] else ()
     resolved: Sequence[int] = ()
     if asked[wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION]:
-        resolved = _rows(exchange, account, "positions", positions, lambda row: row.settlement is not None and row.qty_change != 0)
+        resolved = _rows(
+            exchange,
+            account,
+            "positions",
+            positions,
+            lambda row: row.settlement is not None and row.qty_change != 0,
+        )
     return (  # at one instant money comes before what is bought with it
         _Record(changes, lambda index: cash[index].at, lambda index: _balance_change(cash[index])),
         _Record(traded, lambda index: trades[seqs[index]].at, trade),
@@ -138,8 +187,12 @@ class _Read:
         self.found: list[int] = []
 
 
-def _rows(exchange: Exchange, account: str, name: str, record: Sequence[R], test: Callable[[R], bool]) -> Sequence[int]:
-    """Rows of an account's record that pass a test, ascending. Records only grow between two journeys in time, so they are read on where reading stopped."""
+def _rows(
+    exchange: Exchange, account: str, name: str, record: Sequence[R], test: Callable[[R], bool]
+) -> Sequence[int]:
+    """Rows of an account's record that pass a test, ascending. Records only grow between two
+    journeys in time, so they are read on where reading stopped.
+    """
     loaded, table = exchange.trading.books.loaded, exchange.memos.setdefault(_Read, {})
     read: _Read | None = table.get((name, account))
     if read is None or read.loaded != loaded:
@@ -149,13 +202,22 @@ def _rows(exchange: Exchange, account: str, name: str, record: Sequence[R], test
     return read.found
 
 
-def _trade(exchange: Exchange, account: str, trade: Trade, rows: Sequence[PositionChanged]) -> wire.Activity:
-    """The account's side of a trade. Cost basis is what the fill added to the position's cost, or took from it."""
+def _trade(
+    exchange: Exchange, account: str, trade: Trade, rows: Sequence[PositionChanged]
+) -> wire.Activity:
+    """The account's side of a trade. Cost basis is what the fill added to the position's cost, or
+    took from it.
+    """
     aggressor = trade.aggressor.order.account == account
     order = (trade.aggressor if aggressor else trade.passive).order
     start = bisect_left(rows, trade.at, key=lambda row: row.at)
-    moved = next((row for row in map(rows.__getitem__, range(start, len(rows))) if row.trade_id == trade.id), None)
-    cost, realized = (abs(moved.cost_change), moved.realized_change) if moved is not None else (0, 0)
+    moved = next(
+        (row for row in map(rows.__getitem__, range(start, len(rows))) if row.trade_id == trade.id),
+        None,
+    )
+    cost, realized = (
+        (abs(moved.cost_change), moved.realized_change) if moved is not None else (0, 0)
+    )
     return wire.Activity(
         type=wire.ActivityType.ACTIVITY_TYPE_TRADE,
         trade=wire.TradeActivity(
@@ -188,7 +250,11 @@ def _resolution(exchange: Exchange, row: PositionChanged) -> wire.Activity:
         type=wire.ActivityType.ACTIVITY_TYPE_POSITION_RESOLUTION,
         position_resolution=wire.PositionResolution(
             market_slug=row.symbol,
-            before_position=None if before is None else position_message(exchange, before, row.at, available=before.net),
+            before_position=(
+                None
+                if before is None
+                else position_message(exchange, before, row.at, available=before.net)
+            ),
             after_position=position_message(exchange, after, row.at),
             update_time=row.at,
             trade_id=row.trade_id,

@@ -32,7 +32,9 @@ def entry_type(type: LedgerEntryType) -> wire.LedgerEntryType:
 
 
 class Standing(NamedTuple):
-    """What an account's money is tied up in: dollars that working orders and short positions call for, what its long ones cost; and when cash last moved."""
+    """What an account's money is tied up in: dollars that working orders and short positions call
+    for, what its long ones cost; and when cash last moved.
+    """
 
     open_orders: Cash
     margin: Cash
@@ -45,12 +47,17 @@ def standing(exchange: Exchange, account: str) -> Standing:
     trading = exchange.trading
     rows = trading.ledger.entries(account)
     return Standing(
-        trading.open_orders_reserve(account), trading.margin_requirement(account), _asset_notional(exchange, account), rows[-1].at if rows else None
+        trading.open_orders_reserve(account),
+        trading.margin_requirement(account),
+        _asset_notional(exchange, account),
+        rows[-1].at if rows else None,
     )
 
 
 def balance_message(exchange: Exchange, account: str) -> wire.UserBalance:
-    """Money of an account now. buying_power = current_balance + asset_available - open_orders - margin."""
+    """Money of an account now. buying_power = current_balance + asset_available - open_orders -
+    margin.
+    """
     return _balance(exchange.trading.ledger.balance(account), standing(exchange, account))
 
 

@@ -17,15 +17,21 @@ WIRE_SIDES = {ours: theirs for theirs, ours in SIDES.items()}
 
 
 @handles("RetailCombosAPI.CreateCombo")
-def create_combo(exchange: Exchange, caller: Caller, request: wire.CreateComboRequest) -> wire.CreateComboResponse:
+def create_combo(
+    exchange: Exchange, caller: Caller, request: wire.CreateComboRequest
+) -> wire.CreateComboResponse:
     """The combo of these legs: found where somebody asked for it before, else listed now."""
     account = account_of(caller)
     legs = [_leg(index, leg) for index, leg in enumerate(request.legs)]
-    return wire.CreateComboResponse(combo=combo_message(exchange, exchange.combos.create(account, legs)))
+    return wire.CreateComboResponse(
+        combo=combo_message(exchange, exchange.combos.create(account, legs))
+    )
 
 
 @handles("RetailCombosAPI.ListCombos")
-def list_combos(exchange: Exchange, caller: Caller, request: wire.ListCombosRequest) -> wire.ListCombosResponse:
+def list_combos(
+    exchange: Exchange, caller: Caller, request: wire.ListCombosRequest
+) -> wire.ListCombosResponse:
     """Combos, oldest first, of everybody; one of them by its symbol."""
     found = [combo for combo in exchange.combos.all() if request.symbol in ("", combo.symbol)]
     return wire.ListCombosResponse(combos=[combo_message(exchange, combo) for combo in found])
@@ -50,13 +56,19 @@ def leg_messages(exchange: Exchange, combo: Combo) -> list[wire.ComboLeg]:
         settlement = exchange.trading.settlements.get(leg.symbol)
         price = None
         if settlement is not None and not settlement.preliminary:
-            price = decimal_text(settlement.price, exchange.instruments.require(leg.symbol).price_scale)
-        found.append(wire.ComboLeg(symbol=leg.symbol, side=WIRE_SIDES[leg.side], settlement_price=price))
+            price = decimal_text(
+                settlement.price, exchange.instruments.require(leg.symbol).price_scale
+            )
+        found.append(
+            wire.ComboLeg(symbol=leg.symbol, side=WIRE_SIDES[leg.side], settlement_price=price)
+        )
     return found
 
 
 def _leg(index: int, leg: wire.ComboLeg) -> Leg:
-    side = SIDES.get(wire.Side(leg.side) if leg.side in list(wire.Side) else wire.Side.SIDE_UNDEFINED)
+    side = SIDES.get(
+        wire.Side(leg.side) if leg.side in list(wire.Side) else wire.Side.SIDE_UNDEFINED
+    )
     if side is None:
         raise InvalidRequest(f"legs[{index}].side must be SIDE_BUY or SIDE_SELL", rule="combo")
     if not leg.symbol:

@@ -1,4 +1,6 @@
-"""Cursors of retail lists: opaque text that names the last row of a page, so that rows added meanwhile neither repeat nor vanish."""
+"""Cursors of retail lists: opaque text that names the last row of a page, so that rows added
+meanwhile neither repeat nor vanish.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,15 @@ def read_cursor(cursor: str, count: int) -> list[str]:
 
 def bad_cursor() -> InvalidRequest:
     """The refusal of a cursor nobody gave out."""
-    return InvalidRequest("cursor is not valid", remedy="send nextCursor of the page before as it is")
+    return InvalidRequest(
+        "cursor is not valid", remedy="send nextCursor of the page before as it is"
+    )
 
 
 def page_size(limit: int) -> int:
     """How many rows a page has: 100 where nothing is asked, and at most 100."""
     if limit < 0:
-        raise InvalidRequest("limit must not be negative", remedy=f"send 1 to {PAGE_MAX}, or leave it out")
+        raise InvalidRequest(
+            "limit must not be negative", remedy=f"send 1 to {PAGE_MAX}, or leave it out"
+        )
     return min(limit or PAGE_MAX, PAGE_MAX)

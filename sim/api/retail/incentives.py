@@ -30,44 +30,73 @@ _STATE_PREFIX = "INSTRUMENT_STATE_"
 
 
 @handles("RetailIncentivesAPI.ListIncentives")
-def list_incentives(exchange: Exchange, caller: Caller, request: wire.ListIncentivesRequest) -> wire.ListIncentivesResponse:
-    """Programs grouped by market, past ones too, newest first unless asked otherwise. A page counts markets."""
+def list_incentives(
+    exchange: Exchange, caller: Caller, request: wire.ListIncentivesRequest
+) -> wire.ListIncentivesResponse:
+    """Programs grouped by market, past ones too, newest first unless asked otherwise. A page counts
+    markets.
+    """
     return programs(exchange, request)
 
 
-def programs(exchange: Exchange, request: wire.ListIncentivesRequest) -> wire.ListIncentivesResponse:
+def programs(
+    exchange: Exchange, request: wire.ListIncentivesRequest
+) -> wire.ListIncentivesResponse:
     """One page of programs, as a request asks for it."""
     order = request.order_by or "created_at"
     if order not in _KEYS:
-        raise InvalidRequest(f"order_by must be one of {', '.join(_KEYS)}", remedy="leave it out for created_at")
+        raise InvalidRequest(
+            f"order_by must be one of {', '.join(_KEYS)}", remedy="leave it out for created_at"
+        )
     if request.order_direction not in ("", "asc", "desc"):
         raise InvalidRequest("order_direction must be asc or desc")
     unknown = [status for status in request.statuses if status not in _STATUSES]
     if unknown:
-        raise InvalidRequest(f"unknown status {unknown[0][:40]!r}", remedy="active, closed or pending")
-    unknown = [state for state in request.instrument_states if state.removeprefix(_STATE_PREFIX) not in InstrumentState.__members__]
+        raise InvalidRequest(
+            f"unknown status {unknown[0][:40]!r}", remedy="active, closed or pending"
+        )
+    unknown = [
+        state
+        for state in request.instrument_states
+        if state.removeprefix(_STATE_PREFIX) not in InstrumentState.__members__
+    ]
     if unknown:
         known = ", ".join(InstrumentState.__members__)
-        raise InvalidRequest(f"unknown instrument state {unknown[0][:60]!r}", remedy=f"{known}, with or without {_STATE_PREFIX}")
-    found = [program for symbol, periods in exchange.incentives.programs().items() if (program := _program(exchange, symbol, periods, request))]
+        raise InvalidRequest(
+            f"unknown instrument state {unknown[0][:60]!r}",
+            remedy=f"{known}, with or without {_STATE_PREFIX}",
+        )
+    found = [
+        program
+        for symbol, periods in exchange.incentives.programs().items()
+        if (program := _program(exchange, symbol, periods, request))
+    ]
     found.sort(key=_KEYS[order], reverse=request.order_direction != "asc")
     shown, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     return wire.ListIncentivesResponse(programs=list(shown), next_page_token=token)
 
 
 @handles("RetailIncentivesAPI.ListEarnings")
-def list_earnings(exchange: Exchange, caller: Caller, request: wire.ListEarningsRequest) -> wire.ListEarningsResponse:
-    """What the caller earned, one entry for each market and Eastern date, newest first. Both dates are included."""
+def list_earnings(
+    exchange: Exchange, caller: Caller, request: wire.ListEarningsRequest
+) -> wire.ListEarningsResponse:
+    """What the caller earned, one entry for each market and Eastern date, newest first. Both dates
+    are included.
+    """
     return wire.ListEarningsResponse(rewards=earned(exchange, (account_of(caller),), request))
 
 
-def earned(exchange: Exchange, accounts: Iterable[str], request: wire.ListEarningsRequest) -> list[wire.UserReward]:
+def earned(
+    exchange: Exchange, accounts: Iterable[str], request: wire.ListEarningsRequest
+) -> list[wire.UserReward]:
     """What some accounts earned together, as a request asks for it."""
     first, last = _date(request.start_date, "start_date"), _date(request.end_date, "end_date")
     if first and last and first > last:
         raise InvalidRequest("start_date lies after end_date")
     sums: dict[tuple[str, str, str], dict[str, int]] = {}
-    for reward in (reward for account in accounts for reward in exchange.incentives.rewards(account)):
+    for reward in (
+        reward for account in accounts for reward in exchange.incentives.rewards(account)
+    ):
         if _earned(reward, first, last, request):
             by_status = sums.setdefault((reward.date, reward.symbol, reward.program_type), {})
             by_status[reward.status] = by_status.get(reward.status, 0) + reward.amount
@@ -77,10 +106,14 @@ def earned(exchange: Exchange, accounts: Iterable[str], request: wire.ListEarnin
 
 
 def _entry(day: str, symbol: str, kind: str, by_status: dict[str, int]) -> wire.UserReward:
-    """One entry for all payouts: PAID once all of them are. What was skipped is no payout, and shows where nothing else does."""
+    """One entry for all payouts: PAID once all of them are. What was skipped is no payout, and
+    shows where nothing else does.
+    """
     payouts = [status for status in (PENDING, PAID) if status in by_status] or [SKIPPED]
     amount = sum(by_status[status] for status in payouts)
-    return wire.UserReward(reward=dollars(amount), program_type=kind, market_slug=symbol, date=day, status=payouts[0])
+    return wire.UserReward(
+        reward=dollars(amount), program_type=kind, market_slug=symbol, date=day, status=payouts[0]
+    )
 
 
 def _earned(reward: Reward, first: str, last: str, request: wire.ListEarningsRequest) -> bool:
@@ -104,8 +137,12 @@ def _date(text: str, field: str) -> str:
     return ""
 
 
-def _program(exchange: Exchange, symbol: str, periods: list[Period], request: wire.ListIncentivesRequest) -> wire.IncentiveProgram | None:
-    """The program of a market with the periods that pass the filters; None when the market does not, or none of them does."""
+def _program(
+    exchange: Exchange, symbol: str, periods: list[Period], request: wire.ListIncentivesRequest
+) -> wire.IncentiveProgram | None:
+    """The program of a market with the periods that pass the filters; None when the market does
+    not, or none of them does.
+    """
     instrument = exchange.instruments.get(symbol)
     if instrument is None:
         return None
@@ -113,7 +150,11 @@ def _program(exchange: Exchange, symbol: str, periods: list[Period], request: wi
     if (
         (request.symbols and symbol not in request.symbols)
         or request.query.lower() not in symbol.lower()
-        or (request.instrument_states and state not in request.instrument_states and _STATE_PREFIX + state not in request.instrument_states)
+        or (
+            request.instrument_states
+            and state not in request.instrument_states
+            and _STATE_PREFIX + state not in request.instrument_states
+        )
         or request.category not in ("", instrument.category)
         or request.subcategory not in ("", instrument.subcategory)
     ):
@@ -121,7 +162,8 @@ def _program(exchange: Exchange, symbol: str, periods: list[Period], request: wi
     shown = [
         period
         for period in periods
-        if (not request.statuses or period.status(exchange.now) in request.statuses) and request.program_type in ("", period.program_type)
+        if (not request.statuses or period.status(exchange.now) in request.statuses)
+        and request.program_type in ("", period.program_type)
     ]
     if not shown:
         return None
@@ -145,7 +187,9 @@ def _period(exchange: Exchange, period: Period) -> wire.TimePeriod:
         end=period.end,
         reward_pool=dollars(period.reward_pool),
         status=period.status(exchange.now),
-        discount_factor=float(period.discount_factor) if period.discount_factor is not None else None,
+        discount_factor=(
+            float(period.discount_factor) if period.discount_factor is not None else None
+        ),
         target_size=period.target_size,
         period=period.period,
         created_at=period.created,

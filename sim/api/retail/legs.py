@@ -1,7 +1,9 @@
-"""The legs of a combo in the shapes of the retail API: what each was worth in a fill, and how each stands in a position (§2.8, retail facts §2.1, §2.2).
+"""The legs of a combo in the shapes of the retail API: what each was worth in a fill, and how each
+stands in a position (§2.8, retail facts §2.1, §2.2).
 
-A combo trades as one instrument, so nobody agrees on a price per leg. What is told is the price of the leg's market at that moment, in the price frame of all
-others, YES (assumption `combos.leg_prices`).
+A combo trades as one instrument, so nobody agrees on a price per leg. What is told is the price of
+the leg's market at that moment, in the price frame of all others, YES (assumption
+`combos.leg_prices`).
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ from sim.messages import retail_v1 as wire
 
 
 def leg_prices(exchange: Exchange, execution: Execution) -> list[wire.LegPrice]:
-    """One entry for each leg of the combo that a fill is on; none for a plain market. Whoever sells the combo takes the other side of every leg."""
+    """One entry for each leg of the combo that a fill is on; none for a plain market. Whoever sells
+    the combo takes the other side of every leg.
+    """
     order = execution.order
     combo = exchange.combos.get(order.symbol)
     if combo is None or exchange.ctx.assumptions.text(COMBO_LEG_PRICES) == "none":
@@ -35,7 +39,11 @@ def leg_prices(exchange: Exchange, execution: Execution) -> list[wire.LegPrice]:
                 anchor=number == 0,
                 px=None if price is None else price_amount(price, scale),
                 qty=decimal_text(execution.last_qty, order.qty_scale),
-                side=wire.OrderSide.ORDER_SIDE_BUY if (leg.side is BUY) is (order.side is BUY) else wire.OrderSide.ORDER_SIDE_SELL,
+                side=(
+                    wire.OrderSide.ORDER_SIDE_BUY
+                    if (leg.side is BUY) is (order.side is BUY)
+                    else wire.OrderSide.ORDER_SIDE_SELL
+                ),
                 reference_px=price or 0,
             )
         )
@@ -49,7 +57,9 @@ def leg_details(exchange: Exchange, symbol: str) -> list[wire.ComboLegDetail]:
 
 
 def _detail(exchange: Exchange, leg: Leg) -> wire.ComboLegDetail:
-    shown = market_metadata(exchange, leg.symbol, long=leg.side is BUY) or wire.MarketMetadata(slug=leg.symbol)
+    shown = market_metadata(exchange, leg.symbol, long=leg.side is BUY) or wire.MarketMetadata(
+        slug=leg.symbol
+    )
     event = exchange.reference.event_of(leg.symbol)
     game = None if event is None or not event.game_id else how_it_stands(exchange, event)
     state, settlement = _outcome(exchange, leg)
@@ -63,31 +73,52 @@ def _detail(exchange: Exchange, leg: Leg) -> wire.ComboLegDetail:
         team_id=shown.team_id,
         team=shown.team,
         subject=shown.subject,
-        outcome_side=wire.OutcomeSide.OUTCOME_SIDE_YES if leg.side is BUY else wire.OutcomeSide.OUTCOME_SIDE_NO,
+        outcome_side=(
+            wire.OutcomeSide.OUTCOME_SIDE_YES
+            if leg.side is BUY
+            else wire.OutcomeSide.OUTCOME_SIDE_NO
+        ),
         event_group_title=event.title if event is not None else "",
         event_start_time=event.start_time if event is not None else None,
-        live=bool(event is not None and (event.live if game is None or game.live is None else game.live)),
-        indicative_price=book_price(_worth(exchange, leg), exchange.instruments.require(leg.symbol).price_scale),
+        live=bool(
+            event is not None and (event.live if game is None or game.live is None else game.live)
+        ),
+        indicative_price=book_price(
+            _worth(exchange, leg), exchange.instruments.require(leg.symbol).price_scale
+        ),
         settlement=settlement,
         state=state,
     )
 
 
-def _outcome(exchange: Exchange, leg: Leg) -> tuple[wire.ComboLegState, wire.ComboSettlement | None]:
+def _outcome(
+    exchange: Exchange, leg: Leg
+) -> tuple[wire.ComboLegState, wire.ComboSettlement | None]:
     """Won, lost, or, where a final settlement is neither one dollar nor zero, indeterminate."""
     settlement = exchange.trading.settlements.get(leg.symbol)
     if settlement is None or settlement.preliminary:
         return wire.ComboLegState.COMBO_LEG_STATE_PENDING, None
     scale = exchange.instruments.require(leg.symbol).price_scale
-    shown = wire.ComboSettlement(settlement_price=price_amount(settlement.price, scale), settlement_set_time=settlement.set_at)
+    shown = wire.ComboSettlement(
+        settlement_price=price_amount(settlement.price, scale),
+        settlement_set_time=settlement.set_at,
+    )
     if settlement.price not in (0, scale):
         return wire.ComboLegState.COMBO_LEG_STATE_INDETERMINATE, shown
     won = (settlement.price == scale) is (leg.side is BUY)
-    return (wire.ComboLegState.COMBO_LEG_STATE_WON if won else wire.ComboLegState.COMBO_LEG_STATE_LOST), shown
+    return (
+        wire.ComboLegState.COMBO_LEG_STATE_WON if won else wire.ComboLegState.COMBO_LEG_STATE_LOST
+    ), shown
 
 
 def _worth(exchange: Exchange, leg: Leg) -> Price | None:
     """What the market of a leg is worth now; None where nothing has traded and nobody quotes."""
     book = exchange.trading.book(leg.symbol)
-    bids, offers = ([], []) if book.hidden else (book.levels(Side.BUY, 1), book.levels(Side.SELL, 1))
-    return current_price(exchange.trading.stats(leg.symbol), bids[0][0] if bids else None, offers[0][0] if offers else None)
+    bids, offers = (
+        ([], []) if book.hidden else (book.levels(Side.BUY, 1), book.levels(Side.SELL, 1))
+    )
+    return current_price(
+        exchange.trading.stats(leg.symbol),
+        bids[0][0] if bids else None,
+        offers[0][0] if offers else None,
+    )

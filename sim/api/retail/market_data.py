@@ -19,18 +19,32 @@ _bests: Memo[Prepared[wire.GetBBOResponse]] = Memo()
 
 
 @handles("RetailMarketDataAPI.GetBook")
-def get_book(exchange: Exchange, caller: Caller, request: wire.GetBookRequest) -> Prepared[wire.GetBookResponse]:
+def get_book(
+    exchange: Exchange, caller: Caller, request: wire.GetBookRequest
+) -> Prepared[wire.GetBookResponse]:
     """The whole book, encoded once while it and the clock stand still."""
     symbol = with_book(exchange, request.slug)
     seen = version(exchange, symbol), exchange.now
-    return _books.get(exchange, symbol, seen, lambda: Prepared(wire.GetBookResponse(market_data=book_message(exchange, symbol))))
+    return _books.get(
+        exchange,
+        symbol,
+        seen,
+        lambda: Prepared(wire.GetBookResponse(market_data=book_message(exchange, symbol))),
+    )
 
 
 @handles("RetailMarketDataAPI.GetBBO")
-def get_bbo(exchange: Exchange, caller: Caller, request: wire.GetBBORequest) -> Prepared[wire.GetBBOResponse]:
+def get_bbo(
+    exchange: Exchange, caller: Caller, request: wire.GetBBORequest
+) -> Prepared[wire.GetBBOResponse]:
     """Best prices, encoded once per change of the book."""
     symbol = with_book(exchange, request.slug)
-    return _bests.get(exchange, symbol, version(exchange, symbol), lambda: Prepared(wire.GetBBOResponse(market_data=lite_message(exchange, symbol))))
+    return _bests.get(
+        exchange,
+        symbol,
+        version(exchange, symbol),
+        lambda: Prepared(wire.GetBBOResponse(market_data=lite_message(exchange, symbol))),
+    )
 
 
 def version(exchange: Exchange, symbol: str) -> tuple[int, InstrumentState]:
@@ -39,9 +53,22 @@ def version(exchange: Exchange, symbol: str) -> tuple[int, InstrumentState]:
 
 
 def with_book(exchange: Exchange, slug: str) -> str:
-    """The symbol of a market that shows a book. PENDING never appears and TERMINATED is gone: both are unknown here (`book.pending_and_terminated`)."""
+    """The symbol of a market that shows a book. PENDING never appears and TERMINATED is gone: both
+    are unknown here (`book.pending_and_terminated`).
+    """
     if slug not in exchange.instruments:
-        raise NotFound(f"unknown market: {slug[:80]}", rule="M2", remedy="GET /v1/markets on the gateway lists the markets")
-    if exchange.trading.state(slug) in _BOOKLESS and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found":
-        raise NotFound(f"no book for {slug[:80]}", rule="U26", remedy="books exist from the first opening until termination")
+        raise NotFound(
+            f"unknown market: {slug[:80]}",
+            rule="M2",
+            remedy="GET /v1/markets on the gateway lists the markets",
+        )
+    if (
+        exchange.trading.state(slug) in _BOOKLESS
+        and exchange.ctx.assumptions.text(DEAD_BOOK) == "not_found"
+    ):
+        raise NotFound(
+            f"no book for {slug[:80]}",
+            rule="U26",
+            remedy="books exist from the first opening until termination",
+        )
     return slug

@@ -1,6 +1,8 @@
-"""Core records in the shapes of the retail API. Orders, executions and trades are written here; books, positions and balances come from the files beside.
+"""Core records in the shapes of the retail API. Orders, executions and trades are written here;
+books, positions and balances come from the files beside.
 
-REST handlers and the WebSocket hub both write with these. The price frame is the exchange's own: every price is the YES price, also of an order on the NO side.
+REST handlers and the WebSocket hub both write with these. The price frame is the exchange's own:
+every price is the YES price, also of an order on the NO side.
 """
 
 from __future__ import annotations
@@ -49,10 +51,22 @@ TIMES_IN_FORCE: dict[int, TimeInForce] = {
 }
 _TIMES_IN_FORCE = {core_tif: tif for tif, core_tif in TIMES_IN_FORCE.items()}
 OUTCOMES = {
-    wire.OrderIntent.ORDER_INTENT_BUY_LONG: (wire.OutcomeSide.OUTCOME_SIDE_YES, wire.OrderAction.ORDER_ACTION_BUY),
-    wire.OrderIntent.ORDER_INTENT_SELL_LONG: (wire.OutcomeSide.OUTCOME_SIDE_YES, wire.OrderAction.ORDER_ACTION_SELL),
-    wire.OrderIntent.ORDER_INTENT_BUY_SHORT: (wire.OutcomeSide.OUTCOME_SIDE_NO, wire.OrderAction.ORDER_ACTION_BUY),
-    wire.OrderIntent.ORDER_INTENT_SELL_SHORT: (wire.OutcomeSide.OUTCOME_SIDE_NO, wire.OrderAction.ORDER_ACTION_SELL),
+    wire.OrderIntent.ORDER_INTENT_BUY_LONG: (
+        wire.OutcomeSide.OUTCOME_SIDE_YES,
+        wire.OrderAction.ORDER_ACTION_BUY,
+    ),
+    wire.OrderIntent.ORDER_INTENT_SELL_LONG: (
+        wire.OutcomeSide.OUTCOME_SIDE_YES,
+        wire.OrderAction.ORDER_ACTION_SELL,
+    ),
+    wire.OrderIntent.ORDER_INTENT_BUY_SHORT: (
+        wire.OutcomeSide.OUTCOME_SIDE_NO,
+        wire.OrderAction.ORDER_ACTION_BUY,
+    ),
+    wire.OrderIntent.ORDER_INTENT_SELL_SHORT: (
+        wire.OutcomeSide.OUTCOME_SIDE_NO,
+        wire.OrderAction.ORDER_ACTION_SELL,
+    ),
 }
 
 
@@ -62,10 +76,16 @@ def kept_intent(intent: wire.OrderIntent) -> int:
 
 
 def intent_of(order: core.Order) -> wire.OrderIntent:
-    """What the trader meant. An order that did not say (from the exchange API) is taken as one on the YES outcome."""
+    """What the trader meant. An order that did not say (from the exchange API) is taken as one on
+    the YES outcome.
+    """
     if order.intent:
         return wire.OrderIntent(order.intent - 1)
-    return wire.OrderIntent.ORDER_INTENT_BUY_LONG if order.side is Side.BUY else wire.OrderIntent.ORDER_INTENT_SELL_LONG
+    return (
+        wire.OrderIntent.ORDER_INTENT_BUY_LONG
+        if order.side is Side.BUY
+        else wire.OrderIntent.ORDER_INTENT_SELL_LONG
+    )
 
 
 def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
@@ -80,7 +100,9 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
         market_slug=order.symbol,
         side=_SIDES[order.side],
         type=_TYPES.get(order.type, wire.OrderType.ORDER_TYPE_LIMIT),
-        price=price_or_none(order.price if order.type is OrderType.LIMIT else order.price or None, price_scale),
+        price=price_or_none(
+            order.price if order.type is OrderType.LIMIT else order.price or None, price_scale
+        ),
         quantity=number(order.qty, qty_scale),
         cum_quantity=number(order.cum_qty, qty_scale),
         leaves_quantity=number(order.leaves_qty, qty_scale),
@@ -94,17 +116,23 @@ def retail_order(exchange: Exchange, order: core.Order) -> wire.Order:
         good_till_time=order.good_till,
         insert_time=order.inserted,
         create_time=order.created,
-        commission_notional_total_collected=notional_amount(order.commission, price_scale, qty_scale),
+        commission_notional_total_collected=notional_amount(
+            order.commission, price_scale, qty_scale
+        ),
         commissions_basis_points=taker,
         maker_commissions_basis_points=maker,
-        market_metadata=market_metadata(exchange, order.symbol, long=outcome == wire.OutcomeSide.OUTCOME_SIDE_YES),
+        market_metadata=market_metadata(
+            exchange, order.symbol, long=outcome == wire.OutcomeSide.OUTCOME_SIDE_YES
+        ),
         last_transact_time=order.changed or None,
         manual_order_indicator=max(order.manual_indicator - 1, 0),
     )
 
 
 def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Execution:
-    """An execution with its order as it stood right after. Only the type says that an order was rejected: other executions carry the zero reason too."""
+    """An execution with its order as it stood right after. Only the type says that an order was
+    rejected: other executions carry the zero reason too.
+    """
     order = execution.order
     price_scale, qty_scale = order.price_scale, order.qty_scale
     filled = execution.type in (ExecutionType.FILL, ExecutionType.PARTIAL_FILL)
@@ -115,13 +143,17 @@ def retail_execution(exchange: Exchange, execution: core.Execution) -> wire.Exec
         last_px=price_amount(execution.last_px, price_scale) if filled else None,
         type=execution.type,
         text=execution.text,
-        order_reject_reason=execution.reject_reason if execution.type is ExecutionType.REJECTED else 0,
+        order_reject_reason=(
+            execution.reject_reason if execution.type is ExecutionType.REJECTED else 0
+        ),
         transact_time=execution.at,
         transact_trade_date=eastern(trade_date(execution.at)),
         leg_prices=leg_prices(exchange, execution) if filled else [],
         trade_id=execution.trade_id,
         aggressor=execution.aggressor,
-        commission_notional_collected=notional_amount(execution.commission, price_scale, qty_scale) if filled else None,
+        commission_notional_collected=(
+            notional_amount(execution.commission, price_scale, qty_scale) if filled else None
+        ),
         unsolicited_cancel_reason=execution.unsolicited,
         trace_id=execution.trace_id,
     )

@@ -1,4 +1,6 @@
-"""What a screen shows about the market of an order or a position, from the gateway's reference data."""
+"""What a screen shows about the market of an order or a position, from the gateway's reference
+data.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from sim.messages import retail_v1 as wire
 
 
 def market_metadata(exchange: Exchange, symbol: str, *, long: bool) -> wire.MarketMetadata | None:
-    """Titles and pictures of a market, with the outcome of one of its sides; None for an instrument without reference data."""
+    """Titles and pictures of a market, with the outcome of one of its sides; None for an instrument
+    without reference data.
+    """
     market = exchange.reference.market(symbol)
     if market is None:
         return None

@@ -1,6 +1,8 @@
-"""From what a retail client asks to a command of the core: intent, frame, precision, duration, slippage (§2.8, retail facts §5).
+"""From what a retail client asks to a command of the core: intent, frame, precision, duration,
+slippage (§2.8, retail facts §5).
 
-Everything malformed is refused here, so that a batch can be checked whole before any of it is placed.
+Everything malformed is refused here, so that a batch can be checked whole before any of it is
+placed.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from sim.messages import retail_v1 as wire
 
 BATCH_MAX = 20
 _BUYING = (wire.OrderIntent.ORDER_INTENT_BUY_LONG, wire.OrderIntent.ORDER_INTENT_SELL_SHORT)
-_INTENTS: dict[tuple[int, int], wire.OrderIntent] = {pair: intent for intent, pair in OUTCOMES.items()}
+_INTENTS: dict[tuple[int, int], wire.OrderIntent] = {
+    pair: intent for intent, pair in OUTCOMES.items()
+}
 _PAIRS = frozenset((outcome, action) for outcome in wire.OutcomeSide for action in wire.OrderAction)
 _INDICATORS = frozenset(wire.ManualOrderIndicator)
 _AT_ONCE = (TimeInForce.IMMEDIATE_OR_CANCEL, TimeInForce.FILL_OR_KILL)
@@ -41,7 +45,11 @@ def market_of(exchange: Exchange, slug: str) -> Instrument:
         raise InvalidRequest("marketSlug is required", remedy="name the market")
     found = exchange.instruments.get(slug)
     if found is None:
-        raise NotFound(f"unknown market: {slug[:80]}", rule="M2", remedy="GET /v1/markets on the gateway lists the markets")
+        raise NotFound(
+            f"unknown market: {slug[:80]}",
+            rule="M2",
+            remedy="GET /v1/markets on the gateway lists the markets",
+        )
     return found
 
 
@@ -55,34 +63,57 @@ def side_of(intent: wire.OrderIntent) -> Side:
     return Side.BUY if intent in _BUYING else Side.SELL
 
 
-def place_command(exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest, *, defer: bool) -> PlaceOrder:
+def place_command(
+    exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest, *, defer: bool
+) -> PlaceOrder:
     """The order a request asks for."""
     instrument = market_of(exchange, request.market_slug)
     market = _is_market(request)
     base = _base(caller, instrument, _intent(request), request.manual_order_indicator, defer=defer)
     tif = _tif(request.tif, market=market)
     if request.participate_dont_initiate and tif in _AT_ONCE:
-        raise InvalidRequest("participateDontInitiate does not combine with an order that never rests", rule="M20")
+        raise InvalidRequest(
+            "participateDontInitiate does not combine with an order that never rests", rule="M20"
+        )
     return replace(
         base,
         type=OrderType.MARKET_TO_LIMIT if market else OrderType.LIMIT,
         tif=tif,
-        price=_bound(request.slippage_tolerance, instrument, base.side) if market else _limit(request.price, instrument),
+        price=(
+            _bound(request.slippage_tolerance, instrument, base.side)
+            if market
+            else _limit(request.price, instrument)
+        ),
         qty=0 if request.quantity is None else read_quantity(request.quantity, instrument),
-        cash_qty=0 if request.cash_order_qty is None else read_amount(request.cash_order_qty, instrument.price_scale, "cashOrderQty"),
+        cash_qty=(
+            0
+            if request.cash_order_qty is None
+            else read_amount(request.cash_order_qty, instrument.price_scale, "cashOrderQty")
+        ),
         good_till=_good_till(exchange, request.good_till_time, tif),
         post_only=request.participate_dont_initiate,
     )
 
 
-def closing_command(exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest) -> PlaceOrder:
+def closing_command(
+    exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest
+) -> PlaceOrder:
     """The market order that takes a position back to nothing."""
     instrument = market_of(exchange, request.market_slug)
     net = exchange.trading.positions.net(account_of(caller), instrument.symbol)
     if not net:
-        raise NotFound(f"no position in {instrument.symbol}", remedy="GET /v1/portfolio/positions lists what can be closed")
-    intent = wire.OrderIntent.ORDER_INTENT_SELL_LONG if net > 0 else wire.OrderIntent.ORDER_INTENT_SELL_SHORT
-    base = _base(caller, instrument, intent, request.manual_order_indicator, defer=deferred(exchange))
+        raise NotFound(
+            f"no position in {instrument.symbol}",
+            remedy="GET /v1/portfolio/positions lists what can be closed",
+        )
+    intent = (
+        wire.OrderIntent.ORDER_INTENT_SELL_LONG
+        if net > 0
+        else wire.OrderIntent.ORDER_INTENT_SELL_SHORT
+    )
+    base = _base(
+        caller, instrument, intent, request.manual_order_indicator, defer=deferred(exchange)
+    )
     return replace(
         base,
         type=OrderType.MARKET_TO_LIMIT,
@@ -92,7 +123,9 @@ def closing_command(exchange: Exchange, caller: Caller, request: wire.ClosePosit
     )
 
 
-def replace_command(exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest, *, defer: bool) -> ReplaceOrder:
+def replace_command(
+    exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest, *, defer: bool
+) -> ReplaceOrder:
     """The change a request asks for; what it leaves out keeps its value."""
     if not request.order_id:
         raise InvalidRequest("orderId is required")
@@ -101,7 +134,10 @@ def replace_command(exchange: Exchange, caller: Caller, request: wire.ModifyOrde
     price = 0 if request.price is None else read_price(request.price, instrument, "price")
     quantity = 0 if request.quantity is None else read_quantity(request.quantity, instrument)
     if (request.price is not None and not price) or (request.quantity is not None and not quantity):
-        raise InvalidRequest("price and quantity must be above zero, also at the precision of the market", remedy="leave out what stays as it is")
+        raise InvalidRequest(
+            "price and quantity must be above zero, also at the precision of the market",
+            remedy="leave out what stays as it is",
+        )
     return ReplaceOrder(
         accounts=caller.accounts,
         participant=caller.participant or account_of(caller),
@@ -119,11 +155,22 @@ def replace_command(exchange: Exchange, caller: Caller, request: wire.ModifyOrde
 def check_batch(size: int) -> None:
     """A batch has 1 to 20 entries (rule M38)."""
     if not 1 <= size <= BATCH_MAX:
-        raise InvalidRequest(f"a batch has 1 to {BATCH_MAX} orders, not {size}", rule="M38", remedy="split it")
+        raise InvalidRequest(
+            f"a batch has 1 to {BATCH_MAX} orders, not {size}", rule="M38", remedy="split it"
+        )
 
 
-def _base(caller: Caller, instrument: Instrument, intent: wire.OrderIntent, indicator: int | None, *, defer: bool) -> PlaceOrder:
-    """Who orders what on which side, without price and size. Retail accounts never trade with themselves (rule M30)."""
+def _base(
+    caller: Caller,
+    instrument: Instrument,
+    intent: wire.OrderIntent,
+    indicator: int | None,
+    *,
+    defer: bool,
+) -> PlaceOrder:
+    """Who orders what on which side, without price and size. Retail accounts never trade with
+    themselves (rule M30).
+    """
     account = account_of(caller)
     return PlaceOrder(
         symbol=instrument.symbol,
@@ -147,13 +194,25 @@ def _is_market(request: wire.CreateOrderRequest) -> bool:
         raise InvalidRequest("type must be ORDER_TYPE_LIMIT or ORDER_TYPE_MARKET")
     if request.cash_order_qty is None:
         if request.quantity is None:
-            raise InvalidRequest("quantity is required", remedy="give quantity, or cashOrderQty with a market order")
+            raise InvalidRequest(
+                "quantity is required", remedy="give quantity, or cashOrderQty with a market order"
+            )
         if not request.quantity:
-            raise InvalidRequest("quantity must be a number of contracts above zero", remedy="send a JSON number such as 10 or 2.5")
-    elif request.quantity:  # clients that write every field send 0 for the size that they do not mean
-        raise InvalidRequest("quantity and cashOrderQty exclude each other", rule="M24", remedy="give one of them")
+            raise InvalidRequest(
+                "quantity must be a number of contracts above zero",
+                remedy="send a JSON number such as 10 or 2.5",
+            )
+    # clients that write every field send 0 for the size that they do not mean
+    elif request.quantity:
+        raise InvalidRequest(
+            "quantity and cashOrderQty exclude each other", rule="M24", remedy="give one of them"
+        )
     elif not market:
-        raise InvalidRequest("cashOrderQty is for market orders", rule="M24", remedy='send "type": "ORDER_TYPE_MARKET"')
+        raise InvalidRequest(
+            "cashOrderQty is for market orders",
+            rule="M24",
+            remedy='send "type": "ORDER_TYPE_MARKET"',
+        )
     return market
 
 
@@ -164,15 +223,21 @@ def _limit(price: wire.Amount | None, instrument: Instrument) -> Price:
 
 
 def _intent(request: wire.CreateOrderRequest) -> wire.OrderIntent:
-    """Outcome side and action together, or the intent; where both are given the pair holds (retail facts §2.1)."""
+    """Outcome side and action together, or the intent; where both are given the pair holds (retail
+    facts §2.1).
+    """
     pair = (request.outcome_side, request.action)
     found = _INTENTS.get(pair)
     if found is not None:
         return found
     if request.intent is None and pair in _PAIRS and any(pair):
-        raise InvalidRequest("outcomeSide and action belong together", rule="S2.8-2", remedy="give both, or intent")
+        raise InvalidRequest(
+            "outcomeSide and action belong together", rule="S2.8-2", remedy="give both, or intent"
+        )
     if request.intent is None:
-        raise InvalidRequest("intent is required", rule="S2.8-2", remedy="give intent, or outcomeSide with action")
+        raise InvalidRequest(
+            "intent is required", rule="S2.8-2", remedy="give intent, or outcomeSide with action"
+        )
     try:
         return wire.OrderIntent(request.intent)
     except ValueError:
@@ -193,7 +258,9 @@ def _tif(given: int | None, *, market: bool) -> TimeInForce:
     tif = TimeInForce.DAY if given is None else TIMES_IN_FORCE.get(given)
     if tif is None:
         raise InvalidRequest(f"unknown tif {given}")
-    return TimeInForce.IMMEDIATE_OR_CANCEL if market and tif is not TimeInForce.FILL_OR_KILL else tif
+    return (
+        TimeInForce.IMMEDIATE_OR_CANCEL if market and tif is not TimeInForce.FILL_OR_KILL else tif
+    )
 
 
 def _good_till(exchange: Exchange, given: int | None, tif: TimeInForce) -> int | None:
@@ -201,20 +268,28 @@ def _good_till(exchange: Exchange, given: int | None, tif: TimeInForce) -> int |
     if given is not None and given <= exchange.now:
         raise InvalidRequest("goodTillTime must lie in the future", rule="M18")
     if tif is TimeInForce.GOOD_TILL_TIME and given is None:
-        raise InvalidRequest("goodTillTime is required with TIME_IN_FORCE_GOOD_TILL_DATE", rule="M18")
+        raise InvalidRequest(
+            "goodTillTime is required with TIME_IN_FORCE_GOOD_TILL_DATE", rule="M18"
+        )
     return given if tif in (TimeInForce.GOOD_TILL_TIME, TimeInForce.UNDEFINED) else None
 
 
 def _bound(tolerance: wire.SlippageTolerance | None, instrument: Instrument, side: Side) -> Price:
-    """Worst price a market order may trade at; 0 for any. Ticks beat basis points (rule M13), and a bound stays within the band."""
+    """Worst price a market order may trade at; 0 for any. Ticks beat basis points (rule M13), and a
+    bound stays within the band.
+    """
     if tolerance is None:
         return 0
     if tolerance.current_price is None:
         raise InvalidRequest("slippageTolerance.currentPrice is required", rule="M13")
     if tolerance.ticks < 0 or tolerance.bips < 0:
         raise InvalidRequest("slippageTolerance: ticks and bips must not be negative", rule="M13")
-    current = read_amount(tolerance.current_price, instrument.price_scale, "slippageTolerance.currentPrice")
-    room = tolerance.ticks * instrument.tick if tolerance.ticks else current * tolerance.bips // _BIPS
+    current = read_amount(
+        tolerance.current_price, instrument.price_scale, "slippageTolerance.currentPrice"
+    )
+    room = (
+        tolerance.ticks * instrument.tick if tolerance.ticks else current * tolerance.bips // _BIPS
+    )
     low, high, tick = instrument.price_low, instrument.price_high, instrument.tick
     if side is Side.BUY:
         return min(max((current + room) // tick * tick, low), high)

@@ -15,8 +15,12 @@ from sim.messages import retail_v1 as wire
 
 
 @handles("RetailPortfolioAPI.ListPositions")
-def list_positions(exchange: Exchange, caller: Caller, request: wire.ListPositionsRequest) -> wire.ListPositionsResponse:
-    """Holdings by market, and those a settlement closed (`expired`); positions that were traded back to nothing are not listed."""
+def list_positions(
+    exchange: Exchange, caller: Caller, request: wire.ListPositionsRequest
+) -> wire.ListPositionsResponse:
+    """Holdings by market, and those a settlement closed (`expired`); positions that were traded
+    back to nothing are not listed.
+    """
     paged = exchange.ctx.assumptions.flag(RETAIL_POSITIONS_PAGING)
     after = read_cursor(request.cursor, 1)[0] if request.cursor and paged else ""
     held = positions_read(exchange, account_of(caller))
@@ -34,14 +38,22 @@ def list_positions(exchange: Exchange, caller: Caller, request: wire.ListPositio
 
 
 @handles("RetailPortfolioAPI.ListActivities")
-def list_activities(exchange: Exchange, caller: Caller, request: wire.ListActivitiesRequest) -> wire.ListActivitiesResponse:
-    """Trades, resolutions and balance changes, newest first unless asked otherwise. `start_time` is inclusive, `end_time` exclusive."""
+def list_activities(
+    exchange: Exchange, caller: Caller, request: wire.ListActivitiesRequest
+) -> wire.ListActivitiesResponse:
+    """Trades, resolutions and balance changes, newest first unless asked otherwise. `start_time` is
+    inclusive, `end_time` exclusive.
+    """
     size = page_size(request.limit)
     after = _place(request.cursor) if request.cursor else None
     found: list[tuple[Place, wire.Activity]] = []
     for place, activity in activities(exchange, account_of(caller), request, after):
         if len(found) == size:
-            return wire.ListActivitiesResponse(activities=[one for _, one in found], next_cursor=write_cursor(*found[-1][0]), eof=False)
+            return wire.ListActivitiesResponse(
+                activities=[one for _, one in found],
+                next_cursor=write_cursor(*found[-1][0]),
+                eof=False,
+            )
         found.append((place, activity))
     return wire.ListActivitiesResponse(activities=[one for _, one in found], eof=True)
 

@@ -23,7 +23,9 @@ def expired(position: Position) -> bool:
 
 
 def holdings_around(row: PositionChanged) -> tuple[Position | None, Position]:
-    """The position before and after a row of its ledger; None before the first. When the one before last changed is not known: it has the row's instant."""
+    """The position before and after a row of its ledger; None before the first. When the one before
+    last changed is not known: it has the row's instant.
+    """
     after = standing(row)
     traded = row.qty_change if row.description == FILL else 0
     before = replace(
@@ -39,14 +41,19 @@ def holdings_around(row: PositionChanged) -> tuple[Position | None, Position]:
     return (before if before.qty_bought or before.qty_sold else None), after
 
 
-def position_message(exchange: Exchange, held: Position, at: Instant, *, available: Qty | None = None) -> wire.UserPosition:
-    """A position at an instant. What is `available` is asked of the working orders unless it is given."""
+def position_message(
+    exchange: Exchange, held: Position, at: Instant, *, available: Qty | None = None
+) -> wire.UserPosition:
+    """A position at an instant. What is `available` is asked of the working orders unless it is
+    given.
+    """
     instrument = exchange.instruments.require(held.symbol)
     scale = instrument.qty_scale
     free = _available(exchange, held) if available is None else available
     start = held.bod(at)
     average = _per_contract(held, instrument)
-    long = (held.net or held.qty_bought - held.qty_sold) >= 0  # what was settled stays on the side on which it was held
+    # what was settled stays on the side on which it was held
+    long = (held.net or held.qty_bought - held.qty_sold) >= 0
     return wire.UserPosition(
         net_position=nearest(held.net, scale),
         qty_bought=nearest(held.qty_bought, scale),
@@ -75,22 +82,31 @@ def position_message(exchange: Exchange, held: Position, at: Instant, *, availab
 
 def _available(exchange: Exchange, held: Position) -> Qty:
     """Signed quantity of the position that no working order would close."""
-    working = exchange.trading.risk.working(held.account, held.symbol, Side.SELL if held.net > 0 else Side.BUY)
+    working = exchange.trading.risk.working(
+        held.account, held.symbol, Side.SELL if held.net > 0 else Side.BUY
+    )
     return max(held.net - working, 0) if held.net > 0 else min(held.net + working, 0)
 
 
 def _per_contract(held: Position, instrument: Instrument) -> wire.Amount | None:
     if not held.net:
         return None
-    return wire.Amount(value=decimal_fixed(abs(held.cost), abs(held.net) * instrument.price_scale, 4), currency=CURRENCY)
+    return wire.Amount(
+        value=decimal_fixed(abs(held.cost), abs(held.net) * instrument.price_scale, 4),
+        currency=CURRENCY,
+    )
 
 
 def _unrealized(exchange: Exchange, held: Position, instrument: Instrument) -> wire.Amount | None:
-    """What closing at the last traded price would add to the realized result; None where nothing has traded."""
+    """What closing at the last traded price would add to the realized result; None where nothing
+    has traded.
+    """
     mark = exchange.trading.stats(held.symbol).last_trade_px
     if mark is None:
         return None
-    return notional_amount(held.net * mark - held.cost, instrument.price_scale, instrument.qty_scale)
+    return notional_amount(
+        held.net * mark - held.cost, instrument.price_scale, instrument.qty_scale
+    )
 
 
 def position_entry_type(row: PositionChanged) -> wire.LedgerEntryType:

@@ -1,4 +1,6 @@
-"""Requests, quotes and their trades as messages of the retail API, for handlers and the private WebSocket."""
+"""Requests, quotes and their trades as messages of the retail API, for handlers and the private
+WebSocket.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Requests for quotes over the retail API (retail facts §2.9). Accounts appear to each other under pseudonyms."""
+"""Requests for quotes over the retail API (retail facts §2.9). Accounts appear to each other under
+pseudonyms.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from sim.messages import retail_v1 as wire
 
 
 @handles("RetailRfqsAPI.CreateRfq")
-def create_rfq(exchange: Exchange, caller: Caller, request: wire.CreateRfqRequest) -> wire.CreateRfqResponse:
+def create_rfq(
+    exchange: Exchange, caller: Caller, request: wire.CreateRfqRequest
+) -> wire.CreateRfqResponse:
     """Ask for quotes on a combo, for a quantity or for dollars."""
     if not request.symbol:
         raise InvalidRequest("symbol is required", rule="rfq", remedy="send the id of a combo")
@@ -33,29 +37,45 @@ def create_rfq(exchange: Exchange, caller: Caller, request: wire.CreateRfqReques
         account_of(caller),
         caller.participant or "",
         instrument,
-        qty=_above_zero("qtyDecimal", request.qty_decimal, instrument.qty_scale) if request.qty_decimal else 0,
-        cash=_above_zero("cashOrderQty", request.cash_order_qty, CASH_SCALE) if request.cash_order_qty else 0,
+        qty=(
+            _above_zero("qtyDecimal", request.qty_decimal, instrument.qty_scale)
+            if request.qty_decimal
+            else 0
+        ),
+        cash=(
+            _above_zero("cashOrderQty", request.cash_order_qty, CASH_SCALE)
+            if request.cash_order_qty
+            else 0
+        ),
         rest_remainder=request.rest_remainder,
     )
     return wire.CreateRfqResponse(rfq_id=made.id)
 
 
 @handles("RetailRfqsAPI.ListRfqs")
-def list_rfqs(exchange: Exchange, caller: Caller, request: wire.ListRfqsRequest) -> wire.ListRfqsResponse:
+def list_rfqs(
+    exchange: Exchange, caller: Caller, request: wire.ListRfqsRequest
+) -> wire.ListRfqsResponse:
     """Open requests of everybody and all of the caller's, oldest first."""
-    found = [rfq for rfq in exchange.rfqs.rfqs(account_of(caller)) if request.symbol in ("", rfq.symbol)]
+    found = [
+        rfq for rfq in exchange.rfqs.rfqs(account_of(caller)) if request.symbol in ("", rfq.symbol)
+    ]
     return wire.ListRfqsResponse(rfqs=[rfq_message(exchange, rfq) for rfq in found])
 
 
 @handles("RetailRfqsAPI.DeleteRfq")
-def delete_rfq(exchange: Exchange, caller: Caller, request: wire.DeleteRfqRequest) -> wire.DeleteRfqResponse:
+def delete_rfq(
+    exchange: Exchange, caller: Caller, request: wire.DeleteRfqRequest
+) -> wire.DeleteRfqResponse:
     """Close one's own request."""
     exchange.rfqs.withdraw(account_of(caller), request.rfq_id)
     return wire.DeleteRfqResponse()
 
 
 @handles("RetailRfqsAPI.CreateQuote")
-def create_quote(exchange: Exchange, caller: Caller, request: wire.CreateQuoteRequest) -> wire.CreateQuoteResponse:
+def create_quote(
+    exchange: Exchange, caller: Caller, request: wire.CreateQuoteRequest
+) -> wire.CreateQuoteResponse:
     """Answer somebody's request on one side or both."""
     instrument = exchange.instruments.require(exchange.rfqs.rfq(request.rfq_id).symbol)
     made = exchange.rfqs.quote(
@@ -71,23 +91,35 @@ def create_quote(exchange: Exchange, caller: Caller, request: wire.CreateQuoteRe
 
 
 @handles("RetailRfqsAPI.ListQuotes")
-def list_quotes(exchange: Exchange, caller: Caller, request: wire.ListQuotesRequest) -> wire.ListQuotesResponse:
+def list_quotes(
+    exchange: Exchange, caller: Caller, request: wire.ListQuotesRequest
+) -> wire.ListQuotesResponse:
     """The caller's quotes and those on its requests, oldest first."""
-    found = [quote for quote in exchange.rfqs.quotes(account_of(caller)) if request.rfq_id in ("", quote.rfq_id)]
+    found = [
+        quote
+        for quote in exchange.rfqs.quotes(account_of(caller))
+        if request.rfq_id in ("", quote.rfq_id)
+    ]
     return wire.ListQuotesResponse(quotes=[quote_message(exchange, quote) for quote in found])
 
 
 @handles("RetailRfqsAPI.DeleteQuote")
-def delete_quote(exchange: Exchange, caller: Caller, request: wire.DeleteQuoteRequest) -> wire.DeleteQuoteResponse:
+def delete_quote(
+    exchange: Exchange, caller: Caller, request: wire.DeleteQuoteRequest
+) -> wire.DeleteQuoteResponse:
     """Take one's own quote back."""
     exchange.rfqs.delete_quote(account_of(caller), request.quote_id)
     return wire.DeleteQuoteResponse()
 
 
 @handles("RetailRfqsAPI.AcceptQuote")
-def accept_quote(exchange: Exchange, caller: Caller, request: wire.AcceptQuoteRequest) -> wire.AcceptQuoteResponse:
+def accept_quote(
+    exchange: Exchange, caller: Caller, request: wire.AcceptQuoteRequest
+) -> wire.AcceptQuoteResponse:
     """Accept a side of a quote; its maker has some time to confirm."""
-    side: Side | None = {int(theirs): ours for theirs, ours in SIDES.items()}.get(request.accepted_side)
+    side: Side | None = {int(theirs): ours for theirs, ours in SIDES.items()}.get(
+        request.accepted_side
+    )
     if side is None:
         raise InvalidRequest("acceptedSide must be SIDE_BUY or SIDE_SELL", rule="rfq")
     if exchange.ctx.assumptions.text(RFQ_ACCEPTED_SIDE) == "requester":
@@ -97,21 +129,34 @@ def accept_quote(exchange: Exchange, caller: Caller, request: wire.AcceptQuoteRe
 
 
 @handles("RetailRfqsAPI.ConfirmQuote")
-def confirm_quote(exchange: Exchange, caller: Caller, request: wire.ConfirmQuoteRequest) -> wire.ConfirmQuoteResponse:
+def confirm_quote(
+    exchange: Exchange, caller: Caller, request: wire.ConfirmQuoteRequest
+) -> wire.ConfirmQuoteResponse:
     """Confirm one's own accepted quote, which then trades."""
     exchange.rfqs.confirm(account_of(caller), request.quote_id)
     return wire.ConfirmQuoteResponse()
 
 
 @handles("RetailRfqsAPI.ListRfqTrades")
-def list_rfq_trades(exchange: Exchange, caller: Caller, request: wire.ListRfqTradesRequest) -> wire.ListRfqTradesResponse:
+def list_rfq_trades(
+    exchange: Exchange, caller: Caller, request: wire.ListRfqTradesRequest
+) -> wire.ListRfqTradesResponse:
     """Fills that came from quotes, everybody's and without names, newest first."""
     size = page_size(request.limit)
-    if request.start_time is not None and request.end_time is not None and request.start_time > request.end_time:
+    if (
+        request.start_time is not None
+        and request.end_time is not None
+        and request.start_time > request.end_time
+    ):
         raise InvalidRequest("start_time lies after end_time")
     before = _seq(request.cursor) if request.cursor else None
     trades = exchange.trading.tape.trades
-    seqs = sorted(seq for combo in exchange.combos.all() if request.symbol in ("", combo.symbol) for seq in trades.of_symbol(combo.symbol))
+    seqs = sorted(
+        seq
+        for combo in exchange.combos.all()
+        if request.symbol in ("", combo.symbol)
+        for seq in trades.of_symbol(combo.symbol)
+    )
     found = [
         trade
         for trade in (trades[seq] for seq in reversed(seqs) if before is None or seq < before)
@@ -121,11 +166,15 @@ def list_rfq_trades(exchange: Exchange, caller: Caller, request: wire.ListRfqTra
     ]
     page = found[:size]
     cursor = write_cursor(page[-1].seq) if len(found) > size else ""
-    return wire.ListRfqTradesResponse(trades=[rfq_trade_message(exchange, trade) for trade in page], cursor=cursor)
+    return wire.ListRfqTradesResponse(
+        trades=[rfq_trade_message(exchange, trade) for trade in page], cursor=cursor
+    )
 
 
 @handles("RetailRfqsAPI.GetRfqUserId")
-def get_rfq_user_id(exchange: Exchange, caller: Caller, request: wire.GetRfqUserIdRequest) -> wire.GetRfqUserIdResponse:
+def get_rfq_user_id(
+    exchange: Exchange, caller: Caller, request: wire.GetRfqUserIdRequest
+) -> wire.GetRfqUserIdResponse:
     """The caller's name in requests and quotes."""
     return wire.GetRfqUserIdResponse(rfq_user_id=exchange.rfqs.user_id(account_of(caller)))
 

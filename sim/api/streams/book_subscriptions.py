@@ -1,7 +1,9 @@
-"""Who follows which book, and the encoded books they share: common to the server stream and the bidirectional one (rules S8-S10).
+"""Who follows which book, and the encoded books they share: common to the server stream and the
+bidirectional one (rules S8-S10).
 
-Their answers carry updates and heartbeats in the same fields, so one frame serves both. A book is encoded once per shape and version, and kept
-until it changes: refreshes and snapshots of a quiet book cost no encoding.
+Their answers carry updates and heartbeats in the same fields, so one frame serves both. A book is
+encoded once per shape and version, and kept until it changes: refreshes and snapshots of a quiet
+book cost no encoding.
 """
 
 from __future__ import annotations
@@ -17,7 +19,11 @@ from sim.core.lifecycle.states import SETTLED_STATES
 from sim.core.matching.book import Book
 from sim.core.model.enums import InstrumentState
 from sim.core.model.refusals import InvalidRequest
-from sim.messages.exchange_v1 import CreateMarketDataSubscriptionResponse, Heartbeat, MarketDataUpdate
+from sim.messages.exchange_v1 import (
+    CreateMarketDataSubscriptionResponse,
+    Heartbeat,
+    MarketDataUpdate,
+)
 
 if TYPE_CHECKING:
     from sim.api.pipeline.pipeline import Admitted
@@ -26,7 +32,9 @@ SILENT_STATES = frozenset({InstrumentState.PENDING, InstrumentState.TERMINATED})
 
 
 class Shape(NamedTuple):
-    """What makes the books of two subscribers differ: entries per side, single orders or levels, with scales or without."""
+    """What makes the books of two subscribers differ: entries per side, single orders or levels,
+    with scales or without.
+    """
 
     depth: int = MARKET_DATA_DEPTH
     unaggregated: bool = False
@@ -36,12 +44,18 @@ class Shape(NamedTuple):
 def shape_of(depth: int, unaggregated: bool) -> Shape:
     """The shape a request asks for. InvalidRequest for a negative depth."""
     if depth < 0:
-        raise InvalidRequest("depth must not be negative", rule="S8", remedy=f"leave depth unset for {MARKET_DATA_DEPTH} levels")
+        raise InvalidRequest(
+            "depth must not be negative",
+            rule="S8",
+            remedy=f"leave depth unset for {MARKET_DATA_DEPTH} levels",
+        )
     return Shape(depth or MARKET_DATA_DEPTH, unaggregated)
 
 
 class BookStream(Stream):
-    """A subscription to books. `everything` covers instruments listed later too; `symbols` are then empty. An ordered set, as a dict."""
+    """A subscription to books. `everything` covers instruments listed later too; `symbols` are then
+    empty. An ordered set, as a dict.
+    """
 
     __slots__ = ("everything", "heard", "shape", "snapshot_only", "started", "symbols")
 
@@ -106,10 +120,16 @@ class Books:
             self._encoded.clear()
 
     def followed(self, *, shelf: bool = False) -> list[str]:
-        """Symbols somebody follows. Whoever follows everything is counted as following the shelf only when that is asked for: nothing happens there."""
+        """Symbols somebody follows. Whoever follows everything is counted as following the shelf
+        only when that is asked for: nothing happens there.
+        """
         if self._everything:
             exchange = self._desk.exchange
-            return list(exchange.instruments.symbols() if shelf else dict.fromkeys((*exchange.trading.lifecycle.symbols(), *self._topics)))
+            return list(
+                exchange.instruments.symbols()
+                if shelf
+                else dict.fromkeys((*exchange.trading.lifecycle.symbols(), *self._topics))
+            )
         return list(self._topics)
 
     def named(self) -> list[str]:
@@ -127,14 +147,20 @@ class Books:
                 self._desk.outbox.send(stream, frame)
 
     def present(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
-        """The present books of symbols for somebody outside the run of inputs: nothing is remembered of it."""
+        """The present books of symbols for somebody outside the run of inputs: nothing is
+        remembered of it.
+        """
         unmade = self._unmade(stream)
         found = []
         for symbol in symbols:
             frame = unmade.get(symbol)
             if frame is None and self._begun(symbol):
                 known = self._encoded.get(symbol)
-                frame = known[1].get(stream.shape) if known is not None and known[0] == self._version(symbol) else None
+                frame = (
+                    known[1].get(stream.shape)
+                    if known is not None and known[0] == self._version(symbol)
+                    else None
+                )
                 frame = frame or self._encode(symbol, stream.shape)
             if frame:
                 found.append(frame)
@@ -144,21 +170,29 @@ class Books:
         return self._desk.exchange.trading.state(symbol) not in SILENT_STATES
 
     def _unmade(self, stream: BookStream) -> dict[str, bytes]:
-        """Books of what is on the shelf, for a stream that has every book: empty ones, which differ by symbol, state and scales alone. b"" is not shown."""
+        """Books of what is on the shelf, for a stream that has every book: empty ones, which differ
+        by symbol, state and scales alone. b"" is not shown.
+        """
         if not stream.everything:
             return {}
         exchange, now = self._desk.exchange, self._desk.now
         lifecycle = exchange.trading.lifecycle
         rests: dict[tuple[InstrumentState, int, int], bytes] = {}
         found: dict[str, bytes] = {}
-        for symbol, asked, price_scale, qty_scale in exchange.instruments.shelf.standings(lifecycle.followed):
+        for symbol, asked, price_scale, qty_scale in exchange.instruments.shelf.standings(
+            lifecycle.followed
+        ):
             if lifecycle.owns(symbol) or asked in SETTLED_STATES:
                 continue  # a game that was over at the beginning: its markets have settled, or will
             key = asked, price_scale, qty_scale
             rest = rests.get(key)
             if rest is None:
                 state = lifecycle.on_shelf(asked)
-                rest = rests[key] = b"" if state in SILENT_STATES else encoded(unmade_book_message(state, now, price_scale, qty_scale))
+                rest = rests[key] = (
+                    b""
+                    if state in SILENT_STATES
+                    else encoded(unmade_book_message(state, now, price_scale, qty_scale))
+                )
             found[symbol] = _in_response(_symbol(symbol.encode()) + rest) if rest else rest
         return found
 
@@ -180,7 +214,9 @@ class Books:
         return found
 
     def _version(self, symbol: str) -> int:
-        """What an encoded book is valid for. An empty book on the shelf differs by its state, and by the settlement of one that settles by itself."""
+        """What an encoded book is valid for. An empty book on the shelf differs by its state, and
+        by the settlement of one that settles by itself.
+        """
         trading = self._desk.exchange.trading
         book = trading.books.touched(symbol)
         if book is not None:

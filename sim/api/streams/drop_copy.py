@@ -42,7 +42,9 @@ class DropCopyFeed(ReplayFeed[Execution]):
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Execution]]:
         boundary = purged_before(self.desk.exchange, EXECUTIONS_KEPT)
-        for seq in _seqs(self._record, self.accounts_of(firm), max(place.seq, _first_at(self._record, boundary))):
+        for seq in _seqs(
+            self._record, self.accounts_of(firm), max(place.seq, _first_at(self._record, boundary))
+        ):
             execution = self._record[seq]
             yield Place(seq + 1, execution.at), execution
 
@@ -87,7 +89,9 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
 
     def place_at(self, at: Instant) -> Place:
         tape = self._tape
-        return Place(bisect_left(range(len(tape.told)), at, key=lambda number: tape.telling(number)[2]), at)
+        return Place(
+            bisect_left(range(len(tape.told)), at, key=lambda number: tape.telling(number)[2]), at
+        )
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, TradeReport]]:
         tape, accounts = self._tape, frozenset(self.accounts_of(firm))
@@ -100,7 +104,9 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
         return row.trade.symbol
 
     def encode(self, firm: str, row: TradeReport) -> bytes:
-        return encoded(trade_message(self.desk.exchange, row.trade, self.accounts_of(firm), row.state))
+        return encoded(
+            trade_message(self.desk.exchange, row.trade, self.accounts_of(firm), row.state)
+        )
 
     @property
     def _tape(self) -> Tape:

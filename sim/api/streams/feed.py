@@ -1,7 +1,8 @@
 """What all streams have in common: the stream itself, where its frames go, and the kind it is of.
 
-A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (`accept`), sends what comes first (`begin`), turns events into frames
-(`reads`, `flush`), and forgets the stream when it ends (`forget`). It never decides who may have how many streams; `streams.py` does.
+A `Feed` is one kind of stream. It checks a request and makes a `Stream` of it (`accept`), sends
+what comes first (`begin`), turns events into frames (`reads`, `flush`), and forgets the stream when
+it ends (`forget`). It never decides who may have how many streams; `streams.py` does.
 """
 
 from __future__ import annotations
@@ -23,17 +24,37 @@ if TYPE_CHECKING:
     from sim.api.pipeline.authentication import Caller
     from sim.api.pipeline.pipeline import Admitted
 
-# A WebSocket has no gRPC status; these are the close codes that say the same. 1000 stands for every other.
-_WEB_SOCKET_CODES = {Code.UNAVAILABLE: 1001, Code.INTERNAL: 1011, Code.RESOURCE_EXHAUSTED: 1008, Code.INVALID_ARGUMENT: 1008}
+# A WebSocket has no gRPC status; these are the close codes that say the same. 1000 stands for every
+# other.
+_WEB_SOCKET_CODES = {
+    Code.UNAVAILABLE: 1001,
+    Code.INTERNAL: 1011,
+    Code.RESOURCE_EXHAUSTED: 1008,
+    Code.INVALID_ARGUMENT: 1008,
+}
 
 
 class Stream:
-    """One open stream. Kinds of streams add what they need to remember. `session` is the identity that another stream can take (rule S6), if any.
+    """One open stream. Kinds of streams add what they need to remember. `session` is the identity
+    that another stream can take (rule S6), if any.
 
-    `moved` is when a frame was last sent, `beat` when the next heartbeat is due. `skips`: a reader that is too slow loses its backlog instead of the stream.
+    `moved` is when a frame was last sent, `beat` when the next heartbeat is due. `skips`: a reader
+    that is too slow loses its backlog instead of the stream.
     """
 
-    __slots__ = ("beat", "caller", "feed", "id", "moved", "operation", "rpc", "sent", "session", "since", "skips")
+    __slots__ = (
+        "beat",
+        "caller",
+        "feed",
+        "id",
+        "moved",
+        "operation",
+        "rpc",
+        "sent",
+        "session",
+        "since",
+        "skips",
+    )
 
     def __init__(self, feed: Feed, admitted: Admitted) -> None:
         self.feed = feed
@@ -89,11 +110,15 @@ class Outbox:
 
 
 class Desk:
-    """What feeds work with: the exchange, the outbox, and `end`, which closes a stream of theirs for good."""
+    """What feeds work with: the exchange, the outbox, and `end`, which closes a stream of theirs
+    for good.
+    """
 
     __slots__ = ("end", "exchange", "outbox")
 
-    def __init__(self, exchange: Exchange, outbox: Outbox, end: Callable[[Stream, int, str], None]) -> None:
+    def __init__(
+        self, exchange: Exchange, outbox: Outbox, end: Callable[[Stream, int, str], None]
+    ) -> None:
         self.exchange = exchange
         self.outbox = outbox
         self.end = end
@@ -119,8 +144,9 @@ class Desk:
 
 
 class Feed(ABC):
-    """One kind of stream. `timers` are the kinds of timers it owns, all beginning with "stream."; `scoped` says that a second stream of one identity takes
-    the first one's session (rule S6)."""
+    """One kind of stream. `timers` are the kinds of timers it owns, all beginning with "stream.";
+    `scoped` says that a second stream of one identity takes the first one's session (rule S6).
+    """
 
     timers: ClassVar[tuple[str, ...]] = ()
     scoped: ClassVar[bool] = False
@@ -151,7 +177,9 @@ class Feed(ABC):
         """The sign of life of a stream."""
 
     def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
-        """For a stream that skips: what to send in the place of the frames that wait, so that its client knows how things are now. Changes nothing."""
+        """For a stream that skips: what to send in the place of the frames that wait, so that its
+        client knows how things are now. Changes nothing.
+        """
         return list(waiting)
 
     def fire(self, timer: Timer) -> None:

@@ -1,7 +1,9 @@
-"""CreateFundingTransactionSubscription: changes of funding transactions, looked for every 15 s (wire facts §1.10).
+"""CreateFundingTransactionSubscription: changes of funding transactions, looked for every 15 s
+(wire facts §1.10).
 
-`resume_time` replays every change from that instant on, so a client that sends the `server_time` of the last message it read misses none and may see some
-twice. Without it only what changes from now on is told.
+`resume_time` replays every change from that instant on, so a client that sends the `server_time` of
+the last message it read misses none and may see some twice. Without it only what changes from now
+on is told.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ POLL_TIMER = "stream.funding"
 
 
 class FundingStream(Stream):
-    """A subscription. `seen` is how many changes of the record it has looked at; empty filters let everything through that the caller may see."""
+    """A subscription. `seen` is how many changes of the record it has looked at; empty filters let
+    everything through that the caller may see.
+    """
 
     __slots__ = ("asked", "seen", "types")
 
@@ -53,9 +57,16 @@ class FundingFeed(Feed):
     def accept(self, admitted: Admitted) -> Stream:
         exchange, request = self.desk.exchange, admitted.request
         if not set(request.account_ids) <= set(funding_accounts(exchange, admitted.caller)):
-            raise PermissionDenied(rule="P24", remedy="GET /v1/funding/accounts lists the accounts this caller may follow")
+            raise PermissionDenied(
+                rule="P24",
+                remedy="GET /v1/funding/accounts lists the accounts this caller may follow",
+            )
         changes = exchange.funding.changes
-        seen = len(changes) if request.resume_time is None else bisect_left(changes, request.resume_time, key=lambda change: change.at)
+        seen = (
+            len(changes)
+            if request.resume_time is None
+            else bisect_left(changes, request.resume_time, key=lambda change: change.at)
+        )
         return FundingStream(self, admitted, seen)
 
     def begin(self, stream: Stream) -> None:
@@ -71,7 +82,9 @@ class FundingFeed(Feed):
             self._timer = self.desk.cancel(self._timer)
 
     def heartbeat(self, stream: Stream) -> bytes:
-        """No changes, and where to resume: what has happened since the last look is not passed over, for `resume_time` includes its instant."""
+        """No changes, and where to resume: what has happened since the last look is not passed
+        over, for `resume_time` includes its instant.
+        """
         changes = self.desk.exchange.funding.changes
         seen = cast(FundingStream, stream).seen
         at = changes[seen].at if seen < len(changes) else self.desk.now
@@ -89,7 +102,9 @@ class FundingFeed(Feed):
         exchange = self.desk.exchange
         changes = exchange.funding.changes
         accounts = stream.asked or frozenset(funding_accounts(exchange, stream.caller))
-        found = [change for change in changes[stream.seen :] if _concerns(change, accounts, stream.types)]
+        found = [
+            change for change in changes[stream.seen :] if _concerns(change, accounts, stream.types)
+        ]
         stream.seen = len(changes)
         for first in range(0, len(found), BATCH):
             batch = found[first : first + BATCH]
@@ -100,7 +115,9 @@ class FundingFeed(Feed):
                     wire.CreateFundingTransactionSubscriptionResponse(
                         changes=[
                             wire.FundingTransactionChange(
-                                transaction=transaction_message(exchange, change.transaction), previous_state=change.previous, change_time=change.at
+                                transaction=transaction_message(exchange, change.transaction),
+                                previous_state=change.previous,
+                                change_time=change.at,
                             )
                             for change in batch
                         ],
@@ -111,4 +128,6 @@ class FundingFeed(Feed):
 
 
 def _concerns(change: FundingChange, accounts: frozenset[str], types: frozenset[int]) -> bool:
-    return change.transaction.account in accounts and (not types or change.transaction.type in types)
+    return change.transaction.account in accounts and (
+        not types or change.transaction.type in types
+    )

@@ -1,4 +1,5 @@
-"""Signs of life for every stream, and the end of those on which nothing moves, from one timer: streams wait in slots by the instant of their next check.
+"""Signs of life for every stream, and the end of those on which nothing moves, from one timer:
+streams wait in slots by the instant of their next check.
 
 While there is no stream there is no timer, and a stream between two checks costs nothing.
 """
@@ -15,7 +16,9 @@ HEARTBEAT_TIMER = "stream.heartbeat"
 
 
 class Heartbeats:
-    """Streams by the instant of their next heartbeat, or of the end of the edge's patience where that comes first (rules S5, S13)."""
+    """Streams by the instant of their next heartbeat, or of the end of the edge's patience where
+    that comes first (rules S5, S13).
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -51,7 +54,11 @@ class Heartbeats:
         every, patience = self._desk.period(STREAM_HEARTBEAT), self._desk.period(IDLE_TIMEOUT)
         for stream in self._slots.pop(timer.due, {}).values():
             if timer.due >= stream.moved + patience:
-                self._desk.end(stream, Code.UNAVAILABLE, f"idle timeout: nothing was sent for {format_span(patience)}")
+                self._desk.end(
+                    stream,
+                    Code.UNAVAILABLE,
+                    f"idle timeout: nothing was sent for {format_span(patience)}",
+                )
                 continue
             beat = stream.beat
             if every and timer.due >= beat:
@@ -61,7 +68,9 @@ class Heartbeats:
         self._wait()
 
     def _put(self, stream: Stream, beat: Instant) -> None:
-        """Wait for a stream's next heartbeat, if there are any, or for the edge, whichever comes first."""
+        """Wait for a stream's next heartbeat, if there are any, or for the edge, whichever comes
+        first.
+        """
         stream.beat = beat
         due = stream.moved + self._desk.period(IDLE_TIMEOUT)
         due += -due % NS_PER_S  # few slots, however many streams

@@ -1,7 +1,8 @@
-"""Every open stream: who may have one, whose session is taken, what each event tells whom, signs of life, and how streams end (§4.2, §4.4, §6.2, §8).
+"""Every open stream: who may have one, whose session is taken, what each event tells whom, signs of
+life, and how streams end (§4.2, §4.4, §6.2, §8).
 
-Nothing here knows a message: the kinds of streams are the `stream_*.py` files beside this one. No stream is part of a saved state; whoever travels in time
-ends them all.
+Nothing here knows a message: the kinds of streams are the `stream_*.py` files beside this one. No
+stream is part of a saved state; whoever travels in time ends them all.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ from sim.api.streams.retail_markets import MarketsSocketFeed
 from sim.api.streams.retail_private import PrivateSocketFeed
 from sim.api.streams.stream_faults import LATE_TIMER, REVOKED, Disturbance
 from sim.contract.contract import Contract
-from sim.core.catalogue.assumptions import EXTRA_LIMITS, MAINTENANCE_STREAM_END, RETAIL_SOCKETS, REVOCATION_SCOPE, SYMBOLS_SPARE
+from sim.core.catalogue.assumptions import (
+    EXTRA_LIMITS,
+    MAINTENANCE_STREAM_END,
+    RETAIL_SOCKETS,
+    REVOCATION_SCOPE,
+    SYMBOLS_SPARE,
+)
 from sim.core.catalogue.quirks import SESSION_REVOCATION
 from sim.core.exchange import Exchange
 from sim.core.model.events import Event, MaintenanceChanged
@@ -70,7 +77,9 @@ class Hub:
         feeds = {kind: kind(desk) for kind in dict.fromkeys(FEEDS.values())}
         self._feeds = tuple(feeds.values())
         # The contract's own name: a misspelt one is found at start.
-        self._by_operation = {contract.by_name(name).name: feeds[kind] for name, kind in FEEDS.items()}
+        self._by_operation = {
+            contract.by_name(name).name: feeds[kind] for name, kind in FEEDS.items()
+        }
         self._by_timer = {timer: feed for feed in self._feeds for timer in feed.timers}
         self._readers: dict[type[Event], list[Callable[[Any], None]]] = {}
         for feed in self._feeds:
@@ -80,7 +89,9 @@ class Hub:
     # ---- streams
 
     def open(self, admitted: Admitted) -> tuple[int, list[Effect]]:
-        """Begin a stream: its id and first frames, and the end of the stream whose session it takes. A refused request changes nothing."""
+        """Begin a stream: its id and first frames, and the end of the stream whose session it
+        takes. A refused request changes nothing.
+        """
         feed = self._by_operation.get(admitted.operation.name)
         if feed is None:
             raise NotBuilt(admitted.operation.name)
@@ -97,7 +108,9 @@ class Hub:
         return stream.id, self._take()
 
     def frame(self, stream: int, message: bytes) -> list[Effect]:
-        """A frame of the client; one on a stream that has ended is ignored, and one too many of a firm ends the stream it came on (rule S15)."""
+        """A frame of the client; one on a stream that has ended is ignored, and one too many of a
+        firm ends the stream it came on (rule S15).
+        """
         found = self._streams.get(stream)
         if found is None:
             return []
@@ -121,7 +134,11 @@ class Hub:
         """End one stream. NotFound when there is none of this id."""
         found = self._streams.get(stream)
         if found is None:
-            raise NotFound(f"no stream has the id {stream}", rule="control", remedy="GET /_sim/v1/streams lists them")
+            raise NotFound(
+                f"no stream has the id {stream}",
+                rule="control",
+                remedy="GET /_sim/v1/streams lists them",
+            )
         self._end(found, code, message)
         return self._take()
 
@@ -135,12 +152,16 @@ class Hub:
         self._exchange.ctx.timers.cancel_kinds("stream.")
 
     def skip_to_head(self, stream: int, waiting: Sequence[bytes]) -> list[bytes] | None:
-        """What a stream that skips sends in the place of the frames that wait; None for one that does not."""
+        """What a stream that skips sends in the place of the frames that wait; None for one that
+        does not.
+        """
         found = self._streams.get(stream)
         return found.feed.catch_up(found, waiting) if found is not None and found.skips else None
 
     def describe(self) -> list[dict[str, Any]]:
-        """Open streams, oldest first. `firm` is the key's id and `participant` the account for callers of the retail API that have none."""
+        """Open streams, oldest first. `firm` is the key's id and `participant` the account for
+        callers of the retail API that have none.
+        """
         return [
             {
                 "id": stream.id,
@@ -169,12 +190,16 @@ class Hub:
                 # What happened before arrives before the end (rules W3, W5).
                 self._flush()
                 gently = self._exchange.ctx.assumptions.text(MAINTENANCE_STREAM_END) == "ok"
-                self._end_all(*((Code.OK, "") if gently else (Code.UNAVAILABLE, "service unavailable")))
+                self._end_all(
+                    *((Code.OK, "") if gently else (Code.UNAVAILABLE, "service unavailable"))
+                )
         self._flush()
         return self._take()
 
     def fire(self, timer: Timer, effects: list[Effect]) -> bool:
-        """Do what a timer of streams says; False when it is none of theirs. One set before a journey in time does nothing."""
+        """Do what a timer of streams says; False when it is none of theirs. One set before a
+        journey in time does nothing.
+        """
         if timer.kind == LATE_TIMER:
             effects += self._disturbance.fire(timer)
             return True
@@ -198,12 +223,15 @@ class Hub:
     # ---- coming and going
 
     def _check_pool(self, caller: Caller, *, freed: bool) -> None:
-        """Refuse a firm's 21st stream (rule S7), or one socket too many of a retail key; `freed`: one of the firm's streams ends first."""
+        """Refuse a firm's 21st stream (rule S7), or one socket too many of a retail key; `freed`:
+        one of the firm's streams ends first.
+        """
         found = self._pools.get(_pool_of(caller), 0) - freed
         if caller.firm is not None:
             if found >= STREAMS_PER_FIRM_MAX:
                 raise StreamLimit(
-                    f"rate limit exceeded: at most {STREAMS_PER_FIRM_MAX} concurrent streams per firm",
+                    f"rate limit exceeded: at most {STREAMS_PER_FIRM_MAX} concurrent streams per"
+                    " firm",
                     rule="S7",
                     remedy="end a stream first: the pool is shared by all subscription types",
                 )
@@ -241,7 +269,8 @@ class Hub:
         stream.feed.forget(stream)
 
     def _session_of(self, feed: Feed, admitted: Admitted) -> tuple[str, str, str] | None:
-        """The identity a stream holds (rule S6): token subject, participant, rpc. None for streams that take no session and lose none.
+        """The identity a stream holds (rule S6): token subject, participant, rpc. None for streams
+        that take no session and lose none.
 
         A balance ledger that is followed without naming a participant counts as its account's.
         """

@@ -1,6 +1,8 @@
-"""CreateInstrumentStateChangeSubscription: matching instruments as they are, then each when its state changes (§6.2, rule L28).
+"""CreateInstrumentStateChangeSubscription: matching instruments as they are, then each when its
+state changes (§6.2, rule L28).
 
-Never resumable: a token is declared and stays empty, and what a request sends as one has no effect. No settlement result is carried.
+Never resumable: a token is declared and stays empty, and what a request sends as one has no effect.
+No settlement result is carried.
 """
 
 from __future__ import annotations
@@ -44,7 +46,11 @@ class InstrumentFeed(Feed):
         self._topics: Topics[str, InstrumentStream] = Topics()
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {StateChanged: self._state_changed, InstrumentListed: self._state_changed, ShelfMoved: self._shelf_moved}
+        return {
+            StateChanged: self._state_changed,
+            InstrumentListed: self._state_changed,
+            ShelfMoved: self._shelf_moved,
+        }
 
     def accept(self, admitted: Admitted) -> Stream:
         for symbol in admitted.request.symbols:
@@ -69,9 +75,16 @@ class InstrumentFeed(Feed):
     def _pages(self, stream: InstrumentStream) -> Iterator[bytes]:
         exchange = self.desk.exchange
         instruments = exchange.instruments
-        found = list(instruments) if stream.symbols == (_EVERY,) else [instruments.require(symbol) for symbol in stream.symbols]
+        found = (
+            list(instruments)
+            if stream.symbols == (_EVERY,)
+            else [instruments.require(symbol) for symbol in stream.symbols]
+        )
         for first in range(0, len(found), BATCH):
-            page = [instrument_as_it_is(exchange, instrument) for instrument in found[first : first + BATCH]]
+            page = [
+                instrument_as_it_is(exchange, instrument)
+                for instrument in found[first : first + BATCH]
+            ]
             yield part(CreateInstrumentStateChangeSubscriptionResponse, instruments=page)
 
     def forget(self, stream: Stream) -> None:
@@ -89,15 +102,27 @@ class InstrumentFeed(Feed):
             self._tell(self.desk.exchange.instruments.require(event.symbol), event.state, event.at)
 
     def _shelf_moved(self, event: ShelfMoved) -> None:
-        """What nobody has touched moved all at once; who follows some of it hears of each by itself."""
-        instruments, lifecycle = self.desk.exchange.instruments, self.desk.exchange.trading.lifecycle
+        """What nobody has touched moved all at once; who follows some of it hears of each by
+        itself.
+        """
+        instruments, lifecycle = (
+            self.desk.exchange.instruments,
+            self.desk.exchange.trading.lifecycle,
+        )
         for symbol in instruments.symbols() if _EVERY in self._topics else list(self._topics):
             if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
                 self._tell(instruments.require(symbol), event.state, event.at)
 
     def _tell(self, instrument: Instrument, state: InstrumentState, at: Instant) -> None:
-        topics = [topic for topic in (self._topics.get(instrument.symbol), self._topics.get(_EVERY)) if topic is not None]
+        topics = [
+            topic
+            for topic in (self._topics.get(instrument.symbol), self._topics.get(_EVERY))
+            if topic is not None
+        ]
         if topics:
-            frame = part(CreateInstrumentStateChangeSubscriptionResponse, instruments=[instrument_message(instrument, state, at)])
+            frame = part(
+                CreateInstrumentStateChangeSubscriptionResponse,
+                instruments=[instrument_message(instrument, state, at)],
+            )
             for topic in topics:
                 self.desk.outbox.send_all(topic.values(), frame)

@@ -1,4 +1,6 @@
-"""CreateBalanceLedgerSubscription: the cash ledger of one account, replayed from resume_time and then live (§6.2, rules P17-P24)."""
+"""CreateBalanceLedgerSubscription: the cash ledger of one account, replayed from resume_time and
+then live (§6.2, rules P17-P24).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ _in_entries = nesting(wire.CreateBalanceLedgerSubscriptionResponse, "entries")
 
 
 class LedgerStream(Stream):
-    """A subscription to the cash rows of one account. `types` filters unless empty; without `replay_from` nothing old is sent.
+    """A subscription to the cash rows of one account. `types` filters unless empty; without
+    `replay_from` nothing old is sent.
 
     `mute`: rows of a currency were asked for that nobody has.
     """
@@ -36,7 +39,9 @@ class LedgerStream(Stream):
         self.account = account
         self.types = public_types(request.entry_types)
         self.mute = request.currency.upper() not in ("", CURRENCY)
-        self.replay_from: Instant | None = None if request.resume_time is None else max(request.resume_time, FLOOR)
+        self.replay_from: Instant | None = (
+            None if request.resume_time is None else max(request.resume_time, FLOOR)
+        )
         self.pending: list[bytes] = []
 
     def wants(self, row: CashMoved) -> bool:
@@ -60,7 +65,11 @@ class LedgerFeed(Feed):
         return {CashMoved: self._cash_moved}
 
     def accept(self, admitted: Admitted) -> Stream:
-        return LedgerStream(self, admitted, ledger_account(self.desk.exchange, admitted.caller, admitted.request.account))
+        return LedgerStream(
+            self,
+            admitted,
+            ledger_account(self.desk.exchange, admitted.caller, admitted.request.account),
+        )
 
     def begin(self, stream: Stream) -> None:
         mine = cast(LedgerStream, stream)
@@ -107,4 +116,3 @@ class LedgerFeed(Feed):
 
 def _entry(row: CashMoved) -> bytes:
     return _in_entries(encoded(ledger_entry_message(row)))
-

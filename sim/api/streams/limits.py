@@ -1,4 +1,6 @@
-"""Bounds that streams keep to. Periods are assumptions of the exchange (`stream.heartbeat`, `edge.idle_timeout`, …)."""
+"""Bounds that streams keep to. Periods are assumptions of the exchange (`stream.heartbeat`,
+`edge.idle_timeout`, …).
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,12 @@ MARKET_DATA_SYMBOLS_MAX = 1000  # per subscription (S8)
 MARKET_DATA_DEPTH = 10  # levels per side when a request names none (S8)
 ACK_SYMBOLS_MAX = 1000  # beyond, an acknowledgement gives counts only (S10)
 
-# Rows in one message of a snapshot or a replay: about 200 KB of orders, well within the 4 MiB that gRPC clients accept by default.
+# Rows in one message of a snapshot or a replay: about 200 KB of orders, well within the 4 MiB that
+# gRPC clients accept by default.
 BATCH = 500
 
 SLUGS_MAX = 100  # per WebSocket subscription (S16)
 SUBSCRIPTIONS_MAX = 10  # per WebSocket connection (S16)
-# WebSocket clients accept 1 MiB a frame (S16); a retail order with its market's texts takes some 2 KB.
+# WebSocket clients accept 1 MiB a frame (S16); a retail order with its market's texts takes some 2
+# KB.
 ORDERS_PER_FRAME = 200

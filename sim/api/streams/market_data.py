@@ -1,7 +1,8 @@
-"""Market data over gRPC: CreateMarketDataSubscription and BiDirectionalStreamMarketData (§4.4, rules S8-S13).
+"""Market data over gRPC: CreateMarketDataSubscription and BiDirectionalStreamMarketData (§4.4,
+rules S8-S13).
 
-Every message is the whole book of its symbol to the asked depth; receivers replace. PENDING books are silent until they open; a book that was
-TERMINATED is shown once more and then never again.
+Every message is the whole book of its symbol to the asked depth; receivers replace. PENDING books
+are silent until they open; a book that was TERMINATED is shown once more and then never again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from sim.api.streams import limits as rules
 from sim.api.streams.book_subscriptions import SILENT_STATES, Books, BookStream, heartbeat, shape_of
 from sim.api.streams.feed import Desk, Feed, Stream
 from sim.api.streams.shared_frames import part
-from sim.core.catalogue.assumptions import BIDI_IDLE_TIMEOUT, MARKET_DATA_REFRESH, MARKET_DATA_REFRESH_ALL
+from sim.core.catalogue.assumptions import (
+    BIDI_IDLE_TIMEOUT,
+    MARKET_DATA_REFRESH,
+    MARKET_DATA_REFRESH_ALL,
+)
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import BookChanged, Event, InstrumentListed, ShelfMoved, StateChanged
 from sim.core.model.refusals import Code, InvalidRequest, Refusal
@@ -63,7 +68,9 @@ class MarketDataFeed(Feed):
         """Acknowledgements and errors that wait, then every followed book as it is now."""
         mine = cast(BookStream, stream)
         symbols = self._every_symbol() if mine.everything else list(mine.symbols)
-        return [frame for frame in waiting if frame[:1] in _replies()] + self._books.present(mine, symbols)
+        return [frame for frame in waiting if frame[:1] in _replies()] + self._books.present(
+            mine, symbols
+        )
 
     # ---- opening and ending
 
@@ -140,7 +147,10 @@ class MarketDataFeed(Feed):
         if not self._streams:
             return
         symbol = event.symbol
-        if self.desk.exchange.trading.state(symbol) not in SILENT_STATES or symbol in self._last_words:
+        if (
+            self.desk.exchange.trading.state(symbol) not in SILENT_STATES
+            or symbol in self._last_words
+        ):
             self._last_words.pop(symbol, None)
             self._books.publish(symbol)
 
@@ -166,7 +176,9 @@ class MarketDataFeed(Feed):
             if due > self.desk.now:
                 self._idle = self.desk.schedule(due - self.desk.now, IDLE_TIMER)
                 return
-            self.desk.end(stream, Code.UNAVAILABLE, f"idle timeout: no client frame for {format_span(limit)}")
+            self.desk.end(
+                stream, Code.UNAVAILABLE, f"idle timeout: no client frame for {format_span(limit)}"
+            )
 
     # ---- frames of the client
 
@@ -201,7 +213,9 @@ class MarketDataFeed(Feed):
         elif request.keepalive is None:
             raise InvalidRequest("a frame holds subscribe, unsubscribe or keepalive", rule="S10")
         elif not stream.started:
-            raise InvalidRequest("keepalive before the first subscribe", rule="S10", remedy="subscribe first")
+            raise InvalidRequest(
+                "keepalive before the first subscribe", rule="S10", remedy="subscribe first"
+            )
 
     def _subscribe(self, stream: BookStream, asked: list[str]) -> None:
         instruments = self.desk.exchange.instruments
@@ -210,7 +224,11 @@ class MarketDataFeed(Feed):
         if unknown:
             self._complain(stream, "INVALID_SYMBOL", "unknown symbol", unknown)
             return
-        again = symbols if stream.everything else [symbol for symbol in symbols if symbol in stream.symbols]
+        again = (
+            symbols
+            if stream.everything
+            else [symbol for symbol in symbols if symbol in stream.symbols]
+        )
         if again or (not symbols and stream.everything):
             self._complain(stream, "ALREADY_SUBSCRIBED", "already subscribed", again)
             return
@@ -241,12 +259,24 @@ class MarketDataFeed(Feed):
 
     def _complain(self, stream: BookStream, code: str, text: str, symbols: list[str]) -> None:
         error = wire.SubscriptionError(error_code=code, message=text, symbols=symbols)
-        self.desk.outbox.send(stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_error=error))
+        self.desk.outbox.send(
+            stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_error=error)
+        )
 
-    def _acknowledge(self, stream: BookStream, *, added: list[str] | None = None, removed: list[str] | None = None) -> None:
+    def _acknowledge(
+        self,
+        stream: BookStream,
+        *,
+        added: list[str] | None = None,
+        removed: list[str] | None = None,
+    ) -> None:
         added, removed, active = added or [], removed or [], list(self._active(stream))
         most = rules.ACK_SYMBOLS_MAX
-        many_added, many_removed, many_active = len(added) > most, len(removed) > most, len(active) > most
+        many_added, many_removed, many_active = (
+            len(added) > most,
+            len(removed) > most,
+            len(active) > most,
+        )
         ack = wire.SubscriptionAck(
             symbols_added=[] if many_added else added,
             symbols_removed=[] if many_removed else removed,
@@ -259,15 +289,26 @@ class MarketDataFeed(Feed):
             symbols_removed_count=len(removed),
             symbols_removed_truncated=many_removed,
         )
-        self.desk.outbox.send(stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_ack=ack))
+        self.desk.outbox.send(
+            stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_ack=ack)
+        )
 
     def _scales(self, symbol: str) -> wire.SymbolScales:
         instrument = self.desk.exchange.instruments.require(symbol)
-        return wire.SymbolScales(symbol=symbol, price_scale=instrument.price_scale, quantity_scale=instrument.qty_scale)
+        return wire.SymbolScales(
+            symbol=symbol, price_scale=instrument.price_scale, quantity_scale=instrument.qty_scale
+        )
 
 
 @cache
 def _replies() -> frozenset[bytes]:
-    """How frames begin that answer a command of the client. Encoding takes protobuf's classes, which a start does not wait for."""
-    answers = ({"subscription_ack": wire.SubscriptionAck()}, {"subscription_error": wire.SubscriptionError()})
-    return frozenset(part(wire.BiDirectionalStreamMarketDataResponse, **answer)[:1] for answer in answers)
+    """How frames begin that answer a command of the client. Encoding takes protobuf's classes,
+    which a start does not wait for.
+    """
+    answers = (
+        {"subscription_ack": wire.SubscriptionAck()},
+        {"subscription_error": wire.SubscriptionError()},
+    )
+    return frozenset(
+        part(wire.BiDirectionalStreamMarketDataResponse, **answer)[:1] for answer in answers
+    )

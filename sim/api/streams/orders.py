@@ -1,6 +1,8 @@
-"""CreateOrderSubscription: a snapshot of the open orders, then every execution and refused cancel of the accounts (§4.4, §6.2).
+"""CreateOrderSubscription: a snapshot of the open orders, then every execution and refused cancel
+of the accounts (§4.4, §6.2).
 
-There is no resume: a new stream begins with a new snapshot. An execution is encoded once; a stream adds its session id and the time of sending.
+There is no resume: a new stream begins with a new snapshot. An execution is encoded once; a stream
+adds its session id and the time of sending.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ _in_cancel_reject = nesting(wire.CreateOrderSubscriptionResponse_Update, "cancel
 
 
 class OrderStream(Stream):
-    """A subscription to the orders of accounts. `symbols` filters unless empty; `signature` is the encoded session id."""
+    """A subscription to the orders of accounts. `symbols` filters unless empty; `signature` is the
+    encoded session id.
+    """
 
     __slots__ = ("accounts", "pending", "session_id", "signature", "snapshot_only", "symbols")
 
@@ -68,7 +72,9 @@ class OrderFeed(Feed):
             self._topics.join(account, mine)
         orders = exchange.trading.orders.open_of(mine.accounts, mine.symbols)
         for first in range(0, len(orders) or 1, BATCH):
-            snapshot = wire.CreateOrderSubscriptionResponse_Snapshot(orders=[order_message(exchange, order) for order in orders[first : first + BATCH]])
+            snapshot = wire.CreateOrderSubscriptionResponse_Snapshot(
+                orders=[order_message(exchange, order) for order in orders[first : first + BATCH]]
+            )
             self._send(mine, part(_Response, snapshot=snapshot), self._stamp())
         if mine.snapshot_only:
             self.desk.end(mine, Code.OK, "")
@@ -81,19 +87,29 @@ class OrderFeed(Feed):
         self.desk.exchange.order_sessions.end(mine.session_id)
 
     def heartbeat(self, stream: Stream) -> bytes:
-        return part(_Response, heartbeat=wire.Heartbeat()) + cast(OrderStream, stream).signature + self._stamp()
+        return (
+            part(_Response, heartbeat=wire.Heartbeat())
+            + cast(OrderStream, stream).signature
+            + self._stamp()
+        )
 
     def _executed(self, event: Executed) -> None:
         order = event.execution.order
         topic = self._topics.get(order.account)
         if topic is not None:
-            self._tell(topic, order.symbol, _in_executions(encoded(execution_message(self.desk.exchange, event.execution))))
+            self._tell(
+                topic,
+                order.symbol,
+                _in_executions(encoded(execution_message(self.desk.exchange, event.execution))),
+            )
 
     def _cancel_rejected(self, event: CancelRejected) -> None:
         topic = self._topics.get(event.account)
         if topic is not None:
             self.flush()  # an update holds one refused cancel, after the executions before it
-            self._tell(topic, event.symbol, _in_cancel_reject(encoded(cancel_reject_message(event))))
+            self._tell(
+                topic, event.symbol, _in_cancel_reject(encoded(cancel_reject_message(event)))
+            )
             self.flush()
 
     def _tell(self, topic: Topic[OrderStream], symbol: str, update: bytes) -> None:

@@ -1,7 +1,8 @@
-"""Positions over gRPC: CreatePositionChangeSubscription, resumable and with settlement results (§6.2), and CreatePositionSubscription, a snapshot
-and then changes.
+"""Positions over gRPC: CreatePositionChangeSubscription, resumable and with settlement results
+(§6.2), and CreatePositionSubscription, a snapshot and then changes.
 
-A position change says how a position stands after one row of its ledger; those of one input come in one message.
+A position change says how a position stands after one row of its ledger; those of one input come in
+one message.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
         super().flush()
 
     def place(self) -> Place:
-        # Counted while anybody listens, so that a token costs nothing that grows with the number of positions.
+        # Counted while anybody listens, so that a token costs nothing that grows with the number of
+        # positions.
         return Place(self._length if self.followed else len(self._history), self.desk.now)
 
     def place_at(self, at: Instant) -> Place:
@@ -99,7 +101,9 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
                 change_time=row.at,
                 settlement_px=row.settlement,
                 settlement_preliminary=False if settled else None,
-                settlement_set_time=(stats.settlement_set_time or row.at) if stats is not None else None,
+                settlement_set_time=(
+                    (stats.settlement_set_time or row.at) if stats is not None else None
+                ),
                 resolved=settled,
             )
         )
@@ -150,7 +154,9 @@ class PositionFeed(Feed):
             self._topics.join(account, mine)
             positions += self.desk.exchange.trading.positions.of(account)
         for first in range(0, len(positions) or 1, BATCH):
-            snapshot = wire.CreatePositionSubscriptionResponse_Snapshot(positions=self._messages(positions[first : first + BATCH]))
+            snapshot = wire.CreatePositionSubscriptionResponse_Snapshot(
+                positions=self._messages(positions[first : first + BATCH])
+            )
             self.desk.outbox.send(mine, part(_Response, snapshot=snapshot))
 
     def forget(self, stream: Stream) -> None:
@@ -178,4 +184,9 @@ class PositionFeed(Feed):
 
     def _messages(self, positions: Sequence[Position]) -> list[wire.Position]:
         trading = self.desk.exchange.trading
-        return [position_message(position, self.desk.now, expired=trading.state(position.symbol) in GONE_STATES) for position in positions]
+        return [
+            position_message(
+                position, self.desk.now, expired=trading.state(position.symbol) in GONE_STATES
+            )
+            for position in positions
+        ]

@@ -1,7 +1,9 @@
 """Streams that resume: drop copy, trade capture, position change (§6.2, rules S1-S4).
 
-No snapshot. A resume_token replays what came after it, a resume_time what came from it on; the replay always runs to now before anything live, and nothing
-marks where it ends. Every message carries the current token, and a message without rows is a heartbeat. What a firm's streams share is encoded once per firm.
+No snapshot. A resume_token replays what came after it, a resume_time what came from it on; the
+replay always runs to now before anything live, and nothing marks where it ends. Every message
+carries the current token, and a message without rows is a heartbeat. What a firm's streams share is
+encoded once per firm.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ R = TypeVar("R")
 
 
 class ReplayStream(Stream):
-    """A resumable subscription of a firm. `after`: where the replay starts; None without a resume field, for nothing old at all."""
+    """A resumable subscription of a firm. `after`: where the replay starts; None without a resume
+    field, for nothing old at all.
+    """
 
     __slots__ = ("after", "binding", "firm", "pending", "symbols")
 
@@ -41,7 +45,9 @@ class ReplayStream(Stream):
 
 
 class ReplayFeed(Feed, Generic[R]):
-    """One kind of resumable stream, of rows of type R. `response` and `rows_field` say where rows go."""
+    """One kind of resumable stream, of rows of type R. `response` and `rows_field` say where rows
+    go.
+    """
 
     response: ClassVar[type[Message]]
     rows_field: ClassVar[str]
@@ -86,11 +92,24 @@ class ReplayFeed(Feed, Generic[R]):
         request = admitted.request
         stream = ReplayStream(self, admitted, _own_firm(admitted))
         if request.resume_token and request.resume_time is not None:
-            raise InvalidRequest("resume_token and resume_time exclude each other", rule="S3", remedy="send one of them")
+            raise InvalidRequest(
+                "resume_token and resume_time exclude each other",
+                rule="S3",
+                remedy="send one of them",
+            )
         if request.resume_token:
-            stream.after = self._tokens.read(request.resume_token, stream.binding, now=self.desk.now, lifetime=self.desk.period(RESUME_TOKEN_TTL))
+            stream.after = self._tokens.read(
+                request.resume_token,
+                stream.binding,
+                now=self.desk.now,
+                lifetime=self.desk.period(RESUME_TOKEN_TTL),
+            )
             if stream.after.seq > self.place().seq:
-                raise InvalidRequest("invalid resume_token", rule="S3", remedy="the token is from a future that was rewound; start afresh")
+                raise InvalidRequest(
+                    "invalid resume_token",
+                    rule="S3",
+                    remedy="the token is from a future that was rewound; start afresh",
+                )
         elif request.resume_time is not None:
             stream.after = self.place_at(request.resume_time)
         return stream
@@ -101,8 +120,12 @@ class ReplayFeed(Feed, Generic[R]):
         if mine.after is not None:
             self.send_rows(mine, self.rows_after(mine.firm, mine.after), mine.after)
 
-    def send_rows(self, stream: ReplayStream, rows: Iterator[tuple[Place, R]], place: Place | None = None) -> None:
-        """Send old rows in batches, each with the token of its own end: who breaks off in the middle goes on from there. They begin after a place."""
+    def send_rows(
+        self, stream: ReplayStream, rows: Iterator[tuple[Place, R]], place: Place | None = None
+    ) -> None:
+        """Send old rows in batches, each with the token of its own end: who breaks off in the
+        middle goes on from there. They begin after a place.
+        """
         place = place or self.place()
         batch: list[bytes] = []
         for after, row in rows:
@@ -172,11 +195,15 @@ class ReplayFeed(Feed, Generic[R]):
 
 
 def _own_firm(admitted: Admitted) -> str:
-    """The caller's firm; PermissionDenied when the request names another one. Both firms/<firm> and the bare name are accepted."""
+    """The caller's firm; PermissionDenied when the request names another one. Both firms/<firm> and
+    the bare name are accepted.
+    """
     firm = admitted.caller.firm
     if firm is None:
         raise PermissionDenied(rule="S6", remedy="open this stream with a firm's token")
     for asked in admitted.request.firms:
         if asked.removeprefix("firms/") != firm.removeprefix("firms/"):
-            raise PermissionDenied(rule="S5.1-6", remedy="leave firms empty: only the token's own firm can be followed")
+            raise PermissionDenied(
+                rule="S5.1-6", remedy="leave firms empty: only the token's own firm can be followed"
+            )
     return firm

@@ -1,8 +1,10 @@
-"""Resume tokens: where a client was in a stream, as 576 opaque bytes that only this exchange can make and read (§6.2, rules S2-S4).
+"""Resume tokens: where a client was in a stream, as 576 opaque bytes that only this exchange can
+make and read (§6.2, rules S2-S4).
 
-A token is a tag and a body. The tag is a keyed hash of the plain body and of what the token is bound to (kind of stream, firm, filters; the key adds
-the environment); the body is masked with a keystream drawn from the tag. Equal positions therefore give equal tokens, a token of another stream or one
-with a flipped bit is known as such, and nothing is drawn at random.
+A token is a tag and a body. The tag is a keyed hash of the plain body and of what the token is
+bound to (kind of stream, firm, filters; the key adds the environment); the body is masked with a
+keystream drawn from the tag. Equal positions therefore give equal tokens, a token of another stream
+or one with a flipped bit is known as such, and nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ _FIELD_BYTES = 8
 
 
 class Place(NamedTuple):
-    """Where a stream stands: every row of its record below `seq` was delivered, everything up to `at` was."""
+    """Where a stream stands: every row of its record below `seq` was delivered, everything up to
+    `at` was.
+    """
 
     seq: int
     at: Instant
@@ -45,18 +49,30 @@ class ResumeTokens:
         return tag + self._masked(tag, body)
 
     def read(self, token: bytes, binding: bytes, *, now: Instant, lifetime: Span) -> Place:
-        """The place a token names. InvalidRequest when it was not issued for this stream, was changed, or is older than `lifetime`."""
+        """The place a token names. InvalidRequest when it was not issued for this stream, was
+        changed, or is older than `lifetime`.
+        """
         tag = token[:_TAG_BYTES]
         body = self._masked(tag, token[_TAG_BYTES:]) if len(token) == TOKEN_BYTES else b""
         if not body or not compare_digest(tag, self._tag(binding, body)):
             raise InvalidRequest(
                 "invalid resume_token",
                 rule="S3",
-                remedy="send the last token of the same stream type, firm and filters, unchanged; or start afresh without one",
+                remedy=(
+                    "send the last token of the same stream type, firm and filters, unchanged; or"
+                    " start afresh without one"
+                ),
             )
-        place = Place(int.from_bytes(body[:_FIELD_BYTES], "big"), int.from_bytes(body[_FIELD_BYTES : 2 * _FIELD_BYTES], "big"))
+        place = Place(
+            int.from_bytes(body[:_FIELD_BYTES], "big"),
+            int.from_bytes(body[_FIELD_BYTES : 2 * _FIELD_BYTES], "big"),
+        )
         if place.at > now or now - place.at > lifetime:
-            raise InvalidRequest("resume_token has expired", rule="S3", remedy="start afresh: without a token, or from a resume_time")
+            raise InvalidRequest(
+                "resume_token has expired",
+                rule="S3",
+                remedy="start afresh: without a token, or from a resume_time",
+            )
         return place
 
     def _tag(self, binding: bytes, body: bytes) -> bytes:
@@ -66,11 +82,15 @@ class ResumeTokens:
 
     def _masked(self, tag: bytes, body: bytes) -> bytes:
         keystream = shake_256(self._mask_key + tag).digest(_BODY_BYTES)
-        return (int.from_bytes(body, "big") ^ int.from_bytes(keystream, "big")).to_bytes(_BODY_BYTES, "big")
+        return (int.from_bytes(body, "big") ^ int.from_bytes(keystream, "big")).to_bytes(
+            _BODY_BYTES, "big"
+        )
 
 
 def binding_of(*names: str, symbols: Iterable[str]) -> bytes:
-    """What a token is bound to: names that tell streams apart, and the symbols, in any order and however often named. 32 bytes."""
+    """What a token is bound to: names that tell streams apart, and the symbols, in any order and
+    however often named. 32 bytes.
+    """
     digest = blake2b(digest_size=32)
     for group in (names, sorted(set(symbols))):
         digest.update(len(group).to_bytes(4, "big"))

@@ -1,7 +1,7 @@
 """/v1/ws/markets: books, best prices and trades of markets (§4.2, retail facts §4.1).
 
-MARKET_DATA and MARKET_DATA_LITE send the whole object at once and again on each change, TRADE one frame per trade. A payload is encoded once per
-version of the book.
+MARKET_DATA and MARKET_DATA_LITE send the whole object at once and again on each change, TRADE one
+frame per trade. A payload is encoded once per version of the book.
 """
 
 from __future__ import annotations
@@ -58,9 +58,15 @@ class MarketsSocketFeed(SocketFeed[Key]):
         self._timer = 0
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
-        return {StateChanged: self._state_changed, BookChanged: self._book_changed, Traded: self._traded}
+        return {
+            StateChanged: self._state_changed,
+            BookChanged: self._book_changed,
+            Traded: self._traded,
+        }
 
-    def subscribe(self, socket: Socket, subscription: Subscription, request: wire.MarketsSubscribe) -> None:
+    def subscribe(
+        self, socket: Socket, subscription: Subscription, request: wire.MarketsSubscribe
+    ) -> None:
         if not request.market_slugs:
             raise Refused("marketSlugs is required")
         slugs = self.known(request.market_slugs)
@@ -98,7 +104,9 @@ class MarketsSocketFeed(SocketFeed[Key]):
             late = Key(type, slug, merged=True)
             if late in self._followers:
                 self._late[late] = None
-                self._timer = self._timer or self.desk.schedule(self.desk.period(RETAIL_DEBOUNCE), DEBOUNCE_TIMER)
+                self._timer = self._timer or self.desk.schedule(
+                    self.desk.period(RETAIL_DEBOUNCE), DEBOUNCE_TIMER
+                )
 
     def _traded(self, event: Traded) -> None:
         key = Key(_TRADE, event.trade.symbol)
@@ -118,7 +126,9 @@ class MarketsSocketFeed(SocketFeed[Key]):
                     self.publish(key, self._payload(key.type, key.slug))
 
     def _payload(self, type: int, slug: str) -> bytes:
-        """The encoded data of a market as it is now; made again when the book or the dialect is another."""
+        """The encoded data of a market as it is now; made again when the book or the dialect is
+        another.
+        """
         exchange = self.desk.exchange
         version = exchange.trading.book(slug).version
         dialect = self.dialect

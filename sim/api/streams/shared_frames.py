@@ -1,7 +1,9 @@
-"""Frames put together from parts that are encoded once: what subscribers share, and the few bytes that are one subscriber's own.
+"""Frames put together from parts that are encoded once: what subscribers share, and the few bytes
+that are one subscriber's own.
 
-In protobuf a message is the concatenation of its fields, and a nested one is its own bytes behind a tag and a length; in JSON a frame is an object whose
-last member can be appended. So an execution is encoded once, however many streams it goes to.
+In protobuf a message is the concatenation of its fields, and a nested one is its own bytes behind a
+tag and a length; in JSON a frame is an object whose last member can be appended. So an execution is
+encoded once, however many streams it goes to.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ def encoded(message: Message) -> bytes:
 
 
 def nesting(cls: type[Message], name: str) -> Callable[[bytes], bytes]:
-    """A function that turns the encoded value of one field (a message, text or bytes; one element of a repeated one) into a part of an encoded `cls`."""
+    """A function that turns the encoded value of one field (a message, text or bytes; one element
+    of a repeated one) into a part of an encoded `cls`.
+    """
     for number, field, _, kind, *_ in cls.__wire__:
         if field == name and kind in ("message", "string", "bytes", "timestamp"):
             tag = _varint(number << 3 | 2)

@@ -1,7 +1,9 @@
-"""Injected faults on stream messages (design D6): a frame may be lost, doubled, late, overtaken by the next one, or be the stream's last.
+"""Injected faults on stream messages (design D6): a frame may be lost, doubled, late, overtaken by
+the next one, or be the stream's last.
 
-Works on the effects on their way out, and only while some fault is armed or some frame waits. A fault on the plane "stream" matches by operation and caller.
-A late frame holds up those behind it, as on any connection; how a stream ends is never late.
+Works on the effects on their way out, and only while some fault is armed or some frame waits. A
+fault on the plane "stream" matches by operation and caller. A late frame holds up those behind it,
+as on any connection; how a stream ends is never late.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ ABNORMAL_CLOSURE = 1006
 class Disturbance:
     """Lets faults befall frames."""
 
-    def __init__(self, desk: Desk, streams: Mapping[int, Stream], end: Callable[[Stream, int, str], None]) -> None:
+    def __init__(
+        self, desk: Desk, streams: Mapping[int, Stream], end: Callable[[Stream, int, str], None]
+    ) -> None:
         self._desk = desk
         self._outbox: Outbox = desk.outbox
         self._streams = streams
@@ -41,7 +45,12 @@ class Disturbance:
     def apply(self, effects: list[Effect]) -> list[Effect]:
         """Effects as they leave."""
         exchange = self._desk.exchange
-        if not (self._swapped or self._late or exchange.faults.armed or exchange.ctx.quirks.possible(STREAM_DUPLICATES)):
+        if not (
+            self._swapped
+            or self._late
+            or exchange.faults.armed
+            or exchange.ctx.quirks.possible(STREAM_DUPLICATES)
+        ):
             return effects
         found: list[Effect] = []
         for effect in effects:
@@ -116,10 +125,24 @@ class Disturbance:
         if action.status:
             self._end(stream, action.code, action.message)
         else:
-            self._end(stream, *((Code.UNAVAILABLE, RESET) if action.effect == "reset" else (Code.INTERNAL, REVOKED)))
+            self._end(
+                stream,
+                *(
+                    (Code.UNAVAILABLE, RESET)
+                    if action.effect == "reset"
+                    else (Code.INTERNAL, REVOKED)
+                ),
+            )
         ends = self._outbox.take()
         if action.effect == "reset":
-            ends = [structs.replace(end, web_socket_code=ABNORMAL_CLOSURE) if isinstance(end, Close) else end for end in ends]
+            ends = [
+                (
+                    structs.replace(end, web_socket_code=ABNORMAL_CLOSURE)
+                    if isinstance(end, Close)
+                    else end
+                )
+                for end in ends
+            ]
         return (*waiting, *ends)
 
     def _overtaken(self, stream: int) -> tuple[Send, ...]:

@@ -1,7 +1,8 @@
-"""What both retail WebSockets have in common: reading frames, subscriptions and their limits, error frames, frames put together (§4.2, rules S16, S17).
+"""What both retail WebSockets have in common: reading frames, subscriptions and their limits, error
+frames, frames put together (§4.2, rules S16, S17).
 
-A frame is a head of the subscription's own (its requestId and type), a payload that everybody shares, and a closing brace. Subscribers with equal heads share
-the whole frame.
+A frame is a head of the subscription's own (its requestId and type), a payload that everybody
+shares, and a closing brace. Subscribers with equal heads share the whole frame.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ class Refused(Exception):
 
 
 class Subscription:
-    """One accepted request of a socket. `keys` are what it follows, `taken` what no other subscription of the socket may ask for."""
+    """One accepted request of a socket. `keys` are what it follows, `taken` what no other
+    subscription of the socket may ask for.
+    """
 
     __slots__ = ("debounced", "head", "keys", "request_id", "taken")
 
@@ -61,7 +64,9 @@ class Heads(Topics[bytes, Socket]):
 
 
 class SocketFeed(Feed, Generic[K]):
-    """One of the two sockets. Subclasses say what a request follows; keys of type K say what is followed."""
+    """One of the two sockets. Subclasses say what a request follows; keys of type K say what is
+    followed.
+    """
 
     requests: type[Message]
     types: type[IntEnum]
@@ -76,7 +81,9 @@ class SocketFeed(Feed, Generic[K]):
 
     @abstractmethod
     def subscribe(self, socket: Socket, subscription: Subscription, request: Any) -> None:
-        """Fill in what a checked request follows, send what comes first, and `follow`. Refused when it cannot be had."""
+        """Fill in what a checked request follows, send what comes first, and `follow`. Refused when
+        it cannot be had.
+        """
 
     def unfollow(self, socket: Socket, subscription: Subscription) -> None:
         """A subscription ended."""
@@ -120,7 +127,12 @@ class SocketFeed(Feed, Generic[K]):
         opened = self._dialect
         if opened is None:
             raise LookupError("no socket was opened")
-        return dialect_at(opened.name, self.desk.now, vendor_prefix=opened.vendor_prefix, write_unset=opened.write_unset)
+        return dialect_at(
+            opened.name,
+            self.desk.now,
+            vendor_prefix=opened.vendor_prefix,
+            write_unset=opened.write_unset,
+        )
 
     # ---- sending
 
@@ -132,7 +144,9 @@ class SocketFeed(Feed, Generic[K]):
             for head, sockets in heads.items():
                 send_all(sockets.values(), head + rest)
 
-    def send(self, socket: Socket, subscription: Subscription, payload: bytes, *, head: bytes = b"") -> None:
+    def send(
+        self, socket: Socket, subscription: Subscription, payload: bytes, *, head: bytes = b""
+    ) -> None:
         """Send a payload under one subscription."""
         self.desk.outbox.send(socket, (head or subscription.head) + payload + FRAME_TAIL)
 
@@ -165,11 +179,19 @@ class SocketFeed(Feed, Generic[K]):
             return
         self._check(socket, frame.subscribe)
         request = frame.subscribe
-        subscription = Subscription(request.request_id, self.head(request.request_id, request.subscription_type), debounced=request.responses_debounced)
+        subscription = Subscription(
+            request.request_id,
+            self.head(request.request_id, request.subscription_type),
+            debounced=request.responses_debounced,
+        )
         self.subscribe(socket, subscription, request)
 
-    def keep(self, socket: Socket, subscription: Subscription, type: int, slugs: Iterable[str]) -> None:
-        """Count a subscription among the socket's. Refused when one of the slugs is subscribed already under this type; "" stands for all."""
+    def keep(
+        self, socket: Socket, subscription: Subscription, type: int, slugs: Iterable[str]
+    ) -> None:
+        """Count a subscription among the socket's. Refused when one of the slugs is subscribed
+        already under this type; "" stands for all.
+        """
         subscription.taken = [(type, slug) for slug in slugs]
         again = [slug for taken, slug in subscription.taken if (taken, slug) in socket.taken]
         if again:

@@ -1,4 +1,6 @@
-"""Writes what is no source code: the notes that OpenAPI documents show, and the proto bundle partners compile their clients from."""
+"""Writes what is no source code: the notes that OpenAPI documents show, and the proto bundle
+partners compile their clients from.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +11,33 @@ from pathlib import Path
 
 from sim.contract.compiler.schema import Schema
 
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest date a zip entry can carry; a real one would make every build differ
+# the oldest date a zip entry can carry; a real one would make every build differ
+_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def notes(schema: Schema) -> bytes:
-    """JSON object: full name of a message, field, enumeration or member → its comment on one line; those without one are left out."""
+    """JSON object: full name of a message, field, enumeration or member → its comment on one line;
+    those without one are left out.
+    """
     found = {}
     for message in schema.messages:
         found[message.full_name] = message.comment
-        found.update({f"{message.full_name}.{name}": text for name, text in message.field_comments.items()})
+        found.update(
+            {f"{message.full_name}.{name}": text for name, text in message.field_comments.items()}
+        )
     for enum in schema.enums:
         found[enum.full_name] = enum.comment
-        found.update({f"{enum.full_name}.{name}": text for name, text in enum.value_comments.items()})
+        found.update(
+            {f"{enum.full_name}.{name}": text for name, text in enum.value_comments.items()}
+        )
     lines = {name: " ".join(text.split()) for name, text in sorted(found.items()) if text}
     return (json.dumps(lines, indent=0, ensure_ascii=False) + "\n").encode()
 
 
 def bundle(schema: Schema, proto: Path) -> bytes:
-    """Zip of every proto file that gRPC needs, uncompressed, in sorted order: the same bytes on every machine, so that a checksum means something."""
+    """Zip of every proto file that gRPC needs, uncompressed, in sorted order: the same bytes on
+    every machine, so that a checksum means something.
+    """
     wanted = _reached(schema)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
@@ -42,7 +53,10 @@ def _reached(schema: Schema) -> set[str]:
     """Files that declare an rpc served over gRPC, and everything they import."""
     files = {file.name: file for file in schema.files}
     waiting = [
-        file.name for file in schema.files for service in file.service if any(schema.option(method, "sim.operation").grpc for method in service.method)
+        file.name
+        for file in schema.files
+        for service in file.service
+        if any(schema.option(method, "sim.operation").grpc for method in service.method)
     ]
     found: set[str] = set()
     while waiting:

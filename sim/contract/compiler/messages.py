@@ -1,4 +1,6 @@
-"""Writes `sim/messages/<package>.py`: one Struct per message, one IntEnum per enumeration, each with its wire table."""
+"""Writes `sim/messages/<package>.py`: one Struct per message, one IntEnum per enumeration, each
+with its wire table.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import Any
 
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 
-from sim.contract.compiler.schema import PLAIN_FOREIGN, WELL_KNOWN, EnumEntry, MessageEntry, Schema, module_of
+from sim.contract.compiler.schema import (
+    PLAIN_FOREIGN,
+    WELL_KNOWN,
+    EnumEntry,
+    MessageEntry,
+    Schema,
+    module_of,
+)
 from sim.kernel.instants import parse_instant
 
 HEADER = "# generated from proto/, do not edit\n"
@@ -44,14 +53,24 @@ def module_source(schema: Schema, package: str) -> str:
     lines += ["from enum import IntEnum\n"] if enums else []
     lines += ["from typing import Any\n"] if "Any" in text else []
     lines += ["\n"] if len(lines) > 2 else []
-    lines += [f"from sim.messages import {', '.join([*(['Message'] if messages else []), *imports])}\n"] if messages or imports else []
+    lines += (
+        [f"from sim.messages import {', '.join([*(['Message'] if messages else []), *imports])}\n"]
+        if messages or imports
+        else []
+    )
     return "".join(lines) + "\n\n" + text
 
 
 def index_source(schema: Schema) -> str:
-    """Source of `sim/messages/__init__.py`: the base class, the packages, and the dates on which fields come and go."""
-    rows = "".join(f'    "{package}": "sim.messages.{module_of(package)}",\n' for package in schema.packages)
-    dates = "".join(f"    {instant},  # {text}\n" for instant, text in sorted(_dates(schema).items()))
+    """Source of `sim/messages/__init__.py`: the base class, the packages, and the dates on which
+    fields come and go.
+    """
+    rows = "".join(
+        f'    "{package}": "sim.messages.{module_of(package)}",\n' for package in schema.packages
+    )
+    dates = "".join(
+        f"    {instant},  # {text}\n" for instant, text in sorted(_dates(schema).items())
+    )
     return _INDEX.format(header=HEADER, rows=rows, dates=f"(\n{dates})" if dates else "()")
 
 
@@ -127,11 +146,15 @@ def _message(schema: Schema, entry: MessageEntry) -> str:
     lines += ["\n"] if len(lines) > 1 else []
     for field in entry.proto.field:
         annotation, default = _annotation(schema, entry, field)
-        lines += _assignment(f"{attribute(field.name)}: {annotation}", default, entry.field_comments[field.name])
+        lines += _assignment(
+            f"{attribute(field.name)}: {annotation}", default, entry.field_comments[field.name]
+        )
     lines += ["\n"] if entry.proto.field else []
     lines.append(f"    __full_name__ = {_quoted(entry.full_name)}\n")
     if entry.proto.field:
-        rows = "".join(f"        {_row(schema, entry.proto, field)},\n" for field in entry.proto.field)
+        rows = "".join(
+            f"        {_row(schema, entry.proto, field)},\n" for field in entry.proto.field
+        )
         lines.append(f"    __wire__ = (\n{rows}    )\n")
     if schema.option(entry.proto, "sim.message").omit_unset:
         lines.append("    __omit_unset__ = True\n")
@@ -143,11 +166,16 @@ def attribute(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
-def _annotation(schema: Schema, entry: MessageEntry, field: FieldDescriptorProto) -> tuple[str, str]:
+def _annotation(
+    schema: Schema, entry: MessageEntry, field: FieldDescriptorProto
+) -> tuple[str, str]:
     """Python annotation and default of a field."""
     shadowed = _ANNOTATION_NAMES.intersection(other.name for other in entry.proto.field)
     if shadowed:
-        raise ValueError(f"{entry.full_name}: a field called {min(shadowed)} hides the Python type of its neighbours")
+        raise ValueError(
+            f"{entry.full_name}: a field called {min(shadowed)} hides the Python type of its"
+            " neighbours"
+        )
     mapped = schema.map_entry(field)
     if mapped is not None:
         key, _ = _SCALARS[_kind(mapped.field[0])]
@@ -171,7 +199,10 @@ def _element(schema: Schema, entry: MessageEntry, field: FieldDescriptorProto) -
     found = schema.by_name.get(field.type_name[1:])
     if found is None:
         known = ", ".join((*_SCALARS, *WELL_KNOWN, *PLAIN_FOREIGN))
-        raise ValueError(f"{entry.full_name}.{field.name}: {field.type_name[1:] or kind} has no form here (known: {known})")
+        raise ValueError(
+            f"{entry.full_name}.{field.name}: {field.type_name[1:] or kind} has no form here"
+            f" (known: {known})"
+        )
     return found.name if found.module == entry.module else f"{found.module}.{found.name}"
 
 
@@ -181,8 +212,13 @@ def _row(schema: Schema, message: DescriptorProto, field: FieldDescriptorProto) 
     kind = _kind(value)
     label = _label(message, field) if mapped is None else f"map:{_kind(mapped.field[0])}"
     type_name = value.type_name[1:] if kind in ("message", "enum") else ""
-    texts = ", ".join(_quoted(text) for text in (field.name, field.json_name, kind, label, type_name))
-    rules = "".join(f"({_quoted(key)}, {_quoted(value) if isinstance(value, str) else value}), " for key, value in _rules(schema, field))
+    texts = ", ".join(
+        _quoted(text) for text in (field.name, field.json_name, kind, label, type_name)
+    )
+    rules = "".join(
+        f"({_quoted(key)}, {_quoted(value) if isinstance(value, str) else value}), "
+        for key, value in _rules(schema, field)
+    )
     return f"({field.number}, {texts}, ({rules.strip()}))"
 
 
@@ -191,7 +227,11 @@ def _label(message: DescriptorProto, field: FieldDescriptorProto) -> str:
         return "repeated"
     if field.proto3_optional:
         return "optional"
-    return f"oneof:{message.oneof_decl[field.oneof_index].name}" if field.HasField("oneof_index") else ""
+    return (
+        f"oneof:{message.oneof_decl[field.oneof_index].name}"
+        if field.HasField("oneof_index")
+        else ""
+    )
 
 
 def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, Any]]:
@@ -199,7 +239,10 @@ def _rules(schema: Schema, field: FieldDescriptorProto) -> Iterator[tuple[str, A
         return
     rule = schema.option(field, "sim.field")
     for described, value in rule.ListFields():
-        yield described.name, parse_instant(value) if described.name in ("since", "until") else value
+        yield (
+            described.name,
+            (parse_instant(value) if described.name in ("since", "until") else value),
+        )
 
 
 def _dates(schema: Schema) -> dict[int, str]:
@@ -208,12 +251,17 @@ def _dates(schema: Schema) -> dict[int, str]:
         for field in entry.proto.field:
             if field.HasField("options"):
                 rule = schema.option(field, "sim.field")
-                found.update({parse_instant(text): text for text in (rule.since, rule.until) if text})
+                found.update(
+                    {parse_instant(text): text for text in (rule.since, rule.until) if text}
+                )
     return found
 
 
 def _kind(field: FieldDescriptorProto) -> str:
-    return WELL_KNOWN.get(field.type_name[1:]) or FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
+    return (
+        WELL_KNOWN.get(field.type_name[1:])
+        or FieldDescriptorProto.Type.Name(field.type).removeprefix("TYPE_").lower()
+    )
 
 
 def _imported(schema: Schema, messages: list[MessageEntry]) -> set[str]:
@@ -233,7 +281,11 @@ def _docstring(comment: str) -> list[str]:
         return []
     text = comment.replace("\\", "\\\\").replace('"""', "'''")
     text += " " if text.endswith('"') else ""
-    return ['    """' + text.replace("\n", "\n    ").replace("\n    \n", "\n\n") + ('\n    """\n' if "\n" in text else '"""\n')]
+    return [
+        '    """'
+        + text.replace("\n", "\n    ").replace("\n    \n", "\n\n")
+        + ('\n    """\n' if "\n" in text else '"""\n')
+    ]
 
 
 def _assignment(target: str, value: str, comment: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""Writes `sim/messages/operations.py`: the table of operations as plain data, one dict per rpc, defaults left out."""
+"""Writes `sim/messages/operations.py`: the table of operations as plain data, one dict per rpc,
+defaults left out.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _VERBS = ("get", "put", "post", "delete", "patch")
 
 
 def operations_source(schema: Schema) -> str:
-    """Source of the table: services in the order of sorted file names, rpcs as written; then what the services' comments say."""
+    """Source of the table: services in the order of sorted file names, rpcs as written; then what
+    the services' comments say.
+    """
     rows = []
     services = []
     for file in schema.files:
@@ -25,17 +29,30 @@ def operations_source(schema: Schema) -> str:
             services.append((service.name, schema.service_comment(file, s)))
             for m, method in enumerate(service.method):
                 row = _row(schema, file, service.name, method, schema.method_comment(file, s, m))
-                rows.append("    {\n" + "".join(f"        {_text(key)}: {_literal(value)},\n" for key, value in row.items()) + "    },\n")
+                rows.append(
+                    "    {\n"
+                    + "".join(
+                        f"        {_text(key)}: {_literal(value)},\n" for key, value in row.items()
+                    )
+                    + "    },\n"
+                )
     notes = "".join(f"    {_text(name)}: {_text(comment)},\n" for name, comment in services)
     return (
-        f'{HEADER}"""The table of operations: rows of sim.contract.contract.Operation, which names the columns and their defaults."""\n\n'
+        f'{HEADER}"""The table of operations: rows of sim.contract.contract.Operation, which names'
+        ' the columns and their defaults."""\n\n'
         "from __future__ import annotations\n\nfrom typing import Any\n\n"
         f"OPERATIONS: tuple[dict[str, Any], ...] = (\n{''.join(rows)})\n\n"
         f"SERVICES: dict[str, str] = {{\n{notes}}}\n"
     )
 
 
-def _row(schema: Schema, file: FileDescriptorProto, service: str, method: MethodDescriptorProto, comment: str) -> dict[str, Any]:
+def _row(
+    schema: Schema,
+    file: FileDescriptorProto,
+    service: str,
+    method: MethodDescriptorProto,
+    comment: str,
+) -> dict[str, Any]:
     option = schema.option(method, "sim.operation")
     where = f"{file.package}.{service}.{method.name}"
     row: dict[str, Any] = {
@@ -66,16 +83,27 @@ def _row(schema: Schema, file: FileDescriptorProto, service: str, method: Method
         "description": "\n\n".join(" ".join(part.split()) for part in comment.split("\n\n")[1:]),
     }
     if optional["planes"] and not optional["bindings"]:
-        raise ValueError(f"{where}: served on {', '.join(optional['planes'])} but has no google.api.http binding")
+        raise ValueError(
+            f"{where}: served on {', '.join(optional['planes'])} but has no google.api.http binding"
+        )
     if not option.planes and not option.grpc:
         raise ValueError(f"{where}: served neither on a plane nor over gRPC")
     if not comment:
         raise ValueError(f"{where}: every rpc has a comment that says what it does")
-    defaults = {"kind": "unary", "participant": "not_needed", "credential": "default", "content": "json"}
-    return row | {key: value for key, value in optional.items() if value and value != defaults.get(key)}
+    defaults = {
+        "kind": "unary",
+        "participant": "not_needed",
+        "credential": "default",
+        "content": "json",
+    }
+    return row | {
+        key: value for key, value in optional.items() if value and value != defaults.get(key)
+    }
 
 
-def _bindings(schema: Schema, method: MethodDescriptorProto, where: str) -> tuple[tuple[str, str, str], ...]:
+def _bindings(
+    schema: Schema, method: MethodDescriptorProto, where: str
+) -> tuple[tuple[str, str, str], ...]:
     if not method.HasField("options"):
         return ()
     rule = schema.option(method, "google.api.http")
@@ -88,7 +116,9 @@ def _bindings(schema: Schema, method: MethodDescriptorProto, where: str) -> tupl
             raise ValueError(f"{where}: bindings use {', '.join(_VERBS)}, not {verb}")
         template = getattr(binding, verb)
         if binding.body not in ("", "*"):
-            raise ValueError(f'{where}: a body fills the whole request ("*") or nothing, not {binding.body}')
+            raise ValueError(
+                f'{where}: a body fills the whole request ("*") or nothing, not {binding.body}'
+            )
         for path in _VARIABLE.findall(template):
             _require_field(schema, method.input_type[1:], path, f"{where}: {template}")
         found.append((verb.upper(), template, binding.body))
@@ -99,7 +129,11 @@ def _require_field(schema: Schema, message: str, path: str, where: str) -> None:
     """Refuse a variable ("account.id") that leads to no field of the request."""
     head, _, rest = path.partition(".")
     holder = schema.by_name.get(message)
-    field = next((field for field in holder.proto.field if field.name == head), None) if isinstance(holder, MessageEntry) else None
+    field = (
+        next((field for field in holder.proto.field if field.name == head), None)
+        if isinstance(holder, MessageEntry)
+        else None
+    )
     if field is None:
         raise ValueError(f"{where}: {message} has no field {head}")
     if rest:
@@ -107,7 +141,9 @@ def _require_field(schema: Schema, message: str, path: str, where: str) -> None:
 
 
 def _member(option: Any, field: str, number: int) -> str:
-    return str(option.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number[number].name).lower()
+    return str(
+        option.DESCRIPTOR.fields_by_name[field].enum_type.values_by_number[number].name
+    ).lower()
 
 
 def _instant(text: str, where: str) -> int | None:

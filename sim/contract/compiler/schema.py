@@ -1,4 +1,6 @@
-"""Reads `proto/`: runs protoc and answers what the descriptors, their comments and our own options say."""
+"""Reads `proto/`: runs protoc and answers what the descriptors, their comments and our own options
+say.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ _ENUM_VALUE = _SERVICE_METHOD = 2
 
 @dataclass(frozen=True)
 class MessageEntry:
-    """One message: its full name ("exchange.v1.Outer.Inner"), Struct name ("Outer_Inner"), package, descriptor and comments by field name."""
+    """One message: its full name ("exchange.v1.Outer.Inner"), Struct name ("Outer_Inner"), package,
+    descriptor and comments by field name.
+    """
 
     full_name: str
     name: str
@@ -82,13 +86,23 @@ class Schema:
         self._pool = descriptor_pool.DescriptorPool()
         for file in compiled.file:
             self._pool.Add(file)
-        self.files = sorted((file for file in compiled.file if not file.name.startswith(_FOREIGN)), key=lambda file: file.name)
+        self.files = sorted(
+            (file for file in compiled.file if not file.name.startswith(_FOREIGN)),
+            key=lambda file: file.name,
+        )
         for file in self.files:
             if file.syntax != "proto3":
                 raise ValueError(f"{file.name}: every file of the contract is proto3")
         # Foreign files keep their comments to themselves: their words are not ours to repeat.
-        self._comments = {file.name: _comments(file) if file in self.files else {} for file in compiled.file}
-        self._map_entries = {name: proto for file in self.files for name, _, proto, _ in _messages(file) if proto.options.map_entry}
+        self._comments = {
+            file.name: _comments(file) if file in self.files else {} for file in compiled.file
+        }
+        self._map_entries = {
+            name: proto
+            for file in self.files
+            for name, _, proto, _ in _messages(file)
+            if proto.options.map_entry
+        }
         self.messages = list(self._walk_messages())
         self.enums = list(self._walk_enums())
         entries: list[MessageEntry | EnumEntry] = [*self.messages, *self.enums]
@@ -96,7 +110,9 @@ class Schema:
         self.packages = sorted({entry.package for entry in self.by_name.values()})
 
     def stripped(self) -> bytes:
-        """The descriptor set without source positions, so that a changed comment or line break leaves it alone."""
+        """The descriptor set without source positions, so that a changed comment or line break
+        leaves it alone.
+        """
         bare = FileDescriptorSet()
         bare.CopyFrom(self._set)
         for file in bare.file:
@@ -104,8 +120,12 @@ class Schema:
         return bare.SerializeToString(deterministic=True)
 
     def option(self, holder: Any, extension: str) -> Any:
-        """The value of one extension on a message's, field's, method's or file's options; an empty message where it is not written."""
-        kind = message_factory.GetMessageClass(self._pool.FindMessageTypeByName(holder.options.DESCRIPTOR.full_name))
+        """The value of one extension on a message's, field's, method's or file's options; an empty
+        message where it is not written.
+        """
+        kind = message_factory.GetMessageClass(
+            self._pool.FindMessageTypeByName(holder.options.DESCRIPTOR.full_name)
+        )
         known: Any = kind.FromString(holder.options.SerializeToString())
         return known.Extensions[self._pool.FindExtensionByName(extension)]
 
@@ -128,25 +148,48 @@ class Schema:
                 if proto.options.map_entry or not (ours or full_name in PLAIN_FOREIGN):
                     continue
                 comments = self._comments[file.name]
-                fields = {field.name: comments.get((*path, _MESSAGE_FIELD, i), "") for i, field in enumerate(proto.field)}
-                yield MessageEntry(full_name, name, file.package, proto, comments.get(path, ""), fields)
+                fields = {
+                    field.name: comments.get((*path, _MESSAGE_FIELD, i), "")
+                    for i, field in enumerate(proto.field)
+                }
+                yield MessageEntry(
+                    full_name, name, file.package, proto, comments.get(path, ""), fields
+                )
 
     def _walk_enums(self) -> Iterator[EnumEntry]:
         for file in self.files:
             comments = self._comments[file.name]
             for full_name, name, proto, where in _enums(file):
-                values = {value.name: comments.get((*where, _ENUM_VALUE, i), "") for i, value in enumerate(proto.value)}
-                yield EnumEntry(full_name, name, file.package, proto, comments.get(where, ""), values)
+                values = {
+                    value.name: comments.get((*where, _ENUM_VALUE, i), "")
+                    for i, value in enumerate(proto.value)
+                }
+                yield EnumEntry(
+                    full_name, name, file.package, proto, comments.get(where, ""), values
+                )
 
 
 def compile_schema(proto: Path) -> Schema:
-    """Run protoc over every file below `proto`. Refuses (ValueError) with protoc's own words what it does not accept."""
+    """Run protoc over every file below `proto`. Refuses (ValueError) with protoc's own words what
+    it does not accept.
+    """
     names = sorted(path.relative_to(proto).as_posix() for path in proto.rglob("*.proto"))
     shared = Path(next(iter(google.api.__path__))).parents[1]
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "set"
-        flags = [f"-I{proto}", f"-I{shared}", "--include_imports", "--include_source_info", f"--descriptor_set_out={out}"]
-        ran = subprocess.run([sys.executable, "-m", "grpc_tools.protoc", *flags, *names], capture_output=True, text=True, check=False)
+        flags = [
+            f"-I{proto}",
+            f"-I{shared}",
+            "--include_imports",
+            "--include_source_info",
+            f"--descriptor_set_out={out}",
+        ]
+        ran = subprocess.run(
+            [sys.executable, "-m", "grpc_tools.protoc", *flags, *names],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if ran.returncode:
             raise ValueError(f"the proto files do not compile\n{ran.stderr}".strip())
         return Schema(FileDescriptorSet.FromString(out.read_bytes()))
@@ -158,13 +201,23 @@ def module_of(package: str) -> str:
 
 
 def _messages(file: FileDescriptorProto) -> Iterator[tuple[str, str, DescriptorProto, Address]]:
-    """(full name, Struct name, descriptor, comment path) of every message of a file, outer before inner."""
+    """(full name, Struct name, descriptor, comment path) of every message of a file, outer before
+    inner.
+    """
 
-    def walk(prefix: str, flat: str, protos: Any, path: Address, slot: int) -> Iterator[tuple[str, str, DescriptorProto, Address]]:
+    def walk(
+        prefix: str, flat: str, protos: Any, path: Address, slot: int
+    ) -> Iterator[tuple[str, str, DescriptorProto, Address]]:
         for i, proto in enumerate(protos):
             where = (*path, slot, i)
             yield f"{prefix}.{proto.name}", flat + proto.name, proto, where
-            yield from walk(f"{prefix}.{proto.name}", f"{flat}{proto.name}_", proto.nested_type, where, _MESSAGE_NESTED)
+            yield from walk(
+                f"{prefix}.{proto.name}",
+                f"{flat}{proto.name}_",
+                proto.nested_type,
+                where,
+                _MESSAGE_NESTED,
+            )
 
     yield from walk(file.package, "", file.message_type, (), _FILE_MESSAGE)
 
@@ -175,7 +228,12 @@ def _enums(file: FileDescriptorProto) -> Iterator[tuple[str, str, EnumDescriptor
         yield f"{file.package}.{proto.name}", proto.name, proto, (_FILE_ENUM, i)
     for full_name, name, message, path in _messages(file):
         for i, proto in enumerate(message.enum_type):
-            yield f"{full_name}.{proto.name}", f"{name}_{proto.name}", proto, (*path, _MESSAGE_ENUM, i)
+            yield (
+                f"{full_name}.{proto.name}",
+                f"{name}_{proto.name}",
+                proto,
+                (*path, _MESSAGE_ENUM, i),
+            )
 
 
 def _comments(file: FileDescriptorProto) -> dict[Address, str]:
@@ -183,5 +241,7 @@ def _comments(file: FileDescriptorProto) -> dict[Address, str]:
     for location in file.source_code_info.location:
         text = location.leading_comments or location.trailing_comments
         if text.strip():
-            found[tuple(location.path)] = "\n".join(line.strip() for line in text.strip().splitlines())
+            found[tuple(location.path)] = "\n".join(
+                line.strip() for line in text.strip().splitlines()
+            )
     return found

@@ -1,7 +1,10 @@
-"""Which fee coefficients are in force for an instrument at an instant: the published dates, and rows of one's own on top (rule P13).
+"""Which fee coefficients are in force for an instrument at an instant: the published dates, and
+rows of one's own on top (rule P13).
 
-A row of one's own names what it is for and gives what it changes; each coefficient comes from the row that is narrowest about the instrument, among those
-the one that began last, else from the published schedule. No endpoint of the exchange tells any of this; a market shows its taker coefficient alone.
+A row of one's own names what it is for and gives what it changes; each coefficient comes from the
+row that is narrowest about the instrument, among those the one that began last, else from the
+published schedule. No endpoint of the exchange tells any of this; a market shows its taker
+coefficient alone.
 """
 
 from __future__ import annotations
@@ -20,10 +23,12 @@ THETA_SCALE = 10_000
 
 
 class Theta(Struct, frozen=True):
-    """Fee coefficients in ten-thousandths. `maker` is what a maker is paid back; below zero, what it pays.
+    """Fee coefficients in ten-thousandths. `maker` is what a maker is paid back; below zero, what
+    it pays.
 
-    `tail` is what combos add for takers: tail x contracts x p x (1 - p)^4. `cap` is the most that one order pays as a taker; without `cumulative` its fills are
-    rounded each for itself (rule P12).
+    `tail` is what combos add for takers: tail x contracts x p x (1 - p)^4. `cap` is the most that
+    one order pays as a taker; without `cumulative` its fills are rounded each for itself (rule
+    P12).
     """
 
     taker: int
@@ -54,7 +59,9 @@ SCHEDULE: dict[str, Dated[Theta]] = {
 
 
 class FeeRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One row of one's own: from an instant on, for instruments of a product, market type and class (any where empty), what is not None changes."""
+    """One row of one's own: from an instant on, for instruments of a product, market type and class
+    (any where empty), what is not None changes.
+    """
 
     start: Instant = 0
     product: str = ""
@@ -88,11 +95,17 @@ class FeeSchedule:
     def __init__(self, rows: Iterable[FeeRow] = ()) -> None:
         self.rows = list(rows)
         self._known: dict[tuple[str, str, str], Dated[Theta]] = {}
-        starts = {start for table in SCHEDULE.values() for start in table.starts} | {row.start for row in self.rows if row.start}
-        self._changes = Dated(0, *((start, number) for number, start in enumerate(sorted(starts), 1)))
+        starts = {start for table in SCHEDULE.values() for start in table.starts} | {
+            row.start for row in self.rows if row.start
+        }
+        self._changes = Dated(
+            0, *((start, number) for number, start in enumerate(sorted(starts), 1))
+        )
 
     def of(self, instrument: Instrument) -> Dated[Theta]:
-        """Every coefficient an instrument ever has; a class without published dates of its own is standard."""
+        """Every coefficient an instrument ever has; a class without published dates of its own is
+        standard.
+        """
         key = instrument.product_id, instrument.market_type, instrument.fee_class
         found = self._known.get(key)
         if found is None:
@@ -108,13 +121,19 @@ class FeeSchedule:
         rows = [row for row in self.rows if row.matches(instrument)]
         if not rows:
             return published
-        rows.sort(key=lambda row: (row.narrowness, row.start))  # stable: of two rows alike the later one counts
+        # stable: of two rows alike the later one counts
+        rows.sort(key=lambda row: (row.narrowness, row.start))
         starts = sorted({*published.starts, *(row.start for row in rows if row.start)})
-        return Dated(_over(published.at(0), rows, 0), *((start, _over(published.at(start), rows, start)) for start in starts))
+        return Dated(
+            _over(published.at(0), rows, 0),
+            *((start, _over(published.at(start), rows, start)) for start in starts),
+        )
 
 
 def _over(theta: Theta, rows: list[FeeRow], now: Instant) -> Theta:
-    """Published coefficients with what rows change of them at an instant, the last word being the last row's."""
+    """Published coefficients with what rows change of them at an instant, the last word being the
+    last row's.
+    """
     changes = {
         name: value
         for row in rows

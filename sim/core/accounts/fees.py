@@ -1,7 +1,8 @@
-"""Commissions and rebates: theta x contracts x p x (1 - p), exact until it is rounded to the cent, half to even (rules P11-P15).
+"""Commissions and rebates: theta x contracts x p x (1 - p), exact until it is rounded to the cent,
+half to even (rules P11-P15).
 
-Theta is counted in ten-thousandths, so a fee is an exact integer of 1/(10^4 x qty_scale x price_scale^2) dollars whatever the date, and sums over
-the fills of an order stay exact.
+Theta is counted in ten-thousandths, so a fee is an exact integer of 1/(10^4 x qty_scale x
+price_scale^2) dollars whatever the date, and sums over the fills of an order stay exact.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from sim.kernel.instants import Instant
 
 
 class Fees:
-    """What a fill costs or earns, at the instant it happens, by the published schedule or, `schedule`, one with rows of a scenario's own."""
+    """What a fill costs or earns, at the instant it happens, by the published schedule or,
+    `schedule`, one with rows of a scenario's own.
+    """
 
     __slots__ = ("_ctx", "schedule")
 
@@ -36,10 +39,14 @@ class Fees:
         if taker < 0 and maker < 0:
             return theta
         taker = min(taker, THETA_SCALE) if taker >= 0 else theta.taker
-        return replace(theta, taker=taker, maker=min(maker, THETA_SCALE) if maker >= 0 else theta.maker)
+        return replace(
+            theta, taker=taker, maker=min(maker, THETA_SCALE) if maker >= 0 else theta.maker
+        )
 
     def basis_points(self, instrument: Instrument, at: Instant) -> tuple[str, str]:
-        """Coefficients of taker and maker as orders show them: ten-thousandths as text, a rebate below zero."""
+        """Coefficients of taker and maker as orders show them: ten-thousandths as text, a rebate
+        below zero.
+        """
         theta = self.theta(instrument, at)
         return str(theta.taker), str(-theta.maker)
 
@@ -56,17 +63,24 @@ class Fees:
 
     def quote_maker(self, instrument: Instrument, qty: Qty, price: Price) -> Cash:
         """Maker fee of one fill, for the same check; a rebate to come counts as nothing."""
-        return max(0, -self.rebate_maker(instrument, self.theta(instrument, self._ctx.now), qty, price))
+        return max(
+            0, -self.rebate_maker(instrument, self.theta(instrument, self._ctx.now), qty, price)
+        )
 
-    def charge_taker(self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> Cash:
+    def charge_taker(
+        self, order: Order, instrument: Instrument, theta: Theta, qty: Qty, price: Price
+    ) -> Cash:
         """Fee of the next fill of an aggressive order, remembered on it (rule P12).
 
-        Never above the fill's own rounding, and never so much that the order's total passes the rounding of its exact sum, or the schedule's cap.
+        Never above the fill's own rounding, and never so much that the order's total passes the
+        rounding of its exact sum, or the schedule's cap.
         """
         fee = taken(instrument, theta, qty, price)
         charge = rounded(instrument, fee)
         if order.taker_fee_exact and theta.cumulative:
-            charge = min(charge, rounded(instrument, order.taker_fee_exact + fee) - order.taker_fee_charged)
+            charge = min(
+                charge, rounded(instrument, order.taker_fee_exact + fee) - order.taker_fee_charged
+            )
         if theta.cap is not None:
             charge = min(charge, max(0, theta.cap - order.taker_fee_charged))
         order.taker_fee_exact += fee
@@ -84,7 +98,9 @@ def exact(instrument: Instrument, theta: int, qty: Qty, price: Price) -> int:
 
 
 def taken(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
-    """Unrounded taker fee in the same units; a combo's tail is finer than those and is rounded to them, a long way below the cent."""
+    """Unrounded taker fee in the same units; a combo's tail is finer than those and is rounded to
+    them, a long way below the cent.
+    """
     fee = exact(instrument, theta.taker, qty, price)
     if theta.tail:
         scale = instrument.price_scale
@@ -93,7 +109,9 @@ def taken(instrument: Instrument, theta: Theta, qty: Qty, price: Price) -> int:
 
 
 def rounded(instrument: Instrument, fee: int) -> Cash:
-    """An exact fee rounded to the cent, half to even; to the notional unit where a cent is no whole number of those, so that it can be reported."""
+    """An exact fee rounded to the cent, half to even; to the notional unit where a cent is no whole
+    number of those, so that it can be reported.
+    """
     if not fee:
         return 0
     factor, scale, step = _rounding(instrument.price_scale, instrument.qty_scale)

@@ -1,7 +1,9 @@
-"""Cash of every account, double entry: each move has an equal contra on a house account, so all balances always sum to zero (rules P17-P22).
+"""Cash of every account, double entry: each move has an equal contra on a house account, so all
+balances always sum to zero (rules P17-P22).
 
-House accounts stand for what lies outside the participants. They keep a balance and no rows, because their history is the mirror of everybody else's.
-The clearing house's balance returns to zero with every trade and every settlement; that is the check that pay-outs are zero-sum.
+House accounts stand for what lies outside the participants. They keep a balance and no rows,
+because their history is the mirror of everybody else's. The clearing house's balance returns to
+zero with every trade and every settlement; that is the check that pay-outs are zero-sum.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ TRADING, CLEARING, HOUSE = "trading", "clearing", "house"
 
 
 class Account(Struct):
-    """One account. `kind`: trading accounts trade, clearing accounts only hold cash (rule P26), house accounts are the contra side.
+    """One account. `kind`: trading accounts trade, clearing accounts only hold cash (rule P26),
+    house accounts are the contra side.
 
     `collateral_return`: related shorts post less margin (rule P8).
     """
@@ -72,7 +75,9 @@ class Ledger:
         """Open an account with nothing in it."""
         if name in self._accounts:
             raise AlreadyExists(f"account {name[:80]} exists")
-        account = self._accounts[name] = Account(name, kind, collateral_return=collateral_return, opened=self._ctx.now)
+        account = self._accounts[name] = Account(
+            name, kind, collateral_return=collateral_return, opened=self._ctx.now
+        )
         return account
 
     def get(self, account: str) -> Account | None:
@@ -99,33 +104,63 @@ class Ledger:
         return sum(account.balance for account in self._accounts.values())
 
     def move(
-        self, account: str, amount: Cash, type: LedgerEntryType, description: str, *, contra: str = HOUSE_FUNDING, symbol: str = "", reference: str = ""
+        self,
+        account: str,
+        amount: Cash,
+        type: LedgerEntryType,
+        description: str,
+        *,
+        contra: str = HOUSE_FUNDING,
+        symbol: str = "",
+        reference: str = "",
     ) -> CashMoved:
         """Move an amount to an account (from it when negative) against a house account. One row."""
         self.require(contra).balance -= amount
         return self._write(self.require(account), amount, type, description, symbol, reference)
 
-    def fill(self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str) -> None:
-        """Cash of one side of a trade: principal (signed) less commission (negative for a rebate), as one row or two (rule P21)."""
+    def fill(
+        self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str
+    ) -> None:
+        """Cash of one side of a trade: principal (signed) less commission (negative for a rebate),
+        as one row or two (rule P21).
+        """
         self._clearing.balance -= principal
         self._fees.balance += commission
         mine = self._accounts[account]
         if commission and self._ctx.assumptions.text(LEDGER_COMMISSION) == "separate":
             self._write(mine, principal, _EXECUTION, "Fill", symbol, trade_id)
-            self._write(mine, -commission, LedgerEntryType.COMMISSION, "Commission", symbol, trade_id)
+            self._write(
+                mine, -commission, LedgerEntryType.COMMISSION, "Commission", symbol, trade_id
+            )
         else:
             self._write(mine, principal - commission, _EXECUTION, "Fill", symbol, trade_id)
 
-    def reverse(self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str) -> None:
+    def reverse(
+        self, account: str, principal: Cash, commission: Cash, symbol: str, trade_id: str
+    ) -> None:
         """Give back what a busted trade moved, fee included (rule M42)."""
         self._clearing.balance += principal
         self._fees.balance -= commission
-        self._write(self._accounts[account], commission - principal, LedgerEntryType.CORRECTION, "Correction", symbol, trade_id)
+        self._write(
+            self._accounts[account],
+            commission - principal,
+            LedgerEntryType.CORRECTION,
+            "Correction",
+            symbol,
+            trade_id,
+        )
 
     def pay_out(self, account: str, amount: Cash, type: LedgerEntryType, symbol: str) -> None:
         """Pay a settlement or a correction of one (rules P22, L27); nothing is written for nothing."""
         if amount:
-            self.move(account, amount, type, "Settlement" if type is LedgerEntryType.RESOLUTION else "Correction", contra=HOUSE_CLEARING, symbol=symbol)
+            self.move(
+                account,
+                amount,
+                type,
+                "Settlement" if type is LedgerEntryType.RESOLUTION else "Correction",
+                contra=HOUSE_CLEARING,
+                symbol=symbol,
+            )
 
     def save(self) -> LedgerState:
         """Accounts and rows."""
@@ -138,11 +173,21 @@ class Ledger:
         self._fees = self._accounts[HOUSE_FEES]
         put_back(self._rows, self._rows_of, state.rows)
 
-    def _write(self, account: Account, amount: Cash, type: LedgerEntryType, description: str, symbol: str, reference: str) -> CashMoved:
+    def _write(
+        self,
+        account: Account,
+        amount: Cash,
+        type: LedgerEntryType,
+        description: str,
+        symbol: str,
+        reference: str,
+    ) -> CashMoved:
         ctx = self._ctx
         name, before = account.name, account.balance
         account.balance = after = before + amount
-        row = CashMoved(self._ids.next(), name, type, before, after, description, ctx.now, symbol, reference)
+        row = CashMoved(
+            self._ids.next(), name, type, before, after, description, ctx.now, symbol, reference
+        )
         self._rows.append(row)
         try:
             self._rows_of[name].append(row)

@@ -1,7 +1,9 @@
-"""Net positions by account and symbol, and the position ledger: deltas whose replay rebuilds them (rules P9, P10, P23).
+"""Net positions by account and symbol, and the position ledger: deltas whose replay rebuilds them
+(rules P9, P10, P23).
 
-`cost` is signed (buys add, sells take away) in notional units and holds no fees. Opening adds to it; closing removes the average and books the
-difference in `realized`; a fill that crosses zero does both in one row. Over all accounts of an instrument the nets sum to zero.
+`cost` is signed (buys add, sells take away) in notional units and holds no fees. Opening adds to
+it; closing removes the average and books the difference in `realized`; a fill that crosses zero
+does both in one row. Over all accounts of an instrument the nets sum to zero.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ FILL = "Fill"
 
 
 class Position(Struct, gc=False):
-    """Standing of one account in one instrument. `bod_net` is the net at the roll before the last change; read it through `bod`.
+    """Standing of one account in one instrument. `bod_net` is the net at the roll before the last
+    change; read it through `bod`.
 
     `fees` are commissions paid less rebates; `settled` is when a settlement closed it, 0 for never.
     """
@@ -70,7 +73,16 @@ class PositionsState(Struct):
 class Positions:
     """All positions that ever were, and their ledger."""
 
-    __slots__ = ("_all", "_by_account", "_by_symbol", "_ctx", "_ids", "_rows", "_rows_of", "open_interest")
+    __slots__ = (
+        "_all",
+        "_by_account",
+        "_by_symbol",
+        "_ctx",
+        "_ids",
+        "_rows",
+        "_rows_of",
+        "open_interest",
+    )
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -104,8 +116,12 @@ class Positions:
         """The position ledger of an account, oldest first."""
         return self._rows_of.get(account, ())
 
-    def fill(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0) -> tuple[Qty, Qty]:
-        """Buy `qty` (sell when negative) at a price and for a fee. Returns the net before and after."""
+    def fill(
+        self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
+    ) -> tuple[Qty, Qty]:
+        """Buy `qty` (sell when negative) at a price and for a fee. Returns the net before and
+        after.
+        """
         position = self._touch(account, symbol)
         if qty > 0:
             position.qty_bought += qty
@@ -113,8 +129,12 @@ class Positions:
             position.qty_sold -= qty
         return self._move(position, qty, price, FILL, trade_id, fee)
 
-    def reverse(self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0) -> tuple[Qty, Qty]:
-        """Undo a fill of `qty` at a price and for a fee (rule M42). What was bought and sold only grows, so those stay."""
+    def reverse(
+        self, account: str, symbol: str, qty: Qty, price: Price, trade_id: str, fee: Notional = 0
+    ) -> tuple[Qty, Qty]:
+        """Undo a fill of `qty` at a price and for a fee (rule M42). What was bought and sold only
+        grows, so those stay.
+        """
         return self._move(self._touch(account, symbol), -qty, price, "Correction", trade_id, -fee)
 
     def resolve(self, position: Position, price: Price) -> tuple[Qty, Qty]:
@@ -144,7 +164,9 @@ class Positions:
         self._all = []
         for position in state.positions:
             self._index(position)
-            self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + max(position.net, 0)
+            self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + max(
+                position.net, 0
+            )
         put_back(self._rows, self._rows_of, state.rows)
 
     def _index(self, position: Position) -> None:
@@ -165,7 +187,14 @@ class Positions:
         return position
 
     def _move(
-        self, position: Position, qty: Qty, price: Price, description: str, trade_id: str, fee: Notional, settlement: Price | None = None
+        self,
+        position: Position,
+        qty: Qty,
+        price: Price,
+        description: str,
+        trade_id: str,
+        fee: Notional,
+        settlement: Price | None = None,
     ) -> tuple[Qty, Qty]:
         net = position.net
         after = net + qty
@@ -173,7 +202,11 @@ class Positions:
             cost_change, realized_change = qty * price, 0
         else:
             closed = -qty if abs(qty) <= abs(net) else net
-            removed = position.cost if closed == net else divide_half_even(position.cost * abs(closed), abs(net))
+            removed = (
+                position.cost
+                if closed == net
+                else divide_half_even(position.cost * abs(closed), abs(net))
+            )
             realized_change = closed * price - removed
             cost_change = (qty + closed) * price - removed
         position.net = after
@@ -183,11 +216,21 @@ class Positions:
         if longs:
             self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + longs
         position.fees += fee
-        self._write(position, qty, cost_change, realized_change, description, trade_id, fee, settlement)
+        self._write(
+            position, qty, cost_change, realized_change, description, trade_id, fee, settlement
+        )
         return net, after
 
     def _write(
-        self, position: Position, qty: Qty, cost: Notional, realized: Notional, description: str, trade_id: str, fee: Notional, settlement: Price | None
+        self,
+        position: Position,
+        qty: Qty,
+        cost: Notional,
+        realized: Notional,
+        description: str,
+        trade_id: str,
+        fee: Notional,
+        settlement: Price | None,
     ) -> None:
         ctx = self._ctx
         account = position.account

@@ -1,9 +1,11 @@
 """Collateral: what an account may still spend, and what its open orders could cost (rules P1-P8).
 
-An order reserves what its opening part would cost: price per contract for a bid, one dollar less price for an offer. Reservations count per
-instrument, the dearer side of it, and never add up over instruments. All of it follows from balances, positions and open orders, so nothing is saved.
+An order reserves what its opening part would cost: price per contract for a bid, one dollar less
+price for an offer. Reservations count per instrument, the dearer side of it, and never add up over
+instruments. All of it follows from balances, positions and open orders, so nothing is saved.
 
-An account with collateral return posts less for related shorts. What one group of them gives back counts as buying power everywhere but in that group.
+An account with collateral return posts less for related shorts. What one group of them gives back
+counts as buying power everywhere but in that group.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from sim.core.model.refusals import InsufficientFunds
 
 
 class Reserve:
-    """Open orders of one account on one side of one instrument: quantities by what one unit costs, and their sums in notional units."""
+    """Open orders of one account on one side of one instrument: quantities by what one unit costs,
+    and their sums in notional units.
+    """
 
     __slots__ = ("_by_unit", "cost", "qty")
 
@@ -42,7 +46,9 @@ class Reserve:
         self.cost += unit * qty
 
     def opening(self, closable: Qty) -> Notional:
-        """Cost of what does not close an opposite position of `closable`; the best-priced orders, which are the dearest, close first (rule P3)."""
+        """Cost of what does not close an opposite position of `closable`; the best-priced orders,
+        which are the dearest, close first (rule P3).
+        """
         if closable <= 0:
             return self.cost
         if closable >= self.qty:
@@ -87,9 +93,11 @@ class Exposure:
 
 
 class _Book:
-    """Risk book of one account. `bound` is never below the gross reservation of any of its instruments, so a richer account needs no look.
+    """Risk book of one account. `bound` is never below the gross reservation of any of its
+    instruments, so a richer account needs no look.
 
-    `margin` is what its shorts call for, `returns` what each group of related instruments gives back of it, `groups` the instruments it ever held there.
+    `margin` is what its shorts call for, `returns` what each group of related instruments gives
+    back of it, `groups` the instruments it ever held there.
     """
 
     __slots__ = ("account", "bound", "exposures", "groups", "margin", "returns")
@@ -108,7 +116,9 @@ class _Book:
         return power + sum(self.returns.values()) if self.returns else power
 
     def power_for(self, instrument: Instrument) -> Cash:
-        """What may be spent on opening in an instrument: freed cash must not grow the event that freed it (rule P8)."""
+        """What may be spent on opening in an instrument: freed cash must not grow the event that
+        freed it (rule P8).
+        """
         if self.returns and instrument.related is not None:
             return self.power() - self.returns.get(instrument.related.group, 0)
         return self.power()
@@ -140,7 +150,13 @@ class Risk:
         book = self._known(account)
         if book is None:
             return 0
-        return max((exposure.worst(self._positions.net(account, symbol)) for symbol, exposure in book.exposures.items()), default=0)
+        return max(
+            (
+                exposure.worst(self._positions.net(account, symbol))
+                for symbol, exposure in book.exposures.items()
+            ),
+            default=0,
+        )
 
     def working(self, account: str, symbol: str, side: Side) -> Qty:
         """Quantity an account has working on one side of an instrument."""
@@ -148,11 +164,15 @@ class Risk:
         exposure = book.exposures.get(symbol) if book is not None else None
         return exposure.side(side).qty if exposure is not None else 0
 
-    def check(self, order: Order, instrument: Instrument, fee: Callable[[Order, Instrument], Cash]) -> None:
-        """Refuse an order that the account could not pay for if the dearer side of the instrument filled, fee included (rules P3, P4).
+    def check(
+        self, order: Order, instrument: Instrument, fee: Callable[[Order, Instrument], Cash]
+    ) -> None:
+        """Refuse an order that the account could not pay for if the dearer side of the instrument
+        filled, fee included (rules P3, P4).
 
-        The fee counts for the opening part only: a closing fill always brings in more than its fee. It is asked for only where it can matter, because no fee is
-        above what its order costs, rounded up to a cent.
+        The fee counts for the opening part only: a closing fill always brings in more than its fee.
+        It is asked for only where it can matter, because no fee is above what its order costs,
+        rounded up to a cent.
         """
         book = self._book(order.account)
         exposure = self._exposure(book, instrument)
@@ -175,13 +195,17 @@ class Risk:
             )
 
     def _unhedging(self, book: _Book, order: Order, instrument: Instrument, closing: Qty) -> Cash:
-        """What closing a hedge costs: buying power falls by the return that is lost, less what the closing fill brings in (rule P8)."""
+        """What closing a hedge costs: buying power falls by the return that is lost, less what the
+        closing fill brings in (rule P8).
+        """
         related = instrument.related
         if related is None or not closing or related.group not in book.returns:
             return 0
         signed = closing if order.side is BUY else -closing
         released = closing * (DOLLAR // instrument.qty_scale) if order.side is BUY else 0
-        lost = book.returns[related.group] - self._returned(book, related, {instrument.symbol: signed})
+        lost = book.returns[related.group] - self._returned(
+            book, related, {instrument.symbol: signed}
+        )
         return max(0, lost - released + signed * order.price * instrument.cash_per_notional)
 
     def _returned(self, book: _Book, related: Related, moves: dict[str, Qty]) -> Cash:
@@ -190,7 +214,9 @@ class Risk:
         for symbol, instrument in book.groups.get(related.group, {}).items():
             net = self._positions.net(book.account.name, symbol) + moves.get(symbol, 0)
             if net and instrument.related is not None:
-                holdings.append(Holding(instrument.related.rank, net * (DOLLAR // instrument.qty_scale)))
+                holdings.append(
+                    Holding(instrument.related.rank, net * (DOLLAR // instrument.qty_scale))
+                )
         return returned(related.kind, holdings)
 
     def _needed(self, order: Order, instrument: Instrument, unit: Price) -> tuple[Cash, Qty]:
@@ -207,7 +233,9 @@ class Risk:
 
     def reserve(self, order: Order, instrument: Instrument) -> None:
         """An order works from now on."""
-        self.hold(order.account, instrument, order.side, unit_cost(order, instrument), order.leaves_qty)
+        self.hold(
+            order.account, instrument, order.side, unit_cost(order, instrument), order.leaves_qty
+        )
 
     def hold(self, account: str, instrument: Instrument, side: Side, unit: Price, qty: Qty) -> None:
         """This much works from now on, at a cost per unit."""
@@ -221,7 +249,9 @@ class Risk:
     def release(self, order: Order, instrument: Instrument, qty: Qty) -> None:
         """This much of a working order no longer works at its price."""
         exposure = self._book(order.account).exposures[order.symbol]
-        (exposure.bids if order.side is BUY else exposure.offers).change(unit_cost(order, instrument), -qty)
+        (exposure.bids if order.side is BUY else exposure.offers).change(
+            unit_cost(order, instrument), -qty
+        )
 
     def moved(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
         """A position went from one net to another: margin follows the shorts."""
@@ -244,12 +274,18 @@ class Risk:
             book.returns.pop(related.group, None)
 
     def unfunded(self, account: str, but: str) -> list[Exposure]:
-        """Instruments, other than one, whose open orders the account can no longer pay for (rule P5), by symbol."""
+        """Instruments, other than one, whose open orders the account can no longer pay for (rule
+        P5), by symbol.
+        """
         book = self._book(account)
         power = book.power()
         if power >= book.bound and not book.returns:
             return []
-        book.exposures = {symbol: exposure for symbol, exposure in book.exposures.items() if exposure.bids.qty or exposure.offers.qty}
+        book.exposures = {
+            symbol: exposure
+            for symbol, exposure in book.exposures.items()
+            if exposure.bids.qty or exposure.offers.qty
+        }
         book.bound = max((exposure.gross() for exposure in book.exposures.values()), default=0)
         return [
             exposure
@@ -274,7 +310,9 @@ class Risk:
                 yield account, symbol, exposure.worst(self._positions.net(account, symbol))
 
     def load(self, working: dict[str, list[Order]]) -> None:
-        """Forget everything, before positions are told again. What an account's working orders reserve is counted when somebody asks for the account."""
+        """Forget everything, before positions are told again. What an account's working orders
+        reserve is counted when somebody asks for the account.
+        """
         self._books.clear()
         self._working = working
 
@@ -311,7 +349,9 @@ class Risk:
 
 
 def unit_cost(order: Order, instrument: Instrument) -> Price:
-    """What one quantity unit of an order costs in price units; an order that has no price yet may trade anywhere within the band."""
+    """What one quantity unit of an order costs in price units; an order that has no price yet may
+    trade anywhere within the band.
+    """
     price = order.price
     if order.side is BUY:
         return instrument.price_high if order.type is STOP else price

@@ -1,6 +1,8 @@
-"""Catalogue of documented oddities: on by default with their documented odds, each switchable (design D6).
+"""Catalogue of documented oddities: on by default with their documented odds, each switchable
+(design D6).
 
-Each quirk draws from its own entropy stream, so switching one never shifts another. `sim catalogue quirks` prints this file.
+Each quirk draws from its own entropy stream, so switching one never shifts another. `sim catalogue
+quirks` prints this file.
 """
 
 from __future__ import annotations
@@ -49,13 +51,19 @@ UNFILTERED_SEARCH_TIMES_OUT = Quirk(
 UNFILTERED_REPORTS_TIME_OUT = Quirk(
     name="unfiltered_reports_time_out",
     spec="7.1",
-    summary="A search of orders or executions that is not narrowed dies at the 30 s edge with 504, as those of trades do; the odds are not stated",
+    summary=(
+        "A search of orders or executions that is not narrowed dies at the 30 s edge with 504, as"
+        " those of trades do; the odds are not stated"
+    ),
     default=NEVER,
 )
 SESSION_REVOCATION = Quirk(
     name="session_revocation",
     spec="6.2",
-    summary="A second account-scoped subscription of the same identity takes the session: the first ends with 13 INTERNAL",
+    summary=(
+        "A second account-scoped subscription of the same identity takes the session: the first"
+        " ends with 13 INTERNAL"
+    ),
     default=ALWAYS,
 )
 EMPTY_PARTICIPANT_WINDOW = Quirk(
@@ -65,22 +73,37 @@ EMPTY_PARTICIPANT_WINDOW = Quirk(
     default=ALWAYS,
 )
 CLEARED_FIELDS_LAG = Quirk(
-    name="cleared_fields_lag", spec="2.4", summary="cleared_* statistics read zero until the trade is CLEARED", default=ALWAYS
+    name="cleared_fields_lag",
+    spec="2.4",
+    summary="cleared_* statistics read zero until the trade is CLEARED",
+    default=ALWAYS,
 )
 CAMEL_CASE_QUERY_IGNORED = Quirk(
-    name="camel_case_query_ignored", spec="0", summary="On the retail API a camelCase query parameter is silently ignored", default=ALWAYS
+    name="camel_case_query_ignored",
+    spec="0",
+    summary="On the retail API a camelCase query parameter is silently ignored",
+    default=ALWAYS,
 )
 STREAM_DUPLICATES = Quirk(
-    name="stream_duplicates", spec="6.2", summary="Delivery is at least once: a stream message is sent twice, so consumers dedupe", default=NEVER
+    name="stream_duplicates",
+    spec="6.2",
+    summary="Delivery is at least once: a stream message is sent twice, so consumers dedupe",
+    default=NEVER,
 )
 WEBHOOK_DUPLICATES = Quirk(
-    name="webhook_duplicates", spec="6.1", summary="Delivery is at least once: an event is delivered twice under the same event_id", default=NEVER
+    name="webhook_duplicates",
+    spec="6.1",
+    summary="Delivery is at least once: an event is delivered twice under the same event_id",
+    default=NEVER,
 )
 
 INSTRUMENT_COLUMNS_FAIL = Quirk(
     name="instrument_columns_fail",
     spec="4.3",
-    summary="ListInstruments: where_clause on instrument_product, outcome_type or event_subcategory answers 500; on event_id it finds nothing",
+    summary=(
+        "ListInstruments: where_clause on instrument_product, outcome_type or event_subcategory"
+        " answers 500; on event_id it finds nothing"
+    ),
     default=ALWAYS,
 )
 
@@ -107,7 +130,10 @@ def parse_chance(given: object) -> Chance:
         decimal = _DECIMAL.fullmatch(given)
         if decimal:
             return Chance(int(decimal[1]), 10 ** len(decimal[1]))
-    raise ValueError(f'a chance is "always", "never", a fraction such as "2/3" or a decimal below 1, not {given!r}')
+    raise ValueError(
+        'a chance is "always", "never", a fraction such as "2/3" or a decimal below 1, not'
+        f" {given!r}"
+    )
 
 
 class Quirks:
@@ -132,7 +158,9 @@ class Quirks:
         return self._entropy.stream(f"quirk.{quirk.name}").chance(odds.numerator, odds.denominator)
 
     def change(self, name: str, given: object) -> Quirk:
-        """Set the odds of a quirk by name. KeyError names the nearest; ValueError says what is accepted."""
+        """Set the odds of a quirk by name. KeyError names the nearest; ValueError says what is
+        accepted.
+        """
         quirk = self._catalogue.get(name)
         if quirk is None:
             raise KeyError(unknown_name("quirk", name, self._catalogue))

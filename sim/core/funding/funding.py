@@ -1,7 +1,10 @@
-"""Money from outside and back: every deposit, withdrawal, transfer and reward is a funding transaction, and those that name a source take their time.
+"""Money from outside and back: every deposit, withdrawal, transfer and reward is a funding
+transaction, and those that name a source take their time.
 
-Without a source the cash moves at once and the transaction is COMPLETED from the start. With one it walks PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED:
-a deposit is credited when it completes, a withdrawal leaves the account when it begins and comes back when it is cancelled, so cash is never in two places.
+Without a source the cash moves at once and the transaction is COMPLETED from the start. With one it
+walks PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED: a deposit is credited when it completes, a
+withdrawal leaves the account when it begins and comes back when it is cancelled, so cash is never
+in two places.
 """
 
 from __future__ import annotations
@@ -16,7 +19,16 @@ from sim.core.identity.firms import Firm
 from sim.core.model.context import Context
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
-from sim.core.model.funding_records import AccountNotes, Course, FundingChange, FundingSource, FundingState, FundingTransaction, FundingType, Review
+from sim.core.model.funding_records import (
+    AccountNotes,
+    Course,
+    FundingChange,
+    FundingSource,
+    FundingState,
+    FundingTransaction,
+    FundingType,
+    Review,
+)
 from sim.core.model.quantities import Cash, cash_text
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.trading.trading import Trading
@@ -58,7 +70,9 @@ class Funding:
 
     def of(self, accounts: Sequence[str]) -> Iterator[FundingTransaction]:
         """Transactions of some accounts as they stand, account by account, oldest first."""
-        return (self._by_id[found] for account in accounts for found in self._ids_of.get(account, ()))
+        return (
+            self._by_id[found] for account in accounts for found in self._ids_of.get(account, ())
+        )
 
     def notes(self, account: str) -> AccountNotes:
         """What the firm wrote on an account."""
@@ -82,23 +96,37 @@ class Funding:
         reference: str = "",
         parent: str = "",
     ) -> FundingTransaction:
-        """Credit an account (debit when negative) now. Whether it can afford it is the caller's question."""
-        row = self._trading.move_cash(account, amount, entry, description, symbol=symbol, reference=reference)
-        if type is FundingType.TRANSFER and self._ctx.assumptions.text(FUNDING_TRANSFERS) == "direction":
+        """Credit an account (debit when negative) now. Whether it can afford it is the caller's
+        question.
+        """
+        row = self._trading.move_cash(
+            account, amount, entry, description, symbol=symbol, reference=reference
+        )
+        if (
+            type is FundingType.TRANSFER
+            and self._ctx.assumptions.text(FUNDING_TRANSFERS) == "direction"
+        ):
             type = FundingType.DEPOSIT if amount >= 0 else FundingType.WITHDRAWAL
         made = self._new(account, amount, type, FundingState.COMPLETED, description)
         return self._enter(_moved(replace(made, reference=reference, parent=parent), row))
 
     # ---- through a source
 
-    def begin(self, account: str, amount: Cash, source: FundingSource, course: Course) -> FundingTransaction:
-        """Begin a deposit from a source, or a withdrawal to it when negative. Conflict when the source or the account does not allow it."""
+    def begin(
+        self, account: str, amount: Cash, source: FundingSource, course: Course
+    ) -> FundingTransaction:
+        """Begin a deposit from a source, or a withdrawal to it when negative. Conflict when the
+        source or the account does not allow it.
+        """
         if not amount:
             raise InvalidRequest("amount must not be zero", rule="control")
         if source.disabled:
             raise Conflict(f"funding source {source.id} is disabled", rule="control")
         if source.max_deposit and amount > source.max_deposit:
-            raise Conflict(f"at most {cash_text(source.max_deposit)} at a time from {source.id}", rule="control")
+            raise Conflict(
+                f"at most {cash_text(source.max_deposit)} at a time from {source.id}",
+                rule="control",
+            )
         available = self._trading.withdrawable(account)
         if amount < 0 and available < -amount:
             raise Conflict(f"{account} has only {cash_text(available)} to pay out", rule="P6")
@@ -111,7 +139,13 @@ class Funding:
             course=course,
         )
         if amount < 0:
-            row = self._trading.move_cash(account, amount, LedgerEntryType.PENDING_WITHDRAWAL_CREATION, "Withdrawal requested", reference=made.id)
+            row = self._trading.move_cash(
+                account,
+                amount,
+                LedgerEntryType.PENDING_WITHDRAWAL_CREATION,
+                "Withdrawal requested",
+                reference=made.id,
+            )
             made = _moved(made, row)
         self._wait(made)
         return self._enter(made)
@@ -121,24 +155,50 @@ class Funding:
         found = self._require(transaction_id)
         if found.state not in _UNDER_WAY:
             raise Conflict(f"the transaction is {found.state.name} already", rule="control")
-        found = replace(found, course=Course.COMPLETE, review=Review.APPROVED if state is FundingState.COMPLETED else Review.REJECTED)
+        found = replace(
+            found,
+            course=Course.COMPLETE,
+            review=Review.APPROVED if state is FundingState.COMPLETED else Review.REJECTED,
+        )
         while found.state is not state:
             found = self._cancel(found) if state is FundingState.CANCELLED else self._step(found)
         return found
 
     def refund(self, transaction_id: str, amount: Cash | None) -> FundingTransaction:
-        """Send what came through a source back, wholly when `amount` is None: a RETURN of its own moves the cash, and the first transaction says so."""
+        """Send what came through a source back, wholly when `amount` is None: a RETURN of its own
+        moves the cash, and the first transaction says so.
+        """
         found = self._require(transaction_id)
         if not found.source or found.state not in _RETURNABLE:
-            raise Conflict("only a completed transaction through a source can be refunded", rule="control")
+            raise Conflict(
+                "only a completed transaction through a source can be refunded", rule="control"
+            )
         left = found.amount - found.refunded
         amount = left if amount is None else amount
         if not 0 < amount <= left:
-            raise InvalidRequest(f"amount: above zero and at most {cash_text(left)}", rule="control")
+            raise InvalidRequest(
+                f"amount: above zero and at most {cash_text(left)}", rule="control"
+            )
         if found.credit and self._trading.withdrawable(found.account) < amount:
-            raise Conflict(f"{found.account} has only {cash_text(self._trading.withdrawable(found.account))} to pay out", rule="P6")
-        signed, entry = (-amount, LedgerEntryType.WITHDRAWAL) if found.credit else (amount, LedgerEntryType.DEPOSIT)
-        self.move(found.account, signed, FundingType.RETURN, entry, "Refund", reference=found.id, parent=found.id)
+            raise Conflict(
+                f"{found.account} has only {cash_text(self._trading.withdrawable(found.account))}"
+                " to pay out",
+                rule="P6",
+            )
+        signed, entry = (
+            (-amount, LedgerEntryType.WITHDRAWAL)
+            if found.credit
+            else (amount, LedgerEntryType.DEPOSIT)
+        )
+        self.move(
+            found.account,
+            signed,
+            FundingType.RETURN,
+            entry,
+            "Refund",
+            reference=found.id,
+            parent=found.id,
+        )
         state = FundingState.REFUNDED if amount == left else FundingState.PARTIALLY_REFUNDED
         return self._change(found, state, refunded=found.refunded + amount)
 
@@ -157,14 +217,29 @@ class Funding:
     def _step(self, found: FundingTransaction) -> FundingTransaction:
         state = _NEXT[found.state]
         if state is FundingState.COMPLETED and found.credit:
-            found = _moved(found, self._trading.move_cash(found.account, found.amount, LedgerEntryType.DEPOSIT, "Deposit", reference=found.id))
+            found = _moved(
+                found,
+                self._trading.move_cash(
+                    found.account,
+                    found.amount,
+                    LedgerEntryType.DEPOSIT,
+                    "Deposit",
+                    reference=found.id,
+                ),
+            )
         if state is FundingState.PROCESSING and found.course is Course.HOLD:
             return self._change(found, state, review=Review.PENDING, message="held for review")
         return self._change(found, state, message="")
 
     def _cancel(self, found: FundingTransaction) -> FundingTransaction:
         if not found.credit:
-            self._trading.move_cash(found.account, found.amount, LedgerEntryType.WITHDRAWAL_REJECTION, "Withdrawal rejected", reference=found.id)
+            self._trading.move_cash(
+                found.account,
+                found.amount,
+                LedgerEntryType.WITHDRAWAL_REJECTION,
+                "Withdrawal rejected",
+                reference=found.id,
+            )
         return self._change(found, FundingState.CANCELLED, message="cancelled")
 
     def _wait(self, found: FundingTransaction) -> None:
@@ -173,7 +248,9 @@ class Funding:
 
     # ---- the record
 
-    def _new(self, account: str, amount: Cash, type: FundingType, state: FundingState, description: str) -> FundingTransaction:
+    def _new(
+        self, account: str, amount: Cash, type: FundingType, state: FundingState, description: str
+    ) -> FundingTransaction:
         return FundingTransaction(
             id=self._ctx.ids.uuid("funding"),
             account=account,
@@ -192,8 +269,12 @@ class Funding:
         self._remember(made)
         return made
 
-    def _change(self, found: FundingTransaction, state: FundingState, **changes: object) -> FundingTransaction:
-        changed = replace(found, state=state, changed=self._ctx.now, seq=len(self._state.changes), **changes)
+    def _change(
+        self, found: FundingTransaction, state: FundingState, **changes: object
+    ) -> FundingTransaction:
+        changed = replace(
+            found, state=state, changed=self._ctx.now, seq=len(self._state.changes), **changes
+        )
         self._state.changes.append(FundingChange(changed, found.state, self._ctx.now))
         self._by_id[changed.id] = changed
         return changed

@@ -1,7 +1,9 @@
-"""What partners do by idempotent request: transfers between their pool and their participants, and orders for participants (rules M25, P25, §9).
+"""What partners do by idempotent request: transfers between their pool and their participants, and
+orders for participants (rules M25, P25, §9).
 
-One key has one effect. The same key with the same body is answered with what became of it, with another body it is refused. Only what was decided, a rejection
-too, is remembered: a request that was refused as an error may be sent again under its key.
+One key has one effect. The same key with the same body is answered with what became of it, with
+another body it is refused. Only what was decided, a rejection too, is remembered: a request that
+was refused as an error may be sent again under its key.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from sim.kernel.instants import Instant, eastern_date
 
 
 class TransferReason(IntEnum):
-    """Why money is transferred (wire numbers). A deposit goes from the pool to the participant, the others the other way."""
+    """Why money is transferred (wire numbers). A deposit goes from the pool to the participant, the
+    others the other way.
+    """
 
     UNSPECIFIED = 0
     DEPOSIT = 1
@@ -36,7 +40,9 @@ class TransferReason(IntEnum):
 
 
 class Movement(Struct, frozen=True, kw_only=True):
-    """One transfer, final from the start. `transfer_id` is empty and `rejection` says why when it was rejected."""
+    """One transfer, final from the start. `transfer_id` is empty and `rejection` says why when it
+    was rejected.
+    """
 
     id: str
     firm: str
@@ -51,7 +57,9 @@ class Movement(Struct, frozen=True, kw_only=True):
 
 
 class VendorOrder(Struct, frozen=True, kw_only=True):
-    """One partner order. `order_id` names it also when the exchange rejected it; it is empty where the pool could not pay for a funded one."""
+    """One partner order. `order_id` names it also when the exchange rejected it; it is empty where
+    the pool could not pay for a funded one.
+    """
 
     id: str
     firm: str
@@ -69,9 +77,11 @@ class Seen(Struct, frozen=True):
 
 
 class PartnersState(Struct):
-    """Movements and orders by id, keys by "kind|firm|key", the Eastern date on which an account last paid vendor fees.
+    """Movements and orders by id, keys by "kind|firm|key", the Eastern date on which an account
+    last paid vendor fees.
 
-    `lent` is what goes back to the pool (account, amount) should the engine reject a funded order that it has not taken yet, by order id.
+    `lent` is what goes back to the pool (account, amount) should the engine reject a funded order
+    that it has not taken yet, by order id.
     """
 
     movements: dict[str, Movement] = field(default_factory=dict)
@@ -94,14 +104,27 @@ class Partners:
 
     # ---- transfers
 
-    def transfer(self, firm: Firm, key: str, body: bytes, *, reason: TransferReason, account: str, amount: Cash) -> Movement:
-        """Move money between the firm's pool and a participant's account. Lack of funds is a rejected movement, not a refusal."""
+    def transfer(
+        self,
+        firm: Firm,
+        key: str,
+        body: bytes,
+        *,
+        reason: TransferReason,
+        account: str,
+        amount: Cash,
+    ) -> Movement:
+        """Move money between the firm's pool and a participant's account. Lack of funds is a
+        rejected movement, not a refusal.
+        """
         pool = self.pool(firm)
         known = self._known("transfer", firm, key, body)
         if known:
             return self._state.movements[known]
         self._check_account(firm, account)
-        source, destination = (pool, account) if reason is TransferReason.DEPOSIT else (account, pool)
+        source, destination = (
+            (pool, account) if reason is TransferReason.DEPOSIT else (account, pool)
+        )
         movement = Movement(
             id=self._ctx.ids.uuid("movement"),
             firm=firm.name,
@@ -128,21 +151,43 @@ class Partners:
         return found
 
     def pool(self, firm: Firm) -> str:
-        """The firm's clearing account, from which deposits are paid. PermissionDenied for a firm without one."""
+        """The firm's clearing account, from which deposits are paid. PermissionDenied for a firm
+        without one.
+        """
         found = self._trading.ledger.get(firm.clearing_account)
         if found is None or found.kind != CLEARING:
-            raise PermissionDenied(rule="P25", remedy="this firm has no funding account; give it a clearing_account in the scenario")
+            raise PermissionDenied(
+                rule="P25",
+                remedy=(
+                    "this firm has no funding account; give it a clearing_account in the scenario"
+                ),
+            )
         return found.name
 
     def _objection(self, reason: TransferReason, account: str, pool: str, amount: Cash) -> str:
-        if reason is TransferReason.VENDOR_FEES and self._state.fee_dates.get(account) == self._today():
+        if (
+            reason is TransferReason.VENDOR_FEES
+            and self._state.fee_dates.get(account) == self._today()
+        ):
             return "vendor fees are collected at most once a day per account"
-        available = self._trading.ledger.balance(pool) if reason is TransferReason.DEPOSIT else self._trading.withdrawable(account)
+        available = (
+            self._trading.ledger.balance(pool)
+            if reason is TransferReason.DEPOSIT
+            else self._trading.withdrawable(account)
+        )
         return "insufficient funds" if amount > available else ""
 
     def _post(self, movement: Movement) -> None:
-        """Both legs, as a withdrawal here and a deposit there; over the house account they cancel out."""
-        self._transfer(movement.source, movement.destination, movement.amount, f"Transfer {movement.reason.name}", movement.transfer_id)
+        """Both legs, as a withdrawal here and a deposit there; over the house account they cancel
+        out.
+        """
+        self._transfer(
+            movement.source,
+            movement.destination,
+            movement.amount,
+            f"Transfer {movement.reason.name}",
+            movement.transfer_id,
+        )
         if movement.reason is TransferReason.VENDOR_FEES:
             self._state.fee_dates[movement.source] = self._today()
 
@@ -152,7 +197,9 @@ class Partners:
     # ---- orders
 
     def order(self, firm: Firm, key: str, body: bytes, command: PlaceOrder) -> VendorOrder:
-        """Place an order for the participant of `command.account`. A rejection by the exchange is an answer, not a refusal."""
+        """Place an order for the participant of `command.account`. A rejection by the exchange is
+        an answer, not a refusal.
+        """
         known = self._known("order", firm, key, body)
         if known:
             return self._state.orders[known]
@@ -160,7 +207,9 @@ class Partners:
         return self._record("order", firm, key, body, command, self._place(command))
 
     def funded_order(self, firm: Firm, key: str, body: bytes, command: PlaceOrder) -> VendorOrder:
-        """Pay the cost of a limit order from the pool to the participant and place it; a rejected order's money goes back (until 2026-08-06, §9)."""
+        """Pay the cost of a limit order from the pool to the participant and place it; a rejected
+        order's money goes back (until 2026-08-06, §9).
+        """
         pool = self.pool(firm)
         known = self._known("funded", firm, key, body)
         if known:
@@ -178,12 +227,16 @@ class Partners:
         return self._record("funded", firm, key, body, command, placed)
 
     def outcome(self, made: VendorOrder) -> OrderState:
-        """REJECTED, PENDING_NEW while the engine has it still, or whatever became of an accepted order (rule M25)."""
+        """REJECTED, PENDING_NEW while the engine has it still, or whatever became of an accepted
+        order (rule M25).
+        """
         order = self._trading.orders.get(made.order_id)
         return OrderState.REJECTED if order is None else order.state
 
     def _taken(self, order: Order) -> None:
-        """The engine has taken an order that waited for it: the money of a funded one that it rejected goes back."""
+        """The engine has taken an order that waited for it: the money of a funded one that it
+        rejected goes back.
+        """
         lent = self._state.lent.pop(order.id, None)
         if lent is not None and order.state is OrderState.REJECTED:
             self._pay(order.account, *lent)
@@ -196,19 +249,35 @@ class Partners:
         return found
 
     def cancel_funded(self, firm: Firm, request_id: str) -> VendorOrder:
-        """Cancel a funded order that still works and take back what it had not spent, as far as the account can give it."""
+        """Cancel a funded order that still works and take back what it had not spent, as far as the
+        account can give it.
+        """
         found = self.find_funded(firm, request_id)
         order = self._trading.orders.require(found.order_id)
         unspent = self._collateral(order.symbol, order.side, order.leaves_qty, order.price)
-        self._trading.cancel(CancelOrder(accounts=(order.account,), participant=order.participant, order_id=order.id))
-        self._pay(order.account, self.pool(firm), min(unspent, self._trading.withdrawable(order.account)))
+        self._trading.cancel(
+            CancelOrder(accounts=(order.account,), participant=order.participant, order_id=order.id)
+        )
+        self._pay(
+            order.account, self.pool(firm), min(unspent, self._trading.withdrawable(order.account))
+        )
         return found
 
     def _place(self, command: PlaceOrder) -> Order:
         holder = self._firms.holder(command.account)
-        return self._trading.place(replace(command, participant=holder.name if holder else "", deferred=True))
+        return self._trading.place(
+            replace(command, participant=holder.name if holder else "", deferred=True)
+        )
 
-    def _record(self, kind: str, firm: Firm, key: str, body: bytes, command: PlaceOrder, placed: Order | None) -> VendorOrder:
+    def _record(
+        self,
+        kind: str,
+        firm: Firm,
+        key: str,
+        body: bytes,
+        command: PlaceOrder,
+        placed: Order | None,
+    ) -> VendorOrder:
         order = VendorOrder(
             id=self._ctx.ids.uuid("vendor.order"),
             firm=firm.name,
@@ -235,17 +304,39 @@ class Partners:
     def _pay(self, source: str, destination: str, amount: Cash) -> None:
         """A withdrawal here and a deposit there; nothing is written for nothing."""
         if amount > 0:
-            self._transfer(source, destination, amount, "Order funding", self._ctx.ids.uuid("transfer"))
+            self._transfer(
+                source, destination, amount, "Order funding", self._ctx.ids.uuid("transfer")
+            )
 
-    def _transfer(self, source: str, destination: str, amount: Cash, description: str, reference: str) -> None:
+    def _transfer(
+        self, source: str, destination: str, amount: Cash, description: str, reference: str
+    ) -> None:
         move = self._funding.move
-        move(source, -amount, FundingType.TRANSFER, LedgerEntryType.WITHDRAWAL, description, reference=reference)
-        move(destination, amount, FundingType.TRANSFER, LedgerEntryType.DEPOSIT, description, reference=reference)
+        move(
+            source,
+            -amount,
+            FundingType.TRANSFER,
+            LedgerEntryType.WITHDRAWAL,
+            description,
+            reference=reference,
+        )
+        move(
+            destination,
+            amount,
+            FundingType.TRANSFER,
+            LedgerEntryType.DEPOSIT,
+            description,
+            reference=reference,
+        )
 
     def _check_account(self, firm: Firm, account: str) -> None:
         """NotFound without a relationship to the account's holder; Conflict while it is not active."""
         if not self._firms.may_act_for(firm, account):
-            raise NotFound(f"unknown account: {account[:80]}", rule="P25", remedy="name the trading account of one of the firm's own participants")
+            raise NotFound(
+                f"unknown account: {account[:80]}",
+                rule="P25",
+                remedy="name the trading account of one of the firm's own participants",
+            )
         holder = self._firms.holder(account)
         if holder is None or not holder.tradable:
             raise Conflict("relationship is not active", rule="P25", remedy="wait for kyc.approved")
@@ -253,12 +344,18 @@ class Partners:
     # ---- keys
 
     def _known(self, kind: str, firm: Firm, key: str, body: bytes) -> str:
-        """Id of what a key made before, "" for a new key. AlreadyExists when it came with another body."""
+        """Id of what a key made before, "" for a new key. AlreadyExists when it came with another
+        body.
+        """
         seen = self._state.seen.get(f"{kind}|{firm.name}|{key}")
         if seen is None:
             return ""
         if seen.body != _digest(body):
-            raise AlreadyExists("idempotency_key was used with another request", rule="P25", remedy="repeat the first request exactly, or use a new key")
+            raise AlreadyExists(
+                "idempotency_key was used with another request",
+                rule="P25",
+                remedy="repeat the first request exactly, or use a new key",
+            )
         return seen.made
 
     def _remember(self, kind: str, firm: Firm, key: str, body: bytes, made: str) -> None:

@@ -1,7 +1,8 @@
 """The token issuer's decisions and the tokens in force (§4.5, §5.1).
 
-Signatures and the client's clock were judged at the door (`api/sealing.py`); what arrives here is the finding, so that this component needs neither
-cryptography nor a wall clock and a replay decides the same. An access token has the shape of a JWT and depends only on the seed and what came before.
+Signatures and the client's clock were judged at the door (`api/sealing.py`); what arrives here is
+the finding, so that this component needs neither cryptography nor a wall clock and a replay decides
+the same. An access token has the shape of a JWT and depends only on the seed and what came before.
 """
 
 from __future__ import annotations
@@ -22,26 +23,33 @@ TOKEN_LIFE: Span = seconds(180)
 GRANT_TYPE = "client_credentials"
 ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
-# Longer than any assertion lives at any plausible rate. By count and not by time, because an assertion may be fresh by a wall clock unknown here.
+# Longer than any assertion lives at any plausible rate. By count and not by time, because an
+# assertion may be fresh by a wall clock unknown here.
 REMEMBERED_NONCES = 10_000
 REMEMBERED_TOKENS = 10_000
 _REMEMBER_EXPIRED: Span = hours(1)  # only to tell "expired" from "unknown" in the explanation
 
 
 class OAuthRefusal(Refusal):
-    """The token endpoint says no: HTTP status and OAuth error word (RFC 6749 §5.2, with the documented `invalid_client_assertion`)."""
+    """The token endpoint says no: HTTP status and OAuth error word (RFC 6749 §5.2, with the
+    documented `invalid_client_assertion`).
+    """
 
     code = Code.UNAUTHENTICATED
     section = "5.1"
 
-    def __init__(self, error: str, http: int, description: str, *, rule: str = "E3", remedy: str = "") -> None:
+    def __init__(
+        self, error: str, http: int, description: str, *, rule: str = "E3", remedy: str = ""
+    ) -> None:
         super().__init__(description, rule=rule, remedy=remedy)
         self.error = error
         self.http = http
 
 
 class Environment(Struct, frozen=True):
-    """One deployment of the service: its own onboarding, its own credentials. Issuer and audience are names put into tokens, not addresses dialled."""
+    """One deployment of the service: its own onboarding, its own credentials. Issuer and audience
+    are names put into tokens, not addresses dialled.
+    """
 
     name: str = SANDBOX
     issuer: str = "https://auth.sandbox.test"
@@ -52,14 +60,19 @@ class Environment(Struct, frozen=True):
         """The environment of a name, with names of its own for issuer and API."""
         if name == SANDBOX:
             return cls()
-        return cls(name=name, issuer=f"https://auth.{name}.sandbox.test", audience=f"https://api.{name}.sandbox.test")
+        return cls(
+            name=name,
+            issuer=f"https://auth.{name}.sandbox.test",
+            audience=f"https://api.{name}.sandbox.test",
+        )
 
 
 class TokenRequest(Struct, frozen=True, kw_only=True):
     """A call of the token endpoint as found at the door.
 
-    `subject` is the client id the assertion speaks for, `problem` a word of `PROBLEMS` or empty, `nonce` the fingerprint of its jti.
-    `audience_known` says whether the `audience` field names this environment.
+    `subject` is the client id the assertion speaks for, `problem` a word of `PROBLEMS` or empty,
+    `nonce` the fingerprint of its jti. `audience_known` says whether the `audience` field names
+    this environment.
     """
 
     grant_type: str = ""
@@ -80,7 +93,9 @@ class Grant(Struct, frozen=True):
 
 
 class IssuedToken(Struct, frozen=True):
-    """What a token allows, and until when. `participant`: for whom alone, if it is not the firm's own."""
+    """What a token allows, and until when. `participant`: for whom alone, if it is not the firm's
+    own.
+    """
 
     firm: str
     scopes: tuple[str, ...]
@@ -97,7 +112,8 @@ class ParticipantGrant(Struct, frozen=True):
     again: bool = False
 
 
-# What a participant's token may have: nothing that shows or moves what belongs to others of the firm.
+# What a participant's token may have: nothing that shows or moves what belongs to others of the
+# firm.
 PARTICIPANT_SCOPES = frozenset(
     (
         "read:accounts",
@@ -113,28 +129,96 @@ PARTICIPANT_SCOPES = frozenset(
 )
 
 
-# What can be wrong with an assertion → error word, HTTP status, description, what would have worked.
+# What can be wrong with an assertion → error word, HTTP status, description, what would have
+# worked.
 PROBLEMS: dict[str, tuple[str, int, str, str]] = {
-    "missing": ("invalid_request", 400, "client_assertion is required", "send the signed assertion as client_assertion"),
-    "malformed": ("invalid_client_assertion", 400, "client_assertion is not a JWT", "send header.payload.signature, each part base64url"),
-    "algorithm": ("invalid_client_assertion", 400, "client_assertion must be signed with RS256", "sign with the registered RSA key and alg RS256"),
-    "unknown_client": ("invalid_client", 401, "unknown client", "use the client id the firm was given for this environment"),
-    "environment": ("invalid_client", 401, "unknown client", "these credentials belong to another environment; each needs its own"),
-    "signature": ("invalid_client", 401, "client authentication failed", "sign with the private half of the registered key"),
-    "subject": ("invalid_client_assertion", 400, "iss and sub must both be the client id", "set iss = sub = client_id"),
-    "audience": ("invalid_client_assertion", 400, "aud is not this token endpoint", "set aud to the token endpoint's URL or to the API address"),
-    "claims": ("invalid_client_assertion", 400, "iat, exp and jti are required", "send iat and exp in unix seconds and a fresh jti"),
-    "lifetime": ("invalid_client_assertion", 400, "exp must be after iat, and not too long after it", "let the assertion live 4 minutes"),
-    "early": ("invalid_client_assertion", 400, "client_assertion is not valid yet", "check the clock that wrote iat and nbf"),
-    "expired": ("invalid_client_assertion", 400, "client_assertion has expired", "sign a new assertion for every call"),
-    "reused": ("invalid_client_assertion", 400, "jti has been used before", "draw a new jti for every assertion"),
+    "missing": (
+        "invalid_request",
+        400,
+        "client_assertion is required",
+        "send the signed assertion as client_assertion",
+    ),
+    "malformed": (
+        "invalid_client_assertion",
+        400,
+        "client_assertion is not a JWT",
+        "send header.payload.signature, each part base64url",
+    ),
+    "algorithm": (
+        "invalid_client_assertion",
+        400,
+        "client_assertion must be signed with RS256",
+        "sign with the registered RSA key and alg RS256",
+    ),
+    "unknown_client": (
+        "invalid_client",
+        401,
+        "unknown client",
+        "use the client id the firm was given for this environment",
+    ),
+    "environment": (
+        "invalid_client",
+        401,
+        "unknown client",
+        "these credentials belong to another environment; each needs its own",
+    ),
+    "signature": (
+        "invalid_client",
+        401,
+        "client authentication failed",
+        "sign with the private half of the registered key",
+    ),
+    "subject": (
+        "invalid_client_assertion",
+        400,
+        "iss and sub must both be the client id",
+        "set iss = sub = client_id",
+    ),
+    "audience": (
+        "invalid_client_assertion",
+        400,
+        "aud is not this token endpoint",
+        "set aud to the token endpoint's URL or to the API address",
+    ),
+    "claims": (
+        "invalid_client_assertion",
+        400,
+        "iat, exp and jti are required",
+        "send iat and exp in unix seconds and a fresh jti",
+    ),
+    "lifetime": (
+        "invalid_client_assertion",
+        400,
+        "exp must be after iat, and not too long after it",
+        "let the assertion live 4 minutes",
+    ),
+    "early": (
+        "invalid_client_assertion",
+        400,
+        "client_assertion is not valid yet",
+        "check the clock that wrote iat and nbf",
+    ),
+    "expired": (
+        "invalid_client_assertion",
+        400,
+        "client_assertion has expired",
+        "sign a new assertion for every call",
+    ),
+    "reused": (
+        "invalid_client_assertion",
+        400,
+        "jti has been used before",
+        "draw a new jti for every assertion",
+    ),
 }
 
 
 class CredentialsState(Struct):
-    """Tokens by fingerprint, in order of issue; fingerprints of used jtis, oldest first (the values mean nothing).
+    """Tokens by fingerprint, in order of issue; fingerprints of used jtis, oldest first (the values
+    mean nothing).
 
-    `participants` has what went into the last token of each participant, kind, scopes and life: enough to sign the same one again, not to use it.
+    `participants` has what went into the last token of each participant, kind, scopes and life:
+    enough to sign the same one again, not to use it.
     """
 
     tokens: dict[str, IssuedToken] = field(default_factory=dict)
@@ -148,7 +232,9 @@ def fingerprint(token: str) -> str:
 
 
 class Credentials:
-    """Issues tokens and knows those in force. `addresses` are where the API of this environment really listens; clients may name one as audience."""
+    """Issues tokens and knows those in force. `addresses` are where the API of this environment
+    really listens; clients may name one as audience.
+    """
 
     def __init__(self, ctx: Context, firms: Firms, environment: Environment | None = None) -> None:
         self._ctx = ctx
@@ -158,7 +244,9 @@ class Credentials:
         self._state = CredentialsState()
 
     def issue(self, request: TokenRequest) -> Grant:
-        """An access token for a firm that proved who it is. Raises `OAuthRefusal`; a jti is spent once its assertion holds."""
+        """An access token for a firm that proved who it is. Raises `OAuthRefusal`; a jti is spent
+        once its assertion holds.
+        """
         self._check_form(request)
         if request.problem:
             raise _refusal(request.problem)
@@ -166,20 +254,41 @@ class Credentials:
         if firm is None:
             raise _refusal("unknown_client")
         if request.client_id and request.client_id != request.subject:
-            raise OAuthRefusal("invalid_client_assertion", 400, "client_id differs from the assertion's iss", remedy="send one client id in both places")
+            raise OAuthRefusal(
+                "invalid_client_assertion",
+                400,
+                "client_id differs from the assertion's iss",
+                remedy="send one client id in both places",
+            )
         self._spend(request.nonce)
         if not request.audience_known:
-            raise OAuthRefusal("access_denied", 403, "audience is not this environment's API", remedy=f"send audience={self.environment.audience}")
+            raise OAuthRefusal(
+                "access_denied",
+                403,
+                "audience is not this environment's API",
+                remedy=f"send audience={self.environment.audience}",
+            )
         return self._grant(firm)
 
     def authenticate(self, token: str, now: Instant) -> IssuedToken:
-        """What the token of a fingerprint allows now. Unauthenticated when it is unknown here or has expired."""
+        """What the token of a fingerprint allows now. Unauthenticated when it is unknown here or
+        has expired.
+        """
         found = self._state.tokens.get(token)
         if found is not None and now < found.expires:
             return found
         if found is None:
-            raise Unauthenticated(rule="S5.1-4", remedy="this token was not issued here: wrong environment, or from before a reset; get a new one")
-        raise Unauthenticated(rule="S5.1-4", remedy="the token has expired; get a new one before its expires_in has passed")
+            raise Unauthenticated(
+                rule="S5.1-4",
+                remedy=(
+                    "this token was not issued here: wrong environment, or from before a reset; get"
+                    " a new one"
+                ),
+            )
+        raise Unauthenticated(
+            rule="S5.1-4",
+            remedy="the token has expired; get a new one before its expires_in has passed",
+        )
 
     def token(self, name: str) -> IssuedToken | None:
         """The token of a fingerprint, in force or expired; None when it is unknown."""
@@ -188,15 +297,35 @@ class Credentials:
     def _check_form(self, request: TokenRequest) -> None:
         if request.grant_type != GRANT_TYPE:
             error = "unsupported_grant_type" if request.grant_type else "invalid_request"
-            raise OAuthRefusal(error, 400, f"grant_type must be {GRANT_TYPE}", rule="S5.1-2", remedy=f"send grant_type={GRANT_TYPE}")
+            raise OAuthRefusal(
+                error,
+                400,
+                f"grant_type must be {GRANT_TYPE}",
+                rule="S5.1-2",
+                remedy=f"send grant_type={GRANT_TYPE}",
+            )
         if request.assertion_type != ASSERTION_TYPE:
             raise OAuthRefusal(
-                "invalid_request", 400, f"client_assertion_type must be {ASSERTION_TYPE}", rule="S5.1-2", remedy=f"send client_assertion_type={ASSERTION_TYPE}"
+                "invalid_request",
+                400,
+                f"client_assertion_type must be {ASSERTION_TYPE}",
+                rule="S5.1-2",
+                remedy=f"send client_assertion_type={ASSERTION_TYPE}",
             )
-        required = ("client_id", "audience") if self._ctx.assumptions.flag(TOKEN_CLIENT_ID_REQUIRED) else ("audience",)
+        required = (
+            ("client_id", "audience")
+            if self._ctx.assumptions.flag(TOKEN_CLIENT_ID_REQUIRED)
+            else ("audience",)
+        )
         for name in required:
             if not getattr(request, name):
-                raise OAuthRefusal("invalid_request", 400, f"{name} is required", rule="S5.1-2", remedy=f"send {name}")
+                raise OAuthRefusal(
+                    "invalid_request",
+                    400,
+                    f"{name} is required",
+                    rule="S5.1-2",
+                    remedy=f"send {name}",
+                )
 
     def _spend(self, nonce: str) -> None:
         nonces = self._state.nonces
@@ -221,10 +350,14 @@ class Credentials:
         }
         token = self._signed(claims)
         self._forget(now)
-        self._state.tokens[fingerprint(token)] = IssuedToken(firm.name, firm.scopes, now + TOKEN_LIFE)
+        self._state.tokens[fingerprint(token)] = IssuedToken(
+            firm.name, firm.scopes, now + TOKEN_LIFE
+        )
         return Grant(token, TOKEN_LIFE // NS_PER_S)
 
-    def grant_participant(self, firm: Firm, participant: str, scopes: tuple[str, ...], life: Span, *, admin: bool) -> ParticipantGrant:
+    def grant_participant(
+        self, firm: Firm, participant: str, scopes: tuple[str, ...], life: Span, *, admin: bool
+    ) -> ParticipantGrant:
         """A token for one participant of a firm. One that still holds is handed out again."""
         now = self._ctx.now
         known = f"{participant}|{admin}|{' '.join(scopes)}|{life}"
@@ -247,7 +380,9 @@ class Credentials:
         token = self._signed(claims)
         if not again:
             self._forget(now)
-        self._state.tokens[fingerprint(token)] = IssuedToken(firm.name, scopes, issued + life, participant)
+        self._state.tokens[fingerprint(token)] = IssuedToken(
+            firm.name, scopes, issued + life, participant
+        )
         return ParticipantGrant(token, issued, issued + life, again)
 
     def _signed(self, claims: dict[str, object]) -> str:
@@ -256,7 +391,9 @@ class Credentials:
         return (text + b"." + _unpadded(hmac.digest(key, text, "sha256"))).decode()
 
     def _forget(self, now: Instant) -> None:
-        """Drop tokens that expired long ago, and the oldest beyond the bound. Those of firms live equally long, so the oldest come first."""
+        """Drop tokens that expired long ago, and the oldest beyond the bound. Those of firms live
+        equally long, so the oldest come first.
+        """
         tokens = self._state.tokens
         while tokens:
             oldest = next(iter(tokens))

@@ -1,7 +1,8 @@
 """Partner firms, their users, and who may act for whom (§5.1 items 7 and 8).
 
-A firm is a participant firm: it authenticates once and names, per call, the user it acts for. A user's account lies with a clearing firm, and neither
-part of the two names can be derived from the other. Retail API keys stand beside firms: one key, one account.
+A firm is a participant firm: it authenticates once and names, per call, the user it acts for. A
+user's account lies with a clearing firm, and neither part of the two names can be derived from the
+other. Retail API keys stand beside firms: one key, one account.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class FirmType(IntEnum):
 
 
 class User(Struct, kw_only=True):
-    """A participant: `name` is firms/<firm>/users/<user>, `account` firms/<clearing firm>/accounts/<id>."""
+    """A participant: `name` is firms/<firm>/users/<user>, `account` firms/<clearing
+    firm>/accounts/<id>.
+    """
 
     name: str
     account: str
@@ -42,7 +45,9 @@ class User(Struct, kw_only=True):
 
 
 class Firm(Struct, kw_only=True):
-    """A partner. `name` is firms/<firm>; `limits` raises rate limits for this firm: name of the limit → calls in its period (S8-9)."""
+    """A partner. `name` is firms/<firm>; `limits` raises rate limits for this firm: name of the
+    limit → calls in its period (S8-9).
+    """
 
     name: str
     display_name: str = ""
@@ -82,9 +87,13 @@ class FirmsState(Struct):
 
 
 class Firms:
-    """All firms, users and retail keys. Users join at run time, when they are verified; nobody leaves."""
+    """All firms, users and retail keys. Users join at run time, when they are verified; nobody
+    leaves.
+    """
 
-    def __init__(self, ctx: Context, firms: Iterable[Firm] = (), api_keys: Iterable[ApiKey] = ()) -> None:
+    def __init__(
+        self, ctx: Context, firms: Iterable[Firm] = (), api_keys: Iterable[ApiKey] = ()
+    ) -> None:
         self._ctx = ctx
         self._index(FirmsState(list(firms), list(api_keys)))
 
@@ -104,7 +113,9 @@ class Firms:
         return found[1] if found else None
 
     def holder(self, account: str) -> User | None:
-        """The user an account belongs to; None for clearing accounts, retail accounts and unknown ones."""
+        """The user an account belongs to; None for clearing accounts, retail accounts and unknown
+        ones.
+        """
         found = self._holders.get(account)
         return found[1] if found else None
 
@@ -115,7 +126,10 @@ class Firms:
 
     def owner_of(self, account: str) -> Firm | None:
         """The firm whose participant's account, or whose own, this is."""
-        return self.firm_of(account) or next((firm for firm in self._state.firms if account and firm.clearing_account == account), None)
+        return self.firm_of(account) or next(
+            (firm for firm in self._state.firms if account and firm.clearing_account == account),
+            None,
+        )
 
     def api_key(self, key_id: str) -> ApiKey | None:
         """The retail key of an id."""
@@ -132,7 +146,9 @@ class Firms:
     # ---- who may act for whom
 
     def participant_of(self, firm: Firm, header: str | None) -> User:
-        """The user a call acts for, from its x-participant-id. PermissionDenied unless it names a tradable user of the calling firm itself."""
+        """The user a call acts for, from its x-participant-id. PermissionDenied unless it names a
+        tradable user of the calling firm itself.
+        """
         found = self._users.get(header) if header else None
         if found is not None and found[0] is firm and found[1].tradable:
             return found[1]
@@ -167,7 +183,9 @@ class Firms:
     def add_firm(self, firm: Firm) -> None:
         """Register a firm. ValueError when its name or client id is taken."""
         if firm.name in self._by_name or (firm.client_id and firm.client_id in self._by_client):
-            raise ValueError(f"{firm.name} or its client id {firm.client_id!r} is registered already")
+            raise ValueError(
+                f"{firm.name} or its client id {firm.client_id!r} is registered already"
+            )
         self._state.firms.append(firm)
         self._enter(firm)
 

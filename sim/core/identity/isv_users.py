@@ -1,4 +1,6 @@
-"""People as partner firms registered them before verification made participants of them: the deprecated user calls of January."""
+"""People as partner firms registered them before verification made participants of them: the
+deprecated user calls of January.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class IsvUser(Struct, frozen=True, kw_only=True):
-    """A registered person. `participant` and `account` only where registering made them (assumption `users.create_onboards`)."""
+    """A registered person. `participant` and `account` only where registering made them (assumption
+    `users.create_onboards`).
+    """
 
     id: str
     firm: str
@@ -42,7 +46,9 @@ class IsvUsersState(Struct):
 
 
 class IsvUsers:
-    """All registered people. An id is its firm's own; another firm may use the same for somebody else."""
+    """All registered people. An id is its firm's own; another firm may use the same for somebody
+    else.
+    """
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -52,7 +58,9 @@ class IsvUsers:
         """A user of the firm."""
         return self._state.users.get(f"{firm}|{user_id}")
 
-    def create(self, firm: str, user_id: str, person: Person, participant: str = "", account: str = "") -> IsvUser:
+    def create(
+        self, firm: str, user_id: str, person: Person, participant: str = "", account: str = ""
+    ) -> IsvUser:
         """Register somebody new."""
         now = self._ctx.now
         made = IsvUser(
@@ -69,12 +77,18 @@ class IsvUsers:
         return made
 
     def update(self, firm: str, user_id: str, person: Person) -> IsvUser:
-        """Take what is new of somebody; empty fields stay as they were. NotFound for an id the firm never registered."""
+        """Take what is new of somebody; empty fields stay as they were. NotFound for an id the firm
+        never registered.
+        """
         found = self.get(firm, user_id)
         if found is None:
             raise NotFound(f"unknown user: {user_id[:80]}", remedy="POST /v1/users registers one")
-        given = {name: value for name in person.__struct_fields__ if (value := getattr(person, name))}
-        changed = self._state.users[f"{firm}|{user_id}"] = replace(found, person=replace(found.person, **given), updated=self._ctx.now)
+        given = {
+            name: value for name in person.__struct_fields__ if (value := getattr(person, name))
+        }
+        changed = self._state.users[f"{firm}|{user_id}"] = replace(
+            found, person=replace(found.person, **given), updated=self._ctx.now
+        )
         return changed
 
     def save(self) -> IsvUsersState:

@@ -1,7 +1,9 @@
-"""Identity verification (§3.5): from a start to a tradable participant or a rejection, and the wait in between.
+"""Identity verification (§3.5): from a start to a tradable participant or a rejection, and the wait
+in between.
 
-Only terminal results become events (`KycDecided`), everything else is polled. People decide by the public sandbox triggers or by the control plane; time
-decides the rest: provisioning after an approval, and a manual review's business days.
+Only terminal results become events (`KycDecided`), everything else is polled. People decide by the
+public sandbox triggers or by the control plane; time decides the rest: provisioning after an
+approval, and a manual review's business days.
 """
 
 from __future__ import annotations
@@ -27,14 +29,24 @@ from sim.core.identity.kyc_outcomes import DECISIONS, NOT_STARTED, STAGES, WAITI
 from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound, SsnTaken
-from sim.kernel.instants import EASTERN, NS_PER_MS, NS_PER_S, Instant, Span, eastern, minutes, to_datetime
+from sim.kernel.instants import (
+    EASTERN,
+    NS_PER_MS,
+    NS_PER_S,
+    Instant,
+    Span,
+    eastern,
+    minutes,
+    to_datetime,
+)
 from sim.kernel.timers import Timer
 
 PROVISION_SHORTEST: Span = 500 * NS_PER_MS
 PROVISION_LONGEST: Span = minutes(26)
 
 
-# Where document links point, as far as the exchange knows; a listener puts its own address in its place, because ports are not reproducible.
+# Where document links point, as far as the exchange knows; a listener puts its own address in its
+# place, because ports are not reproducible.
 DOCV_BASE = "https://docv.sandbox.test"
 
 
@@ -48,10 +60,11 @@ class Docv(Struct, frozen=True):
 
 
 class KycCase(Struct, kw_only=True):
-    """One verification. `decision`, `status`, `sub_status` are as shown; `changed` is when they became so, `after_document` what an upload leads to.
+    """One verification. `decision`, `status`, `sub_status` are as shown; `changed` is when they
+    became so, `after_document` what an upload leads to.
 
-    `participant` and `provisioned_account` stay empty until provisioned; `docv` is set only while a document is owed, `docv_tokens` are all there ever were.
-    `timer` is 0 when nothing is due.
+    `participant` and `provisioned_account` stay empty until provisioned; `docv` is set only while a
+    document is owed, `docv_tokens` are all there ever were. `timer` is 0 when nothing is due.
     """
 
     firm: str
@@ -93,10 +106,17 @@ class KycState(Struct):
 class Kyc:
     """All verifications.
 
-    `enroll(firm, display name) -> (participant, account)` gives an approved person a user and an account; `docv_base` is where document links point.
+    `enroll(firm, display name) -> (participant, account)` gives an approved person a user and an
+    account; `docv_base` is where document links point.
     """
 
-    def __init__(self, ctx: Context, enroll: Callable[[str, str], tuple[str, str]], *, docv_base: str = DOCV_BASE) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        enroll: Callable[[str, str], tuple[str, str]],
+        *,
+        docv_base: str = DOCV_BASE,
+    ) -> None:
         self._ctx = ctx
         self._enroll = enroll
         self.docv_base = docv_base
@@ -107,7 +127,8 @@ class Kyc:
     def start(self, firm: str, application: KycApplication) -> KycCase:
         """Begin a verification, or show the present state of one that is under way (rule K1).
 
-        Refuses bad fields (InvalidRequest naming each), a person approved before (AlreadyExists), and an SSN that is somebody else's (SsnTaken).
+        Refuses bad fields (InvalidRequest naming each), a person approved before (AlreadyExists),
+        and an SSN that is somebody else's (SsnTaken).
         """
         wrong = problems(application, self._ctx.now)
         if wrong:
@@ -119,7 +140,12 @@ class Kyc:
         self._claim(key, application)
         first, after = outcome(application, self._ctx.assumptions.text(KYC_OUTCOME_RULES))
         case = KycCase(
-            firm=firm, external_id=application.external_id, application=application, stage=first, after_document=after, started=self._ctx.now
+            firm=firm,
+            external_id=application.external_id,
+            application=application,
+            stage=first,
+            after_document=after,
+            started=self._ctx.now,
         )
         self._state.cases[key] = case
         self._enter(case, first)
@@ -130,7 +156,9 @@ class Kyc:
         case = self._state.cases.get(_key(firm, external_id))
         if case is None:
             decision, status, sub_status = NOT_STARTED
-            return KycStatus(external_id=external_id, decision=decision, status=status, sub_status=sub_status)
+            return KycStatus(
+                external_id=external_id, decision=decision, status=status, sub_status=sub_status
+            )
         return KycStatus(
             external_id=external_id,
             decision=case.decision,
@@ -143,7 +171,11 @@ class Kyc:
 
     def referred(self, firm: str) -> Counter[str]:
         """How many of a firm's verifications named each referral code."""
-        return Counter(case.application.referral_code for case in self._state.cases.values() if case.firm == firm)
+        return Counter(
+            case.application.referral_code
+            for case in self._state.cases.values()
+            if case.firm == firm
+        )
 
     # ---- what compliance does, by hand
 
@@ -151,34 +183,56 @@ class Kyc:
         """Decide a waiting case: a word of `DECISIONS`. Conflict when it waits for nobody."""
         stage = DECISIONS.get(decision)
         if stage is None:
-            raise InvalidRequest(f"decision is one of {', '.join(DECISIONS)}, not {decision!r}", rule="K4")
+            raise InvalidRequest(
+                f"decision is one of {', '.join(DECISIONS)}, not {decision!r}", rule="K4"
+            )
         case = self.find(external_id, firm)
         if case.stage not in WAITING:
-            raise Conflict(f"{external_id} is {case.stage.value} and waits for no decision", rule="K4", remedy="decide a case in document, uploaded or review")
+            raise Conflict(
+                f"{external_id} is {case.stage.value} and waits for no decision",
+                rule="K4",
+                remedy="decide a case in document, uploaded or review",
+            )
         self._enter(case, stage)
         return case
 
     def document(self, external_id: str, result: str = "uploaded", firm: str = "") -> KycCase:
-        """The person dealt with the document request: "uploaded", or "failed" (they must resubmit). Conflict unless a document is owed."""
+        """The person dealt with the document request: "uploaded", or "failed" (they must resubmit).
+        Conflict unless a document is owed.
+        """
         if result not in ("uploaded", "failed"):
             raise InvalidRequest(f"result is uploaded or failed, not {result!r}", rule="K4")
         case = self.find(external_id, firm)
         if case.stage is not Stage.DOCUMENT:
-            raise Conflict(f"{external_id} is {case.stage.value} and owes no document", rule="K4", remedy="start it with docv_eligible true")
+            raise Conflict(
+                f"{external_id} is {case.stage.value} and owes no document",
+                rule="K4",
+                remedy="start it with docv_eligible true",
+            )
         self._enter(case, Stage.UPLOADED if result == "uploaded" else Stage.RESUBMIT)
         return case
 
     def find(self, external_id: str, firm: str = "") -> KycCase:
-        """The case of an external id or document token. NotFound, or Conflict when several firms use the id and none is named."""
+        """The case of an external id or document token. NotFound, or Conflict when several firms
+        use the id and none is named.
+        """
         found = [
             case
             for case in self._state.cases.values()
-            if (case.external_id == external_id or (case.docv is not None and case.docv.transaction_token == external_id)) and firm in ("", case.firm)
+            if (
+                case.external_id == external_id
+                or (case.docv is not None and case.docv.transaction_token == external_id)
+            )
+            and firm in ("", case.firm)
         ]
         if not found:
             raise NotFound(f"no verification of {external_id!r}", rule="K4")
         if len(found) > 1:
-            raise Conflict(f"{external_id!r} is used by {', '.join(case.firm for case in found)}", rule="K2", remedy="name the firm")
+            raise Conflict(
+                f"{external_id!r} is used by {', '.join(case.firm for case in found)}",
+                rule="K2",
+                remedy="name the firm",
+            )
         return found[0]
 
     def cases(self) -> tuple[KycCase, ...]:
@@ -205,7 +259,9 @@ class Kyc:
         self._state.holders[application.ssn] = key
 
     def _ssn_conflict(self) -> SsnTaken | Conflict:
-        remedy = "stop: one SSN maps to one account on the whole platform; use another SSN per test user"
+        remedy = (
+            "stop: one SSN maps to one account on the whole platform; use another SSN per test user"
+        )
         if self._ctx.assumptions.text(KYC_SSN_CONFLICT) == "409":
             return Conflict(SsnTaken.default, rule="K6", remedy=remedy)
         return SsnTaken(rule="K6", remedy=remedy)
@@ -225,7 +281,11 @@ class Kyc:
         if stage is Stage.UPLOADED:
             self._wait(case, "kyc.document", ctx.now + ctx.assumptions.number(KYC_DOCUMENT_DELAY))
         elif stage is Stage.REVIEW and ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "hold":
-            self._wait(case, "kyc.review", _business_days_later(ctx.now, ctx.entropy.stream("kyc.review_days").between(1, 2)))
+            self._wait(
+                case,
+                "kyc.review",
+                _business_days_later(ctx.now, ctx.entropy.stream("kyc.review_days").between(1, 2)),
+            )
         elif stage is Stage.PROVISIONING:
             if ctx.quirks.strikes(EMPTY_PARTICIPANT_WINDOW):
                 self._wait(case, "kyc.provision", ctx.now + self._provision_delay())
@@ -250,15 +310,28 @@ class Kyc:
 
     def _provision_delay(self) -> Span:
         fixed = self._ctx.assumptions.number(KYC_PROVISION_DELAY)
-        return fixed or self._ctx.entropy.stream("kyc.provision_delay").log_between(PROVISION_SHORTEST, PROVISION_LONGEST)
+        return fixed or self._ctx.entropy.stream("kyc.provision_delay").log_between(
+            PROVISION_SHORTEST, PROVISION_LONGEST
+        )
 
     def _provision(self, case: KycCase) -> None:
         person = case.application
-        case.participant, case.provisioned_account = self._enroll(case.firm, f"{person.first_name} {person.last_name}")
+        case.participant, case.provisioned_account = self._enroll(
+            case.firm, f"{person.first_name} {person.last_name}"
+        )
         case.stage = Stage.TRADABLE
         case.changed = self._ctx.now
         case.decision, case.status, case.sub_status = STAGES[Stage.TRADABLE]
-        self._ctx.emit(KycDecided(case.firm, case.external_id, True, case.participant, case.provisioned_account, self._ctx.now))
+        self._ctx.emit(
+            KycDecided(
+                case.firm,
+                case.external_id,
+                True,
+                case.participant,
+                case.provisioned_account,
+                self._ctx.now,
+            )
+        )
 
     def _wait(self, case: KycCase, kind: str, due: Instant) -> None:
         case.timer = self._ctx.timers.schedule(due, kind, _key(case.firm, case.external_id))

@@ -19,7 +19,8 @@ class Stage(StrEnum):
     REJECTED = "rejected"
 
 
-# stage → (decision, status, sub-status) on the wire (§5 of the behaviour rules). Two texts are assumptions, see `kyc.py`.
+# stage → (decision, status, sub-status) on the wire (§5 of the behaviour rules). Two texts are
+# assumptions, see `kyc.py`.
 STAGES: dict[Stage, tuple[str, str, str]] = {
     Stage.DOCUMENT: ("REVIEW", "ON_HOLD", "docv_required"),
     Stage.UPLOADED: ("REVIEW", "ON_HOLD", "pending"),
@@ -33,7 +34,12 @@ NOT_STARTED = ("", "NOT_STARTED", "")
 WAITING = (Stage.DOCUMENT, Stage.UPLOADED, Stage.REVIEW)
 
 # What the control plane may decide about a waiting case.
-DECISIONS: dict[str, Stage] = {"approve": Stage.PROVISIONING, "reject": Stage.REJECTED, "review": Stage.REVIEW, "resubmit": Stage.RESUBMIT}
+DECISIONS: dict[str, Stage] = {
+    "approve": Stage.PROVISIONING,
+    "reject": Stage.REJECTED,
+    "review": Stage.REVIEW,
+    "resubmit": Stage.RESUBMIT,
+}
 
 # Public sandbox triggers by date of birth: (first stage, stage after a document).
 _BY_BIRTH: dict[str, tuple[Stage, Stage]] = {

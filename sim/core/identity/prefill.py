@@ -1,6 +1,8 @@
-"""Prefill of a verification: a code goes to a phone, and who sends it back learns what is known of the person behind the phone.
+"""Prefill of a verification: a code goes to a phone, and who sends it back learns what is known of
+the person behind the phone.
 
-No code is really sent: the sandbox knows one person and one good code, as the public documents name them, and two codes that do not succeed.
+No code is really sent: the sandbox knows one person and one good code, as the public documents name
+them, and two codes that do not succeed.
 """
 
 from __future__ import annotations
@@ -9,7 +11,11 @@ from enum import StrEnum
 
 from msgspec import Struct, convert, field
 
-from sim.core.catalogue.assumptions import KYC_PREFILL_ATTEMPTS, KYC_PREFILL_CODE_LIFE, KYC_PREFILL_MATCH
+from sim.core.catalogue.assumptions import (
+    KYC_PREFILL_ATTEMPTS,
+    KYC_PREFILL_CODE_LIFE,
+    KYC_PREFILL_MATCH,
+)
 from sim.core.identity.kyc_application import KycAddress
 from sim.core.model.context import Context
 from sim.core.model.refusals import Conflict, NotFound
@@ -24,7 +30,8 @@ class Code(StrEnum):
     BAD = "bad"
 
 
-CODES = {"123456": Code.GOOD, "000000": Code.UNDECIDED, "00000": Code.BAD}  # any other is bad as well
+# any other is bad as well
+CODES = {"123456": Code.GOOD, "000000": Code.UNDECIDED, "00000": Code.BAD}
 MATCHING = ("14155551212", "1985-03-30")
 
 
@@ -38,18 +45,32 @@ class Stage(StrEnum):
     COMPLETE = "prefill_complete"
 
 
-DECISIONS = {Stage.SENT: "pending", Stage.PENDING: "pending", Stage.REJECTED: "reject", Stage.NO_MATCH: "reject", Stage.COMPLETE: "accept"}
+DECISIONS = {
+    Stage.SENT: "pending",
+    Stage.PENDING: "pending",
+    Stage.REJECTED: "reject",
+    Stage.NO_MATCH: "reject",
+    Stage.COMPLETE: "accept",
+}
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """Whom the sandbox knows: made up, but for the phone number and the birthday that were asked for."""
+    """Whom the sandbox knows: made up, but for the phone number and the birthday that were asked
+    for.
+    """
 
     first_name: str = "Robin"
     middle_name: str = "Q"
     last_name: str = "Sandbox"
     email: str = "robin.sandbox@example.com"
     ssn_last_four: str = "6789"
-    address: KycAddress = KycAddress(address_line_1="1 Test Street", city="San Francisco", state="CA", postal_code="94105", country="US")
+    address: KycAddress = KycAddress(
+        address_line_1="1 Test Street",
+        city="San Francisco",
+        state="CA",
+        postal_code="94105",
+        country="US",
+    )
 
 
 class Prefill(Struct, kw_only=True):
@@ -71,7 +92,9 @@ class PrefillState(Struct):
 
 
 class Prefills:
-    """All prefills. One that is started again gets a new code, which makes the one before worthless."""
+    """All prefills. One that is started again gets a new code, which makes the one before
+    worthless.
+    """
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -79,15 +102,26 @@ class Prefills:
 
     def start(self, firm: str, external_id: str, phone: str, date_of_birth: str) -> Prefill:
         """Send a code."""
-        made = Prefill(firm=firm, external_id=external_id, phone=phone, date_of_birth=date_of_birth, sent=self._ctx.now)
+        made = Prefill(
+            firm=firm,
+            external_id=external_id,
+            phone=phone,
+            date_of_birth=date_of_birth,
+            sent=self._ctx.now,
+        )
         self._state.prefills[f"{firm}|{external_id}"] = made
         return made
 
     def submit(self, firm: str, external_id: str, code: Code) -> Prefill:
-        """Take a code. NotFound without a start, Conflict when the code was used, has expired or was missed too often."""
+        """Take a code. NotFound without a start, Conflict when the code was used, has expired or
+        was missed too often.
+        """
         found = self._state.prefills.get(f"{firm}|{external_id}")
         if found is None:
-            raise NotFound(f"no prefill was started for {external_id[:80]}", remedy="POST /v1/kyc/prefill first")
+            raise NotFound(
+                f"no prefill was started for {external_id[:80]}",
+                remedy="POST /v1/kyc/prefill first",
+            )
         assumptions = self._ctx.assumptions
         again = "POST /v1/kyc/prefill sends a new code"
         if found.stage in (Stage.COMPLETE, Stage.NO_MATCH):
@@ -107,7 +141,9 @@ class Prefills:
 
     def _matches(self, found: Prefill) -> bool:
         rule = self._ctx.assumptions.text(KYC_PREFILL_MATCH)
-        return rule == "always" or (rule == "sandbox" and (found.phone.removeprefix("+"), found.date_of_birth) == MATCHING)
+        return rule == "always" or (
+            rule == "sandbox" and (found.phone.removeprefix("+"), found.date_of_birth) == MATCHING
+        )
 
     def save(self) -> PrefillState:
         """Every prefill."""

@@ -8,7 +8,9 @@ from sim.core.model.refusals import AlreadyExists, InvalidRequest
 
 
 class Referral(Struct, frozen=True, kw_only=True):
-    """A code, its owner as the firm names the person, and the firm. `category` is None where none was given."""
+    """A code, its owner as the firm names the person, and the firm. `category` is None where none
+    was given.
+    """
 
     code: str
     user: str
@@ -23,19 +25,32 @@ class ReferralsState(Struct):
 
 
 class Referrals:
-    """All referral codes. A code belongs to one firm; another firm may use the same text for its own."""
+    """All referral codes. A code belongs to one firm; another firm may use the same text for its
+    own.
+    """
 
     def __init__(self) -> None:
         self._state = ReferralsState()
 
     def create(self, referral: Referral) -> None:
-        """Make a code known. InvalidRequest without code or owner, AlreadyExists when the firm has the code."""
-        missing = [name for name, value in (("user_id", referral.user), ("referral_code", referral.code)) if not value.strip()]
+        """Make a code known. InvalidRequest without code or owner, AlreadyExists when the firm has
+        the code.
+        """
+        missing = [
+            name
+            for name, value in (("user_id", referral.user), ("referral_code", referral.code))
+            if not value.strip()
+        ]
         if missing:
-            raise InvalidRequest(f"{', '.join(missing)} must not be empty", remedy="send the owner and the text of the code")
+            raise InvalidRequest(
+                f"{', '.join(missing)} must not be empty",
+                remedy="send the owner and the text of the code",
+            )
         mine = self._state.codes.setdefault(referral.firm, {})
         if referral.code in mine:
-            raise AlreadyExists(f"referral code {referral.code} already exists", remedy="choose another text")
+            raise AlreadyExists(
+                f"referral code {referral.code} already exists", remedy="choose another text"
+            )
         mine[referral.code] = referral
 
     def of(self, firm: str) -> dict[str, Referral]:

@@ -1,7 +1,8 @@
-"""Incentive programs of markets and what they paid (§2.3, §3.2, §3.3, rule P16). Program statuses follow the clock and are never stored.
+"""Incentive programs of markets and what they paid (§2.3, §3.2, §3.3, rule P16). Program statuses
+follow the clock and are never stored.
 
-A reward is pending until it is paid into the account's cash: one that a scenario tells at the Eastern midnight after its date, one that was scored
-(`scoring.py`) some time after that.
+A reward is pending until it is paid into the account's cash: one that a scenario tells at the
+Eastern midnight after its date, one that was scored (`scoring.py`) some time after that.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ Pay = Callable[[str, Cash, str, str, str], object]
 
 
 class Period(Struct, frozen=True, kw_only=True):
-    """One period of a market's program. `discount_factor` and `max_spread` are decimal text, the latter in dollars; `end` of None goes on."""
+    """One period of a market's program. `discount_factor` and `max_spread` are decimal text, the
+    latter in dollars; `end` of None goes on.
+    """
 
     program_id: str
     symbol: str
@@ -57,7 +60,8 @@ class Period(Struct, frozen=True, kw_only=True):
 
 
 class Reward(Struct, kw_only=True):
-    """What one program paid an account for one market on one Eastern date, YYYY-MM-DD. A rebate on taker fees is one too, of no market.
+    """What one program paid an account for one market on one Eastern date, YYYY-MM-DD. A rebate on
+    taker fees is one too, of no market.
 
     `pay_at` is when it is paid, 0 for the Eastern midnight that ends its date.
     """
@@ -102,10 +106,14 @@ class Incentives:
         self._periods.setdefault(period.symbol, []).append(period)
 
     def grant(self, reward: Reward) -> None:
-        """Note a reward. A pending one is paid when it is due; one that is PAID already was paid before, and is in the account's opening balance."""
+        """Note a reward. A pending one is paid when it is due; one that is PAID already was paid
+        before, and is in the account's opening balance.
+        """
         self._index(reward)
         if reward.status == PENDING:
-            self._ctx.timers.schedule(max(reward.due, self._ctx.now), PAYOUT_TIMER, str(len(self._rewards) - 1))
+            self._ctx.timers.schedule(
+                max(reward.due, self._ctx.now), PAYOUT_TIMER, str(len(self._rewards) - 1)
+            )
 
     def void(self, symbol: str) -> None:
         """A market is cancelled: its rewards that are not paid yet never are."""
@@ -119,7 +127,9 @@ class Incentives:
 
     def rewards(self, account: str) -> list[Reward]:
         """Program rewards of an account, in order of noting."""
-        return [reward for reward in self._of_account.get(account, []) if reward.program_type != REBATE]
+        return [
+            reward for reward in self._of_account.get(account, []) if reward.program_type != REBATE
+        ]
 
     def fire(self, timer: Timer) -> bool:
         """Pay what is due; False when the timer is another's."""
@@ -130,7 +140,13 @@ class Incentives:
             return True
         reward.status = PAID
         kind = _REFERENCES.get(reward.program_type, LIQUIDITY_REFERENCE)
-        self._pay(reward.account, reward.amount, f"{reward.program_type} {reward.date}", reward.symbol, f"{kind}:{reward.date}")
+        self._pay(
+            reward.account,
+            reward.amount,
+            f"{reward.program_type} {reward.date}",
+            reward.symbol,
+            f"{kind}:{reward.date}",
+        )
         return True
 
     def save(self) -> IncentivesState:

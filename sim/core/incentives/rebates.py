@@ -1,6 +1,7 @@
 """Taker fees paid back weekly, by what an account traded in the calendar month before (rule P16).
 
-All of it is read off the trades when a week ends, so a fill costs nothing more. The one timer exists only while a week has trades nobody was paid for.
+All of it is read off the trades when a week ends, so a fill costs nothing more. The one timer
+exists only while a week has trades nobody was paid for.
 """
 
 from __future__ import annotations
@@ -25,12 +26,18 @@ from sim.kernel.timers import Timer
 
 REBATE_TIMER = "rebate.payout"
 # Percent of the week's taker fees, by dollars traded in the calendar month before the week.
-TIERS: tuple[tuple[Cash, int], ...] = ((10_000_000 * DOLLAR, 50), (1_000_000 * DOLLAR, 25), (250_000 * DOLLAR, 10))
+TIERS: tuple[tuple[Cash, int], ...] = (
+    (10_000_000 * DOLLAR, 50),
+    (1_000_000 * DOLLAR, 25),
+    (250_000 * DOLLAR, 10),
+)
 _MONDAY = 0
 
 
 class RebatesState(Struct):
-    """What rebates save. `before`: dollars traded, by account, in the month before the world began; `month`: the month it began in; `steps`: see `TIERS`."""
+    """What rebates save. `before`: dollars traded, by account, in the month before the world began;
+    `month`: the month it began in; `steps`: see `TIERS`.
+    """
 
     timer: int = 0
     paid_until: Instant = 0
@@ -44,7 +51,9 @@ class Rebates:
 
     __slots__ = ("_ctx", "_grant", "_instruments", "_now", "_tape")
 
-    def __init__(self, ctx: Context, instruments: Instruments, tape: Tape, grant: Callable[[Reward], None]) -> None:
+    def __init__(
+        self, ctx: Context, instruments: Instruments, tape: Tape, grant: Callable[[Reward], None]
+    ) -> None:
         self._ctx = ctx
         self._instruments = instruments
         self._tape = tape
@@ -63,8 +72,15 @@ class Rebates:
     def wait(self) -> None:
         """See to it that a week with trades is paid for."""
         trades = self._tape.trades.rows
-        if not self._now.timer and trades and trades[-1].at >= self._now.paid_until and self._ctx.assumptions.flag(TAKER_REBATES):
-            self._now.timer = self._ctx.timers.schedule(next_weekly(self._ctx.now, _MONDAY, 0), REBATE_TIMER)
+        if (
+            not self._now.timer
+            and trades
+            and trades[-1].at >= self._now.paid_until
+            and self._ctx.assumptions.flag(TAKER_REBATES)
+        ):
+            self._now.timer = self._ctx.timers.schedule(
+                next_weekly(self._ctx.now, _MONDAY, 0), REBATE_TIMER
+            )
 
     def fire(self, timer: Timer) -> bool:
         """Pay for the week that ends now; False when the timer is another's."""
@@ -77,10 +93,20 @@ class Rebates:
         state.paid_until = timer.due
         traded = self._traded_in_the_month_before(monday - timedelta(days=7), fees) if fees else {}
         for account, fee in sorted(fees.items()):
-            percent = next((percent for least, percent in state.steps if traded.get(account, 0) >= least), 0)
+            percent = next(
+                (percent for least, percent in state.steps if traded.get(account, 0) >= least), 0
+            )
             amount = divide_half_even(fee * percent, 100 * CENT) * CENT
             if amount > 0:
-                self._grant(Reward(account=account, symbol="", date=(monday - timedelta(days=1)).isoformat(), amount=amount, program_type=REBATE))
+                self._grant(
+                    Reward(
+                        account=account,
+                        symbol="",
+                        date=(monday - timedelta(days=1)).isoformat(),
+                        amount=amount,
+                        program_type=REBATE,
+                    )
+                )
         return True
 
     def save(self) -> RebatesState:
@@ -105,7 +131,9 @@ class Rebates:
         month = (this - timedelta(days=1)).replace(day=1)
         found = dict(self._now.before) if self._now.month == _month(this) else {}
         for trade in self._between(eastern(month), eastern(this)):
-            value = trade.price * trade.qty * self._instruments.require(trade.symbol).cash_per_notional
+            value = (
+                trade.price * trade.qty * self._instruments.require(trade.symbol).cash_per_notional
+            )
             for execution in (trade.aggressor, trade.passive):
                 account = execution.order.account
                 if account in accounts:

@@ -1,12 +1,17 @@
-"""What incentive programs earn their participants, from resting quotes and from trades (retail facts §6.3, rule P16).
+"""What incentive programs earn their participants, from resting quotes and from trades (retail
+facts §6.3, rule P16).
 
-A liquidity program looks at the book once a second while its market is open. On each side an order scores discount^(ticks from the best) x size, as far as
-the levels go that hold the target size, and the scores of a side are shares of one; where the spread is too wide nobody scores. Between two changes of a book
-the shares stay what they are, so a book that changed is looked at when a second is about to pass over it, once however often it changed within that second,
-and its shares count for all seconds until it changes again: nothing looks every second. A volume program counts what takers traded. At the Eastern midnight,
-or when a period ends, the day's part of the pool is divided by points; the one timer of a period exists only while there is something to divide.
+A liquidity program looks at the book once a second while its market is open. On each side an order
+scores discount^(ticks from the best) x size, as far as the levels go that hold the target size, and
+the scores of a side are shares of one; where the spread is too wide nobody scores. Between two
+changes of a book the shares stay what they are, so a book that changed is looked at when a second
+is about to pass over it, once however often it changed within that second, and its shares count for
+all seconds until it changes again: nothing looks every second. A volume program counts what takers
+traded. At the Eastern midnight, or when a period ends, the day's part of the pool is divided by
+points; the one timer of a period exists only while there is something to divide.
 
-Points are integers: a whole side over one second is `ONE`. Weights and shares are cut to that grid, far below a cent of any pool.
+Points are integers: a whole side over one second is `ONE`. Weights and shares are cut to that grid,
+far below a cent of any pool.
 """
 
 from __future__ import annotations
@@ -16,7 +21,13 @@ from functools import lru_cache
 
 from msgspec import Struct, field
 
-from sim.core.catalogue.assumptions import INCENTIVES_MINIMUM, INCENTIVES_PAY_AFTER, INCENTIVES_SCORED, INCENTIVES_SPLIT, INCENTIVES_TARGET
+from sim.core.catalogue.assumptions import (
+    INCENTIVES_MINIMUM,
+    INCENTIVES_PAY_AFTER,
+    INCENTIVES_SCORED,
+    INCENTIVES_SPLIT,
+    INCENTIVES_TARGET,
+)
 from sim.core.incentives.incentives import LIQUIDITY, PENDING, SKIPPED, Incentives, Period, Reward
 from sim.core.matching.book import Book, Ladder
 from sim.core.model.context import Context
@@ -34,7 +45,8 @@ _PRICED = (3, 97)  # cents between which a trade counts for volume, both include
 
 
 class Score(Struct, kw_only=True):
-    """How a period stands: points of the running Eastern date by account, and the shares of one second that add to them since an instant.
+    """How a period stands: points of the running Eastern date by account, and the shares of one
+    second that add to them since an instant.
 
     `stale` when the book has changed and no second has passed over it yet: it has no shares then.
     """
@@ -48,7 +60,9 @@ class Score(Struct, kw_only=True):
 
 
 class Scoring:
-    """Scores every period of `incentives`; the nth score is of the nth period. `stale` are the numbers of those that are."""
+    """Scores every period of `incentives`; the nth score is of the nth period. `stale` are the
+    numbers of those that are.
+    """
 
     __slots__ = ("_ctx", "_incentives", "_of_symbol", "_scores", "_trading", "stale")
 
@@ -72,14 +86,18 @@ class Scoring:
                 self._changed(number)
 
     def time_moves(self, to: Instant) -> None:
-        """Virtual time is about to move to an instant: the books that have changed are what every second on the way sees."""
+        """Virtual time is about to move to an instant: the books that have changed are what every
+        second on the way sees.
+        """
         if _seconds(self._ctx.now, to) > 0:
             for number in self.stale:
                 self._look(number)
             self.stale.clear()
 
     def void(self, symbol: str) -> None:
-        """A market is cancelled: what its programs have not paid is not paid, and nobody earns anything there any more."""
+        """A market is cancelled: what its programs have not paid is not paid, and nobody earns
+        anything there any more.
+        """
         for number in self._of_symbol.get(symbol, ()):
             score = self._scores[number]
             self._ctx.timers.cancel(score.timer)
@@ -113,14 +131,18 @@ class Scoring:
             self._add_up(score, period)
             score.shares, score.stale = {}, True
             self.stale[number] = None
-        elif (trades := self._trading.trades.of_symbol(period.symbol)) and self._trading.trades[trades[-1]].at == now:
+        elif (trades := self._trading.trades.of_symbol(period.symbol)) and self._trading.trades[
+            trades[-1]
+        ].at == now:
             self._wait(number, always=True)
 
     def _look(self, number: int) -> None:
         score, period = self._scores[number], self._incentives.periods[number]
         book = self._trading.books.touched(period.symbol)
         if book is not None and self._trading.state(period.symbol) is OPEN:
-            score.shares = shares(book, period, reached=self._ctx.assumptions.flag(INCENTIVES_TARGET))
+            score.shares = shares(
+                book, period, reached=self._ctx.assumptions.flag(INCENTIVES_TARGET)
+            )
         score.stale, score.since = False, self._ctx.now
         self._wait(number)
 
@@ -129,7 +151,9 @@ class Scoring:
     def _add_up(self, score: Score, period: Period) -> None:
         """Points of the seconds from the last look until now, as far as they lie in the period."""
         now = self._ctx.now
-        seconds = _seconds(max(score.since, period.start), now if period.end is None else min(now, period.end))
+        seconds = _seconds(
+            max(score.since, period.start), now if period.end is None else min(now, period.end)
+        )
         if seconds > 0:
             for account, share in score.shares.items():
                 score.points[account] = score.points.get(account, 0) + share * seconds
@@ -191,8 +215,12 @@ class Scoring:
         for trade in self._trading.tape.between(period.symbol, start, end):
             if low <= trade.price * 100 <= high and trade.state is not TradeState.BUSTED:
                 account = trade.aggressor.order.account
-                found[account] = found.get(account, 0) + trade.price * trade.qty * instrument.cash_per_notional
-        least = (TAKER_MINIMUM if period.min_taker_notional is None else period.min_taker_notional) * DOLLAR
+                found[account] = (
+                    found.get(account, 0) + trade.price * trade.qty * instrument.cash_per_notional
+                )
+        least = (
+            TAKER_MINIMUM if period.min_taker_notional is None else period.min_taker_notional
+        ) * DOLLAR
         return {account: taken for account, taken in found.items() if taken >= least}
 
     # ---- state
@@ -202,7 +230,9 @@ class Scoring:
         return self._scores
 
     def load(self, state: list[Score]) -> None:
-        """Take saved scores, once the periods they are of are there; their timers are saved with the queue."""
+        """Take saved scores, once the periods they are of are there; their timers are saved with
+        the queue.
+        """
         self._scores, self._of_symbol = [], {}
         self._follow()
         self._scores[: len(state)] = state
@@ -210,10 +240,16 @@ class Scoring:
 
 
 def shares(book: Book, period: Period, *, reached: bool) -> dict[str, int]:
-    """What every account earns in a second: up to `ONE` for each side. With `reached` a side that does not hold the target size earns nobody anything."""
+    """What every account earns in a second: up to `ONE` for each side. With `reached` a side that
+    does not hold the target size earns nobody anything.
+    """
     bid, offer = book.bids.best, book.offers.best
     scale = book.instrument.price_scale
-    if period.max_spread is not None and (not bid or not offer or (offer - bid) * ONE > 2 * scaled_down(period.max_spread, ONE) * scale):
+    if period.max_spread is not None and (
+        not bid
+        or not offer
+        or (offer - bid) * ONE > 2 * scaled_down(period.max_spread, ONE) * scale
+    ):
         return {}
     found: dict[str, int] = {}
     for ladder in (book.bids, book.offers):
@@ -236,7 +272,11 @@ def _side(ladder: Ladder, book: Book, period: Period, *, reached: bool) -> dict[
         seen += level.qty
         if target is not None and seen >= target:
             return {account: score for account, score in scores.items() if score}
-    return {} if reached and target is not None else {account: score for account, score in scores.items() if score}
+    return (
+        {}
+        if reached and target is not None
+        else {account: score for account, score in scores.items() if score}
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -254,6 +294,8 @@ def _seconds(start: Instant, end: Instant) -> int:
 
 
 def _part(period: Period, start: Instant, end: Instant, day: int) -> Cash:
-    """The pool's part for a stretch of a date: by time, of the whole period; of a day where a program goes on without end."""
+    """The pool's part for a stretch of a date: by time, of the whole period; of a day where a
+    program goes on without end.
+    """
     length = day if period.end is None else period.end - period.start
     return period.reward_pool * (end - start) // length

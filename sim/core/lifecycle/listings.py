@@ -1,4 +1,6 @@
-"""Instruments from their listing to their settlement, as operators, the clock and recorded outcomes move them, with everything an edge brings about."""
+"""Instruments from their listing to their settlement, as operators, the clock and recorded outcomes
+move them, with everything an edge brings about.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class Listings:
         self._resolution = resolution
 
     def list_instrument(self, instrument: Instrument, *, tell: bool = False) -> None:
-        """List an instrument and wait for its next edge; `tell` those who follow everything. Refuses unsound terms and a symbol that is listed."""
+        """List an instrument and wait for its next edge; `tell` those who follow everything.
+        Refuses unsound terms and a symbol that is listed.
+        """
         check_listing(instrument)
         if self._lifecycle.listed(instrument.symbol):
             raise AlreadyExists(f"instrument {instrument.symbol} exists")
@@ -59,17 +63,25 @@ class Listings:
         self._lifecycle.begin(instrument)
         self._books.event_changed(instrument)
         if tell:
-            self._ctx.emit(InstrumentListed(instrument.symbol, self._lifecycle.state(instrument.symbol), self._ctx.now))
+            self._ctx.emit(
+                InstrumentListed(
+                    instrument.symbol, self._lifecycle.state(instrument.symbol), self._ctx.now
+                )
+            )
 
     def stock(self, shelf: Shelf) -> None:
         """Everything listed so far is the beginning of the world, and so is what is on the shelf."""
         self._instruments.settle_base(shelf)
         self._lifecycle.watch_shelf()
 
-    def change_state(self, symbol: str, state: InstrumentState | None, *, hold: bool = True) -> InstrumentState:
-        """Move an instrument by hand and hold it there, or, with None, let it follow its schedule again (rule L5). Returns the former state.
+    def change_state(
+        self, symbol: str, state: InstrumentState | None, *, hold: bool = True
+    ) -> InstrumentState:
+        """Move an instrument by hand and hold it there, or, with None, let it follow its schedule
+        again (rule L5). Returns the former state.
 
-        Without `hold` the schedule keeps its say, as for maintenance. Refuses edges that do not exist (rule L10) and re-opening what has paid.
+        Without `hold` the schedule keeps its say, as for maintenance. Refuses edges that do not
+        exist (rule L10) and re-opening what has paid.
         """
         instrument = self._instruments.require(symbol)
         was = self._lifecycle.state(symbol)
@@ -94,14 +106,21 @@ class Listings:
         self._transitions.follow(self._instruments.require(symbol))
 
     def cancel_all(self, symbols: tuple[str, ...] = ()) -> int:
-        """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule W2). Returns how many."""
+        """Cancel every open order, or those of some symbols, unsolicited, whatever the state (rule
+        W2). Returns how many.
+        """
         wanted = symbols or self._books.among(self._lifecycle.symbols())
-        return sum(self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted)
+        return sum(
+            self._transitions.end_orders(symbol, ExecutionType.CANCELED) for symbol in wanted
+        )
 
     # ---- settlement and clearing
 
-    def settle(self, symbol: str, price: Price, *, text: str = "", preliminary: bool = False) -> int:
-        """Set the settlement price now, closing first where still open; pay unless preliminary. Returns how many accounts were resolved.
+    def settle(
+        self, symbol: str, price: Price, *, text: str = "", preliminary: bool = False
+    ) -> int:
+        """Set the settlement price now, closing first where still open; pay unless preliminary.
+        Returns how many accounts were resolved.
 
         Settling again at another price is a correction (rule L27).
         """
@@ -120,14 +139,18 @@ class Listings:
         return paid
 
     def fair_price(self, symbol: str) -> Price:
-        """The last fair price: the last trade's, else the middle of the book, else half a dollar; on the tick."""
+        """The last fair price: the last trade's, else the middle of the book, else half a dollar;
+        on the tick.
+        """
         instrument = self._instruments.require(symbol)
         last = self._statistics.last_price(symbol)
         if last is not None:
             return last
         book = self._books.get(symbol)
         sides = [book.levels(side, 1) for side in (Side.BUY, Side.SELL)]
-        middle = (sides[0][0][0] + sides[1][0][0]) // 2 if all(sides) else instrument.price_scale // 2
+        middle = (
+            (sides[0][0][0] + sides[1][0][0]) // 2 if all(sides) else instrument.price_scale // 2
+        )
         return middle // instrument.tick * instrument.tick
 
     def record_outcome(self, symbol: str, price: Price, text: str = "") -> None:
@@ -143,24 +166,43 @@ class Listings:
         symbol = instrument.symbol
         self.write_down(symbol)
         closes = self._lifecycle.closes(instrument)
-        if closes and self._settlements.get(symbol) is None and self._lifecycle.resting(instrument) in SETTLED_STATES:
+        if (
+            closes
+            and self._settlements.get(symbol) is None
+            and self._lifecycle.resting(instrument) in SETTLED_STATES
+        ):
             known = self._resolution.known(instrument)
             if known is not None:
                 self._settlements.record(instrument, *known, self._lifecycle.happens(closes))
 
     def write_down(self, symbol: str, *, tell: bool = False) -> None:
-        """Keep the settlement that an instrument came to by itself, if it has one; with `tell` as an event."""
+        """Keep the settlement that an instrument came to by itself, if it has one; with `tell` as
+        an event.
+        """
         settled = self._settlements.get(symbol)
         if settled is not None:
             self._settlements.keep(symbol, settled)
             if tell:
-                self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now))
+                self._ctx.emit(
+                    Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now)
+                )
 
     def _conclude(self, instrument: Instrument) -> None:
-        """Once what a market asks of its index or of its game is over, its outcome is known, unless somebody has settled it already."""
+        """Once what a market asks of its index or of its game is over, its outcome is known, unless
+        somebody has settled it already.
+        """
         symbol = instrument.symbol
-        over = self._lifecycle.ends(instrument) if instrument.measures is None else instrument.measures.ends
-        if not over or self._ctx.now < over or self._settlements.outcome(symbol) or self._settlements.get(symbol):
+        over = (
+            self._lifecycle.ends(instrument)
+            if instrument.measures is None
+            else instrument.measures.ends
+        )
+        if (
+            not over
+            or self._ctx.now < over
+            or self._settlements.outcome(symbol)
+            or self._settlements.get(symbol)
+        ):
             return
         known = self._resolution.known(instrument)
         if known is not None:
@@ -173,7 +215,9 @@ class Listings:
             raise Conflict(f"{trade.symbol} is settled; correct its price instead", rule="M42")
         self._clearing.bust(trade_id)
         trades = self._tape.trades
-        self._statistics.busted(trade.symbol, (trades[seq] for seq in trades.of_symbol(trade.symbol)))
+        self._statistics.busted(
+            trade.symbol, (trades[seq] for seq in trades.of_symbol(trade.symbol))
+        )
         self._books.state_changed(trade.symbol)
         return trade
 
@@ -203,5 +247,8 @@ class Listings:
         return True
 
     def _finalised(self, instrument: Instrument) -> None:
-        if self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE) and self._lifecycle.state(instrument.symbol) is InstrumentState.CLOSED:
+        if (
+            self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE)
+            and self._lifecycle.state(instrument.symbol) is InstrumentState.CLOSED
+        ):
             self._transitions.enter(instrument, InstrumentState.EXPIRED)

@@ -1,7 +1,9 @@
-"""What a market's outcome is, computed from the recorded facts of its game (§2.10): one rule per kind of market, nothing guessed.
+"""What a market's outcome is, computed from the recorded facts of its game (§2.10): one rule per
+kind of market, nothing guessed.
 
-A rule says yes, no, a tie (no result: 0.50) or nothing yet, when the facts do not tell. Periods are named Q1 to Q4, 1H and 2H, S1 to S5, M1 to M5; anything
-else (OT1, ET1, …) is extra time, which counts for whole games and for no part of one. Extra-time goals of soccer never count.
+A rule says yes, no, a tie (no result: 0.50) or nothing yet, when the facts do not tell. Periods are
+named Q1 to Q4, 1H and 2H, S1 to S5, M1 to M5; anything else (OT1, ET1, …) is extra time, which
+counts for whole games and for no part of one. Extra-time goals of soccer never count.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ class Outcome(Enum):
 
 
 class Settles(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a market asks of its game. `long` is the side its long participant is, home or away; `pick` what exactly it asks: a side, "none", "draw", "2-0"."""
+    """What a market asks of its game. `long` is the side its long participant is, home or away;
+    `pick` what exactly it asks: a side, "none", "draw", "2-0".
+    """
 
     kind: str
     long: str = "home"
@@ -49,7 +53,9 @@ _COUNTED = ("points", "assists", "rebounds", "threes", "steals", "blocks")
 
 
 def outcome_of(settles: Settles, game: Game) -> Outcome | None:
-    """Outcome of a market, None while the facts do not tell or no rule knows the kind. A game without result ties everything."""
+    """Outcome of a market, None while the facts do not tell or no rule knows the kind. A game
+    without result ties everything.
+    """
     if game.result == "no_result":
         return Outcome.TIE
     rule = _rule(settles.kind)
@@ -68,7 +74,9 @@ def _rule(kind: str) -> Rule | None:
 def _whole(game: Game) -> Score | None:
     """The final score, extra time included."""
     if game.periods:
-        return sum(home for home, _ in game.periods.values()), sum(away for _, away in game.periods.values())
+        return sum(home for home, _ in game.periods.values()), sum(
+            away for _, away in game.periods.values()
+        )
     if game.goals:
         return _count(game.goals, "home"), _count(game.goals, "away")
     if game.home_score is None or game.away_score is None:
@@ -97,7 +105,9 @@ def _half_goals(game: Game, half: str) -> list[Goal] | None:
     if game.goals is None:
         return None
     first = half == "first"
-    found = [goal for goal in game.goals if (goal.minute <= 45 if first else 46 <= goal.minute <= 90)]
+    found = [
+        goal for goal in game.goals if (goal.minute <= 45 if first else 46 <= goal.minute <= 90)
+    ]
     return sorted(found, key=lambda goal: (goal.minute, goal.stoppage))
 
 
@@ -157,7 +167,9 @@ def _doubles(settles: Settles, game: Game) -> Outcome | None:
 
 
 def _half(ask: Callable[[Settles, Score | None], Outcome | None]) -> Rule:
-    return lambda settles, game: ask(settles, _part(game, _HALVES["first" if "first_half" in settles.kind else "second"]))
+    return lambda settles, game: ask(
+        settles, _part(game, _HALVES["first" if "first_half" in settles.kind else "second"])
+    )
 
 
 def _both_score(settles: Settles, game: Game) -> Outcome | None:
@@ -168,7 +180,11 @@ def _both_score(settles: Settles, game: Game) -> Outcome | None:
 def _first_to_score(settles: Settles, game: Game) -> Outcome | None:
     """A goalless half resolves to None."""
     goals = _half_goals(game, "first" if "first_half" in settles.kind else "second")
-    return None if goals is None else _yes((goals[0].team if goals else "none") == (settles.pick or settles.long))
+    return (
+        None
+        if goals is None
+        else _yes((goals[0].team if goals else "none") == (settles.pick or settles.long))
+    )
 
 
 def _three_way(settles: Settles, game: Game) -> Outcome | None:
@@ -202,7 +218,11 @@ def _sets(game: Game) -> list[Score]:
 
 def _sets_won(game: Game) -> Score | None:
     sets = _sets(game)
-    return (sum(1 for home, away in sets if home > away), sum(1 for home, away in sets if away > home)) if sets else None
+    return (
+        (sum(1 for home, away in sets if home > away), sum(1 for home, away in sets if away > home))
+        if sets
+        else None
+    )
 
 
 def _games_won(game: Game) -> Score | None:
@@ -220,7 +240,9 @@ def _total_sets(settles: Settles, game: Game) -> Outcome | None:
 
 def _exact_score(settles: Settles, game: Game) -> Outcome | None:
     score = _sets_won(game)
-    return None if score is None else _yes("{}-{}".format(*_for_long(settles, score)) == settles.pick)
+    return (
+        None if score is None else _yes("{}-{}".format(*_for_long(settles, score)) == settles.pick)
+    )
 
 
 _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(

@@ -1,7 +1,10 @@
-"""What markets are worth that nobody settled: windows on an index, and whatever was terminated without an outcome.
+"""What markets are worth that nobody settled: windows on an index, and whatever was terminated
+without an outcome.
 
-A window settles by itself some time after its end, touched or not; a terminated market has a settlement even where nobody told of one. What pays somebody is
-written down when it happens (`settlement.py`); the rest follows from dates, index and planned results, and is computed when it is asked for.
+A window settles by itself some time after its end, touched or not; a terminated market has a
+settlement even where nobody told of one. What pays somebody is written down when it happens
+(`settlement.py`); the rest follows from dates, index and planned results, and is computed when it
+is asked for.
 """
 
 from __future__ import annotations
@@ -9,7 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from sim.core.catalogue.assumptions import SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY, UNRESOLVED_SETTLES_AT, WINDOW_TIE
+from sim.core.catalogue.assumptions import (
+    SETTLEMENT_DELAY,
+    SETTLEMENT_PRELIMINARY,
+    UNRESOLVED_SETTLES_AT,
+    WINDOW_TIE,
+)
 from sim.core.lifecycle.settlement import Settlement
 from sim.core.lifecycle.states import SETTLED_STATES, Lifecycle
 from sim.core.market_data.assets import Assets
@@ -25,11 +33,20 @@ Planned = Callable[[Instrument], tuple[Fraction, str] | None]
 
 
 class Resolution:
-    """`planned` says what a market of the world pays if nobody says how it went, in dollars and in words; None where it does not know."""
+    """`planned` says what a market of the world pays if nobody says how it went, in dollars and in
+    words; None where it does not know.
+    """
 
     __slots__ = ("_assets", "_ctx", "_instruments", "_lifecycle", "_statistics", "planned")
 
-    def __init__(self, ctx: Context, instruments: Instruments, lifecycle: Lifecycle, statistics: Statistics, assets: Assets) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        instruments: Instruments,
+        lifecycle: Lifecycle,
+        statistics: Statistics,
+        assets: Assets,
+    ) -> None:
         self._ctx = ctx
         self._instruments = instruments
         self._lifecycle = lifecycle
@@ -48,25 +65,38 @@ class Resolution:
             return None
         if not owned and (instrument.measures is not None or lifecycle.closes(instrument)):
             return self._unmoved(instrument)
-        if lifecycle.state(symbol) is not InstrumentState.TERMINATED or (known := self.known(instrument)) is None:
+        if (
+            lifecycle.state(symbol) is not InstrumentState.TERMINATED
+            or (known := self.known(instrument)) is None
+        ):
             return None
         return Settlement(known[0], False, known[1], lifecycle.happens(instrument.termination))
 
     def reading(self, instrument: Instrument) -> Reading:
         """What the index says by now about a market that measures it."""
-        return read(instrument.measures, self._assets, self._lifecycle.followed) if instrument.measures is not None else Reading()
+        return (
+            read(instrument.measures, self._assets, self._lifecycle.followed)
+            if instrument.measures is not None
+            else Reading()
+        )
 
     def measured(self, instrument: Instrument) -> tuple[Price, str]:
         """What a market on an index pays once it is over: price and reason."""
         measure = instrument.measures
         if measure is None:
             raise ValueError(f"{instrument.symbol} measures nothing")
-        worth, text = outcome(measure, read(measure, self._assets, max(measure.ends, self._ctx.now)), Tie(self._ctx.assumptions.text(WINDOW_TIE)))
+        worth, text = outcome(
+            measure,
+            read(measure, self._assets, max(measure.ends, self._ctx.now)),
+            Tie(self._ctx.assumptions.text(WINDOW_TIE)),
+        )
         return _price(worth, instrument), text
 
     def delays(self) -> tuple[Span, Span]:
         """How long after the close a price is set, and how long after that it is final."""
-        return self._ctx.assumptions.number(SETTLEMENT_DELAY), self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY)
+        return self._ctx.assumptions.number(SETTLEMENT_DELAY), self._ctx.assumptions.number(
+            SETTLEMENT_PRELIMINARY
+        )
 
     def indexed_from(self, asset: str) -> Instant:
         """When an asset begins to have an index; nobody knows of one that a tester will make."""
@@ -79,15 +109,23 @@ class Resolution:
         return len(ticker.asset.by_hand) if ticker is not None else -1
 
     def in_the_end(self, instrument: Instrument) -> tuple[Price, str]:
-        """What a terminated market without a known outcome pays: as its index or the plan of the world says, else as `settlement.unresolved_at_termination`."""
+        """What a terminated market without a known outcome pays: as its index or the plan of the
+        world says, else as `settlement.unresolved_at_termination`.
+        """
         known = self.known(instrument)
         if known is not None:
             return known
-        last = self._statistics.last_price(instrument.symbol) if self._ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price" else None
+        last = (
+            self._statistics.last_price(instrument.symbol)
+            if self._ctx.assumptions.text(UNRESOLVED_SETTLES_AT) == "last_price"
+            else None
+        )
         return last or 0, "No outcome"
 
     def known(self, instrument: Instrument) -> tuple[Price, str] | None:
-        """What a market that is over pays, as its index or the plan of the world says; None where neither does."""
+        """What a market that is over pays, as its index or the plan of the world says; None where
+        neither does.
+        """
         if instrument.measures is not None:
             return self.measured(instrument)
         planned = self.planned(instrument)
@@ -96,7 +134,11 @@ class Resolution:
     def _unmoved(self, instrument: Instrument) -> Settlement | None:
         followed = self._lifecycle.followed
         at, final = self._lifecycle.settles(instrument)
-        if followed < at or self._lifecycle.resting(instrument) not in SETTLED_STATES or (known := self.known(instrument)) is None:
+        if (
+            followed < at
+            or self._lifecycle.resting(instrument) not in SETTLED_STATES
+            or (known := self.known(instrument)) is None
+        ):
             return None
         price, text = known
         return Settlement(price, followed < final, text, at if followed < final else final)

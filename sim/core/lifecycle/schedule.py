@@ -1,6 +1,8 @@
-"""Weekly trading schedules as a table of civil instants: which segment is in force, and when the next one begins (rules L3, L4).
+"""Weekly trading schedules as a table of civil instants: which segment is in force, and when the
+next one begins (rules L3, L4).
 
-The table is made once per schedule. Offsets count from Monday 00:00 Eastern by the wall clock, so a segment keeps its hours when daylight saving changes.
+The table is made once per schedule. Offsets count from Monday 00:00 Eastern by the wall clock, so a
+segment keeps its hours when daylight saving changes.
 """
 
 from __future__ import annotations
@@ -12,7 +14,19 @@ from typing import NamedTuple
 
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instruments import Segment
-from sim.kernel.instants import DAY, EASTERN, HOUR, MINUTE, NS_PER_S, NS_PER_US, Instant, Span, eastern, eastern_date, to_datetime
+from sim.kernel.instants import (
+    DAY,
+    EASTERN,
+    HOUR,
+    MINUTE,
+    NS_PER_S,
+    NS_PER_US,
+    Instant,
+    Span,
+    eastern,
+    eastern_date,
+    to_datetime,
+)
 
 _WEEK = 7 * DAY
 
@@ -30,13 +44,21 @@ _OUTSIDE = Phase(InstrumentState.CLOSED)
 
 @lru_cache(maxsize=1024)
 def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase, ...]]:
-    """Offsets into the week at which the phase changes, ascending, and the phases. At least one; exactly one when nothing ever changes."""
+    """Offsets into the week at which the phase changes, ascending, and the phases. At least one;
+    exactly one when nothing ever changes.
+    """
     pieces = sorted(
-        ((day * DAY + segment.start), segment.length, Phase(segment.state, segment.hide_market_data, segment.expire_all_orders))
+        (
+            (day * DAY + segment.start),
+            segment.length,
+            Phase(segment.state, segment.hide_market_data, segment.expire_all_orders),
+        )
         for segment in schedule
         for day in segment.days
     )
-    edges = sorted({offset % _WEEK for start, length, _ in pieces for offset in (start, start + length)} | {0})
+    edges = sorted(
+        {offset % _WEEK for start, length, _ in pieces for offset in (start, start + length)} | {0}
+    )
     offsets: list[Span] = []
     phases: list[Phase] = []
     for edge in edges:
@@ -46,18 +68,26 @@ def _table(schedule: tuple[Segment, ...]) -> tuple[tuple[Span, ...], tuple[Phase
             begun = start if start <= edge else start - _WEEK
             if begun <= edge < begun + length and begun >= latest:
                 latest, phase = begun, asked
-        if latest != edge:  # one that began before only goes on: what it does as it begins it has done
+        # one that began before only goes on: what it does as it begins it has done
+        if latest != edge:
             phase = phase._replace(expire_all=False)
         if not phases or phases[-1][:2] != phase[:2] or phase.expire_all:
             offsets.append(edge)
             phases.append(phase)
-    if len(phases) > 1 and phases[0][:2] == phases[-1][:2] and offsets[0] == 0 and not phases[0].expire_all:
+    if (
+        len(phases) > 1
+        and phases[0][:2] == phases[-1][:2]
+        and offsets[0] == 0
+        and not phases[0].expire_all
+    ):
         offsets, phases = offsets[1:], phases[1:]
     return tuple(offsets), tuple(phases)
 
 
 def phase_at(schedule: tuple[Segment, ...], at: Instant) -> Phase:
-    """What the schedule asks for at an instant; CLOSED outside every segment. Where segments overlap, the one begun last."""
+    """What the schedule asks for at an instant; CLOSED outside every segment. Where segments
+    overlap, the one begun last.
+    """
     offsets, phases = _table(schedule)
     if len(phases) == 1:
         return phases[0]
@@ -65,15 +95,26 @@ def phase_at(schedule: tuple[Segment, ...], at: Instant) -> Phase:
 
 
 def _offset(at: Instant) -> Span:
-    """How far into the week wall clocks are. In the hour that autumn repeats everything that its first pass began has begun."""
+    """How far into the week wall clocks are. In the hour that autumn repeats everything that its
+    first pass began has begun.
+    """
     local = to_datetime(at, EASTERN)
     if local.fold:
         local = local.replace(minute=59, second=59, microsecond=999_999)
-    return local.weekday() * DAY + local.hour * HOUR + local.minute * MINUTE + local.second * NS_PER_S + local.microsecond * NS_PER_US + at % NS_PER_US
+    return (
+        local.weekday() * DAY
+        + local.hour * HOUR
+        + local.minute * MINUTE
+        + local.second * NS_PER_S
+        + local.microsecond * NS_PER_US
+        + at % NS_PER_US
+    )
 
 
 def next_phase(schedule: tuple[Segment, ...], after: Instant) -> Instant | None:
-    """First instant strictly after this one at which the schedule asks for something else; None when it never does."""
+    """First instant strictly after this one at which the schedule asks for something else; None
+    when it never does.
+    """
     offsets, phases = _table(schedule)
     if len(phases) == 1 and not phases[0].expire_all:
         return None
@@ -89,7 +130,12 @@ def next_phase(schedule: tuple[Segment, ...], after: Instant) -> Instant | None:
 
 
 def _shown(day: date, rest: Span) -> Instant:
-    """When wall clocks show a time of day; one that spring leaves out is passed when the clocks go forward."""
-    at = eastern(day, rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE // NS_PER_S) + rest % NS_PER_S
+    """When wall clocks show a time of day; one that spring leaves out is passed when the clocks go
+    forward.
+    """
+    at = (
+        eastern(day, rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE // NS_PER_S)
+        + rest % NS_PER_S
+    )
     left_out = rest // HOUR == 2 and _offset(at) % DAY // HOUR == 3
     return at // HOUR * HOUR if left_out else at

@@ -1,7 +1,10 @@
-"""Settlement: an outcome becomes a price, the price becomes final, and final prices pay (rules P22, L25-L27).
+"""Settlement: an outcome becomes a price, the price becomes final, and final prices pay (rules P22,
+L25-L27).
 
-An outcome may be recorded at any time. It waits for the close, then for `settlement.delay_after_close`, is preliminary for
-`settlement.preliminary_for`, and pays the instant it is final. What settles by itself and pays nobody (`resolution.py`) is in no record: it is read when asked.
+An outcome may be recorded at any time. It waits for the close, then for
+`settlement.delay_after_close`, is preliminary for `settlement.preliminary_for`, and pays the
+instant it is final. What settles by itself and pays nobody (`resolution.py`) is in no record: it is
+read when asked.
 """
 
 from __future__ import annotations
@@ -27,7 +30,9 @@ METHOD = "SETTLEMENT_PRICE_CALCULATION_METHOD_EVENT_TIER_1"
 
 
 class Settlement(Struct):
-    """The newest settlement record of an instrument (rule L27). `resolved`: net that each account was paid for, once final."""
+    """The newest settlement record of an instrument (rule L27). `resolved`: net that each account
+    was paid for, once final.
+    """
 
     price: Price
     preliminary: bool
@@ -56,7 +61,14 @@ class Settlements:
 
     __slots__ = ("_by_itself", "_ctx", "_ledger", "_now", "_positions", "_risk")
 
-    def __init__(self, ctx: Context, positions: Positions, ledger: Ledger, risk: Risk, by_itself: Callable[[str], Settlement | None]) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        positions: Positions,
+        ledger: Ledger,
+        risk: Risk,
+        by_itself: Callable[[str], Settlement | None],
+    ) -> None:
         """`by_itself` gives the settlement of a symbol that has no record."""
         self._ctx = ctx
         self._by_itself = by_itself
@@ -78,11 +90,17 @@ class Settlements:
         found = self.get(symbol)
         return found is not None and not found.preliminary
 
-    def record(self, instrument: Instrument, price: Price, text: str, closed_at: Instant | None) -> None:
-        """Know an outcome from now on. `closed_at`: when the instrument closed; None while it trades, then the close starts the delay. Refused once paid."""
+    def record(
+        self, instrument: Instrument, price: Price, text: str, closed_at: Instant | None
+    ) -> None:
+        """Know an outcome from now on. `closed_at`: when the instrument closed; None while it
+        trades, then the close starts the delay. Refused once paid.
+        """
         check_price(instrument, price)
         if self.final(instrument.symbol):
-            raise Conflict(f"{instrument.symbol} is settled", rule="L25", remedy="settle again to correct")
+            raise Conflict(
+                f"{instrument.symbol} is settled", rule="L25", remedy="settle again to correct"
+            )
         self._now.outcomes[instrument.symbol] = Outcome(price, text)
         if closed_at is not None:
             self.closed(instrument.symbol, closed_at)
@@ -91,10 +109,16 @@ class Settlements:
         """Refuse an impossible price, and a preliminary one once the instrument has paid."""
         check_price(instrument, price)
         if preliminary and self.final(instrument.symbol):
-            raise Conflict(f"{instrument.symbol} is settled", rule="L27", remedy="settle again with a final price to correct")
+            raise Conflict(
+                f"{instrument.symbol} is settled",
+                rule="L27",
+                remedy="settle again with a final price to correct",
+            )
 
     def keep(self, symbol: str, found: Settlement) -> None:
-        """Write down a settlement that came about by itself; a preliminary one becomes final in its time."""
+        """Write down a settlement that came about by itself; a preliminary one becomes final in its
+        time.
+        """
         self._now.settlements[symbol] = found
         if found.preliminary:
             self._wait(symbol, found.set_at + self._ctx.assumptions.number(SETTLEMENT_PRELIMINARY))
@@ -106,10 +130,14 @@ class Settlements:
     def closed(self, symbol: str, at: Instant) -> None:
         """The instrument closed at an instant: a known outcome becomes its price some time after."""
         if symbol in self._now.outcomes:
-            self._wait(symbol, max(self._ctx.now, at + self._ctx.assumptions.number(SETTLEMENT_DELAY)))
+            self._wait(
+                symbol, max(self._ctx.now, at + self._ctx.assumptions.number(SETTLEMENT_DELAY))
+            )
 
     def reopened(self, symbol: str) -> None:
-        """The instrument trades again: what was due waits for the next close, and a preliminary price no longer holds."""
+        """The instrument trades again: what was due waits for the next close, and a preliminary
+        price no longer holds.
+        """
         self._cancel(symbol)
         found = self._now.settlements.get(symbol)
         if found is not None and found.preliminary:
@@ -117,7 +145,9 @@ class Settlements:
             del self._now.settlements[symbol]
 
     def step(self, instrument: Instrument) -> bool:
-        """The timer fired: an outcome becomes a price, or a preliminary price final. True when it paid."""
+        """The timer fired: an outcome becomes a price, or a preliminary price final. True when it
+        paid.
+        """
         symbol = instrument.symbol
         self._now.timers.pop(symbol, None)
         outcome = self._now.outcomes.get(symbol)
@@ -142,7 +172,9 @@ class Settlements:
         self._ctx.emit(Settled(symbol, price, True, text, self._ctx.now))
 
     def finalise(self, instrument: Instrument, price: Price, text: str) -> int:
-        """Make a price final and pay; where one was final already, pay the difference (rule L27). Returns how many accounts were resolved."""
+        """Make a price final and pay; where one was final already, pay the difference (rule L27).
+        Returns how many accounts were resolved.
+        """
         symbol = instrument.symbol
         self._cancel(symbol)
         self._now.outcomes.pop(symbol, None)
@@ -164,14 +196,25 @@ class Settlements:
         self._now = state
 
     def _resolve(self, instrument: Instrument, settlement: Settlement) -> None:
-        """Close every position at the price: longs are paid, shorts pay, margin is released (rule P22)."""
+        """Close every position at the price: longs are paid, shorts pay, margin is released (rule
+        P22).
+        """
         symbol, price = instrument.symbol, settlement.price
         for position in self._positions.in_symbol(symbol):
             net = position.net
             if net:
-                settlement.resolved[position.account] = settlement.resolved.get(position.account, 0) + net
-                self._risk.moved(position.account, instrument, self._positions.resolve(position, price))
-                self._ledger.pay_out(position.account, net * price * instrument.cash_per_notional, LedgerEntryType.RESOLUTION, symbol)
+                settlement.resolved[position.account] = (
+                    settlement.resolved.get(position.account, 0) + net
+                )
+                self._risk.moved(
+                    position.account, instrument, self._positions.resolve(position, price)
+                )
+                self._ledger.pay_out(
+                    position.account,
+                    net * price * instrument.cash_per_notional,
+                    LedgerEntryType.RESOLUTION,
+                    symbol,
+                )
 
     def _correct(self, instrument: Instrument, former: Settlement, price: Price) -> None:
         """Pay everyone who was resolved the difference between two prices."""
@@ -179,7 +222,12 @@ class Settlements:
         if difference:
             for account, net in former.resolved.items():
                 self._positions.correct(account, instrument.symbol, net * difference, price)
-                self._ledger.pay_out(account, net * difference * instrument.cash_per_notional, LedgerEntryType.CORRECTION, instrument.symbol)
+                self._ledger.pay_out(
+                    account,
+                    net * difference * instrument.cash_per_notional,
+                    LedgerEntryType.CORRECTION,
+                    instrument.symbol,
+                )
 
     def _wait(self, symbol: str, due: Instant) -> None:
         self._cancel(symbol)
@@ -194,4 +242,8 @@ class Settlements:
 def check_price(instrument: Instrument, price: Price) -> None:
     """Refuse a settlement price outside [0, 1] dollar; zero is a price (rule L26)."""
     if not 0 <= price <= instrument.price_scale:
-        raise InvalidRequest(f"settlement price must lie between 0 and 1, given {decimal_text(price, instrument.price_scale)}", rule="L26")
+        raise InvalidRequest(
+            "settlement price must lie between 0 and 1, given"
+            f" {decimal_text(price, instrument.price_scale)}",
+            rule="L26",
+        )

@@ -1,8 +1,10 @@
-"""Lifecycle of instruments (§3.1): the table of edges, what each state permits, and when an instrument moves by itself.
+"""Lifecycle of instruments (§3.1): the table of edges, what each state permits, and when an
+instrument moves by itself.
 
-An instrument that nobody touches costs one state and one timer, for its next edge; where dates and schedule have no further edge, no timer. One on the
-shelf costs nothing: its state follows from its dates until something happens to it.
-The effects of an edge on orders and money are in `transitions.py`.
+An instrument that nobody touches costs one state and one timer, for its next edge; where dates and
+schedule have no further edge, no timer. One on the shelf costs nothing: its state follows from its
+dates until something happens to it. The effects of an edge on orders and money are in
+`transitions.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct, field
 
-from sim.core.catalogue.assumptions import SETTLEMENT_AUTO_EXPIRE, SETTLEMENT_DELAY, SETTLEMENT_PRELIMINARY
+from sim.core.catalogue.assumptions import (
+    SETTLEMENT_AUTO_EXPIRE,
+    SETTLEMENT_DELAY,
+    SETTLEMENT_PRELIMINARY,
+)
 from sim.core.lifecycle.schedule import Phase, next_phase, phase_at
 from sim.core.model.context import Context
 from sim.core.model.enums import CancelRejectReason, InstrumentState, RejectReason
@@ -24,7 +30,8 @@ from sim.kernel.instants import Instant
 _S = InstrumentState
 _AUCTION = _S.MATCH_AND_CLOSE_AUCTION
 
-# Rule L10: where an operator may move an instrument. TERMINATED is final and PENDING is never entered again.
+# Rule L10: where an operator may move an instrument. TERMINATED is final and PENDING is never
+# entered again.
 LEGAL_EDGES: dict[InstrumentState, frozenset[InstrumentState]] = {
     _S.PENDING: frozenset({_S.OPEN, _S.PREOPEN, _AUCTION}),
     _S.PREOPEN: frozenset({_S.OPEN, _S.SUSPENDED, _S.HALTED, _S.CLOSED, _AUCTION}),
@@ -48,7 +55,9 @@ def check_entry(symbol: str, state: InstrumentState) -> None:
     if state in ENTRY_STATES:
         return
     if state is _S.TERMINATED:
-        raise InstrumentNotTradable(f"Instrument Unavailable: {symbol}", rule="L1", reason=RejectReason.UNKNOWN_SYMBOL)
+        raise InstrumentNotTradable(
+            f"Instrument Unavailable: {symbol}", rule="L1", reason=RejectReason.UNKNOWN_SYMBOL
+        )
     text = "Instrument is not tradable" if state is _S.PENDING else f"Book is {state.name}"
     raise InstrumentNotTradable(
         text,
@@ -63,16 +72,22 @@ def check_cancel(state: InstrumentState) -> None:
     """Refuse a cancel where the state takes none."""
     if state not in CANCEL_STATES:
         raise InstrumentNotTradable(
-            f"Book is {state.name}", rule="§3.1", remedy="wait until the instrument is OPEN or SUSPENDED", cancel_reason=CancelRejectReason.EXCHANGE_CLOSED
+            f"Book is {state.name}",
+            rule="§3.1",
+            remedy="wait until the instrument is OPEN or SUSPENDED",
+            cancel_reason=CancelRejectReason.EXCHANGE_CLOSED,
         )
 
 
 class LifecycleState(Struct):
-    """What the lifecycle saves. `held`: symbols an operator holds in their state (rule L5). `timers`, `dues`: seq and instant of each pending edge.
+    """What the lifecycle saves. `held`: symbols an operator holds in their state (rule L5).
+    `timers`, `dues`: seq and instant of each pending edge.
 
-    `shelf_at`: up to when the shelf's dates have been followed. `paused`: maintenance has suspended what is open on the shelf; `awake`: symbols
-    that left the shelf meanwhile. `stopped`: up to when dates have been followed, while maintenance is on (rule W7); 0 while it is not. `moved_at`: when each
-    symbol last changed its state, `shelf_moved`: when maintenance last suspended or opened whatever was open on the shelf.
+    `shelf_at`: up to when the shelf's dates have been followed. `paused`: maintenance has suspended
+    what is open on the shelf; `awake`: symbols that left the shelf meanwhile. `stopped`: up to when
+    dates have been followed, while maintenance is on (rule W7); 0 while it is not. `moved_at`: when
+    each symbol last changed its state, `shelf_moved`: when maintenance last suspended or opened
+    whatever was open on the shelf.
     """
 
     states: dict[str, InstrumentState] = field(default_factory=dict)
@@ -96,8 +111,10 @@ class Lifecycle:
     __slots__ = ("_busy", "_ctx", "_instruments", "_now", "ends", "happens", "leaving")
 
     def __init__(self, ctx: Context, instruments: Instruments) -> None:
-        """`leaving` hears of each instrument that leaves the shelf, right before it does; `happens` says when a date in maintenance is followed, `ends` when
-        the game is over that an instrument is about, 0 where nobody knows."""
+        """`leaving` hears of each instrument that leaves the shelf, right before it does; `happens`
+        says when a date in maintenance is followed, `ends` when the game is over that an instrument
+        is about, 0 where nobody knows.
+        """
         self._ctx = ctx
         self._instruments = instruments
         self.leaving: Callable[[Instrument], None] = lambda instrument: None
@@ -120,14 +137,22 @@ class Lifecycle:
         return symbol in self._now.states
 
     def symbols(self, state: InstrumentState | None = None) -> list[str]:
-        """Symbols with a state of their own, or of those in one state, in the order in which they got theirs."""
+        """Symbols with a state of their own, or of those in one state, in the order in which they
+        got theirs.
+        """
         states = self._now.states
-        return list(states) if state is None else [symbol for symbol, found in states.items() if found is state]
+        return (
+            list(states)
+            if state is None
+            else [symbol for symbol, found in states.items() if found is state]
+        )
 
     # ---- the shelf
 
     def own(self, symbol: str) -> None:
-        """Take an instrument off the shelf, as it stands: from here on it has a state and a timer of its own."""
+        """Take an instrument off the shelf, as it stands: from here on it has a state and a timer
+        of its own.
+        """
         if symbol not in self._now.states:
             instrument = self._instruments.require(symbol)
             self.leaving(instrument)
@@ -147,14 +172,24 @@ class Lifecycle:
                 closes = self.closes(instrument)
                 if closes and closes <= since:
                     self.leaving(instrument)
-                self._take(instrument, self.rests(self.scheduled(instrument, since).state, closes, instrument.termination, since))
+                self._take(
+                    instrument,
+                    self.rests(
+                        self.scheduled(instrument, since).state,
+                        closes,
+                        instrument.termination,
+                        since,
+                    ),
+                )
                 yield instrument
 
     def watch_shelf(self) -> None:
         """Set the timer to the next date on the shelf."""
         due = self._instruments.shelf.next_edge(self._ctx.now)
         self._now.shelf_at = self._ctx.now
-        self._now.shelf_timer = 0 if due is None else self._ctx.timers.schedule(due, SHELF_TIMER, "")
+        self._now.shelf_timer = (
+            0 if due is None else self._ctx.timers.schedule(due, SHELF_TIMER, "")
+        )
 
     def pause(self) -> None:
         """Maintenance suspends whatever is open on the shelf."""
@@ -164,7 +199,9 @@ class Lifecycle:
             self._ctx.emit(ShelfMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
 
     def resume(self) -> list[str]:
-        """Maintenance is over: what is on the shelf opens again. Symbols that left it meanwhile, to be opened one by one."""
+        """Maintenance is over: what is on the shelf opens again. Symbols that left it meanwhile, to
+        be opened one by one.
+        """
         awake, self._now.awake = list(self._now.awake), {}
         if self._now.paused:
             self._now.paused = False
@@ -178,7 +215,9 @@ class Lifecycle:
         return self._now.stopped or self._ctx.now
 
     def stop(self, *, sudden: bool) -> None:
-        """Maintenance begins: dates wait for its end, those of this very instant too unless it comes as a surprise, which finds them followed."""
+        """Maintenance begins: dates wait for its end, those of this very instant too unless it
+        comes as a surprise, which finds them followed.
+        """
         if not self._now.stopped:
             self._now.stopped = self._ctx.now if sudden else self._ctx.now - 1
 
@@ -197,22 +236,39 @@ class Lifecycle:
         self._now.stopped = 0
 
     def resting(self, instrument: Instrument) -> InstrumentState:
-        """The state of an instrument on the shelf. One that closes at a date of its own settles by itself, and may expire with that."""
-        return self.on_shelf(self.rests(self.scheduled(instrument, self.followed).state, self.closes(instrument), instrument.termination, self.followed))
+        """The state of an instrument on the shelf. One that closes at a date of its own settles by
+        itself, and may expire with that.
+        """
+        return self.on_shelf(
+            self.rests(
+                self.scheduled(instrument, self.followed).state,
+                self.closes(instrument),
+                instrument.termination,
+                self.followed,
+            )
+        )
 
-    def rests(self, asked: InstrumentState, closes: Instant, termination: Instant, at: Instant) -> InstrumentState:
-        """The state at an instant of what is on the shelf, for which dates ask this state, and that closes before it expires."""
+    def rests(
+        self, asked: InstrumentState, closes: Instant, termination: Instant, at: Instant
+    ) -> InstrumentState:
+        """The state at an instant of what is on the shelf, for which dates ask this state, and that
+        closes before it expires.
+        """
         if not closes or at < closes or asked in GONE_STATES:
             return asked
         auto = self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE)
         return _S.EXPIRED if auto and at >= self.settling(closes, termination)[1] else _S.CLOSED
 
     def closes(self, instrument: Instrument) -> Instant:
-        """When trading ends for good before the expiration: at a date of its own, or with the game that it is about; 0 for not before it."""
+        """When trading ends for good before the expiration: at a date of its own, or with the game
+        that it is about; 0 for not before it.
+        """
         return instrument.closes or self.ends(instrument)
 
     def settles(self, instrument: Instrument) -> tuple[Instant, Instant]:
-        """When the price is set of an instrument on the shelf that closes at a date of its own, and when it is final: once it is terminated at the latest."""
+        """When the price is set of an instrument on the shelf that closes at a date of its own, and
+        when it is final: once it is terminated at the latest.
+        """
         return self.settling(self.closes(instrument), instrument.termination)
 
     def settling(self, closes: Instant, termination: Instant) -> tuple[Instant, Instant]:
@@ -221,7 +277,9 @@ class Lifecycle:
         at = happens(happens(closes) + assumptions.number(SETTLEMENT_DELAY))
         preliminary = assumptions.number(SETTLEMENT_PRELIMINARY)
         terminated = happens(termination)
-        return min(at, terminated), min(happens(at + preliminary) if preliminary else at, terminated)
+        return min(at, terminated), min(
+            happens(at + preliminary) if preliminary else at, terminated
+        )
 
     def on_shelf(self, asked: InstrumentState) -> InstrumentState:
         """The state of what is on the shelf and for which dates ask this state."""
@@ -241,14 +299,26 @@ class Lifecycle:
         if found is not None:
             return found
         dates = (instrument.start, instrument.expiration, instrument.termination)
-        return self.moved_by_dates(instrument.created, dates, self.closes(instrument), self.resting(instrument))
+        return self.moved_by_dates(
+            instrument.created, dates, self.closes(instrument), self.resting(instrument)
+        )
 
-    def moved_by_dates(self, created: Instant, dates: tuple[Instant, Instant, Instant], closes: Instant, state: InstrumentState) -> Instant:
-        """The same for what is on the shelf: its dates are start, expiration and termination, 0 for never, and it is in a state."""
+    def moved_by_dates(
+        self,
+        created: Instant,
+        dates: tuple[Instant, Instant, Instant],
+        closes: Instant,
+        state: InstrumentState,
+    ) -> Instant:
+        """The same for what is on the shelf: its dates are start, expiration and termination, 0 for
+        never, and it is in a state.
+        """
         if state is _S.EXPIRED and closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
             dates = (closes, min(self.settling(closes, dates[2])[1], self.happens(dates[1])), 0)
         passed = [self.happens(date) for date in (*dates, closes) if 0 < date <= self.followed]
-        return max(created, *passed, self._now.shelf_moved if state in (_S.OPEN, _S.SUSPENDED) else 0)
+        return max(
+            created, *passed, self._now.shelf_moved if state in (_S.OPEN, _S.SUSPENDED) else 0
+        )
 
     def version(self, symbol: str) -> Instant:
         """What tells one time of last change from the next while the state is the same."""
@@ -268,7 +338,9 @@ class Lifecycle:
         return symbol in self._now.held
 
     def closed_at(self, symbol: str) -> Instant | None:
-        """When the instrument was last closed; None while it is not, or when it was never seen to close."""
+        """When the instrument was last closed; None while it is not, or when it was never seen to
+        close.
+        """
         found = self._now.closed_at.get(symbol)
         if found is None and symbol not in self._now.states:
             closes = self.closes(self._instruments.require(symbol))
@@ -289,7 +361,9 @@ class Lifecycle:
         return was
 
     def begin(self, instrument: Instrument) -> None:
-        """Begin with the state that terms say, or that dates and schedule ask for now, and wait for the next edge."""
+        """Begin with the state that terms say, or that dates and schedule ask for now, and wait for
+        the next edge.
+        """
         symbol = instrument.symbol
         asked = self.scheduled(instrument)
         state = instrument.opening_state
@@ -303,7 +377,9 @@ class Lifecycle:
         self.wait(instrument)
 
     def scheduled(self, instrument: Instrument, at: Instant | None = None) -> Phase:
-        """What dates and schedule ask for now, or at an instant (rules L4, L6, L8). A date of 0 never comes."""
+        """What dates and schedule ask for now, or at an instant (rules L4, L6, L8). A date of 0
+        never comes.
+        """
         now = self._ctx.now if at is None else at
         if instrument.termination and now >= instrument.termination:
             return Phase(_S.TERMINATED)
@@ -315,7 +391,11 @@ class Lifecycle:
         if now < instrument.start:
             return Phase(_S.PENDING)
         phase = phase_at(instrument.schedule, now)
-        if phase.state is _S.CLOSED and self._now.states.get(instrument.symbol, _S.PENDING) is _S.PENDING and not self._begun(instrument):
+        if (
+            phase.state is _S.CLOSED
+            and self._now.states.get(instrument.symbol, _S.PENDING) is _S.PENDING
+            and not self._begun(instrument)
+        ):
             return Phase(_S.PENDING)
         return phase
 
@@ -339,9 +419,11 @@ class Lifecycle:
             self._now.hidden.pop(symbol, None)
 
     def wait(self, instrument: Instrument) -> None:
-        """Set the instrument's one timer to its next edge; weekly edges only while the schedule has a say.
+        """Set the instrument's one timer to its next edge; weekly edges only while the schedule has
+        a say.
 
-        An edge that is due and not taken yet, for what else happens at this instant or because maintenance is on, is left to its timer.
+        An edge that is due and not taken yet, for what else happens at this instant or because
+        maintenance is on, is left to its timer.
         """
         symbol = instrument.symbol
         self.own(symbol)
@@ -362,7 +444,9 @@ class Lifecycle:
         if state is _S.PENDING or state not in LEGAL_EDGES[was]:
             legal = sorted(found.name for found in LEGAL_EDGES[was])
             remedy = "from here: " + ", ".join(legal) if legal else "this state is final"
-            raise IllegalTransition(f"{symbol} is {was.name} and cannot become {state.name}", rule="L10", remedy=remedy)
+            raise IllegalTransition(
+                f"{symbol} is {was.name} and cannot become {state.name}", rule="L10", remedy=remedy
+            )
 
     def save(self) -> LifecycleState:
         """States, overrides and timer seqs."""
@@ -371,14 +455,20 @@ class Lifecycle:
     def load(self, state: LifecycleState) -> None:
         """Take saved states."""
         self._now = state
-        self._busy = dict.fromkeys(self._instruments.require(symbol).event for symbol in state.states)
+        self._busy = dict.fromkeys(
+            self._instruments.require(symbol).event for symbol in state.states
+        )
 
     def _next_edge(self, instrument: Instrument) -> Instant | None:
         now = self._ctx.now
         state = self._now.states[instrument.symbol]
         if state is _S.TERMINATED:
             return None
-        dates = [date for date in (self.closes(instrument), instrument.expiration, instrument.termination) if date > now]
+        dates = [
+            date
+            for date in (self.closes(instrument), instrument.expiration, instrument.termination)
+            if date > now
+        ]
         if state is _S.EXPIRED:
             return instrument.termination if instrument.termination > now else None
         if instrument.start > now:

@@ -1,6 +1,8 @@
-"""What an edge of the lifecycle does to orders, trades and money, and in which order it is told (§3.1, §1.4 of the rules).
+"""What an edge of the lifecycle does to orders, trades and money, and in which order it is told
+(§3.1, §1.4 of the rules).
 
-First the effects as executions and pay-outs, then the state change, then whatever continuous trading makes of it; all at one instant.
+First the effects as executions and pay-outs, then the state change, then whatever continuous
+trading makes of it; all at one instant.
 """
 
 from __future__ import annotations
@@ -32,7 +34,17 @@ _SESSION_BEGINS_FROM = frozenset({_S.PENDING, _S.PREOPEN, _S.CLOSED})
 class Transitions:
     """Moves instruments along edges."""
 
-    __slots__ = ("_auction", "_books", "_ctx", "_lifecycle", "_matching", "_positions", "_resolution", "_settlements", "_statistics")
+    __slots__ = (
+        "_auction",
+        "_books",
+        "_ctx",
+        "_lifecycle",
+        "_matching",
+        "_positions",
+        "_resolution",
+        "_settlements",
+        "_statistics",
+    )
 
     def __init__(
         self,
@@ -80,8 +92,14 @@ class Transitions:
         self._after(instrument, was, target)
 
     def enter_date_state(self, instrument: Instrument, target: InstrumentState) -> None:
-        """EXPIRED or TERMINATED by date: the states in between are passed in the same instant (rule L9)."""
-        path = [_S.CLOSED, _S.EXPIRED] if target is _S.EXPIRED else [_S.CLOSED, _S.EXPIRED, _S.TERMINATED]
+        """EXPIRED or TERMINATED by date: the states in between are passed in the same instant (rule
+        L9).
+        """
+        path = (
+            [_S.CLOSED, _S.EXPIRED]
+            if target is _S.EXPIRED
+            else [_S.CLOSED, _S.EXPIRED, _S.TERMINATED]
+        )
         state = self._lifecycle.state(instrument.symbol)
         if state in path:
             path = path[path.index(state) + 1 :]
@@ -91,9 +109,11 @@ class Transitions:
             self.enter(instrument, step)
 
     def follow(self, instrument: Instrument, *, edge: bool = False) -> None:
-        """Do what dates ask for now, and what the schedule asks for unless an operator holds the instrument (rules L5-L9).
+        """Do what dates ask for now, and what the schedule asks for unless an operator holds the
+        instrument (rules L5-L9).
 
-        At an `edge` a segment does what it does as it begins; who comes to follow the schedule in its middle only takes its state.
+        At an `edge` a segment does what it does as it begins; who comes to follow the schedule in
+        its middle only takes its state.
         """
         symbol = instrument.symbol
         state = self._lifecycle.state(symbol)
@@ -105,13 +125,21 @@ class Transitions:
             self._apply(instrument, phase, edge)
         self._lifecycle.wait(instrument)
 
-    def end_orders(self, symbol: str, type: ExecutionType, which: Callable[[Order], bool] = lambda order: True) -> int:
-        """End working orders of an instrument, oldest first. A cancel of this kind is the exchange's own doing. Returns how many ended."""
+    def end_orders(
+        self, symbol: str, type: ExecutionType, which: Callable[[Order], bool] = lambda order: True
+    ) -> int:
+        """End working orders of an instrument, oldest first. A cancel of this kind is the
+        exchange's own doing. Returns how many ended.
+        """
         book = self._books.touched(symbol)
         if book is None:
             return 0
         ending = [order for order in book.working() if which(order)]
-        unsolicited = UnsolicitedReason.EXCHANGE_OPTION if type is ExecutionType.CANCELED else UnsolicitedReason.UNDEFINED
+        unsolicited = (
+            UnsolicitedReason.EXCHANGE_OPTION
+            if type is ExecutionType.CANCELED
+            else UnsolicitedReason.UNDEFINED
+        )
         for order in ending:
             self._matching.remove(book, order, type, unsolicited=unsolicited)
         return len(ending)
@@ -133,11 +161,15 @@ class Transitions:
     def _uncross(self, symbol: str) -> None:
         book = self._books.touched(symbol)
         if book is not None and book.crossed:
-            self._auction.uncross(book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK))
+            self._auction.uncross(
+                book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK)
+            )
 
     def indicative(self, symbol: str, book: Book) -> Price | None:
         """At what price an auction that ended now would trade."""
-        expected = crossing(book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK))
+        expected = crossing(
+            book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK)
+        )
         return expected.price if expected is not None else None
 
     def _reference(self, symbol: str) -> Price | None:
@@ -159,9 +191,11 @@ class Transitions:
             self._settlements.reopened(symbol)
 
     def _close_positions(self, instrument: Instrument) -> None:
-        """Termination closes positions: at the known outcome, else at the preliminary price, else at what the market is worth in the end.
+        """Termination closes positions: at the known outcome, else at the preliminary price, else
+        at what the market is worth in the end.
 
-        Where nobody has a position nothing is written down: the settlement is read when somebody asks.
+        Where nobody has a position nothing is written down: the settlement is read when somebody
+        asks.
         """
         symbol = instrument.symbol
         if self._settlements.final(symbol):

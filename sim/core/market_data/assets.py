@@ -1,7 +1,8 @@
-"""Priced assets and their index ticks: a seeded process, silent during outages, until somebody sets a price by hand.
+"""Priced assets and their index ticks: a seeded process, silent during outages, until somebody sets
+a price by hand.
 
-From the first price set by hand on, an asset ticks only by hand: whoever scripts prices wants to know them. An asset nobody configured is made by its first
-price.
+From the first price set by hand on, an asset ticks only by hand: whoever scripts prices wants to
+know them. An asset nobody configured is made by its first price.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ _ID = re.compile(r"crypto:[a-z0-9-]{1,64}", re.ASCII)
 
 
 class Asset(Struct, kw_only=True):
-    """One asset, `crypto:<symbol>`. Prices are divided by PRICE_SCALE; `since`, `every` and outages are unix seconds.
+    """One asset, `crypto:<symbol>`. Prices are divided by PRICE_SCALE; `since`, `every` and outages
+    are unix seconds.
 
-    `price` is the price at `price_at`, or at the first tick where that is 0; None for an asset that ticks by hand only. `volatility` is the typical relative
-    move in an hour, in millionths.
+    `price` is the price at `price_at`, or at the first tick where that is 0; None for an asset that
+    ticks by hand only. `volatility` is the typical relative move in an hour, in millionths.
     """
 
     id: str
@@ -74,8 +76,11 @@ class Ticker:
 
     def __init__(self, asset: Asset, key: bytes) -> None:
         self._asset = asset
-        self._process = IndexProcess(key, first_day=asset.since // DAY * DAY, every=asset.every, volatility=asset.volatility)
-        self._base = 0  # relative value of the tick at which the price is given, once it was asked for
+        self._process = IndexProcess(
+            key, first_day=asset.since // DAY * DAY, every=asset.every, volatility=asset.volatility
+        )
+        # relative value of the tick at which the price is given, once it was asked for
+        self._base = 0
 
     @property
     def asset(self) -> Asset:
@@ -83,7 +88,9 @@ class Ticker:
         return self._asset
 
     def summary(self, start: int, width: int, now: int) -> Ohlc | None:
-        """Ticks of the bucket of `width` seconds that begins at `start`, none after second `now`; None when there were none."""
+        """Ticks of the bucket of `width` seconds that begins at `start`, none after second `now`;
+        None when there were none.
+        """
         found = self._seeded(start, width, now)
         for price in self._by_hand(start, min(start + width, now + 1)):
             found = _joined(found, Ohlc(price, price, price, price, 1))
@@ -107,7 +114,12 @@ class Ticker:
 
     def _by_hand(self, start: int, end: int) -> list[Price]:
         ticks = self._asset.by_hand
-        return [price for _, price in ticks[bisect_left(ticks, (start * NS_PER_S,)) : bisect_left(ticks, (end * NS_PER_S,))]]
+        return [
+            price
+            for _, price in ticks[
+                bisect_left(ticks, (start * NS_PER_S,)) : bisect_left(ticks, (end * NS_PER_S,))
+            ]
+        ]
 
     def _seeded(self, start: int, width: int, now: int) -> Ohlc | None:
         if self._asset.price is None:
@@ -119,7 +131,13 @@ class Ticker:
             raw = _of_ticks(self._minute(start, silent), start, start + width)
         if raw is None:
             return None
-        return Ohlc(self._shown(raw.open), self._shown(raw.high), self._shown(raw.low), self._shown(raw.close), raw.ticks)
+        return Ohlc(
+            self._shown(raw.open),
+            self._shown(raw.high),
+            self._shown(raw.low),
+            self._shown(raw.close),
+            raw.ticks,
+        )
 
     def _node(self, width: int, start: int, silent: list[tuple[int, int]]) -> Ohlc | None:
         """A span of the tree without its silent parts: whole, or put together from its parts."""
@@ -163,7 +181,9 @@ class Ticker:
         return second if second >= asset.since else None
 
     def _shown(self, raw: int) -> Price:
-        """A price from its relative value, at the asset's number of places. Rising values give rising prices."""
+        """A price from its relative value, at the asset's number of places. Rising values give
+        rising prices.
+        """
         asset = self._asset
         if not self._base:
             first = -(-max(asset.since, asset.price_at) // asset.every) * asset.every
@@ -212,10 +232,15 @@ class Assets:
         try:
             units = scaled(price, PRICE_SCALE)
         except NotADecimal as wrong:
-            raise InvalidRequest(f"price: {wrong}", remedy='send decimal text such as "63000.5"') from None
+            raise InvalidRequest(
+                f"price: {wrong}", remedy='send decimal text such as "63000.5"'
+            ) from None
         when = self._ctx.now if at is None else at
         if units <= 0 or when > self._ctx.now:
-            raise InvalidRequest("a tick has a price above zero and lies not in the future", remedy="advance the clock first")
+            raise InvalidRequest(
+                "a tick has a price above zero and lies not in the future",
+                remedy="advance the clock first",
+            )
         asset = self._assets.get(asset_id)
         if asset is None:
             try:
@@ -247,4 +272,10 @@ def _joined(first: Ohlc | None, second: Ohlc | None) -> Ohlc | None:
     """Two spans as one, `first` being the earlier."""
     if first is None or second is None:
         return second if first is None else first
-    return Ohlc(first.open, max(first.high, second.high), min(first.low, second.low), second.close, first.ticks + second.ticks)
+    return Ohlc(
+        first.open,
+        max(first.high, second.high),
+        min(first.low, second.low),
+        second.close,
+        first.ticks + second.ticks,
+    )

@@ -1,6 +1,8 @@
-"""Dense candles of an asset's index ticks (§2.2, §4.1): which window a request gets, and what stands in it.
+"""Dense candles of an asset's index ticks (§2.2, §4.1): which window a request gets, and what
+stands in it.
 
-Window rules work on whole unix seconds; ticks come from `assets.py`. Nothing here depends on how long the history is, only on the window.
+Window rules work on whole unix seconds; ticks come from `assets.py`. Nothing here depends on how
+long the history is, only on the window.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ _SUB_MINUTE_ALIGNMENT = 10
 
 
 class Window(NamedTuple):
-    """Effective window in unix seconds: buckets that begin at `start` or later and at `last` or earlier. `end` is what the answer says."""
+    """Effective window in unix seconds: buckets that begin at `start` or later and at `last` or
+    earlier. `end` is what the answer says.
+    """
 
     start: int
     end: int
@@ -64,11 +68,13 @@ class Candle(NamedTuple):
 
 
 def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
-    """Effective candle window of a request (§4.1, rules of `from` and `to`). All values are unix seconds.
+    """Effective candle window of a request (§4.1, rules of `from` and `to`). All values are unix
+    seconds.
 
-    `end` of 0 or from now on means now, with the running bucket included; a past one is aligned up, to 10 s for buckets below a minute, else to the bucket.
-    The window is clamped, never refused: the start is aligned down to the bucket, raised until at most `CANDLES_MAX` buckets are left, and lowered to the
-    last bucket where it lies behind it.
+    `end` of 0 or from now on means now, with the running bucket included; a past one is aligned up,
+    to 10 s for buckets below a minute, else to the bucket. The window is clamped, never refused:
+    the start is aligned down to the bucket, raised until at most `CANDLES_MAX` buckets are left,
+    and lowered to the last bucket where it lies behind it.
     """
     width = bucket.width
     running = end <= 0 or end >= now
@@ -84,7 +90,9 @@ def align_window(start: int, end: int, bucket: Bucket, now: int) -> Window:
 
 
 def candles(ticker: Ticker, window: Window, bucket: Bucket, now: int) -> list[Candle]:
-    """Candles of a window, ascending and without holes from the first tick on; `now` in unix seconds. Empty when nothing ticked up to the window's end."""
+    """Candles of a window, ascending and without holes from the first tick on; `now` in unix
+    seconds. Empty when nothing ticked up to the window's end.
+    """
     width = bucket.width
     found: list[Candle] = []
     close = ticker.last(window.start)

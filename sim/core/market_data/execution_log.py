@@ -1,7 +1,8 @@
-"""What was reported and what was traded, in order: append-only records of executions and trades with their indexes.
+"""What was reported and what was traded, in order: append-only records of executions and trades
+with their indexes.
 
-Rows are found by seq (their place in the record), by id, by account and by symbol, executions by their order too. Nothing is ever taken out here; retention
-is applied by whoever reads.
+Rows are found by seq (their place in the record), by id, by account and by symbol, executions by
+their order too. Nothing is ever taken out here; retention is applied by whoever reads.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sim.core.model.context import Context
-from sim.core.model.enums import ExecutionType, OrderState, RejectReason, TradeState, TradeType, UnsolicitedReason
+from sim.core.model.enums import (
+    ExecutionType,
+    OrderState,
+    RejectReason,
+    TradeState,
+    TradeType,
+    UnsolicitedReason,
+)
 from sim.core.model.events import Executed, Traded
 from sim.core.model.orders import Execution, Order, Trade
 from sim.core.model.quantities import Notional, Price, Qty
@@ -30,11 +38,19 @@ _NEW = TradeState.NEW
 
 
 class Record(Rows[R]):
-    """Rows by id too. The nth row has the nth identifier of the sequence, so no index by id is needed."""
+    """Rows by id too. The nth row has the nth identifier of the sequence, so no index by id is
+    needed.
+    """
 
     __slots__ = ("_ids",)
 
-    def __init__(self, ids: Sequence, at: Callable[[R], Instant], symbol: Callable[[R], str], owners: Callable[[R], tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        ids: Sequence,
+        at: Callable[[R], Instant],
+        symbol: Callable[[R], str],
+        owners: Callable[[R], tuple[str, ...]],
+    ) -> None:
         super().__init__(at, symbol, owners)
         self._ids = ids
 
@@ -50,7 +66,9 @@ class Record(Rows[R]):
 
 
 class Chain:
-    """Executions order by order: for each the one before it, by seq, and for each order, by its seq, the newest. Replaced, never emptied, as rows are."""
+    """Executions order by order: for each the one before it, by seq, and for each order, by its
+    seq, the newest. Replaced, never emptied, as rows are.
+    """
 
     __slots__ = ("_before", "_newest")
 
@@ -88,7 +106,9 @@ class TapeState(Struct):
 
 
 class Tape:
-    """Executions and trades. Writing a row also tells it as an event. `told` lists the states of trades in the order in which they came about."""
+    """Executions and trades. Writing a row also tells it as an event. `told` lists the states of
+    trades in the order in which they came about.
+    """
 
     __slots__ = ("_chain", "_ctx", "_execution_ids", "_trade_ids", "executions", "told", "trades")
 
@@ -96,10 +116,18 @@ class Tape:
         self._ctx = ctx
         self._execution_ids = ctx.ids.sequence("execution")
         self._trade_ids = ctx.ids.sequence("trade")
-        self.executions: Record[Execution] = Record(self._execution_ids, attrgetter("at"), attrgetter("order.symbol"), lambda row: (row.order.account,))
+        self.executions: Record[Execution] = Record(
+            self._execution_ids,
+            attrgetter("at"),
+            attrgetter("order.symbol"),
+            lambda row: (row.order.account,),
+        )
         sides = attrgetter("aggressor.order.account", "passive.order.account")
-        self.trades: Record[Trade] = Record(self._trade_ids, attrgetter("at"), attrgetter("symbol"), sides)
-        self.told: list[int] = []  # seq << 4 | state: one small number each, as they are as many as trades, twice
+        self.trades: Record[Trade] = Record(
+            self._trade_ids, attrgetter("at"), attrgetter("symbol"), sides
+        )
+        # seq << 4 | state: one small number each, as they are as many as trades, twice
+        self.told: list[int] = []
         self._chain = Chain()
 
     def next_trade_id(self) -> str:
@@ -120,10 +148,13 @@ class Tape:
         reason: RejectReason = RejectReason.EXCHANGE_OPTION,
         unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
     ) -> Execution:
-        """Report what just happened to an order. A live order is copied as it is now; a done one never changes again and is kept itself (rule M41)."""
+        """Report what just happened to an order. A live order is copied as it is now; a done one
+        never changes again and is kept itself (rule M41).
+        """
         ctx = self._ctx
         rows = self.executions.rows
-        execution = Execution(  # by position, as every order's reports are made here: a Struct searches for each keyword
+        # by position, as every order's reports are made here: a Struct searches for each keyword
+        execution = Execution(
             self._execution_ids.next(),
             len(rows),
             type,
@@ -144,21 +175,45 @@ class Tape:
         ctx.events.append(Executed(execution))
         return execution
 
-    def trade(self, trade_id: str, price: Price, qty: Qty, aggressor: Execution, passive: Execution, type: TradeType) -> Trade:
+    def trade(
+        self,
+        trade_id: str,
+        price: Price,
+        qty: Qty,
+        aggressor: Execution,
+        passive: Execution,
+        type: TradeType,
+    ) -> Trade:
         """Write down a match of the two orders that were just reported."""
         ctx = self._ctx
         rows = self.trades.rows
-        trade = Trade(trade_id, len(rows), passive.order.symbol, price, qty, ctx.now, aggressor, passive, type, _NEW, ctx.now)
+        trade = Trade(
+            trade_id,
+            len(rows),
+            passive.order.symbol,
+            price,
+            qty,
+            ctx.now,
+            aggressor,
+            passive,
+            type,
+            _NEW,
+            ctx.now,
+        )
         rows.append(trade)
         self.told.append(trade.seq << 4 | _NEW)
         ctx.events.append(Traded(trade, _NEW))
         return trade
 
     def advance(self, trade: Trade, state: TradeState) -> Trade:
-        """A trade's clearing state moves on (rule M42): the same id is told again. Its row is another one from now on; snapshots keep the former."""
+        """A trade's clearing state moves on (rule M42): the same id is told again. Its row is
+        another one from now on; snapshots keep the former.
+        """
         now = self._ctx.now
         cleared_at = now if state is TradeState.CLEARED else trade.cleared_at
-        moved = self.trades.rows[trade.seq] = replace(trade, state=state, state_at=now, cleared_at=cleared_at)
+        moved = self.trades.rows[trade.seq] = replace(
+            trade, state=state, state_at=now, cleared_at=cleared_at
+        )
         self.told.append(trade.seq << 4 | state)
         self._ctx.emit(Traded(moved, state))
         return moved
@@ -179,7 +234,9 @@ class Tape:
         return self.executions.rows[next(self._chain.back(order))].order.state
 
     def past(self) -> Callable[[Order], Order]:
-        """A function that gives orders as they are now, later too: an order that moved on is read from its last execution until now."""
+        """A function that gives orders as they are now, later too: an order that moved on is read
+        from its last execution until now.
+        """
         rows, length, chain = self.executions.rows, len(self.executions), self._chain
 
         def then(order: Order) -> Order:
@@ -194,7 +251,17 @@ class Tape:
         """What is listed at a place of `told`: a trade, a state of it, and since when it had that."""
         told = self.told[place]
         trade, state = self.trades[told >> 4], TradeState(told & 15)
-        return trade, state, trade.at if state is _NEW else trade.cleared_at if state is TradeState.CLEARED else trade.state_at
+        return (
+            trade,
+            state,
+            (
+                trade.at
+                if state is _NEW
+                else trade.cleared_at
+                if state is TradeState.CLEARED
+                else trade.state_at
+            ),
+        )
 
     def between(self, symbol: str, start: Instant, end: Instant) -> Iterator[Trade]:
         """Trades of a symbol at start or later and before end, in order."""
@@ -213,7 +280,8 @@ class Tape:
     def load(self, state: TapeState) -> None:
         """Take saved rows and rebuild what is not there already.
 
-        An execution never changes, and is in one place of one history only: where the last saved one stands in its place, so do all before it, trades too.
+        An execution never changes, and is in one place of one history only: where the last saved
+        one stands in its place, so do all before it, trades too.
         """
         executions, trades = self.executions, self.trades
         count = len(state.executions)

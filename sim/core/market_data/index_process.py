@@ -1,8 +1,10 @@
 """A seeded index price that can be asked about any window without walking through its ticks.
 
-A day's open, high, low and close are drawn first, then split into hours, these into quarters, five minutes and minutes, and a minute into its ticks; each split
-keeps the open and close of the whole at its ends and realises its high and low in some part. So a candle of any width is read from a few nodes of the tree, and
-always agrees with the ticks inside it. Values are relative: 10^12 stands for the first day's open.
+A day's open, high, low and close are drawn first, then split into hours, these into quarters, five
+minutes and minutes, and a minute into its ticks; each split keeps the open and close of the whole
+at its ends and realises its high and low in some part. So a candle of any width is read from a few
+nodes of the tree, and always agrees with the ticks inside it. Values are relative: 10^12 stands for
+the first day's open.
 """
 
 from __future__ import annotations
@@ -32,16 +34,35 @@ class Ohlc(NamedTuple):
 
 
 class IndexProcess:
-    """Ticks every `every` seconds (a divisor of 60, at most 15) of an endless day-aligned series from `first_day` on.
+    """Ticks every `every` seconds (a divisor of 60, at most 15) of an endless day-aligned series
+    from `first_day` on.
 
-    `volatility` is the typical relative move in an hour, in millionths. Everything follows from the key; what is remembered here can be forgotten, and at most
-    `nodes_kept` spans and `minutes_kept` minutes of ticks are.
+    `volatility` is the typical relative move in an hour, in millionths. Everything follows from the
+    key; what is remembered here can be forgotten, and at most `nodes_kept` spans and `minutes_kept`
+    minutes of ticks are.
     """
 
-    __slots__ = ("_days", "_every", "_first_day", "_key", "_minutes", "_minutes_kept", "_nodes", "_nodes_kept", "_volatility")
+    __slots__ = (
+        "_days",
+        "_every",
+        "_first_day",
+        "_key",
+        "_minutes",
+        "_minutes_kept",
+        "_nodes",
+        "_nodes_kept",
+        "_volatility",
+    )
 
     def __init__(
-        self, key: bytes, *, first_day: int, every: int, volatility: int, nodes_kept: int = _NODES_KEPT, minutes_kept: int = _MINUTES_KEPT
+        self,
+        key: bytes,
+        *,
+        first_day: int,
+        every: int,
+        volatility: int,
+        nodes_kept: int = _NODES_KEPT,
+        minutes_kept: int = _MINUTES_KEPT,
     ) -> None:
         self._key = key
         self._first_day = first_day
@@ -83,7 +104,9 @@ class IndexProcess:
             high = min(whole.high, max(opened, close) + step * draws[count + index] // 131_072)
             low = max(whole.low, min(opened, close) - step * draws[2 * count + index] // 131_072)
             parts.append(Ohlc(opened, high, low, close, part // self._every))
-            opened = _clip(close + gap * (draws[3 * count + index] - 32_768) // 32_768, whole.low, whole.high)
+            opened = _clip(
+                close + gap * (draws[3 * count + index] - 32_768) // 32_768, whole.low, whole.high
+            )
         top = max(range(count), key=lambda index: parts[index].high)
         parts[top] = parts[top]._replace(high=whole.high)
         bottom = min(range(count), key=lambda index: parts[index].low)
@@ -104,13 +127,18 @@ class IndexProcess:
         count = MINUTE // self._every
         step = (whole.high - whole.low) * 16 // isqrt(256 * count)
         draws = self._draws(self._every, minute, count)
-        prices = [whole.open, *_bridge(whole.open, whole.close, whole.low, whole.high, step, draws[1:])]
+        prices = [
+            whole.open,
+            *_bridge(whole.open, whole.close, whole.low, whole.high, step, draws[1:]),
+        ]
         inner = range(1, count - 1)
         top = max(inner, key=prices.__getitem__)
         if max(prices) < whole.high:
             prices[top] = whole.high
         if min(prices) > whole.low:
-            prices[min((index for index in inner if index != top), key=prices.__getitem__)] = whole.low
+            prices[min((index for index in inner if index != top), key=prices.__getitem__)] = (
+                whole.low
+            )
         return [(minute + index * self._every, price) for index, price in enumerate(prices)]
 
     def _day(self, index: int) -> Ohlc:
@@ -118,7 +146,8 @@ class IndexProcess:
         while len(days) <= index:
             draws = self._draws(DAY, len(days), 8)
             opened = days[-1].close if days else UNIT
-            # An hour's move times the root of 24; four uniform draws make a bell of standard deviation 37837.
+            # An hour's move times the root of 24; four uniform draws make a bell of standard
+            # deviation 37837.
             typical = opened * self._volatility * 49 // 10_000_000
             close = max(opened + typical * (sum(draws[:4]) - 131_070) // 37_837, opened // 4)
             high = max(opened, close) + typical * draws[4] // 65_536
@@ -128,15 +157,25 @@ class IndexProcess:
 
     def _draws(self, width: int, start: int, count: int) -> tuple[int, ...]:
         """Uniform 16-bit integers of a node."""
-        return unpack(f">{count}H", shake_128(self._key + b"%d:%d" % (width, start)).digest(2 * count))
+        return unpack(
+            f">{count}H", shake_128(self._key + b"%d:%d" % (width, start)).digest(2 * count)
+        )
 
 
-def _bridge(start: int, end: int, low: int, high: int, step: int, draws: tuple[int, ...]) -> list[int]:
-    """A random path of len(draws) points after `start` that ends at `end` and stays within the bounds."""
+def _bridge(
+    start: int, end: int, low: int, high: int, step: int, draws: tuple[int, ...]
+) -> list[int]:
+    """A random path of len(draws) points after `start` that ends at `end` and stays within the
+    bounds.
+    """
     path = []
     at = start
     for left, draw in zip(range(len(draws), 0, -1), draws, strict=True):
-        at = end if left == 1 else _clip(at + (end - at) // left + step * (draw - 32_768) // 32_768, low, high)
+        at = (
+            end
+            if left == 1
+            else _clip(at + (end - at) // left + step * (draw - 32_768) // 32_768, low, high)
+        )
         path.append(at)
     return path
 

@@ -1,7 +1,8 @@
 """Statistics of instruments as they trade, and trade statistics over a window (§2.4, §2.5).
 
-Open, high, low and traded sums are those of the session: they begin afresh when an instrument enters OPEN from PENDING, PREOPEN or CLOSED, so an
-instrument that is always open has one session for life. The last trade survives sessions.
+Open, high, low and traded sums are those of the session: they begin afresh when an instrument
+enters OPEN from PENDING, PREOPEN or CLOSED, so an instrument that is always open has one session
+for life. The last trade survives sessions.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from sim.kernel.instants import Instant
 
 
 class SymbolStats(Struct):
-    """All InstrumentStats fields, prices and quantities scaled; None where there is nothing to say (0 is a real settlement price, rule L26).
+    """All InstrumentStats fields, prices and quantities scaled; None where there is nothing to say
+    (0 is a real settlement price, rule L26).
 
     `..._at` is when a price came about, `busts` how many trades were undone.
     """
@@ -47,7 +49,9 @@ class SymbolStats(Struct):
 
 
 class TradeStats(Struct):
-    """Statistics of the trades of one window (§2.4). All zero means no trades, never a price of zero."""
+    """Statistics of the trades of one window (§2.4). All zero means no trades, never a price of
+    zero.
+    """
 
     first: Price = 0
     last: Price = 0
@@ -86,7 +90,9 @@ class Statistics:
         self._by_symbol: dict[str, SymbolStats] = {}
 
     def view(self, symbol: str) -> SymbolStats:
-        """A copy of what was counted, for others to add what they know (settlement, open interest, indicative price)."""
+        """A copy of what was counted, for others to add what they know (settlement, open interest,
+        indicative price).
+        """
         found = self._by_symbol.get(symbol)
         return replace(found) if found is not None else SymbolStats()
 
@@ -127,7 +133,9 @@ class Statistics:
             stats.shares_traded = stats.notional_traded = 0
 
     def busted(self, symbol: str, trades: Iterable[Trade]) -> None:
-        """A trade was undone: count anew what stands of all the symbol's trades, which come oldest first (rule M42)."""
+        """A trade was undone: count anew what stands of all the symbol's trades, which come oldest
+        first (rule M42).
+        """
         before = self._by_symbol[symbol]
         stats = self._by_symbol[symbol] = SymbolStats(busts=before.busts + 1)
         begun = False
@@ -170,9 +178,11 @@ def slices(start: Instant, end: Instant, bars: int) -> list[Instant]:
 def trade_stats(
     trades: Iterable[Trade], start: Instant, end: Instant, bars: int, lag: bool
 ) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
-    """Statistics of ascending trades in [start, end): of the window, of each slice, and the slices' starts and ends (rule R11).
+    """Statistics of ascending trades in [start, end): of the window, of each slice, and the slices'
+    starts and ends (rule R11).
 
-    A trade on an edge belongs to the later slice; busted trades do not count. With `lag` the cleared sums hold cleared trades only, else all.
+    A trade on an edge belongs to the later slice; busted trades do not count. With `lag` the
+    cleared sums hold cleared trades only, else all.
     """
     whole = TradeStats()
     edges = slices(start, end, bars) if bars > 0 else []

@@ -1,6 +1,7 @@
 """Call auctions: the one price at which most trades, and the trades at it (rules L16-L22).
 
-Used where PREOPEN turns OPEN and wherever MATCH_AND_CLOSE_AUCTION is left. Until then a book may be crossed.
+Used where PREOPEN turns OPEN and wherever MATCH_AND_CLOSE_AUCTION is left. Until then a book may be
+crossed.
 """
 
 from __future__ import annotations
@@ -27,18 +28,24 @@ class Crossing(NamedTuple):
 
 
 def crossing(book: Book, reference: Price | None, tiebreak: str = "reference") -> Crossing | None:
-    """The auction price and its volume, or None when the book does not cross (rule L17). `tiebreak`: value of `auction.tiebreak`.
+    """The auction price and its volume, or None when the book does not cross (rule L17).
+    `tiebreak`: value of `auction.tiebreak`.
 
-    Candidates are the ticks from best offer to best bid. Most volume wins; then the smaller surplus; then, where every candidate left has its surplus
-    on one side, the highest for buyers and the lowest for sellers; then the nearest to the reference (without one, the middle of
-    the candidates) or as `tiebreak` says; then the lower.
+    Candidates are the ticks from best offer to best bid. Most volume wins; then the smaller
+    surplus; then, where every candidate left has its surplus on one side, the highest for buyers
+    and the lowest for sellers; then the nearest to the reference (without one, the middle of the
+    candidates) or as `tiebreak` says; then the lower.
     """
     if not book.crossed:
         return None
     low, high = book.offers.best, book.bids.best
     ticks = range(low, high + 1, book.instrument.tick)
-    demand = _at_or_beyond(((level.price, level.qty) for level in book.bids.walk()), ticks, buying=True)
-    supply = _at_or_beyond(((level.price, level.qty) for level in book.offers.walk()), ticks, buying=False)
+    demand = _at_or_beyond(
+        ((level.price, level.qty) for level in book.bids.walk()), ticks, buying=True
+    )
+    supply = _at_or_beyond(
+        ((level.price, level.qty) for level in book.offers.walk()), ticks, buying=False
+    )
     volumes = [min(bid, offer) for bid, offer in zip(demand, supply, strict=True)]
     most = max(volumes)
     left = [index for index, volume in enumerate(volumes) if volume == most]
@@ -58,7 +65,9 @@ def crossing(book: Book, reference: Price | None, tiebreak: str = "reference") -
 
 
 def _at_or_beyond(levels: Iterator[tuple[Price, Qty]], ticks: range, *, buying: bool) -> list[Qty]:
-    """For each tick, the quantity of a side that would trade at it: bids at or above, offers at or below."""
+    """For each tick, the quantity of a side that would trade at it: bids at or above, offers at or
+    below.
+    """
     at = [0] * len(ticks)
     for price, qty in levels:  # best first, so the first one outside ends the candidates
         if not ticks[0] <= price <= ticks[-1]:
@@ -81,7 +90,8 @@ class Auction:
         self._fills = fills
 
     def uncross(self, book: Book, reference: Price | None, tiebreak: str) -> Price | None:
-        """Trade everything that crosses at one price, by price then time on each side. Returns the price, None when nothing traded.
+        """Trade everything that crosses at one price, by price then time on each side. Returns the
+        price, None when nothing traded.
 
         Strict limits stand aside, for they may not trade at a better price (rule M22).
         """
@@ -94,7 +104,9 @@ class Auction:
         return found.price if found is not None else None
 
     def _agree(self, book: Book, reference: Price | None, tiebreak: str) -> Crossing | None:
-        """The crossing, once self-match prevention is content. Each cancel may change the price, so it is looked for again until no conflict is left."""
+        """The crossing, once self-match prevention is content. Each cancel may change the price, so
+        it is looked for again until no conflict is left.
+        """
         while True:
             found = crossing(book, reference, tiebreak)
             if found is None:
@@ -117,10 +129,16 @@ class Auction:
             left -= qty
 
     def _set_aside(self, book: Book) -> list[Order]:
-        """Take strict limits of a crossed book out for the moment; they come back at the end of their queues."""
+        """Take strict limits of a crossed book out for the moment; they come back at the end of
+        their queues.
+        """
         aside = []
         for side in (BUY, SELL):
-            for order in [order for order in book.orders(side) if order.strict_limit and book.crosses(side, order.price)]:
+            for order in [
+                order
+                for order in book.orders(side)
+                if order.strict_limit and book.crosses(side, order.price)
+            ]:
                 record = replace(order)
                 self._matching.withdraw(book, order)
                 order.leaves_qty = 0
@@ -145,7 +163,13 @@ class Auction:
             SelfMatchPrevention.REMOVE_BOTH: (earlier, later),
         }.get(later.smp, (later,))
         for order in ends:
-            self._matching.remove(book, order, ExecutionType.CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+            self._matching.remove(
+                book,
+                order,
+                ExecutionType.CANCELED,
+                text=SELF_MATCH_TEXT,
+                unsolicited=UnsolicitedReason.EXCHANGE_OPTION,
+            )
 
 
 def _pairs(book: Book, volume: Qty) -> Iterator[tuple[Order, Order]]:

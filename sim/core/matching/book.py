@@ -1,10 +1,14 @@
-"""One order book: price levels by tick, each a first-in first-out queue. It remembers and orders; `matching.py` decides.
+"""One order book: price levels by tick, each a first-in first-out queue. It remembers and orders;
+`matching.py` decides.
 
-A side keeps its levels in a dict by price and the occupied ticks as the bits of one integer, best tick highest, so the best price is one `bit_length` and the
-next one a bit lower: on the bounded ladders of event contracts (design D8) that beats a sorted container (`python -m benchmarks.matching`).
+A side keeps its levels in a dict by price and the occupied ticks as the bits of one integer, best
+tick highest, so the best price is one `bit_length` and the next one a bit lower: on the bounded
+ladders of event contracts (design D8) that beats a sorted container (`python -m
+benchmarks.matching`).
 
-A queue is a list in which a done order stays until it is swept up. Whoever takes an order out must leave its `leaves_qty` at 0: that is how the queue knows.
-An order that loses its place therefore goes on as another `Order` object; the one in the queue dies.
+A queue is a list in which a done order stays until it is swept up. Whoever takes an order out must
+leave its `leaves_qty` at 0: that is how the queue knows. An order that loses its place therefore
+goes on as another `Order` object; the one in the queue dies.
 """
 
 from __future__ import annotations
@@ -21,9 +25,11 @@ _DONE_TOLERATED = 32
 
 
 class Level:
-    """Orders resting at one price, oldest first. `qty` and `count` are of live orders; `bit` is the level's place in its ladder.
+    """Orders resting at one price, oldest first. `qty` and `count` are of live orders; `bit` is the
+    level's place in its ladder.
 
-    The queue holds done orders too: all before `head` are, others may be. A list, because a deque of one order takes seven times the memory.
+    The queue holds done orders too: all before `head` are, others may be. A list, because a deque
+    of one order takes seven times the memory.
     """
 
     __slots__ = ("bit", "count", "head", "price", "qty", "queue")
@@ -51,7 +57,9 @@ class Level:
     def tidy(self, leaving: Order | None = None) -> None:
         """Sweep done orders up once they are the greater part, and one that is about to be."""
         if len(self.queue) > 2 * self.count + _DONE_TOLERATED:
-            self.queue = [order for order in self.queue if order.leaves_qty and order is not leaving]
+            self.queue = [
+                order for order in self.queue if order.leaves_qty and order is not leaving
+            ]
             self.head = 0
 
 
@@ -66,7 +74,8 @@ class Ladder:
     def __init__(self, instrument: Instrument, side: Side) -> None:
         buying = side is BUY
         self._step = instrument.tick if buying else -instrument.tick
-        self._first = (0 if buying else instrument.price_scale) - self._step  # one tick below the lowest: bit lengths count from 1
+        # one tick below the lowest: bit lengths count from 1
+        self._first = (0 if buying else instrument.price_scale) - self._step
         self._bits = 0
         self.best: Price = 0
         self.levels: dict[Price, Level] = {}
@@ -93,7 +102,9 @@ class Ladder:
             self._bits |= level.bit
 
     def remove(self, order: Order) -> None:
-        """Take an order out; its `leaves_qty` is still what the level counted, and must be 0 right after."""
+        """Take an order out; its `leaves_qty` is still what the level counted, and must be 0 right
+        after.
+        """
         level = self.levels[order.price]
         level.count = count = level.count - 1
         if not count:
@@ -103,7 +114,9 @@ class Ladder:
         level.tidy(order)
 
     def take(self, level: Level, order: Order, qty: Qty) -> None:
-        """Count a fill of an order of a level; the caller lowers the order's `leaves_qty` right after."""
+        """Count a fill of an order of a level; the caller lowers the order's `leaves_qty` right
+        after.
+        """
         if order.leaves_qty > qty:
             level.qty -= qty
         else:
@@ -126,7 +139,9 @@ class Ladder:
             bits ^= level.bit
 
     def reached(self, limit: Price) -> Iterator[Level]:
-        """Levels an opposite order with this limit would trade at, best first. A limit of 0 reaches all."""
+        """Levels an opposite order with this limit would trade at, best first. A limit of 0 reaches
+        all.
+        """
         if not limit:
             return self.walk()
         if self._step < 0:
@@ -144,8 +159,10 @@ class Ladder:
 
 
 class Book:
-    """Both sides of one instrument, and its stops, which rest beside the book. `version` changes whenever anything published of the symbol does;
-    a `hidden` book publishes no levels. `factor` makes cash of notional units."""
+    """Both sides of one instrument, and its stops, which rest beside the book. `version` changes
+    whenever anything published of the symbol does; a `hidden` book publishes no levels. `factor`
+    makes cash of notional units.
+    """
 
     __slots__ = ("bids", "factor", "hidden", "instrument", "offers", "stops", "symbol", "version")
 
@@ -174,11 +191,14 @@ class Book:
 
     @property
     def crossed(self) -> bool:
-        """Whether the best bid meets the best offer; legal only in auction states and for strict limits (rule M22)."""
+        """Whether the best bid meets the best offer; legal only in auction states and for strict
+        limits (rule M22).
+        """
         return bool(self.offers.best) and self.bids.best >= self.offers.best
 
     def sweep(self, taker: Order, match: Callable[[Book, Order, Order, Qty, Price], None]) -> None:
-        """Fill a taker from the opposite side within its limit: best price first, then oldest, at the resting price (rule M1).
+        """Fill a taker from the opposite side within its limit: best price first, then oldest, at
+        the resting price (rule M1).
 
         `match(book, taker, maker, qty, price)` must lower `leaves_qty` of both by the quantity.
         """
@@ -211,7 +231,9 @@ class Book:
             level.tidy()
 
     def levels(self, side: Side, depth: int | None = None) -> list[tuple[Price, Qty, int]]:
-        """(price, quantity, orders) of the best levels of a side, best first; all when no depth is given."""
+        """(price, quantity, orders) of the best levels of a side, best first; all when no depth is
+        given.
+        """
         found: list[tuple[Price, Qty, int]] = []
         for level in self.own(side).walk():
             if depth is not None and len(found) >= depth:

@@ -17,15 +17,35 @@ from sim.indexes.change_index import Changes
 
 
 class Books:
-    """All books. Versions come from one counter that never goes back, also when a saved state is loaded, so what was cached for a version stays true of it.
+    """All books. Versions come from one counter that never goes back, also when a saved state is
+    loaded, so what was cached for a version stays true of it.
 
-    Events have versions too: what is published of any of their instruments, and of their game, is what it was while theirs is. `symbols` and `events` say which
-    changed last; `loaded` is the version from which on they know.
+    Events have versions too: what is published of any of their instruments, and of their game, is
+    what it was while theirs is. `symbols` and `events` say which changed last; `loaded` is the
+    version from which on they know.
     """
 
-    __slots__ = ("_by_symbol", "_ctx", "_hidden", "_instruments", "_own", "_resting", "events", "loaded", "symbols", "unannounced", "version")
+    __slots__ = (
+        "_by_symbol",
+        "_ctx",
+        "_hidden",
+        "_instruments",
+        "_own",
+        "_resting",
+        "events",
+        "loaded",
+        "symbols",
+        "unannounced",
+        "version",
+    )
 
-    def __init__(self, ctx: Context, instruments: Instruments, hidden: Callable[[str], bool], own: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        instruments: Instruments,
+        hidden: Callable[[str], bool],
+        own: Callable[[str], None],
+    ) -> None:
         self._ctx = ctx
         self._instruments = instruments
         self._hidden = hidden
@@ -44,7 +64,9 @@ class Books:
         return iter(self._by_symbol.values())
 
     def get(self, symbol: str) -> Book:
-        """The book of a listed instrument, which has a state of its own from then on; NotFound when there is none."""
+        """The book of a listed instrument, which has a state of its own from then on; NotFound when
+        there is none.
+        """
         book = self._by_symbol.get(symbol)
         if book is None:
             self._own(symbol)
@@ -64,7 +86,9 @@ class Books:
 
     def among(self, symbols: Iterable[str]) -> list[str]:
         """Those of some symbols that ever needed a book."""
-        return [symbol for symbol in symbols if symbol in self._by_symbol or symbol in self._resting]
+        return [
+            symbol for symbol in symbols if symbol in self._by_symbol or symbol in self._resting
+        ]
 
     def changed(self, book: Book) -> None:
         """Something published of the symbol is no longer what it was."""
@@ -72,7 +96,9 @@ class Books:
         self.unannounced[book.symbol] = None
 
     def state_changed(self, symbol: str) -> None:
-        """The symbol's state, visibility, settlement or statistics changed; no book is made for that."""
+        """The symbol's state, visibility, settlement or statistics changed; no book is made for
+        that.
+        """
         book = self._by_symbol.get(symbol)
         if book is not None:
             book.hidden = self._hidden(symbol)
@@ -113,11 +139,16 @@ class Books:
             self.unannounced.clear()
 
     def load(self, working: dict[str, list[Order]]) -> None:
-        """Forget all books. Working orders go back to where they rest when somebody asks for their book: a test that resets meets few of many."""
+        """Forget all books. Working orders go back to where they rest when somebody asks for their
+        book: a test that resets meets few of many.
+        """
         self._by_symbol.clear()
         self.symbols.clear()
         self.events.clear()
         self.version += 1
         self.loaded = self.version
         self.unannounced.clear()
-        self._resting = grouped(sorted(chain.from_iterable(working.values()), key=attrgetter("priority")), attrgetter("symbol"))
+        self._resting = grouped(
+            sorted(chain.from_iterable(working.values()), key=attrgetter("priority")),
+            attrgetter("symbol"),
+        )

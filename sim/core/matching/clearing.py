@@ -20,11 +20,30 @@ CLEARING_TIMER = "trade.clearing"
 
 
 class Clearing:
-    """Moves trades on. `next_seq` is the oldest trade that has not been looked at; `timer` is pending while one waits."""
+    """Moves trades on. `next_seq` is the oldest trade that has not been looked at; `timer` is
+    pending while one waits.
+    """
 
-    __slots__ = ("_ctx", "_instruments", "_ledger", "_positions", "_risk", "_tape", "next_seq", "timer")
+    __slots__ = (
+        "_ctx",
+        "_instruments",
+        "_ledger",
+        "_positions",
+        "_risk",
+        "_tape",
+        "next_seq",
+        "timer",
+    )
 
-    def __init__(self, ctx: Context, instruments: Instruments, tape: Tape, positions: Positions, ledger: Ledger, risk: Risk) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        instruments: Instruments,
+        tape: Tape,
+        positions: Positions,
+        ledger: Ledger,
+        risk: Risk,
+    ) -> None:
         self._ctx = ctx
         self._instruments = instruments
         self._tape = tape
@@ -55,7 +74,9 @@ class Clearing:
         return cleared
 
     def bust(self, trade_id: str) -> Trade:
-        """Undo a trade: positions and cash of both sides go back, fees included. The orders stay as they are."""
+        """Undo a trade: positions and cash of both sides go back, fees included. The orders stay as
+        they are.
+        """
         trade = self._tape.require_trade(trade_id)
         if trade.state is TradeState.BUSTED:
             raise Conflict(f"trade {trade_id} is busted already", rule="M42")
@@ -65,8 +86,16 @@ class Clearing:
         for execution in (trade.aggressor, trade.passive):
             order = execution.order
             signed = trade.qty if order.side is BUY else -trade.qty
-            undone = self._positions.reverse(order.account, trade.symbol, signed, trade.price, trade_id, execution.commission)
+            undone = self._positions.reverse(
+                order.account, trade.symbol, signed, trade.price, trade_id, execution.commission
+            )
             self._risk.moved(order.account, instrument, undone)
             commission = execution.commission * instrument.cash_per_notional
-            self._ledger.reverse(order.account, -value if order.side is BUY else value, commission, trade.symbol, trade_id)
+            self._ledger.reverse(
+                order.account,
+                -value if order.side is BUY else value,
+                commission,
+                trade.symbol,
+                trade_id,
+            )
         return trade

@@ -1,4 +1,6 @@
-"""One fill, from end to end: both orders, both reports, the trade, then positions, cash, collateral and statistics, in this order (rules M1, M41, P9-P21)."""
+"""One fill, from end to end: both orders, both reports, the trade, then positions, cash, collateral
+and statistics, in this order (rules M1, M41, P9-P21).
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,34 @@ _WHOLE = OrderState.FILLED, ExecutionType.FILL
 
 
 class Fills:
-    """Applies matches to everything that a match changes, except the book's levels, which the caller has already reduced."""
+    """Applies matches to everything that a match changes, except the book's levels, which the
+    caller has already reduced.
+    """
 
-    __slots__ = ("_ctx", "_fees", "_ledger", "_orders", "_positions", "_risk", "_statistics", "_tape", "high", "low", "touched")
+    __slots__ = (
+        "_ctx",
+        "_fees",
+        "_ledger",
+        "_orders",
+        "_positions",
+        "_risk",
+        "_statistics",
+        "_tape",
+        "high",
+        "low",
+        "touched",
+    )
 
     def __init__(
-        self, ctx: Context, orders: Orders, tape: Tape, positions: Positions, ledger: Ledger, risk: Risk, fees: Fees, statistics: Statistics
+        self,
+        ctx: Context,
+        orders: Orders,
+        tape: Tape,
+        positions: Positions,
+        ledger: Ledger,
+        risk: Risk,
+        fees: Fees,
+        statistics: Statistics,
     ) -> None:
         self._ctx = ctx
         self._orders = orders
@@ -60,16 +84,28 @@ class Fills:
         self._settle_sides(book, taker, maker, qty, price, taker_fee, maker_fee, False)
 
     def cross(self, book: Book, later: Order, earlier: Order, qty: Qty, price: Price) -> None:
-        """An auction match: the later order counts as the aggressor; fees as `auction.fee_mode` says (rule L19)."""
-        fees = self._fees_by(self._ctx.assumptions.text(AUCTION_FEE_MODE), book, later, earlier, qty, price)
+        """An auction match: the later order counts as the aggressor; fees as `auction.fee_mode`
+        says (rule L19).
+        """
+        fees = self._fees_by(
+            self._ctx.assumptions.text(AUCTION_FEE_MODE), book, later, earlier, qty, price
+        )
         self._settle_sides(book, later, earlier, qty, price, *fees, True)
 
-    def prearranged(self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price, type: TradeType) -> None:
-        """Two sides that agreed beforehand, in a cross or by a quote; fees as `orders.cross_fee_mode` says."""
-        fees = self._fees_by(self._ctx.assumptions.text(CROSS_FEE_MODE), book, aggressor, passive, qty, price)
+    def prearranged(
+        self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price, type: TradeType
+    ) -> None:
+        """Two sides that agreed beforehand, in a cross or by a quote; fees as
+        `orders.cross_fee_mode` says.
+        """
+        fees = self._fees_by(
+            self._ctx.assumptions.text(CROSS_FEE_MODE), book, aggressor, passive, qty, price
+        )
         self._settle_sides(book, aggressor, passive, qty, price, *fees, False, type)
 
-    def _fees_by(self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price) -> tuple[Cash, Cash]:
+    def _fees_by(
+        self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
+    ) -> tuple[Cash, Cash]:
         """Fees of aggressor and passive side: "maker_taker", "both_taker" or "none"."""
         instrument = book.instrument
         theta = self._fees.theta(instrument, self._ctx.now)
@@ -97,15 +133,25 @@ class Fills:
         instrument = book.instrument
         symbol = book.symbol
         trade_id = self._tape.next_trade_id()
-        aggressor_report = self._fill(book, aggressor, qty, price, trade_id, aggressor_fee, True, aggressor_rests)
+        aggressor_report = self._fill(
+            book, aggressor, qty, price, trade_id, aggressor_fee, True, aggressor_rests
+        )
         passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, False, True)
         self._tape.trade(trade_id, price, qty, aggressor_report, passive_report, type)
         for order, report in (aggressor, aggressor_report), (passive, passive_report):
             signed = qty if order.side is BUY else -qty
-            self._risk.moved(order.account, instrument, self._positions.fill(order.account, symbol, signed, price, trade_id, report.commission))
+            self._risk.moved(
+                order.account,
+                instrument,
+                self._positions.fill(
+                    order.account, symbol, signed, price, trade_id, report.commission
+                ),
+            )
         value = price * qty * book.factor
         for order, fee in (aggressor, aggressor_fee), (passive, passive_fee):
-            self._ledger.fill(order.account, -value if order.side is BUY else value, fee, symbol, trade_id)
+            self._ledger.fill(
+                order.account, -value if order.side is BUY else value, fee, symbol, trade_id
+            )
             self.touched[order.account] = None
         self._statistics.traded(symbol, price, qty, self._ctx.now)
         if price > self.high:
@@ -113,8 +159,20 @@ class Fills:
         if not self.low or price < self.low:
             self.low = price
 
-    def _fill(self, book: Book, order: Order, qty: Qty, price: Price, trade_id: str, fee: Cash, aggressor: bool, rests: bool) -> Execution:
-        """Apply a fill to an order and report it. An order that rests stops reserving what filled, and is closed with its last fill."""
+    def _fill(
+        self,
+        book: Book,
+        order: Order,
+        qty: Qty,
+        price: Price,
+        trade_id: str,
+        fee: Cash,
+        aggressor: bool,
+        rests: bool,
+    ) -> Execution:
+        """Apply a fill to an order and report it. An order that rests stops reserving what filled,
+        and is closed with its last fill.
+        """
         if rests:
             self._risk.release(order, book.instrument, qty)
         commission = fee // book.factor

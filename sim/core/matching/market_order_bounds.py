@@ -1,4 +1,6 @@
-"""How far an order would reach into the book before it does: the price of a market order, the quantity that cash buys (rules M10, M24)."""
+"""How far an order would reach into the book before it does: the price of a market order, the
+quantity that cash buys (rules M10, M24).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from sim.core.model.quantities import Notional, Price, Qty
 
 
 def market_price(book: Book, order: Order, bound: Price) -> Price:
-    """Price of the last fill of a sweep for the order's quantity, not beyond a bound (0 = none); 0 when nothing would trade."""
+    """Price of the last fill of a sweep for the order's quantity, not beyond a bound (0 = none); 0
+    when nothing would trade.
+    """
     wanted = order.leaves_qty
     reached = 0
     for price, qty in depth_without(book, order, bound):
@@ -23,9 +27,11 @@ def market_price(book: Book, order: Order, bound: Price) -> Price:
 
 
 def cash_quantity(book: Book, order: Order, limit: Price) -> tuple[Qty, Price]:
-    """Quantity that the order's principal trades from the best price on, plus what the rest of it is worth at the limit (0: at the last price reached).
+    """Quantity that the order's principal trades from the best price on, plus what the rest of it
+    is worth at the limit (0: at the last price reached).
 
-    A buy spends price per unit; a sale posts the short side's collateral, one dollar less price. Returns (quantity, last price reached).
+    A buy spends price per unit; a sale posts the short side's collateral, one dollar less price.
+    Returns (quantity, last price reached).
     """
     principal: Notional = order.cash_qty * order.qty_scale
     total = reached = 0

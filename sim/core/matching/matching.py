@@ -1,7 +1,9 @@
-"""What an accepted order does: trades, rests, expires; and how an order ends (rules M1, M9-M29, P5).
+"""What an accepted order does: trades, rests, expires; and how an order ends (rules M1, M9-M29,
+P5).
 
-The order of telling is the order of happening: NEW, then cancels that self-match prevention asks for, then fills, then EXPIRED for what may not rest.
-Stops released by those trades, and the end of orders that their accounts can no longer pay for, follow once the arriving order is done.
+The order of telling is the order of happening: NEW, then cancels that self-match prevention asks
+for, then fills, then EXPIRED for what may not rest. Stops released by those trades, and the end of
+orders that their accounts can no longer pay for, follow once the arriving order is done.
 """
 
 from __future__ import annotations
@@ -45,11 +47,26 @@ _END = {CANCELED: OrderState.CANCELED, EXPIRED: OrderState.EXPIRED}
 
 
 class Matching:
-    """Runs orders through books. `priority` is the place in time last given out; `roll_timer` is the timer of the next trade day while DAY orders rest."""
+    """Runs orders through books. `priority` is the place in time last given out; `roll_timer` is
+    the timer of the next trade day while DAY orders rest.
+    """
 
-    __slots__ = ("_books", "_ctx", "_fills", "_ids", "_match", "_orders", "_risk", "_tape", "priority", "roll_timer")
+    __slots__ = (
+        "_books",
+        "_ctx",
+        "_fills",
+        "_ids",
+        "_match",
+        "_orders",
+        "_risk",
+        "_tape",
+        "priority",
+        "roll_timer",
+    )
 
-    def __init__(self, ctx: Context, books: Books, orders: Orders, tape: Tape, risk: Risk, fills: Fills) -> None:
+    def __init__(
+        self, ctx: Context, books: Books, orders: Orders, tape: Tape, risk: Risk, fills: Fills
+    ) -> None:
         self._ctx = ctx
         self._ids = ctx.ids.sequence("order")
         self._books = books
@@ -64,7 +81,9 @@ class Matching:
     # ---- arrival
 
     def accept(self, book: Book, order: Order, *, continuous: bool) -> None:
-        """Take in a checked order: NEW, then whatever it does at once. Without `continuous` it only joins the book (auction states)."""
+        """Take in a checked order: NEW, then whatever it does at once. Without `continuous` it only
+        joins the book (auction states).
+        """
         self.enter(order)
         if order.type in STOP_TYPES:
             self.wait(book, order)
@@ -85,16 +104,20 @@ class Matching:
         self._tape.report(order, NEW)
 
     def work(self, book: Book, order: Order, *, again: bool = False) -> None:
-        """Trade what can be traded now; what is left rests or expires. Then everything that follows from the trades.
+        """Trade what can be traded now; what is left rests or expires. Then everything that follows
+        from the trades.
 
-        An order that comes `again`, repriced, is no longer bound to its minimum quantity (rule M19).
+        An order that comes `again`, repriced, is no longer bound to its minimum quantity (rule
+        M19).
         """
         self._run(book, order, again)
         if self._fills.touched:
             self.follow_up(book, release_stops=True)
 
     def follow_up(self, book: Book, *, release_stops: bool) -> None:
-        """After trades: run the stops they reached, one by one, then take out of other instruments what can no longer be paid for."""
+        """After trades: run the stops they reached, one by one, then take out of other instruments
+        what can no longer be paid for.
+        """
         self._books.changed(book)
         fills = self._fills
         if book.stops:
@@ -122,15 +145,27 @@ class Matching:
         if order.all_or_none or order.min_qty or order.strict_limit or order.tif is FOK:
             opposite = book.opposite(order.side)
             at_once = order.all_or_none or order.tif is FOK
-            needed = order.leaves_qty if at_once else (0 if again else min(order.min_qty, order.leaves_qty))
-            better = order.strict_limit and book.crosses(order.side, order.price) and opposite.best != order.price
-            if (needed and opposite.available(order.price, needed) < needed) or (better and at_once):
+            needed = (
+                order.leaves_qty
+                if at_once
+                else (0 if again else min(order.min_qty, order.leaves_qty))
+            )
+            better = (
+                order.strict_limit
+                and book.crosses(order.side, order.price)
+                and opposite.best != order.price
+            )
+            if (needed and opposite.available(order.price, needed) < needed) or (
+                better and at_once
+            ):
                 self.end(order, EXPIRED)
                 return
         if not better:
             book.sweep(order, self._match)
         if order.leaves_qty:
-            if order.tif is IOC or (better and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"):
+            if order.tif is IOC or (
+                better and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"
+            ):
                 self.end(order, EXPIRED)
             else:
                 self.rest(book, order)
@@ -138,7 +173,9 @@ class Matching:
             self._ctx.timers.cancel(order.expiry_timer)
 
     def _prevent(self, book: Book, order: Order) -> bool:
-        """Apply self-match prevention; False when it ended the order. Orders it would have refused at entry come here only as released stops."""
+        """Apply self-match prevention; False when it ended the order. Orders it would have refused
+        at entry come here only as released stops.
+        """
         other = SELL if order.side is BUY else BUY
         if not order.smp_id and not self._risk.working(order.account, order.symbol, other):
             return True
@@ -147,10 +184,18 @@ class Matching:
             return True
         if order.smp in (SelfMatchPrevention.CANCEL_RESTING, SelfMatchPrevention.REMOVE_BOTH):
             for resting in found:
-                self.remove(book, resting, CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+                self.remove(
+                    book,
+                    resting,
+                    CANCELED,
+                    text=SELF_MATCH_TEXT,
+                    unsolicited=UnsolicitedReason.EXCHANGE_OPTION,
+                )
             if order.smp is SelfMatchPrevention.CANCEL_RESTING:
                 return True
-        self.end(order, CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+        self.end(
+            order, CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION
+        )
         return False
 
     def next_priority(self) -> int:
@@ -177,14 +222,18 @@ class Matching:
         self.await_end(order)
 
     def await_end(self, order: Order) -> None:
-        """Set the timer that ends a working order: its own for good-till-time, the trade day's for DAY."""
+        """Set the timer that ends a working order: its own for good-till-time, the trade day's for
+        DAY.
+        """
         if order.tif is DAY_ORDER:
             self._await_roll()
         elif order.tif is GTT and not order.expiry_timer and order.good_till is not None:
             order.expiry_timer = self._ctx.timers.schedule(order.good_till, EXPIRY_TIMER, order.id)
 
     def withdraw(self, book: Book, order: Order) -> None:
-        """Take an order out of where it rests. Its `leaves_qty` must become 0 right after, or it must go on as another object (see `book.py`)."""
+        """Take an order out of where it rests. Its `leaves_qty` must become 0 right after, or it
+        must go on as another object (see `book.py`).
+        """
         if order.type in STOP_TYPES:
             book.stops.remove(order)
         else:
@@ -208,7 +257,14 @@ class Matching:
         self.withdraw(book, order)
         self.end(order, type, text=text, unsolicited=unsolicited)
 
-    def end(self, order: Order, type: ExecutionType, *, text: str = "", unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED) -> None:
+    def end(
+        self,
+        order: Order,
+        type: ExecutionType,
+        *,
+        text: str = "",
+        unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
+    ) -> None:
         """End an order that is nowhere in the book: CANCELED or EXPIRED."""
         order.leaves_qty = 0
         order.state = _END[type]
@@ -226,7 +282,9 @@ class Matching:
     def roll(self, *, expire: bool) -> None:
         """The trade day rolls: DAY orders expire, or wait for the next roll (rule L12)."""
         self.roll_timer = 0
-        resting = [order for order in self._orders.open() if order.tif is DAY_ORDER and not order.received]
+        resting = [
+            order for order in self._orders.open() if order.tif is DAY_ORDER and not order.received
+        ]
         if not expire:
             if resting:
                 self._await_roll()
@@ -236,7 +294,9 @@ class Matching:
 
     def _await_roll(self) -> None:
         if not self.roll_timer:
-            self.roll_timer = self._ctx.timers.schedule(next_trade_day_roll(self._ctx.now), ROLL_TIMER)
+            self.roll_timer = self._ctx.timers.schedule(
+                next_trade_day_roll(self._ctx.now), ROLL_TIMER
+            )
 
     # ---- what trades cause
 
@@ -257,14 +317,30 @@ class Matching:
         if liquid:
             self._run(book, stop)
         else:
-            self.end(stop, CANCELED, text=NO_LIQUIDITY_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+            self.end(
+                stop,
+                CANCELED,
+                text=NO_LIQUIDITY_TEXT,
+                unsolicited=UnsolicitedReason.EXCHANGE_OPTION,
+            )
 
     def _cancel_unfunded(self, account: str, unfunded: list[Exposure]) -> None:
-        """Cancel what an account can no longer pay for in other instruments, by time, on the sides that are too dear (rule P5)."""
+        """Cancel what an account can no longer pay for in other instruments, by time, on the sides
+        that are too dear (rule P5).
+        """
         for exposure in unfunded:
             book = self._books.get(exposure.instrument.symbol)
             mine = self._orders.open_of((account,), (book.symbol,))
-            mine.sort(key=lambda order: order.priority, reverse=self._ctx.assumptions.text(AUTO_CANCEL_ORDER) == "newest_first")
+            mine.sort(
+                key=lambda order: order.priority,
+                reverse=self._ctx.assumptions.text(AUTO_CANCEL_ORDER) == "newest_first",
+            )
             for order in mine:
                 if not order.received and self._risk.overspent(account, exposure, order.side):
-                    self.remove(book, order, CANCELED, text="Insufficient funds", unsolicited=UnsolicitedReason.EXCHANGE_OPTION)
+                    self.remove(
+                        book,
+                        order,
+                        CANCELED,
+                        text="Insufficient funds",
+                        unsolicited=UnsolicitedReason.EXCHANGE_OPTION,
+                    )

@@ -13,19 +13,29 @@ SELF_MATCH_TEXT = "Self Match Prevention"
 
 
 def watched(order: Order) -> bool:
-    """Whether prevention applies to an order at all: it carries a prevention id, or came through retail (rule M30)."""
+    """Whether prevention applies to an order at all: it carries a prevention id, or came through
+    retail (rule M30).
+    """
     return bool(order.smp_id) or order.channel is RETAIL
 
 
 def clash(order: Order, resting: Order) -> bool:
-    """Whether two orders must not trade: same participant and prevention id, or, for a retail order, same account."""
+    """Whether two orders must not trade: same participant and prevention id, or, for a retail
+    order, same account.
+    """
     if order.channel is RETAIL and order.account == resting.account:
         return True
-    return bool(order.smp_id) and order.smp_id == resting.smp_id and order.participant == resting.participant
+    return (
+        bool(order.smp_id)
+        and order.smp_id == resting.smp_id
+        and order.participant == resting.participant
+    )
 
 
 def conflicts(book: Book, order: Order) -> list[Order]:
-    """Resting orders that clash with an order and that it would reach, were they not taken out: they do not use up its quantity."""
+    """Resting orders that clash with an order and that it would reach, were they not taken out:
+    they do not use up its quantity.
+    """
     found = []
     wanted = order.leaves_qty
     for level in book.opposite(order.side).reached(order.price):
@@ -43,6 +53,9 @@ def depth_without(book: Book, order: Order, limit: Price) -> Iterator[tuple[Pric
     """(price, quantity) of the levels an order reaches, less what clashes with it."""
     for level in book.opposite(order.side).reached(limit):
         if watched(order):
-            yield level.price, sum(resting.leaves_qty for resting in level.orders() if not clash(order, resting))
+            yield (
+                level.price,
+                sum(resting.leaves_qty for resting in level.orders() if not clash(order, resting)),
+            )
         else:
             yield level.price, level.qty

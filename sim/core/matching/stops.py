@@ -1,4 +1,6 @@
-"""Stop orders waiting beside a book (rule M12): no depth, no market data, until a trade reaches their stop price."""
+"""Stop orders waiting beside a book (rule M12): no depth, no market data, until a trade reaches
+their stop price.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from sim.core.model.quantities import Price
 
 
 class Stops:
-    """Waiting stops of one instrument. Heaps hold (stop price towards its trigger, priority, id); ids no longer known are skipped as they surface."""
+    """Waiting stops of one instrument. Heaps hold (stop price towards its trigger, priority, id);
+    ids no longer known are skipped as they surface.
+    """
 
     __slots__ = ("_buys", "_orders", "_sells")
 
@@ -40,7 +44,9 @@ class Stops:
         return iter(self._orders.values())
 
     def triggered(self, low: Price, high: Price) -> list[Order]:
-        """Take out the orders that trades between these prices release, oldest first: buys stopped at or below the high, sells at or above the low."""
+        """Take out the orders that trades between these prices release, oldest first: buys stopped
+        at or below the high, sells at or above the low.
+        """
         released = self._release(self._buys, high) + self._release(self._sells, -low)
         released.sort(key=lambda order: order.priority)
         return released

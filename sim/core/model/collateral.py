@@ -1,7 +1,9 @@
-"""Collateral return: margin that related shorts need not post, because they cannot all lose (rule P8).
+"""Collateral return: margin that related shorts need not post, because they cannot all lose (rule
+P8).
 
-Of mutually exclusive outcomes at most one pays, so only the largest short counts. On a directional ladder whoever reaches a higher rank has passed every
-lower one, so a lower long covers a higher short; the highest short is covered first, by the highest long below it, which covers the most.
+Of mutually exclusive outcomes at most one pays, so only the largest short counts. On a directional
+ladder whoever reaches a higher rank has passed every lower one, so a lower long covers a higher
+short; the highest short is covered first, by the highest long below it, which covers the most.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ class EventOutcome(StrEnum):
 
 
 class Related(Struct, frozen=True):
-    """Where an instrument stands among related ones: the group of outcomes, their kind, and its rank on a ladder, higher being harder to reach."""
+    """Where an instrument stands among related ones: the group of outcomes, their kind, and its
+    rank on a ladder, higher being harder to reach.
+    """
 
     group: str
     kind: EventOutcome
@@ -31,7 +35,9 @@ class Related(Struct, frozen=True):
 
 
 class Holding(Struct, frozen=True):
-    """A net position in one instrument of a group, at a dollar a contract: positive when long, negative when short."""
+    """A net position in one instrument of a group, at a dollar a contract: positive when long,
+    negative when short.
+    """
 
     rank: int
     worth: Cash
@@ -48,7 +54,9 @@ def returned(kind: EventOutcome, holdings: Iterable[Holding]) -> Cash:
 
 
 def _covered(falling: list[Holding]) -> Cash:
-    """Shorts of a ladder, from the highest rank down, covered by longs of lower ranks, the highest first."""
+    """Shorts of a ladder, from the highest rank down, covered by longs of lower ranks, the highest
+    first.
+    """
     longs = [[holding.rank, holding.worth] for holding in falling if holding.worth > 0]
     total = 0
     for holding in falling:

@@ -1,4 +1,6 @@
-"""What can be asked of the core: imperatives, frozen, already in integers. `exchange.py` has one method for each."""
+"""What can be asked of the core: imperatives, frozen, already in integers. `exchange.py` has one
+method for each.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from sim.kernel.instants import Instant
 class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     """A new order. `account` trades, `participant` owns the client order id, `submitter` sent it.
 
-    With `deferred` a business reject is an order in state REJECTED with its execution, not an error (rule M7).
+    With `deferred` a business reject is an order in state REJECTED with its execution, not an error
+    (rule M7).
     """
 
     symbol: str
@@ -49,9 +52,11 @@ class PlaceOrder(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
-    """Take an order out, found by exchange id, or by client order id among the participant's open orders. `accounts`: whose orders the caller may touch.
+    """Take an order out, found by exchange id, or by client order id among the participant's open
+    orders. `accounts`: whose orders the caller may touch.
 
-    With `unknown_told` an order that cannot be found is told to the first of them as a cancel reject, too (rule M34).
+    With `unknown_told` an order that cannot be found is told to the first of them as a cancel
+    reject, too (rule M34).
     """
 
     accounts: tuple[str, ...]
@@ -63,7 +68,9 @@ class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
-    """Change an order in place (rules M31-M33). Zero or None keeps the old value; `qty` is the new total. `unknown_told` as for a cancel."""
+    """Change an order in place (rules M31-M33). Zero or None keeps the old value; `qty` is the new
+    total. `unknown_told` as for a cancel.
+    """
 
     accounts: tuple[str, ...]
     participant: str = ""

@@ -1,4 +1,6 @@
-"""What every component of the core shares: the instant, the timers, luck, identifiers, the assumptions in force, and where events go."""
+"""What every component of the core shares: the instant, the timers, luck, identifiers, the
+assumptions in force, and where events go.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,23 @@ from sim.kernel.timers import TimerQueue
 
 
 class Context:
-    """Passed to each component at construction. `now` always means virtual now; `trace_id` names the input being handled.
+    """Passed to each component at construction. `now` always means virtual now; `trace_id` names
+    the input being handled.
 
     `elapsed` is the virtual time the answer being made takes; whoever makes it slow adds to it.
     """
 
-    __slots__ = ("assumptions", "elapsed", "entropy", "events", "ids", "now", "quirks", "timers", "trace_id")
+    __slots__ = (
+        "assumptions",
+        "elapsed",
+        "entropy",
+        "events",
+        "ids",
+        "now",
+        "quirks",
+        "timers",
+        "trace_id",
+    )
 
     def __init__(self, *, seed: int, now: Instant) -> None:
         self.now = now

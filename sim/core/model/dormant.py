@@ -1,7 +1,10 @@
-"""Instruments that exist without having been made: a large world costs nothing for what nobody asks for.
+"""Instruments that exist without having been made: a large world costs nothing for what nobody asks
+for.
 
-What a symbol on the shelf means never changes, so an instrument may be made, forgotten and made again. Its state follows from its dates and now until
-something first happens to it: then it gets a state, a timer and a book of its own (`Lifecycle.own`), and from there on it is an instrument like any other.
+What a symbol on the shelf means never changes, so an instrument may be made, forgotten and made
+again. Its state follows from its dates and now until something first happens to it: then it gets a
+state, a timer and a book of its own (`Lifecycle.own`), and from there on it is an instrument like
+any other.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ from sim.kernel.instants import Instant
 
 if TYPE_CHECKING:
     from sim.core.model.instruments import Instrument
-
 
 
 class Standing(NamedTuple):
@@ -43,7 +45,9 @@ class Recurring(Protocol):
 
 
 class Shelf(Recurring, Protocol):
-    """Instruments by symbol and by the dates at which they move. They are open day and night between start and expiration."""
+    """Instruments by symbol and by the dates at which they move. They are open day and night
+    between start and expiration.
+    """
 
     def __len__(self) -> int:
         """How many there are."""
@@ -55,7 +59,9 @@ class Shelf(Recurring, Protocol):
         """First date after an instant at which any of them moves; None when none does."""
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
-        """Those with a date after the one instant and up to the other, in order of date, then of listing; their metadata may be left out."""
+        """Those with a date after the one instant and up to the other, in order of date, then of
+        listing; their metadata may be left out.
+        """
 
 
 class Bare:

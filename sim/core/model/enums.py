@@ -1,6 +1,8 @@
-"""The exchange's enumerations. Members carry the wire numbers of the exchange contract (§2.7, §3), so the api layer passes them through unchanged.
+"""The exchange's enumerations. Members carry the wire numbers of the exchange contract (§2.7, §3),
+so the api layer passes them through unchanged.
 
-Several zero members mean something (ORDER_STATE_NEW, EXECUTION_TYPE_NEW, INSTRUMENT_STATE_CLOSED): zero is never "missing" for those.
+Several zero members mean something (ORDER_STATE_NEW, EXECUTION_TYPE_NEW, INSTRUMENT_STATE_CLOSED):
+zero is never "missing" for those.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class TimeInForce(IntEnum):
 
 
 class OrderState(IntEnum):
-    """State of an order (§3.4). NEW, PARTIALLY_FILLED and REPLACED are live, and so are the PENDING ones."""
+    """State of an order (§3.4). NEW, PARTIALLY_FILLED and REPLACED are live, and so are the PENDING
+    ones.
+    """
 
     NEW = 0
     PARTIALLY_FILLED = 1
@@ -54,7 +58,9 @@ class OrderState(IntEnum):
     PENDING_RISK = 10
 
 
-DONE_STATES = frozenset({OrderState.FILLED, OrderState.CANCELED, OrderState.REJECTED, OrderState.EXPIRED})
+DONE_STATES = frozenset(
+    {OrderState.FILLED, OrderState.CANCELED, OrderState.REJECTED, OrderState.EXPIRED}
+)
 
 
 class ExecutionType(IntEnum):
@@ -182,14 +188,17 @@ class LedgerEntryType(IntEnum):
 
 
 class Channel(IntEnum):
-    """Which door an order came through: it decides how a business reject is told (rule M7) and how reasons are named."""
+    """Which door an order came through: it decides how a business reject is told (rule M7) and how
+    reasons are named.
+    """
 
     EXCHANGE = 0
     RETAIL = 1
     SCRIPT = 2
 
 
-# Members that every order meets, bound once: on Python 3.11 reading one through its class takes ten times as long as a name.
+# Members that every order meets, bound once: on Python 3.11 reading one through its class takes ten
+# times as long as a name.
 BUY: Final = Side.BUY
 SELL: Final = Side.SELL
 LIMIT: Final = OrderType.LIMIT

@@ -1,4 +1,6 @@
-"""What can have happened: past tense, frozen. Emitted in order during one input; projections, streams, webhooks and the journal read them."""
+"""What can have happened: past tense, frozen. Emitted in order during one input; projections,
+streams, webhooks and the journal read them.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Traded(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class BookChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """Levels, state or statistics of a symbol are not what they were; sent once per symbol and input, after its causes."""
+    """Levels, state or statistics of a symbol are not what they were; sent once per symbol and
+    input, after its causes.
+    """
 
     symbol: str
     at: Instant
@@ -84,9 +88,11 @@ class Settled(Struct, frozen=True, tag=True, tag_field="event", gc=False):
 
 
 class PositionChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """One row of the position ledger: deltas and the state right after (rule P23). `settlement` is the price for a resolution, else None.
+    """One row of the position ledger: deltas and the state right after (rule P23). `settlement` is
+    the price for a resolution, else None.
 
-    `bought`, `sold` and `fees` are totals of the position, `bod` its net at the last 17:00 Eastern roll; `fee` is what this row added to the fees.
+    `bought`, `sold` and `fees` are totals of the position, `bod` its net at the last 17:00 Eastern
+    roll; `fee` is what this row added to the fees.
     """
 
     id: str
@@ -142,7 +148,9 @@ class MaintenanceChanged(Struct, frozen=True, tag=True, tag_field="event", gc=Fa
 
 
 class RfqChanged(Struct, frozen=True, tag=True, tag_field="event", gc=False):
-    """Something happened to a request for quotes or to a quote on it. `kind` is the word of the wire: rfq_created, quote_accepted, rfq_trade, …"""
+    """Something happened to a request for quotes or to a quote on it. `kind` is the word of the
+    wire: rfq_created, quote_accepted, rfq_trade, …
+    """
 
     kind: str
     rfq: Rfq

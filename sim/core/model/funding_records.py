@@ -1,4 +1,6 @@
-"""What is known of money on its way: sources, transactions and what became of them. Enumerations carry the wire's numbers."""
+"""What is known of money on its way: sources, transactions and what became of them. Enumerations
+carry the wire's numbers.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class FundingType(IntEnum):
 
 
 class FundingState(IntEnum):
-    """Where a transaction is: PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED, or CANCELLED before; refunds come after COMPLETED."""
+    """Where a transaction is: PENDING → PROCESSING → ACKNOWLEDGED → COMPLETED, or CANCELLED before;
+    refunds come after COMPLETED.
+    """
 
     PENDING = 0
     ACKNOWLEDGED = 1
@@ -53,7 +57,9 @@ class Review(IntEnum):
 
 
 class Course(IntEnum):
-    """How a transaction with a source ends by itself; HOLD waits in PROCESSING for a decision by hand."""
+    """How a transaction with a source ends by itself; HOLD waits in PROCESSING for a decision by
+    hand.
+    """
 
     COMPLETE = 0
     CANCEL = 1
@@ -61,7 +67,9 @@ class Course(IntEnum):
 
 
 class Purpose(IntEnum):
-    """What money that comes at once is: a deposit (a withdrawal, when negative), or what retail activities tell under a name of its own (§2.8)."""
+    """What money that comes at once is: a deposit (a withdrawal, when negative), or what retail
+    activities tell under a name of its own (§2.8).
+    """
 
     DEPOSIT = 0
     TRANSFER = 1
@@ -80,10 +88,13 @@ class FundingSource(Struct, frozen=True, kw_only=True):
 
 
 class FundingTransaction(Struct, frozen=True, kw_only=True):
-    """One movement of money as it stands. `amount` is never negative, `credit` says which way it goes.
+    """One movement of money as it stands. `amount` is never negative, `credit` says which way it
+    goes.
 
-    `before` and `after` are the account's balance around the cash row `entry`; None while no cash has moved. `reference` is the id other records know it by,
-    `refunded` what went back of it, `parent` the transaction that this one returns. `seq` is the number of its last change among all there were.
+    `before` and `after` are the account's balance around the cash row `entry`; None while no cash
+    has moved. `reference` is the id other records know it by, `refunded` what went back of it,
+    `parent` the transaction that this one returns. `seq` is the number of its last change among all
+    there were.
     """
 
     id: str
@@ -110,7 +121,9 @@ class FundingTransaction(Struct, frozen=True, kw_only=True):
 
 
 class FundingChange(Struct, frozen=True):
-    """A transaction as a change left it, and its state before. A transaction that begins comes from PENDING."""
+    """A transaction as a change left it, and its state before. A transaction that begins comes from
+    PENDING.
+    """
 
     transaction: FundingTransaction
     previous: FundingState

@@ -1,4 +1,6 @@
-"""How games stand: score, period, clock, live or over, as scenarios and the control plane report them. Reference data knows only when they were planned."""
+"""How games stand: score, period, clock, live or over, as scenarios and the control plane report
+them. Reference data knows only when they were planned.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from sim.kernel.instants import Instant
 
 
 class Goal(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A goal: the side that scored, the minute as the clock shows it, and the minute of stoppage time (45+2 is 45 and 2)."""
+    """A goal: the side that scored, the minute as the clock shows it, and the minute of stoppage
+    time (45+2 is 45 and 2).
+    """
 
     team: str
     minute: int
@@ -22,8 +26,8 @@ class Goal(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is known of a game; None, or nothing, where nobody has said.
 
-    `periods` has points (home, away) by period, `players` statistics by player, `advances` the side that goes on, `result` is "no_result" or "abandoned"
-    where there is none.
+    `periods` has points (home, away) by period, `players` statistics by player, `advances` the side
+    that goes on, `result` is "no_result" or "abandoned" where there is none.
     """
 
     home_score: int | None = None
@@ -41,7 +45,14 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def bare(self) -> Game:
         """Score, period and clock without what they are made of: somebody says something else."""
-        return Game(home_score=self.home_score, away_score=self.away_score, period=self.period, elapsed=self.elapsed, live=self.live, ended=self.ended)
+        return Game(
+            home_score=self.home_score,
+            away_score=self.away_score,
+            period=self.period,
+            elapsed=self.elapsed,
+            live=self.live,
+            ended=self.ended,
+        )
 
 
 NOTHING = Game()
@@ -71,7 +82,9 @@ class Games:
         return self._games
 
     def update(self, slug: str, **facts: Any) -> Game:
-        """Change what is said and keep the rest; periods and players are added to those known. A game that ends is no longer live unless told so."""
+        """Change what is said and keep the rest; periods and players are added to those known. A
+        game that ends is no longer live unless told so.
+        """
         known = self.get(slug)
         said = {name: value for name, value in facts.items() if value is not None and value != ""}
         for name, before in (("periods", known.periods), ("players", known.players)):

@@ -1,6 +1,8 @@
-"""What a market on an asset's price asks of its index: above a price at an instant, or no lower than it was when a window began (rules L6, L7).
+"""What a market on an asset's price asks of its index: above a price at an instant, or no lower
+than it was when a window began (rules L6, L7).
 
-The price at an instant is that of the last tick up to it, the instant included, so everybody can check an outcome against the published candles.
+The price at an instant is that of the last tick up to it, the instant included, so everybody can
+check an outcome against the published candles.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ Price: TypeAlias = int  # of an asset: divided by its PRICE_SCALE
 
 
 class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The index of `asset` (`crypto:<symbol>`) at `ends`, against what it was at `begins`, or against the price `above` where that is given."""
+    """The index of `asset` (`crypto:<symbol>`) at `ends`, against what it was at `begins`, or
+    against the price `above` where that is given.
+    """
 
     asset: str
     ends: Instant
@@ -37,7 +41,9 @@ class Tie(StrEnum):
 
 
 class Reading(NamedTuple):
-    """What the index says by now: the price to beat and the price at the end, None where nothing had ticked or the time has not come."""
+    """What the index says by now: the price to beat and the price at the end, None where nothing
+    had ticked or the time has not come.
+    """
 
     to_beat: Price | None = None
     at_end: Price | None = None
@@ -53,11 +59,21 @@ def read(measure: Measure, assets: Assets, now: Instant) -> Reading:
 
 
 def outcome(measure: Measure, reading: Reading, tie: Tie) -> tuple[Fraction, str]:
-    """What a long contract is worth in dollars, and why in a word. An index that was silent gives no result, which pays half (rule L26)."""
+    """What a long contract is worth in dollars, and why in a word. An index that was silent gives
+    no result, which pays half (rule L26).
+    """
     if reading.to_beat is None or reading.at_end is None:
         return Fraction(1, 2), "No index price"
     if measure.above:
-        return (Fraction(1), "Above") if reading.at_end > reading.to_beat else (Fraction(0), "Not above")
+        return (
+            (Fraction(1), "Above")
+            if reading.at_end > reading.to_beat
+            else (Fraction(0), "Not above")
+        )
     if reading.at_end == reading.to_beat:
-        return {Tie.UP: (Fraction(1), "Up"), Tie.DOWN: (Fraction(0), "Down"), Tie.HALF: (Fraction(1, 2), "Tie")}[tie]
+        return {
+            Tie.UP: (Fraction(1), "Up"),
+            Tie.DOWN: (Fraction(0), "Down"),
+            Tie.HALF: (Fraction(1, 2), "Tie"),
+        }[tie]
     return (Fraction(1), "Up") if reading.at_end > reading.to_beat else (Fraction(0), "Down")

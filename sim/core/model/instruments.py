@@ -1,6 +1,8 @@
-"""Instrument terms: scales, ticks, dates and reference facts. Immutable; what changes (state, book, settlement) lives in other components.
+"""Instrument terms: scales, ticks, dates and reference facts. Immutable; what changes (state, book,
+settlement) lives in other components.
 
-Scales and ticks are read per instrument and never inferred (§2.6); two instruments of one product may differ.
+Scales and ticks are read per instrument and never inferred (§2.6); two instruments of one product
+may differ.
 """
 
 from __future__ import annotations
@@ -15,13 +17,22 @@ from sim.core.model.collateral import Related
 from sim.core.model.dormant import NOTHING, Recurring, Shelf
 from sim.core.model.enums import InstrumentState
 from sim.core.model.index_measures import Measure
-from sim.core.model.quantities import CASH_SCALE, Notional, Price, Qty, decimal_text, is_decimal_scale
+from sim.core.model.quantities import (
+    CASH_SCALE,
+    Notional,
+    Price,
+    Qty,
+    decimal_text,
+    is_decimal_scale,
+)
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.kernel.instants import DAY, Instant, Span
 
 
 class Segment(Struct, frozen=True):
-    """One weekly stretch of a trading schedule (rule L3), in Eastern Time. `days`: Monday 0 … Sunday 6; `start`: nanoseconds after midnight."""
+    """One weekly stretch of a trading schedule (rule L3), in Eastern Time. `days`: Monday 0 …
+    Sunday 6; `start`: nanoseconds after midnight.
+    """
 
     days: tuple[int, ...]
     start: Span
@@ -37,10 +48,12 @@ ALWAYS_OPEN = (Segment(days=(0, 1, 2, 3, 4, 5, 6), start=0, length=DAY),)
 class Instrument(Struct, frozen=True, kw_only=True):
     """Terms of one two-sided YES/NO contract paying one dollar.
 
-    `tick`, `price_low`, `price_high` are prices (divide by `price_scale`); `min_qty` is a quantity (divide by `qty_scale`).
-    `event` groups the instruments of one event, `related` those whose outcomes hang together; `fee_class` selects a row of the fee schedule;
-    `opening_state` is the state at the scenario's start, None to derive it from the dates and the schedule. `closes` is when trading ends for good, whatever
-    the schedule says, 0 for not before the expiration; `settles` and `measures` are what the outcome follows from: a game's facts, an index.
+    `tick`, `price_low`, `price_high` are prices (divide by `price_scale`); `min_qty` is a quantity
+    (divide by `qty_scale`). `event` groups the instruments of one event, `related` those whose
+    outcomes hang together; `fee_class` selects a row of the fee schedule; `opening_state` is the
+    state at the scenario's start, None to derive it from the dates and the schedule. `closes` is
+    when trading ends for good, whatever the schedule says, 0 for not before the expiration;
+    `settles` and `measures` are what the outcome follows from: a game's facts, an index.
     """
 
     symbol: str
@@ -88,26 +101,39 @@ class Instrument(Struct, frozen=True, kw_only=True):
         """What is wrong with these terms, in words; empty when they are sound."""
         found = []
         if not is_decimal_scale(self.price_scale * self.qty_scale):
-            found.append(f"price_scale times fractional_qty_scale must divide {CASH_SCALE}, {self.price_scale} x {self.qty_scale} does not")
+            found.append(
+                f"price_scale times fractional_qty_scale must divide {CASH_SCALE},"
+                f" {self.price_scale} x {self.qty_scale} does not"
+            )
         if self.tick <= 0 or not 0 < self.tick < self.price_scale:
             found.append("tick_size must lie between 0 and 1 dollar")
         elif self.price_scale % self.tick:
-            found.append(f"one dollar is no multiple of the tick {decimal_text(self.tick, self.price_scale)}")
+            found.append(
+                f"one dollar is no multiple of the tick {decimal_text(self.tick, self.price_scale)}"
+            )
         if not 0 <= self.price_low < self.price_high <= self.price_scale:
             found.append("price limits must satisfy 0 <= low < high <= 1 dollar")
         if self.min_qty <= 0:
             found.append("minimum_trade_qty must be positive")
-        dates = [date for date in (self.start, self.closes, self.expiration, self.termination) if date]  # 0 never comes
+        # 0 never comes
+        dates = [
+            date for date in (self.start, self.closes, self.expiration, self.termination) if date
+        ]
         if dates != sorted(dates):
-            found.append(f"dates must satisfy start <= {'closes <= ' if self.closes else ''}expiration <= termination")
+            found.append(
+                f"dates must satisfy start <= {'closes <= ' if self.closes else ''}expiration <="
+                " termination"
+            )
         return found
 
 
 class Instruments:
-    """All instruments by symbol, in order of listing. Nothing is ever removed while time goes forward: history refers to it.
+    """All instruments by symbol, in order of listing. Nothing is ever removed while time goes
+    forward: history refers to it.
 
-    Those listed one by one come first in every look-up; the shelf has the rest of the world's beginning and makes them when asked, and windows come and go
-    with the clock: they are in lists until they are terminated, and found by symbol for ever.
+    Those listed one by one come first in every look-up; the shelf has the rest of the world's
+    beginning and makes them when asked, and windows come and go with the clock: they are in lists
+    until they are terminated, and found by symbol for ever.
     """
 
     __slots__ = ("_base", "_by_symbol", "shelf", "windows")
@@ -123,7 +149,12 @@ class Instruments:
 
     def __len__(self) -> int:
         windows = sum(1 for _ in self.windows.symbols())
-        return len(self._by_symbol) + len(self.shelf) + windows - sum(self.shelf.find(symbol) is not None for symbol in self._by_symbol)
+        return (
+            len(self._by_symbol)
+            + len(self.shelf)
+            + windows
+            - sum(self.shelf.find(symbol) is not None for symbol in self._by_symbol)
+        )
 
     def __contains__(self, symbol: str) -> bool:
         return self.get(symbol) is not None
@@ -153,7 +184,12 @@ class Instruments:
         """The instruments of an event, in order of listing."""
         known = self._by_symbol
         found = [instrument for instrument in known.values() if instrument.event == event]
-        return found + [instrument for shelf in (self.shelf, self.windows) for instrument in shelf.of_event(event) if instrument.symbol not in known]
+        return found + [
+            instrument
+            for shelf in (self.shelf, self.windows)
+            for instrument in shelf.of_event(event)
+            if instrument.symbol not in known
+        ]
 
     def get(self, symbol: str) -> Instrument | None:
         """The instrument, or None."""
@@ -173,7 +209,9 @@ class Instruments:
         self._by_symbol[instrument.symbol] = instrument
 
     def settle_base(self, shelf: Shelf = NOTHING) -> None:
-        """Those listed so far and the shelf are the world as it begins; the ones after it are part of the state that is saved."""
+        """Those listed so far and the shelf are the world as it begins; the ones after it are part
+        of the state that is saved.
+        """
         self._base = len(self._by_symbol)
         self.shelf = shelf
 

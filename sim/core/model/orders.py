@@ -1,6 +1,8 @@
-"""Order and execution records, and the index of orders. What may happen to an order is decided in `matching.py`; this file only remembers.
+"""Order and execution records, and the index of orders. What may happen to an order is decided in
+`matching.py`; this file only remembers.
 
-Quantities and prices are the instrument's scaled integers; the scales are copied onto the order at creation (§2.7).
+Quantities and prices are the instrument's scaled integers; the scales are copied onto the order at
+creation (§2.7).
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ from sim.kernel.instants import Instant
 
 
 class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
-    """One order over its life. `leaves_qty` is what still works: 0 once done. `seq` counts orders; `priority` is the place in time and may change."""
+    """One order over its life. `leaves_qty` is what still works: 0 once done. `seq` counts orders;
+    `priority` is the place in time and may change.
+    """
 
     id: str
     symbol: str
@@ -88,7 +92,9 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def live(self) -> bool:
-        """Whether the order can still trade, be replaced or be canceled. What dollars buy is not known before the engine takes them."""
+        """Whether the order can still trade, be replaced or be canceled. What dollars buy is not
+        known before the engine takes them.
+        """
         return self.leaves_qty > 0 or self.state is OrderState.PENDING_NEW
 
     @property
@@ -98,7 +104,9 @@ class Order(Struct, kw_only=True, omit_defaults=True, gc=False):
 
 
 class Execution(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One execution report. `order` is a copy of the order right after the event (rule M41). `commission` in notional units, negative = rebate."""
+    """One execution report. `order` is a copy of the order right after the event (rule M41).
+    `commission` in notional units, negative = rebate.
+    """
 
     id: str
     seq: int
@@ -117,7 +125,9 @@ class Execution(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Trade(Struct, frozen=True, omit_defaults=True, gc=False):
-    """One match of two orders (rule M1). `aggressor` and `passive` are the two executions; `state` moves on with clearing (rule M42)."""
+    """One match of two orders (rule M1). `aggressor` and `passive` are the two executions; `state`
+    moves on with clearing (rule M42).
+    """
 
     id: str
     seq: int
@@ -142,12 +152,16 @@ def grouped(orders: list[Order], name: Callable[[Order], str]) -> dict[str, list
 
 
 class Orders:
-    """Every order by id in order of creation, the open ones by account, and the newest order of each client order id. `seq` less one is its place in `rows`."""
+    """Every order by id in order of creation, the open ones by account, and the newest order of
+    each client order id. `seq` less one is its place in `rows`.
+    """
 
     __slots__ = ("_by_id", "_clord_ids", "_open", "rows")
 
     def __init__(self) -> None:
-        self.rows: Rows[Order] = Rows(attrgetter("created"), attrgetter("symbol"), lambda order: (order.account,))
+        self.rows: Rows[Order] = Rows(
+            attrgetter("created"), attrgetter("symbol"), lambda order: (order.account,)
+        )
         self._by_id: dict[str, Order] = {}
         self._open: dict[str, dict[str, Order]] = {}
         self._clord_ids: dict[tuple[str, str], str] = {}
@@ -156,7 +170,9 @@ class Orders:
         return len(self.rows)
 
     def add(self, order: Order) -> None:
-        """Remember a new order, or another record of one that lost its place in the queue (see `book.py`). A rejected order leaves its client order id free."""
+        """Remember a new order, or another record of one that lost its place in the queue (see
+        `book.py`). A rejected order leaves its client order id free.
+        """
         rows, seq = self.rows, order.seq
         if seq and seq <= len(rows.rows):
             rows.rows[seq - 1] = order
@@ -200,18 +216,29 @@ class Orders:
     def open_of(self, accounts: Iterable[str], symbols: Iterable[str] = ()) -> list[Order]:
         """Open orders of accounts in order of acceptance; of these symbols only, when any is given."""
         wanted = frozenset(symbols)
-        found = [order for account in accounts for order in self._open.get(account, {}).values() if not wanted or order.symbol in wanted]
+        found = [
+            order
+            for account in accounts
+            for order in self._open.get(account, {}).values()
+            if not wanted or order.symbol in wanted
+        ]
         found.sort(key=lambda order: order.seq)
         return found
 
     def open(self) -> list[Order]:
         """Every open order, by priority."""
-        return sorted(chain.from_iterable(mine.values() for mine in self._open.values()), key=attrgetter("priority"))
+        return sorted(
+            chain.from_iterable(mine.values() for mine in self._open.values()),
+            key=attrgetter("priority"),
+        )
 
     def working(self) -> dict[str, list[Order]]:
         """Open orders that the engine has taken, by account."""
         pending = OrderState.PENDING_NEW
-        return {account: [order for order in mine.values() if order.state is not pending] for account, mine in self._open.items()}
+        return {
+            account: [order for order in mine.values() if order.state is not pending]
+            for account, mine in self._open.items()
+        }
 
     def all(self) -> Iterator[Order]:
         """Every order ever, in order of creation."""
@@ -227,7 +254,12 @@ class Orders:
         self.rows.rows += state
         self._by_id = {order.id: order for order in state}
         self._clord_ids = {
-            (order.participant, order.clord_id): order.id for order in state if order.clord_id and order.state is not OrderState.REJECTED
+            (order.participant, order.clord_id): order.id
+            for order in state
+            if order.clord_id and order.state is not OrderState.REJECTED
         }
         live = [order for order in state if order.live]
-        self._open = {account: {order.id: order for order in mine} for account, mine in grouped(live, attrgetter("account")).items()}
+        self._open = {
+            account: {order.id: order for order in mine}
+            for account, mine in grouped(live, attrgetter("account")).items()
+        }

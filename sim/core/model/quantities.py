@@ -1,7 +1,8 @@
 """Scaled integers and their only conversions to and from decimal text.
 
-Prices, quantities and cash are integers with a scale that is a divisor (rule M3): text = integer / scale. Nothing here rounds silently: `scaled` refuses
-what does not fit, `scaled_down` cuts and is used only where the specification says that extra precision is normalised.
+Prices, quantities and cash are integers with a scale that is a divisor (rule M3): text = integer /
+scale. Nothing here rounds silently: `scaled` refuses what does not fit, `scaled_down` cuts and is
+used only where the specification says that extra precision is normalised.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def _fraction(text: str) -> tuple[int, int]:
 
 
 def scaled(text: str, scale: int) -> int:
-    """Integer of decimal text at a scale, exact. Refuses (NotADecimal) text that needs a finer scale, exponents, NaN and over 18 digits."""
+    """Integer of decimal text at a scale, exact. Refuses (NotADecimal) text that needs a finer
+    scale, exponents, NaN and over 18 digits.
+    """
     numerator, denominator = _fraction(text)
     value, rest = divmod(numerator * scale, denominator)
     if rest:
@@ -52,7 +55,9 @@ def scaled_down(text: str, scale: int) -> int:
 
 
 def decimal_text(value: int, scale: int, places: int = 0) -> str:
-    """Shortest exact decimal text of value/scale, with at least `places` decimals. `scale` may be any divisor of a power of ten."""
+    """Shortest exact decimal text of value/scale, with at least `places` decimals. `scale` may be
+    any divisor of a power of ten.
+    """
     digits, factor = _decimal_form(scale)
     value *= factor
     if not digits:
@@ -66,7 +71,9 @@ def decimal_text(value: int, scale: int, places: int = 0) -> str:
 
 
 def decimal_fixed(value: int, scale: int, places: int) -> str:
-    """Decimal text of value/scale with exactly `places` decimals, half to even where digits are lost."""
+    """Decimal text of value/scale with exactly `places` decimals, half to even where digits are
+    lost.
+    """
     units = divide_half_even(value * 10**places, scale)
     sign = "-" if units < 0 else ""
     whole, fraction = divmod(abs(units), 10**places)

@@ -1,7 +1,9 @@
-"""Every deliberate error, one class each: gRPC code, default message, section. No HTTP here; `api/errors.py` maps classes to each surface.
+"""Every deliberate error, one class each: gRPC code, default message, section. No HTTP here;
+`api/errors.py` maps classes to each surface.
 
-A refusal carries what a person needs to act on it: the rule or fault that decided, the state it met, what would have worked, and whether to retry.
-Clients never see these in the body; they are asked for by request id, or read from `x-sim-explain` unless the simulator runs `--opaque`.
+A refusal carries what a person needs to act on it: the rule or fault that decided, the state it
+met, what would have worked, and whether to retry. Clients never see these in the body; they are
+asked for by request id, or read from `x-sim-explain` unless the simulator runs `--opaque`.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Code(IntEnum):
 
 
 class Refusal(Exception):
-    """A deliberate no. `rule` names the rule, quirk or fault (for example "M6"); `remedy` says what would have worked."""
+    """A deliberate no. `rule` names the rule, quirk or fault (for example "M6"); `remedy` says what
+    would have worked.
+    """
 
     code: ClassVar[Code] = Code.INTERNAL
     section: ClassVar[str] = "7.1"
@@ -96,7 +100,11 @@ class MissingScope(PermissionDenied):
     """The token lacks the operation's scope."""
 
     def __init__(self, scope: str) -> None:
-        super().__init__(f"permission denied: missing required scope {scope}", rule="S5.1-9", remedy=f"use a client that was granted {scope}")
+        super().__init__(
+            f"permission denied: missing required scope {scope}",
+            rule="S5.1-9",
+            remedy=f"use a client that was granted {scope}",
+        )
 
 
 class NotFound(Refusal):
@@ -131,7 +139,9 @@ class UnknownMethod(Refusal):
 
 
 class NotBuilt(Refusal):
-    """The operation is in the contract and its behaviour is not built yet. The answer says so instead of inventing one."""
+    """The operation is in the contract and its behaviour is not built yet. The answer says so
+    instead of inventing one.
+    """
 
     code = Code.UNIMPLEMENTED
     section = "4"
@@ -165,7 +175,9 @@ class OrderDone(Refusal):
     default = "Unknown order"
 
     def __init__(self, message: str = "", *, rule: str = "M34", remedy: str = "") -> None:
-        super().__init__(message, rule=rule, remedy=remedy, cancel_reason=CancelRejectReason.UNKNOWN_ORDER)
+        super().__init__(
+            message, rule=rule, remedy=remedy, cancel_reason=CancelRejectReason.UNKNOWN_ORDER
+        )
 
 
 class UnknownOrder(NotFound):
@@ -174,11 +186,15 @@ class UnknownOrder(NotFound):
     default = "Unknown order"
 
     def __init__(self, message: str = "", *, rule: str = "M34", remedy: str = "") -> None:
-        super().__init__(message, rule=rule, remedy=remedy, cancel_reason=CancelRejectReason.UNKNOWN_ORDER)
+        super().__init__(
+            message, rule=rule, remedy=remedy, cancel_reason=CancelRejectReason.UNKNOWN_ORDER
+        )
 
 
 class OrderRefused(Refusal):
-    """Well-formed, but against a limit or the instrument's state (rules M4, M5, P3, table 1.2): 422 on the exchange."""
+    """Well-formed, but against a limit or the instrument's state (rules M4, M5, P3, table 1.2): 422
+    on the exchange.
+    """
 
     code = Code.FAILED_PRECONDITION
     default = "order refused"
@@ -231,19 +247,28 @@ class PayloadTooLarge(Refusal):
 
 
 class RateLimited(Refusal):
-    """Too many calls. `rung` says which limit: endpoint (names the method) or global (rules R4, R5)."""
+    """Too many calls. `rung` says which limit: endpoint (names the method) or global (rules R4,
+    R5).
+    """
 
     code = Code.RESOURCE_EXHAUSTED
     section = "8"
     retry = True
 
     def __init__(self, message: str, *, retry_after: Span, rung: str, rule: str = "R3") -> None:
-        super().__init__(message, rule=rule, remedy="wait Retry-After seconds, then call again", retry_after=retry_after)
+        super().__init__(
+            message,
+            rule=rule,
+            remedy="wait Retry-After seconds, then call again",
+            retry_after=retry_after,
+        )
         self.rung = rung
 
 
 class StreamLimit(Refusal):
-    """The firm's pool of concurrent streams is full (rule S7), or a key has all the WebSockets it may have."""
+    """The firm's pool of concurrent streams is full (rule S7), or a key has all the WebSockets it
+    may have.
+    """
 
     code = Code.RESOURCE_EXHAUSTED
     section = "8"
@@ -268,7 +293,9 @@ class EdgeTimeout(Refusal):
 
 
 class AnswerTooLate(EdgeTimeout):
-    """The edge gave up on an answer that was held for an order. Unlike a report query such a call is retried, by who has looked first (§7.1)."""
+    """The edge gave up on an answer that was held for an order. Unlike a report query such a call
+    is retried, by who has looked first (§7.1).
+    """
 
     retry = True
 
@@ -284,7 +311,9 @@ class Unavailable(Refusal):
 class Injected(Refusal):
     """A fault a tester asked for. `http` and `code` are whatever the fault says."""
 
-    def __init__(self, http: int, code: Code, message: str, *, rule: str, retry_after: Span | None = None) -> None:
+    def __init__(
+        self, http: int, code: Code, message: str, *, rule: str, retry_after: Span | None = None
+    ) -> None:
         super().__init__(message, rule=rule, retry_after=retry_after)
         self.http = http
         self.injected_code = code

@@ -1,4 +1,6 @@
-"""Requests for quotes and the quotes that answer them, as they stand. Enumerations carry the wire's numbers."""
+"""Requests for quotes and the quotes that answer them, as they stand. Enumerations carry the wire's
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class QuoteStatus(IntEnum):
 
 
 class Rfq(Struct, frozen=True, kw_only=True):
-    """A request of an account for quotes on a combo: for a quantity, or for dollars where `cash` is not 0."""
+    """A request of an account for quotes on a combo: for a quantity, or for dollars where `cash` is
+    not 0.
+    """
 
     id: str
     symbol: str
@@ -44,7 +48,8 @@ class Rfq(Struct, frozen=True, kw_only=True):
 
 
 class Quote(Struct, frozen=True, kw_only=True):
-    """An account's prices for a request; 0 where it does not quote a side. Instants are None until they come.
+    """An account's prices for a request; 0 where it does not quote a side. Instants are None until
+    they come.
 
     `accepted` is the side of the quote that was taken: with BUY the one who quoted buys.
     """

@@ -1,4 +1,5 @@
-"""News of automated windows that nobody has touched, for those who follow every instrument: a timer to the next edge, as long as somebody does.
+"""News of automated windows that nobody has touched, for those who follow every instrument: a timer
+to the next edge, as long as somebody does.
 
 Without followers there is no timer and no event: what nobody hears of costs nothing.
 """
@@ -33,7 +34,9 @@ class _Kind(NamedTuple):
 
 
 class WindowNewsState(Struct):
-    """What is saved: streams that follow all of them, up to when these have heard of edges, and the timer of the next."""
+    """What is saved: streams that follow all of them, up to when these have heard of edges, and the
+    timer of the next.
+    """
 
     followers: int = 0
     told: Instant = 0
@@ -43,7 +46,15 @@ class WindowNewsState(Struct):
 class WindowNews:
     """Tells of the edges and settlements of windows."""
 
-    def __init__(self, ctx: Context, windows: Windows, lifecycle: Lifecycle, resolution: Resolution, settlements: Settlements, books: Books) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        windows: Windows,
+        lifecycle: Lifecycle,
+        resolution: Resolution,
+        settlements: Settlements,
+        books: Books,
+    ) -> None:
         self._ctx = ctx
         self._windows = windows
         self._lifecycle = lifecycle
@@ -81,13 +92,19 @@ class WindowNews:
             if was is not state:
                 self._ctx.emit(StateChanged(symbol, was, state, self._ctx.now))
             elif (settled := self._settlements.get(symbol)) is not None:
-                self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now))
+                self._ctx.emit(
+                    Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now)
+                )
             self._books.state_changed(symbol)
         self._wait()
         return True
 
     def _wait(self) -> None:
-        dues = (self._next(number, kind) for number, product in enumerate(self._windows.products) for kind in self._kinds(product))
+        dues = (
+            self._next(number, kind)
+            for number, product in enumerate(self._windows.products)
+            for kind in self._kinds(product)
+        )
         due = min((due for due in dues if due is not None), default=self._ctx.now + DAY)
         self._now.timer = self._ctx.timers.schedule(due, WINDOWS_TIMER, "") if self._windows else 0
 
@@ -95,14 +112,28 @@ class WindowNews:
         """The edges of a product's windows. Where a settlement is set the states are the same."""
         state = InstrumentState
         delay, preliminary = self._resolution.delays()
-        settled = [product.every + delay, *([product.every + delay + preliminary] if preliminary else [])]
+        settled = [
+            product.every + delay,
+            *([product.every + delay + preliminary] if preliminary else []),
+        ]
         expires = product.every + product.expires
         terminates = expires + product.terminates
         if self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
             expires = min(expires, settled[-1])
-        found = [_Kind(-product.lead, state.PENDING, state.OPEN), _Kind(product.every, state.OPEN, state.CLOSED)]
-        found += [_Kind(at, *([state.CLOSED if at <= expires else state.EXPIRED] * 2)) for at in settled if at < terminates]
-        return [*found, _Kind(expires, state.CLOSED, state.EXPIRED), _Kind(terminates, state.EXPIRED, state.TERMINATED)]
+        found = [
+            _Kind(-product.lead, state.PENDING, state.OPEN),
+            _Kind(product.every, state.OPEN, state.CLOSED),
+        ]
+        found += [
+            _Kind(at, *([state.CLOSED if at <= expires else state.EXPIRED] * 2))
+            for at in settled
+            if at < terminates
+        ]
+        return [
+            *found,
+            _Kind(expires, state.CLOSED, state.EXPIRED),
+            _Kind(terminates, state.EXPIRED, state.TERMINATED),
+        ]
 
     def _next(self, number: int, kind: _Kind) -> Instant | None:
         """When the next edge of a kind comes; None when maintenance leaves no window for days."""
@@ -115,9 +146,15 @@ class WindowNews:
         return None
 
     def _at(self, place: Place, kind: _Kind) -> Instant | None:
-        """When a window takes an edge; None for one that is never listed. It opens later than planned where maintenance is in the way."""
+        """When a window takes an edge; None for one that is never listed. It opens later than
+        planned where maintenance is in the way.
+        """
         opens = self._windows.known_opens(place)
-        return opens if opens is None or kind.state is InstrumentState.OPEN else place.begins + kind.after
+        return (
+            opens
+            if opens is None or kind.state is InstrumentState.OPEN
+            else place.begins + kind.after
+        )
 
     def _edges(self, after: Instant, until: Instant) -> list[tuple[Instant, Place, _Kind]]:
         """What moves after the one instant and up to the other, in order of time, then of products."""
@@ -125,7 +162,10 @@ class WindowNews:
         for number, product in enumerate(self._windows.products):
             for kind in self._kinds(product):
                 late = product.lead if kind.state is InstrumentState.OPEN else 0
-                for index in range((after - late - kind.after) // product.every, (until - kind.after) // product.every + 1):
+                for index in range(
+                    (after - late - kind.after) // product.every,
+                    (until - kind.after) // product.every + 1,
+                ):
                     place = Place(number, index * product.every)
                     at = self._at(place, kind)
                     if at is not None and after < at <= until:
@@ -139,7 +179,9 @@ class WindowNews:
         return self._now
 
     def load(self, state: WindowNewsState) -> None:
-        """Take a saved state. Followers are connections to somebody and no state: whoever travels has none."""
+        """Take a saved state. Followers are connections to somebody and no state: whoever travels
+        has none.
+        """
         if state.timer:
             self._ctx.timers.cancel(state.timer)
         self._now = WindowNewsState()

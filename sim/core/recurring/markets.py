@@ -1,8 +1,11 @@
-"""Automated windows: markets of a product that recurs on the clock, "will the index end this quarter of an hour no lower than it began" (rules L6, L7, W7).
+"""Automated windows: markets of a product that recurs on the clock, "will the index end this
+quarter of an hour no lower than it began" (rules L6, L7, W7).
 
-A window is there because time says so. It is listed `lead` before it begins, trades to its end, expires and terminates; one that would overlap maintenance is
-never listed. Nothing of that costs anything: which windows there are, and in which states, is computed from now when somebody looks. One that is traded leaves
-the shelf like any other instrument (`Lifecycle.own`), and those who follow every instrument are told of the others (`window_news.py`).
+A window is there because time says so. It is listed `lead` before it begins, trades to its end,
+expires and terminates; one that would overlap maintenance is never listed. Nothing of that costs
+anything: which windows there are, and in which states, is computed from now when somebody looks.
+One that is traded leaves the shelf like any other instrument (`Lifecycle.own`), and those who
+follow every instrument are told of the others (`window_news.py`).
 """
 
 from __future__ import annotations
@@ -20,14 +23,18 @@ from sim.core.model.instruments import Instrument
 from sim.core.service.maintenance import Maintenance
 from sim.kernel.instants import Instant, Span, format_instant, parse_instant
 
-EPOCH: Instant = 1_577_836_800 * 1_000_000_000  # 2020-01-01T00:00:00Z: windows are numbered from here
-HORIZON: Instant = 4_102_444_800 * 1_000_000_000  # 2100-01-01T00:00:00Z: and there are none from here on
+# 2020-01-01T00:00:00Z: windows are numbered from here
+EPOCH: Instant = 1_577_836_800 * 1_000_000_000
+# 2100-01-01T00:00:00Z: and there are none from here on
+HORIZON: Instant = 4_102_444_800 * 1_000_000_000
 _KEPT = 4096
 
 
 class Product(Struct, frozen=True, kw_only=True):
-    """A market that recurs: `every` divides a day and starts with it, in UTC. `lead` is how long before its beginning a window is listed, `expires` and
-    `terminates` how long after its end and after its expiration it does. `name` begins the slugs of its events: btc-updown-15m."""
+    """A market that recurs: `every` divides a day and starts with it, in UTC. `lead` is how long
+    before its beginning a window is listed, `expires` and `terminates` how long after its end and
+    after its expiration it does. `name` begins the slugs of its events: btc-updown-15m.
+    """
 
     name: str
     asset: str
@@ -50,11 +57,14 @@ class Place(NamedTuple):
     begins: Instant
 
 
-Make = Callable[[Place, Reading, bool], Instrument]  # the instrument of a window, with what its index says, and whether that has settled it
+# the instrument of a window, with what its index says, and whether that has settled it
+Make = Callable[[Place, Reading, bool], Instrument]
 
 
 class Spelling:
-    """Which window of some products a symbol or the slug of an event spells, whether there is such a window or not."""
+    """Which window of some products a symbol or the slug of an event spells, whether there is such
+    a window or not.
+    """
 
     def __init__(self, products: tuple[Product, ...]) -> None:
         self._products = products
@@ -73,7 +83,12 @@ class Spelling:
 
     def place(self, product: int | None, begins: Instant | None) -> Place | None:
         """The window of a product that begins at an instant; None where no window of it does."""
-        if product is None or begins is None or not EPOCH <= begins < HORIZON or begins % self._products[product].every:
+        if (
+            product is None
+            or begins is None
+            or not EPOCH <= begins < HORIZON
+            or begins % self._products[product].every
+        ):
             return None
         return Place(product, begins)
 
@@ -81,7 +96,9 @@ class Spelling:
 class Windows:
     """The windows of every product, as they are now."""
 
-    def __init__(self, maintenance: Maintenance, lifecycle: Lifecycle, resolution: Resolution) -> None:
+    def __init__(
+        self, maintenance: Maintenance, lifecycle: Lifecycle, resolution: Resolution
+    ) -> None:
         self._maintenance = maintenance
         self._lifecycle = lifecycle
         self._resolution = resolution
@@ -121,10 +138,14 @@ class Windows:
         return f"{self.products[place.product].prefix}-{spell(place.begins)}"
 
     def opens(self, place: Place) -> Instant | None:
-        """When a window is listed and opens; None for one that is not: it would overlap maintenance (rule W7), or begins before its asset has an index."""
+        """When a window is listed and opens; None for one that is not: it would overlap maintenance
+        (rule W7), or begins before its asset has an index.
+        """
         product = self.products[place.product]
         planned = place.begins - product.lead
-        if place.begins < self._resolution.indexed_from(product.asset) or self._maintenance.overlaps(place.begins, place.begins + product.every, planned):
+        if place.begins < self._resolution.indexed_from(
+            product.asset
+        ) or self._maintenance.overlaps(place.begins, place.begins + product.every, planned):
             return None
         return self._maintenance.free_from(planned)
 
@@ -141,11 +162,21 @@ class Windows:
     def shown(self) -> Iterator[Place]:
         """The windows that lists show: listed and not terminated yet; by product, in order of time."""
         for number in range(len(self.products)):
-            yield from (place for place in self._around(number, self._lifecycle.followed, self._lifecycle.followed) if self.listed(place))
+            yield from (
+                place
+                for place in self._around(
+                    number, self._lifecycle.followed, self._lifecycle.followed
+                )
+                if self.listed(place)
+            )
 
     def most_shown(self) -> int:
         """More windows than this are never shown at once."""
-        return sum((product.lead + product.every + product.expires + product.terminates) // product.every + 2 for product in self.products)
+        return sum(
+            (product.lead + product.every + product.expires + product.terminates) // product.every
+            + 2
+            for product in self.products
+        )
 
     def known_opens(self, place: Place) -> Instant | None:
         """The same, remembered as long as maintenance stays as it is."""
@@ -158,7 +189,9 @@ class Windows:
         return found
 
     def _around(self, number: int, since: Instant, until: Instant) -> Iterator[Place]:
-        """Windows of a product that are listed before the one instant and terminate after the other, in order of time."""
+        """Windows of a product that are listed before the one instant and terminate after the
+        other, in order of time.
+        """
         product = self.products[number]
         first = (since - product.every - product.expires - product.terminates) // product.every + 1
         last = (until + product.lead) // product.every
@@ -187,15 +220,24 @@ class Windows:
         return found
 
     def _stage(self, terms: Instrument) -> tuple[bool, bool, bool, int]:
-        """How far a window is, which decides what its metadata say: begun, over, settled; and how many prices were set by hand."""
+        """How far a window is, which decides what its metadata say: begun, over, settled; and how
+        many prices were set by hand.
+        """
         measure, now = terms.measures, self._lifecycle.followed
         if measure is None:
             return False, False, False, 0
         over = now >= measure.ends
-        return now >= measure.begins, over, over and now >= self._lifecycle.settles(terms)[0], self._resolution.set_by_hand(measure)
+        return (
+            now >= measure.begins,
+            over,
+            over and now >= self._lifecycle.settles(terms)[0],
+            self._resolution.set_by_hand(measure),
+        )
 
     def edges(self, place: Place) -> tuple[Instant, ...]:
-        """When the state or the settlement of a window changes after its listing, without making its instrument."""
+        """When the state or the settlement of a window changes after its listing, without making
+        its instrument.
+        """
         product = self.products[place.product]
         closes = place.begins + product.every
         expires = closes + product.expires

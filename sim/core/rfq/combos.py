@@ -1,6 +1,8 @@
-"""Combos: instruments over 2 to 10 legs, listed when somebody first asks for them. One pays when every leg wins, so it settles with its legs.
+"""Combos: instruments over 2 to 10 legs, listed when somebody first asks for them. One pays when
+every leg wins, so it settles with its legs.
 
-The same legs, in whatever order, are the same combo, for everybody. Its terms follow from its legs: it lasts as long as the last of them.
+The same legs, in whatever order, are the same combo, for everybody. Its terms follow from its legs:
+it lasts as long as the last of them.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Leg(Struct, frozen=True, order=True):
 
 
 class Combo(Struct, frozen=True, kw_only=True):
-    """A combo by its symbol, with its legs in order of their symbols. `creator` is the account that first asked for it."""
+    """A combo by its symbol, with its legs in order of their symbols. `creator` is the account that
+    first asked for it.
+    """
 
     symbol: str
     legs: tuple[Leg, ...]
@@ -67,7 +71,9 @@ class Combos:
         return list(self._state.combos.values())
 
     def create(self, creator: str, legs: list[Leg]) -> Combo:
-        """The combo of these legs, listed now if it was not before. Refuses legs that are no combo, are over, or are one too many this week."""
+        """The combo of these legs, listed now if it was not before. Refuses legs that are no combo,
+        are over, or are one too many this week.
+        """
         ordered = tuple(sorted(legs))
         self._check(ordered)
         symbol = symbol_of(ordered)
@@ -76,7 +82,9 @@ class Combos:
             return found
         for leg in ordered:
             if self._trading.state(leg.symbol) in _OVER:
-                raise OrderRefused(f"{leg.symbol} no longer trades", rule="combo", remedy="leave the leg out")
+                raise OrderRefused(
+                    f"{leg.symbol} no longer trades", rule="combo", remedy="leave the leg out"
+                )
         self._count(creator)
         made = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
         for leg in ordered:
@@ -87,7 +95,9 @@ class Combos:
 
     def _check(self, legs: tuple[Leg, ...]) -> None:
         if not LEGS_LEAST <= len(legs) <= LEGS_MOST:
-            raise InvalidRequest(f"legs: {LEGS_LEAST} to {LEGS_MOST}, not {len(legs)}", rule="combo")
+            raise InvalidRequest(
+                f"legs: {LEGS_LEAST} to {LEGS_MOST}, not {len(legs)}", rule="combo"
+            )
         if len({leg.symbol for leg in legs}) < len(legs):
             raise InvalidRequest("legs: every market at most once", rule="combo")
         for leg in legs:
@@ -97,16 +107,27 @@ class Combos:
 
     def _count(self, creator: str) -> None:
         allowed = self._ctx.assumptions.number(COMBOS_PER_WEEK)
-        mine = [combo.created for combo in self._state.combos.values() if combo.creator == creator and combo.created > self._ctx.now - 7 * DAY]
+        mine = [
+            combo.created
+            for combo in self._state.combos.values()
+            if combo.creator == creator and combo.created > self._ctx.now - 7 * DAY
+        ]
         if len(mine) >= allowed:
             retry_after = mine[0] + 7 * DAY - self._ctx.now
-            raise RateLimited(f"at most {allowed} new combos per week", retry_after=retry_after, rung="endpoint", rule="combos.per_week")
+            raise RateLimited(
+                f"at most {allowed} new combos per week",
+                retry_after=retry_after,
+                rung="endpoint",
+                rule="combos.per_week",
+            )
 
     def _terms(self, combo: Combo) -> Instrument:
         legs = [self._instruments.require(leg.symbol) for leg in combo.legs]
         return Instrument(
             symbol=combo.symbol,
-            description=" and ".join(f"{leg.symbol} {'yes' if leg.side is BUY else 'no'}" for leg in combo.legs),
+            description=" and ".join(
+                f"{leg.symbol} {'yes' if leg.side is BUY else 'no'}" for leg in combo.legs
+            ),
             product_id="combo",
             price_scale=PRICE_SCALE,
             qty_scale=QTY_SCALE,
@@ -125,7 +146,9 @@ class Combos:
         return symbol in self._by_leg
 
     def settled(self, event: Settled) -> bool:
-        """A leg has a price: its combos settle once that, with what is known of the others, decides them. A corrected leg corrects them. True if any did."""
+        """A leg has a price: its combos settle once that, with what is known of the others, decides
+        them. A corrected leg corrects them. True if any did.
+        """
         if event.preliminary:
             return False
         any_settled = False
@@ -138,7 +161,9 @@ class Combos:
         return any_settled
 
     def _decided(self, combo: Combo) -> int | None:
-        """The settlement price in price units; None while a leg that matters has none. One lost leg decides all."""
+        """The settlement price in price units; None while a leg that matters has none. One lost leg
+        decides all.
+        """
         value, open_legs = Fraction(1), False
         for leg in combo.legs:
             found = self._trading.settlements.get(leg.symbol)
@@ -175,7 +200,14 @@ class Combos:
 
 def symbol_of(legs: Iterable[Leg]) -> str:
     """The symbol of the combo of some legs, in whatever order."""
-    return PREFIX + blake2b("|".join(f"{leg.symbol}:{leg.side}" for leg in sorted(legs)).encode(), digest_size=8, person=b"sim-combo").hexdigest()
+    return (
+        PREFIX
+        + blake2b(
+            "|".join(f"{leg.symbol}:{leg.side}" for leg in sorted(legs)).encode(),
+            digest_size=8,
+            person=b"sim-combo",
+        ).hexdigest()
+    )
 
 
 def _last(dates: list[Instant]) -> Instant:

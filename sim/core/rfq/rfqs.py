@@ -1,8 +1,10 @@
-"""Trading by request for quotes: somebody asks, others quote, one side of a quote is accepted, its maker confirms, and the two trade with each other.
+"""Trading by request for quotes: somebody asks, others quote, one side of a quote is accepted, its
+maker confirms, and the two trade with each other.
 
-The trade goes past the book, for the whole quantity, so nothing is ever left to rest. Who does not confirm in time has no quote any more; a trade that the
-exchange refuses when it is due, for want of money for example, ends the quote too. The request stays open in both cases. A slow engine holds the trade like
-any order.
+The trade goes past the book, for the whole quantity, so nothing is ever left to rest. Who does not
+confirm in time has no quote any more; a trade that the exchange refuses when it is due, for want of
+money for example, ends the quote too. The request stays open in both cases. A slow engine holds the
+trade like any order.
 """
 
 from __future__ import annotations
@@ -21,7 +23,13 @@ from sim.core.model.events import RfqChanged
 from sim.core.model.instruments import Instrument, Instruments
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Cash, Price, Qty
-from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, OrderRefused, PermissionDenied
+from sim.core.model.refusals import (
+    Conflict,
+    InvalidRequest,
+    NotFound,
+    OrderRefused,
+    PermissionDenied,
+)
 from sim.core.model.rfq_records import Quote, QuoteStatus, Rfq, RfqStatus
 from sim.core.trading.trading import Trading
 from sim.kernel.timers import Timer
@@ -50,16 +58,28 @@ class Rfqs:
     # ---- reading
 
     def user_id(self, account: str) -> str:
-        """The name under which an account appears to others: it tells nothing of the account and never changes."""
-        return blake2b(account.encode(), digest_size=12, key=self._ctx.entropy.key("rfq.user")).hexdigest()
+        """The name under which an account appears to others: it tells nothing of the account and
+        never changes.
+        """
+        return blake2b(
+            account.encode(), digest_size=12, key=self._ctx.entropy.key("rfq.user")
+        ).hexdigest()
 
     def rfqs(self, account: str) -> Iterator[Rfq]:
         """Open requests of everybody, and every one of the account, oldest first."""
-        return (rfq for rfq in self._state.rfqs.values() if rfq.status is RfqStatus.OPEN or rfq.account == account)
+        return (
+            rfq
+            for rfq in self._state.rfqs.values()
+            if rfq.status is RfqStatus.OPEN or rfq.account == account
+        )
 
     def quotes(self, account: str) -> Iterator[Quote]:
         """Quotes of the account and those on its requests, oldest first."""
-        return (quote for quote in self._state.quotes.values() if account in (quote.account, self._state.rfqs[quote.rfq_id].account))
+        return (
+            quote
+            for quote in self._state.quotes.values()
+            if account in (quote.account, self._state.rfqs[quote.rfq_id].account)
+        )
 
     def rfq(self, rfq_id: str) -> Rfq:
         """A request. NotFound when there is none of this id."""
@@ -70,7 +90,16 @@ class Rfqs:
 
     # ---- requests
 
-    def ask(self, account: str, participant: str, instrument: Instrument, *, qty: Qty, cash: Cash, rest_remainder: bool) -> Rfq:
+    def ask(
+        self,
+        account: str,
+        participant: str,
+        instrument: Instrument,
+        *,
+        qty: Qty,
+        cash: Cash,
+        rest_remainder: bool,
+    ) -> Rfq:
         """Ask for quotes. Refused unless the instrument trades."""
         self._check_open(instrument.symbol)
         if qty and qty < instrument.min_qty:
@@ -92,7 +121,9 @@ class Rfqs:
         return made
 
     def withdraw(self, account: str, rfq_id: str) -> None:
-        """Close one's own request; its quotes go. Conflict when it is closed or one of its quotes is about to trade."""
+        """Close one's own request; its quotes go. Conflict when it is closed or one of its quotes
+        is about to trade.
+        """
         found = self._own_rfq(account, rfq_id)
         if found.status is RfqStatus.CLOSED:
             raise Conflict("the rfq is closed", rule="rfq")
@@ -103,9 +134,19 @@ class Rfqs:
     # ---- quotes
 
     def quote(
-        self, account: str, participant: str, rfq_id: str, *, buy_price: Price, sell_price: Price, rest_remainder: bool, post_only: bool
+        self,
+        account: str,
+        participant: str,
+        rfq_id: str,
+        *,
+        buy_price: Price,
+        sell_price: Price,
+        rest_remainder: bool,
+        post_only: bool,
     ) -> Quote:
-        """Answer somebody else's request. Prices are in the instrument's units, 0 for a side that is not quoted."""
+        """Answer somebody else's request. Prices are in the instrument's units, 0 for a side that
+        is not quoted.
+        """
         rfq = self.rfq(rfq_id)
         if rfq.account == account:
             raise PermissionDenied(rule="rfq", remedy="a request is answered by others")
@@ -118,7 +159,10 @@ class Rfqs:
         self._check_open(rfq.symbol)
         instrument = self._instruments.require(rfq.symbol)
         for price in (buy_price, sell_price):
-            if price and (price % instrument.tick or not instrument.price_low <= price <= instrument.price_high):
+            if price and (
+                price % instrument.tick
+                or not instrument.price_low <= price <= instrument.price_high
+            ):
                 raise OrderRefused("Price is off the tick or outside the limits", rule="M4")
         now = self._ctx.now
         made = Quote(
@@ -151,12 +195,16 @@ class Rfqs:
         self._change("quote_deleted", found, status=QuoteStatus.DELETED)
 
     def accept(self, account: str, quote_id: str, side: Side) -> None:
-        """Accept a side of a quote on one's own request: SELL is its selling price, at which the one who asked buys. One quote at a time."""
+        """Accept a side of a quote on one's own request: SELL is its selling price, at which the
+        one who asked buys. One quote at a time.
+        """
         found = self._quote(account, quote_id)
         rfq = self._state.rfqs[found.rfq_id]
         if rfq.account != account:
             raise PermissionDenied(rule="rfq", remedy="only who asked accepts a quote")
-        if found.status is not QuoteStatus.ACTIVE or any(other.status in (QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED) for other in self._of(rfq)):
+        if found.status is not QuoteStatus.ACTIVE or any(
+            other.status in (QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED) for other in self._of(rfq)
+        ):
             raise Conflict("the quote is not active, or another one is accepted", rule="rfq")
         if not (found.buy_price if side is BUY else found.sell_price):
             raise InvalidRequest("acceptedSide is not quoted", rule="rfq")
@@ -165,7 +213,14 @@ class Rfqs:
         ctx = self._ctx
         confirm_by = ctx.now + ctx.assumptions.number(RFQ_CONFIRM_WITHIN)
         ctx.timers.schedule(confirm_by, CONFIRM_TIMER, quote_id)
-        self._change("quote_accepted", found, status=QuoteStatus.ACCEPTED, accepted=side, accepted_at=ctx.now, confirm_by=confirm_by)
+        self._change(
+            "quote_accepted",
+            found,
+            status=QuoteStatus.ACCEPTED,
+            accepted=side,
+            accepted_at=ctx.now,
+            confirm_by=confirm_by,
+        )
 
     def confirm(self, account: str, quote_id: str) -> None:
         """Confirm one's own accepted quote: it trades a moment later."""
@@ -177,7 +232,13 @@ class Rfqs:
         ctx = self._ctx
         execute_by = ctx.now + ctx.assumptions.number(RFQ_EXECUTE_AFTER)
         ctx.timers.schedule(execute_by, EXECUTE_TIMER, quote_id)
-        self._change("quote_confirmed", found, status=QuoteStatus.CONFIRMED, confirmed_at=ctx.now, execute_by=execute_by)
+        self._change(
+            "quote_confirmed",
+            found,
+            status=QuoteStatus.CONFIRMED,
+            confirmed_at=ctx.now,
+            execute_by=execute_by,
+        )
 
     def fire(self, timer: Timer) -> bool:
         """A deadline has come; False for timers of others."""
@@ -193,7 +254,9 @@ class Rfqs:
     def _execute(self, found: Quote) -> None:
         rfq = self._state.rfqs[found.rfq_id]
         asked = _order(rfq.account, rfq.participant, found, SELL if found.accepted is BUY else BUY)
-        self._trading.desk.trade_quote(found.id, _order(found.account, found.participant, found, found.accepted), asked)
+        self._trading.desk.trade_quote(
+            found.id, _order(found.account, found.participant, found, found.accepted), asked
+        )
 
     def _taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
         """The exchange has traded a quote, or refused to."""
@@ -202,7 +265,14 @@ class Rfqs:
             self._change("quote_deleted", found, status=QuoteStatus.DELETED)
             return
         maker, taker = orders
-        self._change("quote_executed", found, status=QuoteStatus.EXECUTED, executed_at=self._ctx.now, quote_order_id=maker.id, rfq_order_id=taker.id)
+        self._change(
+            "quote_executed",
+            found,
+            status=QuoteStatus.EXECUTED,
+            executed_at=self._ctx.now,
+            quote_order_id=maker.id,
+            rfq_order_id=taker.id,
+        )
         rfq = self._state.rfqs[found.rfq_id]
         self._tell("rfq_trade", rfq, self._state.quotes[found.id])
         self._close(rfq)
@@ -213,7 +283,9 @@ class Rfqs:
         for quote in self._of(rfq):
             if quote.status in _PENDING:
                 self._change("quote_deleted", quote, status=QuoteStatus.DELETED)
-        closed = self._state.rfqs[rfq.id] = replace(rfq, status=RfqStatus.CLOSED, updated=self._ctx.now)
+        closed = self._state.rfqs[rfq.id] = replace(
+            rfq, status=RfqStatus.CLOSED, updated=self._ctx.now
+        )
         self._tell("rfq_closed", closed)
 
     def _change(self, kind: str, found: Quote, **changes: object) -> None:

@@ -1,7 +1,9 @@
-"""Faults as they are written (design D6): which calls, frames or deliveries one strikes, and what happens to those.
+"""Faults as they are written (design D6): which calls, frames or deliveries one strikes, and what
+happens to those.
 
-A fault is a document of a scenario or of the control plane. What it can do depends on what it strikes: a call, a frame of a stream, a webhook delivery. A
-document that asks for what cannot happen there is refused, never ignored.
+A fault is a document of a scenario or of the control plane. What it can do depends on what it
+strikes: a call, a frame of a stream, a webhook delivery. A document that asks for what cannot
+happen there is refused, never ignored.
 """
 
 from __future__ import annotations
@@ -17,11 +19,14 @@ from sim.kernel.instants import NS_PER_S, Instant, Span, parse_instant, parse_sp
 HTTP = ("gateway", "retail", "exchange", "auth")
 CALLS = (*HTTP, "grpc")
 PLANES = (*CALLS, "stream", "webhook", "engine")
-ENGINE = ("place", "cross", "replace", "cancel")  # what can be late in the engine, as operations of that plane
+# what can be late in the engine, as operations of that plane
+ENGINE = ("place", "cross", "replace", "cancel")
 
 
 class Kind(Struct, frozen=True):
-    """Something a fault can do: its key in `act`, the planes on which it can happen, and what it does there."""
+    """Something a fault can do: its key in `act`, the planes on which it can happen, and what it
+    does there.
+    """
 
     name: str
     planes: tuple[str, ...]
@@ -29,13 +34,31 @@ class Kind(Struct, frozen=True):
 
 
 KINDS = (
-    Kind("status", PLANES[:-1], "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it; fails a delivery"),
+    Kind(
+        "status",
+        PLANES[:-1],
+        "answers with this HTTP status and the gRPC code that goes with it; ends a stream with it;"
+        " fails a delivery",
+    ),
     Kind("code", PLANES[:-1], "the same by gRPC code"),
-    Kind("delay", PLANES, "takes so much virtual time: the answer (504 after 30 s), the frame and those behind it, a delivery's first attempt, the engine"),
-    Kind("reset", PLANES[:-1], "resets the connection instead of answering; ends a stream, or an attempt, that way"),
+    Kind(
+        "delay",
+        PLANES,
+        "takes so much virtual time: the answer (504 after 30 s), the frame and those behind it, a"
+        " delivery's first attempt, the engine",
+    ),
+    Kind(
+        "reset",
+        PLANES[:-1],
+        "resets the connection instead of answering; ends a stream, or an attempt, that way",
+    ),
     Kind("refuse", CALLS, "closes the connection before a byte is answered"),
     Kind("hang", CALLS, "never answers: the client's own time-out ends the call"),
-    Kind("half_close", CALLS, "handles the call, then closes the connection in the middle of the answer"),
+    Kind(
+        "half_close",
+        CALLS,
+        "handles the call, then closes the connection in the middle of the answer",
+    ),
     Kind("slow_body", HTTP, "handles the call and sends the answer in slow pieces"),
     Kind("drop", ("stream", "webhook"), "loses the frame or the delivery"),
     Kind("duplicate", ("stream", "webhook"), "sends the frame or the delivery twice"),
@@ -79,15 +102,23 @@ _HTTP_OF_CODE = {
     Code.UNAVAILABLE: 503,
     Code.DEADLINE_EXCEEDED: 504,
 }
-_MESSAGES = {500: "internal error", 502: "bad gateway", 503: "service unavailable", 504: "upstream timeout", 429: "rate limit exceeded"}
+_MESSAGES = {
+    500: "internal error",
+    502: "bad gateway",
+    503: "service unavailable",
+    504: "upstream timeout",
+    429: "rate limit exceeded",
+}
 
 
 class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which calls, frames or deliveries. Empty matches everything its act can happen to; names may hold `*`.
+    """Which calls, frames or deliveries. Empty matches everything its act can happen to; names may
+    hold `*`.
 
-    `operation` is "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` any name of the caller; `symbol` an instrument that the call names in its
-    path, query or body; `nth` only the n-th match, `every` each n-th; `probability` as for quirks; `from` and `until` instants, or "+30s" counted from when
-    the fault was added.
+    `operation` is "Rpc" or "Service.Rpc" (for webhooks the event type); `caller` any name of the
+    caller; `symbol` an instrument that the call names in its path, query or body; `nth` only the
+    n-th match, `every` each n-th; `probability` as for quirks; `from` and `until` instants, or
+    "+30s" counted from when the fault was added.
     """
 
     plane: str = ""
@@ -102,10 +133,11 @@ class FaultMatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, 
 
 
 class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What happens: an error (`status` and/or `code`), a `delay`, and at most one effect on the connection or the message.
+    """What happens: an error (`status` and/or `code`), a `delay`, and at most one effect on the
+    connection or the message.
 
-    `handled`: the exchange does what was asked, and only its answer is lost to the error or the effect, so the client cannot know. It goes without saying for
-    half_close and slow_body.
+    `handled`: the exchange does what was asked, and only its answer is lost to the error or the
+    effect, so the client cannot know. It goes without saying for half_close and slow_body.
     """
 
     status: int = 0
@@ -126,7 +158,9 @@ class FaultAct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, om
 
 
 class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A fault as it is written. It strikes at most `times` (0: without end) and is gone `ttl` after it was added ("": never)."""
+    """A fault as it is written. It strikes at most `times` (0: without end) and is gone `ttl` after
+    it was added ("": never).
+    """
 
     match: FaultMatch = field(default_factory=FaultMatch)
     act: FaultAct
@@ -135,7 +169,8 @@ class FaultSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 
 
 class FaultAction(Struct, frozen=True, kw_only=True):
-    """What befalls one call, frame or delivery. `status` 0 means no error of its own; `effect` is one of EFFECTS or empty.
+    """What befalls one call, frame or delivery. `status` 0 means no error of its own; `effect` is
+    one of EFFECTS or empty.
 
     `handled`: it befalls the answer of a call, not the call.
     """
@@ -156,7 +191,9 @@ class FaultAction(Struct, frozen=True, kw_only=True):
 
 
 def fault_from(document: object) -> FaultSpec:
-    """A fault from plain data, whose scalars may be text as in YAML. ValueError says what is wrong and where."""
+    """A fault from plain data, whose scalars may be text as in YAML. ValueError says what is wrong
+    and where.
+    """
     try:
         spec = convert(document, FaultSpec, strict=False)
     except ValidationError as wrong:
@@ -184,18 +221,27 @@ def check(spec: FaultSpec) -> None:
 def planes_of(spec: FaultSpec) -> tuple[str, ...]:
     """Planes on which a fault can strike: those it matches, as far as its act can happen there.
 
-    Only calls and the engine know an instrument, only calls are handled, and the engine is late only where it is named.
+    Only calls and the engine know an instrument, only calls are handled, and the engine is late
+    only where it is named.
     """
     found: tuple[str, ...] = (spec.match.plane,) if spec.match.plane else PLANES[:-1]
     if spec.match.symbol:
         found = tuple(plane for plane in found if plane in (*CALLS, "engine"))
     if spec.act.handled:
         found = tuple(plane for plane in found if plane in CALLS)
-    return tuple(plane for plane in found if all(plane in kind.planes for kind in KINDS if getattr(spec.act, kind.name)))
+    return tuple(
+        plane
+        for plane in found
+        if all(plane in kind.planes for kind in KINDS if getattr(spec.act, kind.name))
+    )
 
 
 def _possible(act: FaultAct) -> str:
-    told = [f"{kind.name} can happen on {', '.join(kind.planes)}" for kind in KINDS if getattr(act, kind.name)]
+    told = [
+        f"{kind.name} can happen on {', '.join(kind.planes)}"
+        for kind in KINDS
+        if getattr(act, kind.name)
+    ]
     if act.handled:
         told.append("handled is said of calls")
     return "; ".join(told)
@@ -217,7 +263,9 @@ def compile_act(name: str, act: FaultAct) -> FaultAction:
     status = act.status or (_HTTP_OF_CODE.get(code, 500) if code else 0)
     delay = parse_span(act.delay) if act.delay else 0
     # Every 429 says when to come back (§7.1), one that was injected too.
-    retry_after = parse_span(act.retry_after) if act.retry_after else NS_PER_S if status == 429 else None
+    retry_after = (
+        parse_span(act.retry_after) if act.retry_after else NS_PER_S if status == 429 else None
+    )
     if delay < 0 or (retry_after is not None and retry_after < 0):
         raise ValueError("delay and retry_after must not be negative")
     if not (status or effects or delay):
@@ -243,11 +291,15 @@ def _code(given: int | str) -> Code:
     try:
         return Code(int(text)) if text.isascii() and text.isdigit() else Code[text.upper()]
     except (KeyError, ValueError):
-        raise ValueError(f"code is a gRPC status such as UNAVAILABLE or 14, not {given!r}") from None
+        raise ValueError(
+            f"code is a gRPC status such as UNAVAILABLE or 14, not {given!r}"
+        ) from None
 
 
 def moment(text: str, added: Instant) -> Instant | None:
-    """An instant as it is written, or "+30s" from when the fault was added; None for "". ValueError otherwise."""
+    """An instant as it is written, or "+30s" from when the fault was added; None for "". ValueError
+    otherwise.
+    """
     if not text:
         return None
     return added + parse_span(text) if text.startswith("+") else parse_instant(text)

@@ -1,7 +1,9 @@
-"""Faults in force (design D6): which of them strikes a call, a frame or a delivery, and how often each has.
+"""Faults in force (design D6): which of them strikes a call, a frame or a delivery, and how often
+each has.
 
-Each fault counts what it matches and draws from its own entropy stream, so adding one never changes the luck of another. The first fault that strikes acts; all
-that match count. A fault that is over stays listed, with its counts, until it is removed or many newer ones are over.
+Each fault counts what it matches and draws from its own entropy stream, so adding one never changes
+the luck of another. The first fault that strikes acts; all that match count. A fault that is over
+stays listed, with its counts, until it is removed or many newer ones are over.
 """
 
 from __future__ import annotations
@@ -15,7 +17,15 @@ from msgspec import Struct, convert, field
 from sim.core.catalogue.quirks import Chance, parse_chance
 from sim.core.model.context import Context
 from sim.core.model.refusals import Code, Injected
-from sim.core.service.fault_spec import FaultAction, FaultMatch, FaultSpec, check, compile_act, moment, planes_of
+from sim.core.service.fault_spec import (
+    FaultAction,
+    FaultMatch,
+    FaultSpec,
+    check,
+    compile_act,
+    moment,
+    planes_of,
+)
 from sim.kernel.instants import Instant, parse_span
 
 # Faults that are over and still shown.
@@ -23,7 +33,9 @@ KEPT_OVER = 100
 
 
 class InjectedFault(Injected):
-    """An injected error. `disturb` names what befalls the connection instead of, or besides, the answer."""
+    """An injected error. `disturb` names what befalls the connection instead of, or besides, the
+    answer.
+    """
 
     section: ClassVar[str] = "7.1"
 
@@ -62,9 +74,11 @@ class FaultsState(Struct):
 
 
 class Faults:
-    """Faults of an exchange. `by_symbol` says that some fault asks for the instrument of a call, which is known once the call is parsed.
+    """Faults of an exchange. `by_symbol` says that some fault asks for the instrument of a call,
+    which is known once the call is parsed.
 
-    `survey`, when somebody gives it a dict, counts the points at which a fault could strike, by plane and operation, in order of first passing.
+    `survey`, when somebody gives it a dict, counts the points at which a fault could strike, by
+    plane and operation, in order of first passing.
     """
 
     def __init__(self, ctx: Context) -> None:
@@ -80,11 +94,20 @@ class Faults:
         return bool(self._faults) or self.survey is not None
 
     def add(self, spec: FaultSpec, name: str = "") -> str:
-        """Put a fault in force and return its id, f1, f2, … unless given. ValueError as for `check`."""
+        """Put a fault in force and return its id, f1, f2, … unless given. ValueError as for
+        `check`.
+        """
         check(spec)
         now = self._ctx.now
         name = name or f"f{self._ctx.ids.count('fault')}"
-        ends = [at for at in (moment(spec.match.until, now), now + parse_span(spec.ttl) if spec.ttl else None) if at is not None]
+        ends = [
+            at
+            for at in (
+                moment(spec.match.until, now),
+                now + parse_span(spec.ttl) if spec.ttl else None,
+            )
+            if at is not None
+        ]
         self._faults[name] = Fault(
             id=name,
             spec=spec,
@@ -110,12 +133,23 @@ class Faults:
 
     def over(self) -> tuple[Fault, ...]:
         """Faults that struck as often as they should, or whose time is over; the latest of them."""
-        return (*self._state.over.values(), *(fault for fault in self._faults.values() if self._ended(fault)))
+        return (
+            *self._state.over.values(),
+            *(fault for fault in self._faults.values() if self._ended(fault)),
+        )
 
-    def pick(self, plane: str, operation: str = "", caller: tuple[str, ...] = (), symbols: tuple[str, ...] | None = None) -> FaultAction | None:
-        """What befalls a call, a frame or a delivery, or None. `operation` is "Service.Rpc", `caller` every name the caller goes by.
+    def pick(
+        self,
+        plane: str,
+        operation: str = "",
+        caller: tuple[str, ...] = (),
+        symbols: tuple[str, ...] | None = None,
+    ) -> FaultAction | None:
+        """What befalls a call, a frame or a delivery, or None. `operation` is "Service.Rpc",
+        `caller` every name the caller goes by.
 
-        A call is asked about twice: before anything is known of its instruments (`symbols` None), and with them; a fault takes part in one of the two.
+        A call is asked about twice: before anything is known of its instruments (`symbols` None),
+        and with them; a fault takes part in one of the two.
         """
         if self.survey is not None and symbols is None:
             self.survey[plane, operation] = self.survey.get((plane, operation), 0) + 1
@@ -126,8 +160,10 @@ class Faults:
         for fault in tuple(self._faults.values()):
             if self._ended(fault):
                 self._finish(fault)
-            elif plane in fault.planes and (fault.begins is None or now >= fault.begins) and _matches(
-                fault.spec.match, operation, caller, symbols
+            elif (
+                plane in fault.planes
+                and (fault.begins is None or now >= fault.begins)
+                and _matches(fault.spec.match, operation, caller, symbols)
             ):
                 fault.seen += 1
                 # Each draws every time: whether another struck first must not shift its luck.
@@ -138,8 +174,16 @@ class Faults:
                         self._finish(fault)
         return chosen
 
-    def strike(self, plane: str, operation: str = "", caller: tuple[str, ...] = (), symbols: tuple[str, ...] | None = None) -> FaultAction | None:
-        """`pick`, and let it happen to a call: the delay is added to the answer's time, and what comes instead of handling it is raised as `InjectedFault`."""
+    def strike(
+        self,
+        plane: str,
+        operation: str = "",
+        caller: tuple[str, ...] = (),
+        symbols: tuple[str, ...] | None = None,
+    ) -> FaultAction | None:
+        """`pick`, and let it happen to a call: the delay is added to the answer's time, and what
+        comes instead of handling it is raised as `InjectedFault`.
+        """
         action = self.pick(plane, operation, caller, symbols)
         if action is not None:
             self._ctx.elapsed += action.delay
@@ -170,7 +214,9 @@ class Faults:
         odds = _chance(match.probability)
         if odds.numerator in (0, odds.denominator):
             return odds.numerator > 0
-        return self._ctx.entropy.stream(f"fault.{fault.id}").chance(odds.numerator, odds.denominator)
+        return self._ctx.entropy.stream(f"fault.{fault.id}").chance(
+            odds.numerator, odds.denominator
+        )
 
     def save(self) -> FaultsState:
         """Faults with their counts."""
@@ -183,10 +229,16 @@ class Faults:
         self._index()
 
 
-def _matches(match: FaultMatch, operation: str, caller: tuple[str, ...], symbols: tuple[str, ...] | None) -> bool:
+def _matches(
+    match: FaultMatch, operation: str, caller: tuple[str, ...], symbols: tuple[str, ...] | None
+) -> bool:
     if bool(match.symbol) is (symbols is None):
         return False
-    if match.operation and not _named(match.operation, operation) and not _named(match.operation, operation.rpartition(".")[2]):
+    if (
+        match.operation
+        and not _named(match.operation, operation)
+        and not _named(match.operation, operation.rpartition(".")[2])
+    ):
         return False
     if match.caller and not any(_named(match.caller, name) for name in caller):
         return False

@@ -1,7 +1,9 @@
-"""Maintenance windows (§8, rules W1-W3, W7, W9): the weekly one, whose hours have changed over time, and one-off ones.
+"""Maintenance windows (§8, rules W1-W3, W7, W9): the weekly one, whose hours have changed over
+time, and one-off ones.
 
-Timers open and close them; nothing asks "is it time yet". What the exchange does about a window is the crew's business: this file only says when.
-Timers of the trading engine that fall inside are parked, and surface in the order of their instants once the window is over (rule W7).
+Timers open and close them; nothing asks "is it time yet". What the exchange does about a window is
+the crew's business: this file only says when. Timers of the trading engine that fall inside are
+parked, and surface in the order of their instants once the window is over (rule W7).
 """
 
 from __future__ import annotations
@@ -31,15 +33,22 @@ class Weekly(Struct, frozen=True):
     length: Span
 
 
-_SPEC = (("2026-04-16", Weekly(_THURSDAY, 6, hours(2))), ("2026-07-09", Weekly(_THURSDAY, 2, hours(4))))
+_SPEC = (
+    ("2026-04-16", Weekly(_THURSDAY, 6, hours(2))),
+    ("2026-07-09", Weekly(_THURSDAY, 2, hours(4))),
+)
 WINDOWS: dict[str, Dated[Weekly]] = {
     "spec": Dated(Weekly(_TUESDAY, 4, hours(2)), *_SPEC),
-    "docs": Dated(Weekly(_TUESDAY, 4, hours(2)), *_SPEC, ("2026-09-24", Weekly(_THURSDAY, 6, hours(2)))),
+    "docs": Dated(
+        Weekly(_TUESDAY, 4, hours(2)), *_SPEC, ("2026-09-24", Weekly(_THURSDAY, 6, hours(2)))
+    ),
 }
 
 
 class Crew(Protocol):
-    """What the exchange does about a window, in this order. Windows may overlap: the first two may come again before the last."""
+    """What the exchange does about a window, in this order. Windows may overlap: the first two may
+    come again before the last.
+    """
 
     def before_begin(self) -> None:
         """The lead before a window: cancel every open order, suspend every open instrument."""
@@ -64,7 +73,9 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 class Announced(Struct, frozen=True, kw_only=True):
-    """A one-off window as it was known from `since` on, until it was called off at `until`; 0 for never."""
+    """A one-off window as it was known from `since` on, until it was called off at `until`; 0 for
+    never.
+    """
 
     name: str
     begins: Instant
@@ -74,8 +85,9 @@ class Announced(Struct, frozen=True, kw_only=True):
 
 
 class MaintenanceState(Struct):
-    """Windows not over yet, by name, with the timers of their three moments; names of those the crew prepared, and of those that are open; all one-off windows
-    that ever were announced."""
+    """Windows not over yet, by name, with the timers of their three moments; names of those the
+    crew prepared, and of those that are open; all one-off windows that ever were announced.
+    """
 
     windows: dict[str, Window] = field(default_factory=dict)
     timers: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -85,7 +97,8 @@ class MaintenanceState(Struct):
 
 
 class Maintenance:
-    """Opens and closes windows. Nothing is scheduled before `start`, when scenario and assumptions are known.
+    """Opens and closes windows. Nothing is scheduled before `start`, when scenario and assumptions
+    are known.
 
     `version` goes up when what others plan around may be another; it is no part of the state.
     """
@@ -103,12 +116,20 @@ class Maintenance:
         self._schedule(self._weekly(self._ctx.now))
 
     def add(self, begins: Instant, ends: Instant, *, lead: Span | None = None) -> str:
-        """A one-off window; returns its name. `lead` None is `maintenance.cancel_lead`. ValueError when it ends before it begins or is over."""
+        """A one-off window; returns its name. `lead` None is `maintenance.cancel_lead`. ValueError
+        when it ends before it begins or is over.
+        """
         if not begins < ends or ends <= self._ctx.now:
-            raise ValueError("a maintenance window must begin before it ends, and end in the future")
+            raise ValueError(
+                "a maintenance window must begin before it ends, and end in the future"
+            )
         name = f"window-{self._ctx.ids.count('maintenance')}"
-        self._state.announced.append(Announced(name=name, begins=begins, ends=ends, since=self._ctx.now))
-        self._schedule(Window(name=name, begins=begins, ends=ends, lead=self._lead() if lead is None else lead))
+        self._state.announced.append(
+            Announced(name=name, begins=begins, ends=ends, since=self._ctx.now)
+        )
+        self._schedule(
+            Window(name=name, begins=begins, ends=ends, lead=self._lead() if lead is None else lead)
+        )
         return name
 
     def pause(self, length: Span) -> str:
@@ -116,7 +137,9 @@ class Maintenance:
         return self.add(self._ctx.now, self._ctx.now + length, lead=0)
 
     def cancel(self, name: str) -> bool:
-        """Call a one-off window off, or end it now if it is open; False when there is none of this name."""
+        """Call a one-off window off, or end it now if it is open; False when there is none of this
+        name.
+        """
         if name not in self._state.windows or name == "weekly":
             return False
         now = self._ctx.now
@@ -125,14 +148,20 @@ class Maintenance:
             self._ctx.timers.cancel(seq)
         for number, found in enumerate(self._state.announced):
             if found.name == name:
-                self._state.announced[number] = replace(found, until=now, ends=now if found.begins <= now else found.ends)
+                self._state.announced[number] = replace(
+                    found, until=now, ends=now if found.begins <= now else found.ends
+                )
         self._end(name)
         return True
 
     @property
     def sudden(self) -> bool:
         """Whether what is on began in the instant in which it was announced."""
-        return any(found.since >= found.begins for found in self._state.announced if found.name in self._state.open)
+        return any(
+            found.since >= found.begins
+            for found in self._state.announced
+            if found.name in self._state.open
+        )
 
     def begun(self, now: Instant) -> bool:
         """Whether maintenance is on, or begins at this very instant, whatever is done first in it."""
@@ -142,15 +171,23 @@ class Maintenance:
 
     def overlaps(self, begins: Instant, ends: Instant, known: Instant) -> bool:
         """Whether maintenance known at an instant overlaps a span, whose end is not in it."""
-        return any(window.begins < ends and begins < window.ends for window in self._known(begins, known))
+        return any(
+            window.begins < ends and begins < window.ends for window in self._known(begins, known)
+        )
 
     def free_from(self, at: Instant) -> Instant:
-        """An instant, or the end of the maintenance that it lies in, as far as that was known then, or announced while it lasted."""
+        """An instant, or the end of the maintenance that it lies in, as far as that was known then,
+        or announced while it lasted.
+        """
         known = self._free.get(at)
         if known is not None:
             return known
         found = at
-        while ends := [window.ends for window in self._known(found, found) if window.begins <= found < window.ends]:
+        while ends := [
+            window.ends
+            for window in self._known(found, found)
+            if window.begins <= found < window.ends
+        ]:
             found = max(ends)
         if len(self._free) >= _REMEMBERED:
             self._free.clear()
@@ -163,9 +200,15 @@ class Maintenance:
         self._free.clear()
 
     def _known(self, after: Instant, known: Instant) -> Iterator[Window | Announced]:
-        """The first weekly window that ends after an instant, and the one-off ones that somebody knows of at another."""
+        """The first weekly window that ends after an instant, and the one-off ones that somebody
+        knows of at another.
+        """
         yield self._weekly(after)
-        yield from (found for found in self._state.announced if found.since < known and (not found.until or known < found.until))
+        yield from (
+            found
+            for found in self._state.announced
+            if found.since < known and (not found.until or known < found.until)
+        )
 
     def reschedule(self) -> None:
         """Apply changed assumptions to the weekly window, unless it is under way."""
@@ -178,7 +221,9 @@ class Maintenance:
 
     def upcoming(self) -> tuple[Window, ...]:
         """Windows that are open or to come, in order of their beginning."""
-        return tuple(sorted(self._state.windows.values(), key=lambda window: (window.begins, window.name)))
+        return tuple(
+            sorted(self._state.windows.values(), key=lambda window: (window.begins, window.name))
+        )
 
     def _lead(self) -> Span:
         return self._ctx.assumptions.number(CANCEL_LEAD)
@@ -194,17 +239,27 @@ class Maintenance:
             if change is not None and begins >= change:
                 after = change
             elif begins + era.length > now:
-                return Window(name="weekly", begins=begins, ends=begins + era.length, lead=self._lead())
+                return Window(
+                    name="weekly", begins=begins, ends=begins + era.length, lead=self._lead()
+                )
             else:
                 after = begins
 
     def _schedule(self, window: Window) -> None:
-        """Timers of the three moments. Those that are here or past happen at once: a clock that stands still would not bring them."""
+        """Timers of the three moments. Those that are here or past happen at once: a clock that
+        stands still would not bring them.
+        """
         now, timers, name = self._ctx.now, self._ctx.timers, window.name
-        moments = (window.begins - window.lead, "maintenance.lead"), (window.begins, "maintenance.begin"), (window.ends, "maintenance.end")
+        moments = (
+            (window.begins - window.lead, "maintenance.lead"),
+            (window.begins, "maintenance.begin"),
+            (window.ends, "maintenance.end"),
+        )
         self._changed()
         self._state.windows[name] = window
-        self._state.timers[name] = tuple(timers.schedule(due, kind, name) for due, kind in moments if due > now)
+        self._state.timers[name] = tuple(
+            timers.schedule(due, kind, name) for due, kind in moments if due > now
+        )
         if window.begins - window.lead <= now:
             self._prepare(name)
         if window.begins <= now:
@@ -234,7 +289,8 @@ class Maintenance:
         if not self.active:
             self.active = True
             self._crew.begin()
-            self._ctx.emit(MaintenanceChanged(True, self._ctx.now))  # last: streams hear of what the crew did before they end (rule W3)
+            # last: streams hear of what the crew did before they end (rule W3)
+            self._ctx.emit(MaintenanceChanged(True, self._ctx.now))
 
     def _end(self, name: str) -> None:
         state = self._state

@@ -1,7 +1,8 @@
-"""Three moods of the whole catalogue of quirks and faults (design D6): everything kind, as it is, everything against the client.
+"""Three moods of the whole catalogue of quirks and faults (design D6): everything kind, as it is,
+everything against the client.
 
-A preset sets every quirk and arms faults of its own, whose ids begin with its name. Each draws from its own entropy stream, so what a scenario adds besides
-keeps its luck.
+A preset sets every quirk and arms faults of its own, whose ids begin with its name. Each draws from
+its own entropy stream, so what a scenario adds besides keeps its luck.
 """
 
 from __future__ import annotations
@@ -10,7 +11,14 @@ from collections.abc import Iterator
 
 from msgspec import Struct, field
 
-from sim.core.catalogue.quirks import SESSION_REVOCATION, STREAM_DUPLICATES, UNFILTERED_SEARCH_TIMES_OUT, WEBHOOK_DUPLICATES, Quirks, catalogue
+from sim.core.catalogue.quirks import (
+    SESSION_REVOCATION,
+    STREAM_DUPLICATES,
+    UNFILTERED_SEARCH_TIMES_OUT,
+    WEBHOOK_DUPLICATES,
+    Quirks,
+    catalogue,
+)
 from sim.core.service.fault_spec import CALLS, HTTP, FaultAct, FaultMatch, FaultSpec
 from sim.core.service.faults import Faults
 
@@ -29,8 +37,11 @@ class Preset(Struct, frozen=True, kw_only=True):
 
 def _fault(name: str, plane: str, odds: str, **act: object) -> Named:
     given = FaultAct(**act)  # type: ignore[arg-type]
-    return f"{name}.{plane}.{'.'.join(str(value) if key in ('status', 'code') else key for key, value in act.items())}", FaultSpec(
-        match=FaultMatch(plane=plane, probability=odds), act=given
+    return (
+        (
+            f"{name}.{plane}.{'.'.join(str(value) if key in ('status', 'code') else key for key, value in act.items())}"
+        ),
+        FaultSpec(match=FaultMatch(plane=plane, probability=odds), act=given),
     )
 
 
@@ -75,16 +86,26 @@ def _hostile() -> Iterator[Named]:
 PRESETS = {
     preset.name: preset
     for preset in (
-        Preset(name="ideal", summary="no oddity, no fault: a client's own mistakes are all that is left", quirks_else="never"),
+        Preset(
+            name="ideal",
+            summary="no oddity, no fault: a client's own mistakes are all that is left",
+            quirks_else="never",
+        ),
         Preset(
             name="realistic",
-            summary="documented oddities at their documented odds, rare errors, small delays, late and repeated webhooks",
+            summary=(
+                "documented oddities at their documented odds, rare errors, small delays, late and"
+                " repeated webhooks"
+            ),
             quirks={STREAM_DUPLICATES.name: "1/1000", WEBHOOK_DUPLICATES.name: "1/50"},
             faults=tuple(_realistic()),
         ),
         Preset(
             name="hostile",
-            summary="every oddity, and every kind of fault on everything it can befall: about one call in four fails",
+            summary=(
+                "every oddity, and every kind of fault on everything it can befall: about one call"
+                " in four fails"
+            ),
             quirks={
                 UNFILTERED_SEARCH_TIMES_OUT.name: "always",
                 SESSION_REVOCATION.name: "always",
@@ -101,7 +122,9 @@ PRESETS = {
 def apply(preset: Preset, quirks: Quirks, faults: Faults) -> None:
     """Set every quirk, and put the preset's faults in the place of another preset's."""
     for quirk in catalogue().values():
-        quirks.change(quirk.name, preset.quirks.get(quirk.name) or preset.quirks_else or str(quirk.default))
+        quirks.change(
+            quirk.name, preset.quirks.get(quirk.name) or preset.quirks_else or str(quirk.default)
+        )
     for fault in (*faults.all(), *faults.over()):
         if fault.id.partition(".")[0] in PRESETS:
             faults.remove(fault.id)

@@ -1,7 +1,9 @@
-"""The counters behind rate limits: token buckets and a sliding minute, per limit, method and subject, on virtual time (rule R2).
+"""The counters behind rate limits: token buckets and a sliding minute, per limit, method and
+subject, on virtual time (rule R2).
 
-A bucket is kept as the one instant at which it would be full again, so an idle caller needs no memory and nothing has to be refilled. Checking (`wait`) and
-counting (`take`) are two steps, because a call refused by one limit must not count against another.
+A bucket is kept as the one instant at which it would be full again, so an idle caller needs no
+memory and nothing has to be refilled. Checking (`wait`) and counting (`take`) are two steps,
+because a call refused by one limit must not count against another.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ _SWEEP_AT = 1024  # subjects in one counter before idle ones are dropped
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """`count` calls in `period`. A bucket holds `burst` of them (0: `count`) and refills steadily; a `sliding` one counts the last 60 seconds.
+    """`count` calls in `period`. A bucket holds `burst` of them (0: `count`) and refills steadily;
+    a `sliding` one counts the last 60 seconds.
 
-    The global rung is checked first and shared by all methods; the endpoint rung counts each method for itself. `extra` limits need `limits.extra`.
+    The global rung is checked first and shared by all methods; the endpoint rung counts each method
+    for itself. `extra` limits need `limits.extra`.
     """
 
     name: str
@@ -35,7 +39,9 @@ class Limit(Struct, frozen=True, kw_only=True):
 
 
 class Pace(NamedTuple):
-    """A limit in numbers: `calls` in its period; a bucket gains one each `interval` and is empty when full again later than `tolerance` from now."""
+    """A limit in numbers: `calls` in its period; a bucket gains one each `interval` and is empty
+    when full again later than `tolerance` from now.
+    """
 
     interval: Span
     tolerance: Span
@@ -51,7 +57,9 @@ class Window(Struct):
 
 
 class Bucket:
-    """Token buckets of one limit and method. `full[subject]` is when the bucket will be full again; full ones are forgotten."""
+    """Token buckets of one limit and method. `full[subject]` is when the bucket will be full again;
+    full ones are forgotten.
+    """
 
     __slots__ = ("full", "limit", "pace", "special", "sweep_at")
 
@@ -152,7 +160,9 @@ class Sliding:
         return tuple(self.windows)
 
     def _sweep(self, second: int) -> None:
-        for subject in [subject for subject, window in self.windows.items() if window.head + _WINDOW_S <= second]:
+        for subject in [
+            subject for subject, window in self.windows.items() if window.head + _WINDOW_S <= second
+        ]:
             del self.windows[subject]
         self.sweep_at = max(_SWEEP_AT, 2 * len(self.windows))
 
@@ -163,7 +173,8 @@ Counter: TypeAlias = Bucket | Sliding
 def pace_of(limit: Limit, count: int) -> Pace:
     """A raised limit keeps the table's burst, unless the burst is the count itself.
 
-    The interval is cut down, never up: an emptied bucket of 30 a second is full again after a second, not two nanoseconds later.
+    The interval is cut down, never up: an emptied bucket of 30 a second is full again after a
+    second, not two nanoseconds later.
     """
     interval = max(1, limit.period // count)
     return Pace(interval, ((limit.burst or count) - 1) * interval, count)

@@ -1,6 +1,8 @@
-"""Rate limits on virtual time (§8, rules R1-R5): the table of limits, who is counted, and what a refusal says.
+"""Rate limits on virtual time (§8, rules R1-R5): the table of limits, who is counted, and what a
+refusal says.
 
-A call is counted against its plane's own limit and its operation's, and against all of them or none: a refused call costs nothing.
+A call is counted against its plane's own limit and its operation's, and against all of them or
+none: a refused call costs nothing.
 """
 
 from __future__ import annotations
@@ -14,41 +16,105 @@ from sim.core.catalogue.assumptions import ENDPOINT_TEXT, EXTRA_LIMITS, MINUTE_L
 from sim.core.model.context import Context
 from sim.core.model.refusals import RateLimited
 from sim.core.service.rate_counters import Bucket, Counter, Limit, Sliding, Window, pace_of
-from sim.kernel.instants import MINUTE, NS_PER_MS, NS_PER_S, NS_PER_US, Instant, Span, format_seconds, parse_span
+from sim.kernel.instants import (
+    MINUTE,
+    NS_PER_MS,
+    NS_PER_S,
+    NS_PER_US,
+    Instant,
+    Span,
+    format_seconds,
+    parse_span,
+)
 
 LIMITS: dict[str, Limit] = {
     limit.name: limit
     for limit in (
-        Limit(name="exchange_rest", count=6000, period=MINUTE, sliding=True, rung="global", source="§8: 100 a second, one-minute average, per firm"),
+        Limit(
+            name="exchange_rest",
+            count=6000,
+            period=MINUTE,
+            sliding=True,
+            rung="global",
+            source="§8: 100 a second, one-minute average, per firm",
+        ),
         Limit(name="retail", count=20, period=NS_PER_S, rung="global", source="§8, per API key"),
         Limit(name="public", count=20, period=NS_PER_S, rung="global", source="§8, per IP"),
-        Limit(name="stream_frames", count=6000, period=MINUTE, sliding=True, rung="global", source="rule S15: 100 a second, one-minute average, per firm"),
+        Limit(
+            name="stream_frames",
+            count=6000,
+            period=MINUTE,
+            sliding=True,
+            rung="global",
+            source="rule S15: 100 a second, one-minute average, per firm",
+        ),
         Limit(name="incentives", count=5, period=NS_PER_S, source="§8"),
         Limit(name="incentive_earnings", count=5, period=NS_PER_S, source="§8"),
         Limit(name="search_reports", count=12, period=MINUTE, source="§8, per firm"),
         Limit(name="trade_stats", count=60, period=MINUTE, source="§8, per firm"),
         Limit(name="list_symbols", count=6, period=MINUTE, source="§8, per firm"),
-        Limit(name="ledger_download", count=5, period=MINUTE, source="§8: about 5 a minute, per firm"),
-        Limit(name="order_insert", count=30, period=NS_PER_S, extra=True, source="rule R1, per firm and method"),
+        Limit(
+            name="ledger_download", count=5, period=MINUTE, source="§8: about 5 a minute, per firm"
+        ),
+        Limit(
+            name="order_insert",
+            count=30,
+            period=NS_PER_S,
+            extra=True,
+            source="rule R1, per firm and method",
+        ),
         Limit(name="order_replace", count=30, period=NS_PER_S, extra=True, source="rule R1"),
         Limit(name="order_cancel", count=90, period=NS_PER_S, extra=True, source="rule R1"),
         Limit(name="order_list", count=50, period=NS_PER_S, extra=True, source="rule R1"),
         Limit(name="list_instruments", count=6, period=MINUTE, extra=True, source="rule R1"),
         Limit(name="book", count=12, period=MINUTE, extra=True, source="rule R1"),
-        Limit(name="ledger_query", count=30, period=MINUTE, burst=5, extra=True, source="rule R1: 0.5 a second, burst 5"),
-        Limit(name="ledger_download_pace", count=5, period=MINUTE, burst=1, extra=True, source="rule R2: 0.0833 a second, burst 1"),
+        Limit(
+            name="ledger_query",
+            count=30,
+            period=MINUTE,
+            burst=5,
+            extra=True,
+            source="rule R1: 0.5 a second, burst 5",
+        ),
+        Limit(
+            name="ledger_download_pace",
+            count=5,
+            period=MINUTE,
+            burst=1,
+            extra=True,
+            source="rule R2: 0.0833 a second, burst 1",
+        ),
         Limit(name="cash_movement", count=5, period=NS_PER_S, extra=True, source="rule R1"),
-        Limit(name="rfq_create", count=10, period=10 * NS_PER_S, extra=True, source="retail wire facts 2.9: combos and requests for quotes, per key"),
-        Limit(name="instrument_settlement", count=10, period=NS_PER_S, extra=True, source="exchange wire facts 2.5"),
+        Limit(
+            name="rfq_create",
+            count=10,
+            period=10 * NS_PER_S,
+            extra=True,
+            source="retail wire facts 2.9: combos and requests for quotes, per key",
+        ),
+        Limit(
+            name="instrument_settlement",
+            count=10,
+            period=NS_PER_S,
+            extra=True,
+            source="exchange wire facts 2.5",
+        ),
     )
 }
 
-# The limit every call on a plane counts against besides its operation's own. On the retail API it depends on whether the caller has a key.
-PLANE_LIMITS: dict[str, str] = {"exchange": "exchange_rest", "retail": "retail", "gateway": "public"}
+# The limit every call on a plane counts against besides its operation's own. On the retail API it
+# depends on whether the caller has a key.
+PLANE_LIMITS: dict[str, str] = {
+    "exchange": "exchange_rest",
+    "retail": "retail",
+    "gateway": "public",
+}
 
 
 class Limited(Protocol):
-    """What the limiter reads of an operation: its method's name, and its limits beyond the plane's own."""
+    """What the limiter reads of an operation: its method's name, and its limits beyond the plane's
+    own.
+    """
 
     @property
     def rpc(self) -> str: ...
@@ -68,8 +134,10 @@ class Subject(Protocol):
 
 
 class RateLimitsState(Struct):
-    """Counters by "limit" or "limit method", then by subject; raised limits by subject, then by limit; limits that a scenario replaced for everybody, as
-    (calls, period), with no calls for one that is off."""
+    """Counters by "limit" or "limit method", then by subject; raised limits by subject, then by
+    limit; limits that a scenario replaced for everybody, as (calls, period), with no calls for one
+    that is off.
+    """
 
     buckets: dict[str, dict[str, Instant]] = field(default_factory=dict)
     windows: dict[str, dict[str, Window]] = field(default_factory=dict)
@@ -78,7 +146,9 @@ class RateLimitsState(Struct):
 
 
 class Usage(NamedTuple):
-    """How much of a limit a subject has used: `used` of `allowed` calls. `method` is empty for limits all methods share."""
+    """How much of a limit a subject has used: `used` of `allowed` calls. `method` is empty for
+    limits all methods share.
+    """
 
     limit: str
     method: str
@@ -98,7 +168,9 @@ class RateLimits:
     """Counts calls and refuses those over a limit."""
 
     def __init__(self, ctx: Context, raised: Mapping[str, Mapping[str, int]] | None = None) -> None:
-        """`raised`: by subject (firm name or key id), then by limit, calls in its period instead of the table's (S8-9)."""
+        """`raised`: by subject (firm name or key id), then by limit, calls in its period instead of
+        the table's (S8-9).
+        """
         self._ctx = ctx
         self._state = RateLimitsState()
         self._counters: dict[str, Counter] = {}
@@ -108,7 +180,9 @@ class RateLimits:
                 self.raise_limit(subject, name, count)
 
     def raise_limit(self, subject: str, name: str, count: int) -> None:
-        """Give one firm or key another limit. ValueError for a limit that does not exist, or none at all."""
+        """Give one firm or key another limit. ValueError for a limit that does not exist, or none
+        at all.
+        """
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
         if count <= 0:
@@ -119,13 +193,21 @@ class RateLimits:
                 counter.special[subject] = pace_of(counter.limit, count)
 
     def replace(self, name: str, text: str) -> None:
-        """Give everybody another limit: "20/s", "12/m", or "off". ValueError for a limit that does not exist or text that is none."""
+        """Give everybody another limit: "20/s", "12/m", or "off". ValueError for a limit that does
+        not exist or text that is none.
+        """
         if name not in LIMITS:
             raise ValueError(unknown_name("limit", name, LIMITS))
         calls, slash, period = text.partition("/")
-        if text != "off" and not (slash and calls.isascii() and calls.isdigit() and int(calls) and period):
+        if text != "off" and not (
+            slash and calls.isascii() and calls.isdigit() and int(calls) and period
+        ):
             raise ValueError(f'a limit is "20/s", "12/m" or "off", not {text!r}')
-        self._state.replaced[name] = (0, 0) if text == "off" else (int(calls), parse_span(period if period[0].isdigit() else f"1{period}"))
+        self._state.replaced[name] = (
+            (0, 0)
+            if text == "off"
+            else (int(calls), parse_span(period if period[0].isdigit() else f"1{period}"))
+        )
         self._counters.clear()
         self._gates.clear()
 
@@ -134,11 +216,19 @@ class RateLimits:
         limit = LIMITS[name]
         replaced = self._state.replaced.get(name)
         if replaced is None:
-            if limit.period == MINUTE and not limit.sliding and self._ctx.assumptions.text(MINUTE_LIMITS) == "sliding":
+            if (
+                limit.period == MINUTE
+                and not limit.sliding
+                and self._ctx.assumptions.text(MINUTE_LIMITS) == "sliding"
+            ):
                 return structs.replace(limit, burst=0, sliding=True)
             return limit
         calls, period = replaced
-        return structs.replace(limit, count=calls, period=period, burst=0, sliding=False, extra=False) if calls else None
+        return (
+            structs.replace(limit, count=calls, period=period, burst=0, sliding=False, extra=False)
+            if calls
+            else None
+        )
 
     def reread(self) -> None:
         """Apply changed assumptions; what was counted otherwise stays behind."""
@@ -146,15 +236,23 @@ class RateLimits:
         self._gates.clear()
 
     def admit(self, plane: str | None, operation: Limited, caller: Subject) -> None:
-        """Count a call on a plane (None is gRPC, which has endpoint limits only) by whoever calls. RateLimited when it is over a limit."""
+        """Count a call on a plane (None is gRPC, which has endpoint limits only) by whoever calls.
+        RateLimited when it is over a limit.
+        """
         subject = caller.firm or caller.api_key
         own = PLANE_LIMITS.get(plane) if plane else None
         if own == "retail" and subject is None:
             own = "public"
-        self.check((own, *operation.limits) if own else operation.limits, subject or caller.peer, operation.rpc)
+        self.check(
+            (own, *operation.limits) if own else operation.limits,
+            subject or caller.peer,
+            operation.rpc,
+        )
 
     def check(self, names: tuple[str, ...], subject: str, method: str = "") -> None:
-        """Count one call of `subject` against the named limits. RateLimited when it is over one of them; then it counts against none."""
+        """Count one call of `subject` against the named limits. RateLimited when it is over one of
+        them; then it counts against none.
+        """
         gate = self._gates.get((method, names)) or self._gate(method, names)
         now = self._ctx.now
         counters = gate.always
@@ -163,7 +261,9 @@ class RateLimits:
         for counter in counters:
             wait = counter.wait(subject, now)
             if wait:
-                raise _refusal(counter.limit, method, wait, self._ctx.assumptions.text(ENDPOINT_TEXT))
+                raise _refusal(
+                    counter.limit, method, wait, self._ctx.assumptions.text(ENDPOINT_TEXT)
+                )
         for counter in counters:
             counter.take(subject, now)
 
@@ -176,7 +276,15 @@ class RateLimits:
             for subject in counter.subjects():
                 used = counter.used(subject, now)
                 if used:
-                    found.append(Usage(counter.limit.name, method, subject, used, counter.special.get(subject, counter.pace).calls))
+                    found.append(
+                        Usage(
+                            counter.limit.name,
+                            method,
+                            subject,
+                            used,
+                            counter.special.get(subject, counter.pace).calls,
+                        )
+                    )
         return sorted(found)
 
     def save(self) -> RateLimitsState:
@@ -199,7 +307,8 @@ class RateLimits:
         limits = sorted(found, key=lambda limit: limit.rung != "global")
         counters = [self._counter(limit, method) for limit in limits]
         gate = _Gate(
-            tuple(counter for counter in counters if not counter.limit.extra), tuple(counter for counter in counters if counter.limit.extra)
+            tuple(counter for counter in counters if not counter.limit.extra),
+            tuple(counter for counter in counters if counter.limit.extra),
         )
         self._gates[method, names] = gate
         return gate
@@ -221,7 +330,9 @@ class RateLimits:
 
 
 def go_duration(span: Span) -> str:
-    """A positive span as Go prints durations: "4.2s", "1m0s", "850ms". Clients read the wait from such text (§7.2)."""
+    """A positive span as Go prints durations: "4.2s", "1m0s", "850ms". Clients read the wait from
+    such text (§7.2).
+    """
     for unit, length in (("ns", 1), ("µs", NS_PER_US), ("ms", NS_PER_MS)):
         if span < length * 1000:
             return format_seconds(span * NS_PER_S // length) + unit
@@ -234,11 +345,21 @@ def go_duration(span: Span) -> str:
 
 
 def _refusal(limit: Limit, method: str, wait: Span, text: str) -> RateLimited:
-    """Retry-After is in whole seconds, rounded up (rule R4); the text is finer, rounded up to tenths."""
+    """Retry-After is in whole seconds, rounded up (rule R4); the text is finer, rounded up to
+    tenths.
+    """
     retry_after = -(-wait // NS_PER_S) * NS_PER_S
     if limit.rung == "global":
-        message = "rate limit exceeded" if limit.name in ("exchange_rest", "stream_frames") else "Too Many Requests"
+        message = (
+            "rate limit exceeded"
+            if limit.name in ("exchange_rest", "stream_frames")
+            else "Too Many Requests"
+        )
     else:
         tenth = NS_PER_S // 10
-        message = text.replace("{method}", method).replace("{rung}", limit.rung).replace("{wait}", go_duration(-(-wait // tenth) * tenth))
+        message = (
+            text.replace("{method}", method)
+            .replace("{rung}", limit.rung)
+            .replace("{wait}", go_duration(-(-wait // tenth) * tenth))
+        )
     return RateLimited(message, retry_after=retry_after, rung=limit.rung, rule=f"R5 {limit.name}")

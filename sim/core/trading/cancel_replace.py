@@ -1,4 +1,6 @@
-"""Cancel and replace: finding the order, what may change, and who keeps a place in the queue (rules M31-M35)."""
+"""Cancel and replace: finding the order, what may change, and who keeps a place in the queue (rules
+M31-M35).
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,35 @@ from sim.core.lifecycle.states import AUCTION_STATES, Lifecycle, check_cancel, c
 from sim.core.market_data.execution_log import Tape
 from sim.core.matching.book import Book
 from sim.core.matching.books import Books
-from sim.core.matching.checks import AT_ONCE, STOP_TYPES, check_continuous, check_lot, check_price, check_size
+from sim.core.matching.checks import (
+    AT_ONCE,
+    STOP_TYPES,
+    check_continuous,
+    check_lot,
+    check_price,
+    check_size,
+)
 from sim.core.matching.matching import Matching
 from sim.core.model.commands import CancelOrder, ReplaceOrder
 from sim.core.model.context import Context
-from sim.core.model.enums import GTT, LIMIT, CancelRejectReason, ExecutionType, OrderState, RejectReason
+from sim.core.model.enums import (
+    GTT,
+    LIMIT,
+    CancelRejectReason,
+    ExecutionType,
+    OrderState,
+    RejectReason,
+)
 from sim.core.model.events import CancelRejected
 from sim.core.model.orders import Order, Orders
-from sim.core.model.refusals import Code, InvalidRequest, OrderDone, OrderRefused, Refusal, UnknownOrder
+from sim.core.model.refusals import (
+    Code,
+    InvalidRequest,
+    OrderDone,
+    OrderRefused,
+    Refusal,
+    UnknownOrder,
+)
 from sim.core.trading.admission import Entry, check_stop, derived_price
 
 _CANCEL_REASONS = {
@@ -33,7 +56,15 @@ class Replacing:
     __slots__ = ("_books", "_ctx", "_entry", "_lifecycle", "_matching", "_orders", "_risk", "_tape")
 
     def __init__(
-        self, ctx: Context, orders: Orders, books: Books, lifecycle: Lifecycle, risk: Risk, tape: Tape, entry: Entry, matching: Matching
+        self,
+        ctx: Context,
+        orders: Orders,
+        books: Books,
+        lifecycle: Lifecycle,
+        risk: Risk,
+        tape: Tape,
+        entry: Entry,
+        matching: Matching,
     ) -> None:
         self._ctx = ctx
         self._orders = orders
@@ -45,12 +76,26 @@ class Replacing:
         self._matching = matching
 
     def find(self, command: CancelOrder | ReplaceOrder) -> Order:
-        """The order a command means, open or done. UnknownOrder when there is none, or it is not the caller's to touch (rule M34)."""
-        order = self._orders.get(command.order_id) if command.order_id else self._orders.by_clord_id(command.participant, command.clord_id)
-        if order is None or order.account not in command.accounts or (command.symbol and command.symbol != order.symbol):
+        """The order a command means, open or done. UnknownOrder when there is none, or it is not
+        the caller's to touch (rule M34).
+        """
+        order = (
+            self._orders.get(command.order_id)
+            if command.order_id
+            else self._orders.by_clord_id(command.participant, command.clord_id)
+        )
+        if (
+            order is None
+            or order.account not in command.accounts
+            or (command.symbol and command.symbol != order.symbol)
+        ):
             refusal = UnknownOrder()
             if command.unknown_told:
-                self._told(refusal, (command.accounts[0], command.symbol, command.order_id, command.clord_id), is_replace=isinstance(command, ReplaceOrder))
+                self._told(
+                    refusal,
+                    (command.accounts[0], command.symbol, command.order_id, command.clord_id),
+                    is_replace=isinstance(command, ReplaceOrder),
+                )
             raise refusal
         return order
 
@@ -67,9 +112,11 @@ class Replacing:
         return order
 
     def replace(self, command: ReplaceOrder) -> Order:
-        """Change an order. A failed replace leaves it untouched and is told as a cancel reject (rule M33).
+        """Change an order. A failed replace leaves it untouched and is told as a cancel reject
+        (rule M33).
 
-        It is raised too, unless the command is deferred; that an order is done is raised always, as for a cancel (§7.1: 409).
+        It is raised too, unless the command is deferred; that an order is done is raised always, as
+        for a cancel (§7.1: 409).
         """
         order = self.find(command)
         try:
@@ -77,7 +124,11 @@ class Replacing:
             wanted = self._wanted(command, order)
         except Refusal as refusal:
             self.refuse(order, refusal, is_replace=True)
-            if command.deferred and refusal.code is not Code.INVALID_ARGUMENT and not isinstance(refusal, OrderDone):
+            if (
+                command.deferred
+                and refusal.code is not Code.INVALID_ARGUMENT
+                and not isinstance(refusal, OrderDone)
+            ):
                 return order
             raise
         return self._apply(order, wanted)
@@ -92,11 +143,18 @@ class Replacing:
         if command.strict_limit or command.best_limit or command.immediately_executable_limit:
             check_continuous(state)
         if command.best_limit or command.immediately_executable_limit:
-            wanted.best_limit, wanted.immediately_executable_limit = command.best_limit, command.immediately_executable_limit
+            wanted.best_limit, wanted.immediately_executable_limit = (
+                command.best_limit,
+                command.immediately_executable_limit,
+            )
             wanted.price = derived_price(book, wanted)
         if wanted.qty != order.qty:
             if wanted.qty <= order.cum_qty:
-                raise OrderRefused("Quantity is not above the filled quantity", rule="M31", reason=RejectReason.INCORRECT_QUANTITY)
+                raise OrderRefused(
+                    "Quantity is not above the filled quantity",
+                    rule="M31",
+                    reason=RejectReason.INCORRECT_QUANTITY,
+                )
             check_lot(book.instrument, wanted.qty, self._ctx.assumptions)
         if wanted.price != order.price:
             check_price(book.instrument, wanted.price, order.channel, self._ctx.assumptions)
@@ -112,15 +170,23 @@ class Replacing:
 
     def _check_combination(self, command: ReplaceOrder, wanted: Order) -> None:
         if command.tif in AT_ONCE or command.all_or_none:
-            raise InvalidRequest("a working order cannot become IOC, FOK or all_or_none", rule="M31")
+            raise InvalidRequest(
+                "a working order cannot become IOC, FOK or all_or_none", rule="M31"
+            )
         if wanted.tif is GTT and (wanted.good_till is None or wanted.good_till <= self._ctx.now):
             raise InvalidRequest("good_till_time must be in the future", rule="M18")
         if command.stop_price and wanted.type not in STOP_TYPES:
             raise InvalidRequest("stop_price needs a waiting stop order", rule="M12")
         if command.best_limit and command.immediately_executable_limit:
-            raise InvalidRequest("best_limit and immediately_executable_limit exclude each other", rule="M21")
-        if (command.best_limit or command.immediately_executable_limit) and wanted.type is not LIMIT:
-            raise InvalidRequest("best_limit and immediately_executable_limit need a limit order", rule="M21")
+            raise InvalidRequest(
+                "best_limit and immediately_executable_limit exclude each other", rule="M21"
+            )
+        if (
+            command.best_limit or command.immediately_executable_limit
+        ) and wanted.type is not LIMIT:
+            raise InvalidRequest(
+                "best_limit and immediately_executable_limit need a limit order", rule="M21"
+            )
         if min(command.qty, command.price, command.stop_price, command.min_qty) < 0:
             raise InvalidRequest("quantities and prices must not be negative", rule="M31")
 
@@ -136,7 +202,8 @@ class Replacing:
     def _apply(self, order: Order, wanted: Order) -> Order:
         """Put the wanted order in the present one's place (rules M31, M32).
 
-        An order that only shrinks keeps its place in the queue; any other goes to the end of its new one, trading first where it crosses.
+        An order that only shrinks keeps its place in the queue; any other goes to the end of its
+        new one, trading first where it crosses.
         """
         book = self._books.get(order.symbol)
         keeps_place = wanted.price == order.price and wanted.leaves_qty <= order.leaves_qty
@@ -168,7 +235,17 @@ class Replacing:
             self._risk.release(order, book.instrument, less)
             book.own(order.side).levels[order.price].qty -= less
             self._books.changed(book)
-        for name in ("qty", "leaves_qty", "tif", "good_till", "min_qty", "post_only", "state", "changed", "expiry_timer"):
+        for name in (
+            "qty",
+            "leaves_qty",
+            "tif",
+            "good_till",
+            "min_qty",
+            "post_only",
+            "state",
+            "changed",
+            "expiry_timer",
+        ):
             setattr(order, name, getattr(wanted, name))
         self._matching.await_end(order)
         self._tape.report(order, ExecutionType.REPLACE)
@@ -176,15 +253,31 @@ class Replacing:
 
     def refuse(self, order: Order, refusal: Refusal, *, is_replace: bool) -> None:
         """Tell that a cancel or replace failed; the order is as it was."""
-        self._told(refusal, (order.account, order.symbol, order.id, order.clord_id), is_replace=is_replace)
+        self._told(
+            refusal, (order.account, order.symbol, order.id, order.clord_id), is_replace=is_replace
+        )
 
-    def _told(self, refusal: Refusal, whose: tuple[str, str, str, str], *, is_replace: bool) -> None:
-        """Say why an order stays as it is: account, symbol, exchange id and client id, as far as anybody knows them."""
+    def _told(
+        self, refusal: Refusal, whose: tuple[str, str, str, str], *, is_replace: bool
+    ) -> None:
+        """Say why an order stays as it is: account, symbol, exchange id and client id, as far as
+        anybody knows them.
+        """
         reason = refusal.cancel_reason
         if reason is CancelRejectReason.EXCHANGE_OPTION:
             reason = _CANCEL_REASONS.get(refusal.reason, reason)
         ctx = self._ctx
-        ctx.emit(CancelRejected(ctx.ids.next("cancel_reject"), *whose, reason, refusal.message, is_replace, ctx.now, ctx.trace_id))
+        ctx.emit(
+            CancelRejected(
+                ctx.ids.next("cancel_reject"),
+                *whose,
+                reason,
+                refusal.message,
+                is_replace,
+                ctx.now,
+                ctx.trace_id,
+            )
+        )
 
 
 def _check_live(order: Order) -> None:

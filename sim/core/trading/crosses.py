@@ -1,7 +1,9 @@
-"""Two orders that were agreed on beforehand and trade with each other, wholly or not at all: all-or-none crosses.
+"""Two orders that were agreed on beforehand and trade with each other, wholly or not at all:
+all-or-none crosses.
 
-A cross goes past the book: it neither trades with what rests there nor rests itself. So that nobody is passed over, its price must not be worse for either
-side than what the book offers (assumption `orders.cross_price`). The side with priority counts as the order that was there first.
+A cross goes past the book: it neither trades with what rests there nor rests itself. So that nobody
+is passed over, its price must not be worse for either side than what the book offers (assumption
+`orders.cross_price`). The side with priority counts as the order that was there first.
 """
 
 from __future__ import annotations
@@ -19,7 +21,12 @@ from sim.core.model.context import Context
 from sim.core.model.enums import BUY, LIMIT, OPEN, RejectReason, Side, TradeType
 from sim.core.model.orders import Order, Orders
 from sim.core.model.quantities import Price
-from sim.core.model.refusals import DuplicateOrder, InstrumentNotTradable, InvalidRequest, OrderRefused
+from sim.core.model.refusals import (
+    DuplicateOrder,
+    InstrumentNotTradable,
+    InvalidRequest,
+    OrderRefused,
+)
 from sim.core.trading.admission import Entry
 from sim.core.trading.engine_queue import Pair
 
@@ -40,17 +47,23 @@ def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
     """Refuse two orders that could not be a cross on any instrument in any state."""
     for index, command in enumerate(commands):
         if command.type is not LIMIT:
-            raise InvalidRequest(f"requests[{index}].type: a cross is made of limit orders", rule="cross")
+            raise InvalidRequest(
+                f"requests[{index}].type: a cross is made of limit orders", rule="cross"
+            )
         for name, wire_name in _FOREIGN.items():
             if getattr(command, name):
-                raise InvalidRequest(f"requests[{index}].{wire_name} does not belong in a cross", rule="cross")
+                raise InvalidRequest(
+                    f"requests[{index}].{wire_name} does not belong in a cross", rule="cross"
+                )
     one, other = commands
     if one.symbol != other.symbol:
         raise InvalidRequest("requests: both sides of a cross have the same symbol", rule="cross")
     if one.side is other.side:
         raise InvalidRequest("requests: one side of a cross buys, the other sells", rule="cross")
     if one.qty != other.qty:
-        raise InvalidRequest("requests: both sides of a cross have the same order_qty", rule="cross")
+        raise InvalidRequest(
+            "requests: both sides of a cross have the same order_qty", rule="cross"
+        )
     if one.clord_id and (one.participant, one.clord_id) == (other.participant, other.clord_id):
         raise DuplicateOrder(rule="M6", remedy="give the two sides different client order ids")
     buyer, seller = commands if one.side is BUY else (other, one)
@@ -61,10 +74,27 @@ def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
 class Crossing:
     """Makes crosses."""
 
-    __slots__ = ("_books", "_ctx", "_entry", "_fills", "_lifecycle", "_matching", "_orders", "_risk")
+    __slots__ = (
+        "_books",
+        "_ctx",
+        "_entry",
+        "_fills",
+        "_lifecycle",
+        "_matching",
+        "_orders",
+        "_risk",
+    )
 
     def __init__(
-        self, ctx: Context, entry: Entry, books: Books, lifecycle: Lifecycle, matching: Matching, fills: Fills, orders: Orders, risk: Risk
+        self,
+        ctx: Context,
+        entry: Entry,
+        books: Books,
+        lifecycle: Lifecycle,
+        matching: Matching,
+        fills: Fills,
+        orders: Orders,
+        risk: Risk,
     ) -> None:
         self._ctx = ctx
         self._entry = entry
@@ -76,14 +106,25 @@ class Crossing:
         self._risk = risk
 
     def admit(self, pair: Pair, orders: tuple[Order, Order]) -> None:
-        """Check both sides as orders of their own, then as a cross; a quote trades at any price. Changes nothing but what `Entry.admit` fills in."""
+        """Check both sides as orders of their own, then as a cross; a quote trades at any price.
+        Changes nothing but what `Entry.admit` fills in.
+        """
         for command, order in zip(pair.commands, orders, strict=True):
             self._entry.admit(command, order)
         symbol = orders[0].symbol
         if self._lifecycle.state(symbol) is not OPEN:
-            raise InstrumentNotTradable("Crosses need an open instrument", rule="cross", remedy="wait for OPEN", reason=RejectReason.EXCHANGE_CLOSED)
+            raise InstrumentNotTradable(
+                "Crosses need an open instrument",
+                rule="cross",
+                remedy="wait for OPEN",
+                reason=RejectReason.EXCHANGE_CLOSED,
+            )
         if clash(orders[0], orders[1]) or clash(orders[1], orders[0]):
-            raise OrderRefused(SELF_MATCH_TEXT, rule="M27", remedy="give the two sides different self-match prevention ids")
+            raise OrderRefused(
+                SELF_MATCH_TEXT,
+                rule="M27",
+                remedy="give the two sides different self-match prevention ids",
+            )
         if not pair.quote_id:
             self._check_price(self._books.get(symbol), _passive(orders, pair.priority).price)
 
@@ -94,7 +135,11 @@ class Crossing:
         bid, offer = book.bids.best, book.offers.best
         least = 1 if rule == "inside" else 0
         if (bid and price < bid + least) or (offer and price > offer - least):
-            raise OrderRefused("Cross price is outside the best bid and offer", rule="cross", remedy="assumption orders.cross_price loosens or tightens this")
+            raise OrderRefused(
+                "Cross price is outside the best bid and offer",
+                rule="cross",
+                remedy="assumption orders.cross_price loosens or tightens this",
+            )
 
     def run(self, pair: Pair, orders: tuple[Order, Order]) -> None:
         """Enter both sides and let them trade, at the price of the side with priority."""

@@ -1,7 +1,9 @@
-"""Between receipt and the engine: while the engine takes time, orders and changes wait here, in the order in which they came (rules M35-M37).
+"""Between receipt and the engine: while the engine takes time, orders and changes wait here, in the
+order in which they came (rules M35-M37).
 
-What waits shows in reads as PENDING_NEW, PENDING_REPLACE or PENDING_CANCEL and produces no execution. A retail order or change that waited longer than the
-stopgap is rejected when its turn comes; a cancel never is, and one that overtook its order's acknowledgement waits behind it.
+What waits shows in reads as PENDING_NEW, PENDING_REPLACE or PENDING_CANCEL and produces no
+execution. A retail order or change that waited longer than the stopgap is rejected when its turn
+comes; a cancel never is, and one that overtook its order's acknowledgement waits behind it.
 """
 
 from __future__ import annotations
@@ -22,12 +24,15 @@ GATE_TIMER = "engine.take"
 STOPGAP: Span = seconds(5)  # §7.2
 STOPGAP_TEXT = "Global Rate Limit Exceeded"
 
-# How long the engine takes over something of an account on an instrument, besides the assumption: kind, names of the caller, symbol.
+# How long the engine takes over something of an account on an instrument, besides the assumption:
+# kind, names of the caller, symbol.
 Delay: TypeAlias = Callable[[str, tuple[str, ...], str], Span]
 
 
 class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Two orders that trade with each other: a cross, or the trade of a quote. `priority` is the side that counts as the one that was there first."""
+    """Two orders that trade with each other: a cross, or the trade of a quote. `priority` is the
+    side that counts as the one that was there first.
+    """
 
     commands: tuple[PlaceOrder, PlaceOrder]
     priority: Side
@@ -56,7 +61,9 @@ class GateState(Struct):
 
 
 class Gate:
-    """Holds commands until the engine takes them. `last` is when it takes the newest of a participant on an instrument: nothing overtakes that (rule M35)."""
+    """Holds commands until the engine takes them. `last` is when it takes the newest of a
+    participant on an instrument: nothing overtakes that (rule M35).
+    """
 
     def __init__(self, ctx: Context, delay: Delay) -> None:
         self._ctx = ctx
@@ -68,23 +75,52 @@ class Gate:
         """How long the engine takes from now. Scripted participants are never late."""
         if order.channel is SCRIPT:
             return 0
-        span = self._ctx.assumptions.number(ENGINE_LATENCY) + self._delay(kind, (order.account, order.participant), order.symbol)
+        span = self._ctx.assumptions.number(ENGINE_LATENCY) + self._delay(
+            kind, (order.account, order.participant), order.symbol
+        )
         if self._last:
             span = max(span, self._last.get((order.participant, order.symbol), 0) - self._ctx.now)
         return span
 
     def hold(
-        self, order: Order, span: Span, *, place: PlaceOrder | None = None, replace: ReplaceOrder | None = None, cancel: CancelOrder | None = None
+        self,
+        order: Order,
+        span: Span,
+        *,
+        place: PlaceOrder | None = None,
+        replace: ReplaceOrder | None = None,
+        cancel: CancelOrder | None = None,
     ) -> None:
         """Let a command wait; its order shows what it waits for."""
         if place is None and not order.received:
             order.state = OrderState.PENDING_REPLACE if replace else OrderState.PENDING_CANCEL
-        self._hold(span, (order,), Held(order_id=order.id, received=self._ctx.now, due=self._ctx.now + span, place=place, replace=replace, cancel=cancel))
+        self._hold(
+            span,
+            (order,),
+            Held(
+                order_id=order.id,
+                received=self._ctx.now,
+                due=self._ctx.now + span,
+                place=place,
+                replace=replace,
+                cancel=cancel,
+            ),
+        )
 
     def hold_pair(self, pair: Pair, orders: tuple[Order, Order], span: Span) -> None:
         """Let two orders wait together."""
         one, other = orders
-        self._hold(span, orders, Held(order_id=one.id, other_id=other.id, received=self._ctx.now, due=self._ctx.now + span, pair=pair))
+        self._hold(
+            span,
+            orders,
+            Held(
+                order_id=one.id,
+                other_id=other.id,
+                received=self._ctx.now,
+                due=self._ctx.now + span,
+                pair=pair,
+            ),
+        )
 
     def _hold(self, span: Span, orders: tuple[Order, ...], held: Held) -> None:
         state = self._state
@@ -103,7 +139,11 @@ class Gate:
 
     def late(self, held: Held, order: Order) -> bool:
         """Whether the stopgap rejects it."""
-        return order.channel is RETAIL and held.cancel is None and self._ctx.now - held.received > STOPGAP
+        return (
+            order.channel is RETAIL
+            and held.cancel is None
+            and self._ctx.now - held.received > STOPGAP
+        )
 
     def save(self) -> GateState:
         """What waits."""
@@ -114,5 +154,7 @@ class Gate:
         self._state = state
         self._last = {}
         for held in state.held.values():
-            for waiting in (order(order_id) for order_id in (held.order_id, held.other_id) if order_id):
+            for waiting in (
+                order(order_id) for order_id in (held.order_id, held.other_id) if order_id
+            ):
                 self._last[waiting.participant, waiting.symbol] = held.due

@@ -1,6 +1,8 @@
-"""The order desk: whatever is asked about orders comes in here, waits for the engine where that takes time, and is entered, changed or taken out.
+"""The order desk: whatever is asked about orders comes in here, waits for the engine where that
+takes time, and is entered, changed or taken out.
 
-An operation refuses at once what it can; what the engine refuses later, when nobody waits for an answer any more, is told as a rejection (rules M36, M37).
+An operation refuses at once what it can; what the engine refuses later, when nobody waits for an
+answer any more, is told as a rejection (rules M36, M37).
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ from sim.core.model.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import OPEN, RETAIL, ExecutionType, OrderState, Side, UnsolicitedReason
 from sim.core.model.orders import Order, Orders
-from sim.core.model.refusals import DuplicateOrder, InsufficientFunds, InvalidRequest, OrderRefused, Refusal
+from sim.core.model.refusals import (
+    DuplicateOrder,
+    InsufficientFunds,
+    InvalidRequest,
+    OrderRefused,
+    Refusal,
+)
 from sim.core.trading.admission import Entry
 from sim.core.trading.cancel_replace import Replacing
 from sim.core.trading.crosses import Crossing, check_pair
@@ -27,8 +35,8 @@ from sim.core.trading.engine_queue import STOPGAP_TEXT, Gate, Pair
 class Desk:
     """Takes orders, crosses, quotes, changes and cancels.
 
-    `taken` is told of every order that waited once the engine has taken or rejected it, `quote_taken` what became of a quote: its orders, or None when it did
-    not trade.
+    `taken` is told of every order that waited once the engine has taken or rejected it,
+    `quote_taken` what became of a quote: its orders, or None when it did not trade.
     """
 
     def __init__(
@@ -57,12 +65,16 @@ class Desk:
         self._replacing = replacing
         self._clearing = clearing
         self.taken: Callable[[Order], None] = lambda order: None
-        self.quote_taken: Callable[[str, tuple[Order, Order] | None], None] = lambda quote_id, orders: None
+        self.quote_taken: Callable[[str, tuple[Order, Order] | None], None] = (
+            lambda quote_id, orders: None
+        )
 
     # ---- new orders
 
     def place(self, command: PlaceOrder) -> Order:
-        """Take a new order and run it. A business reject is raised, or, for a deferred command, an order in state REJECTED with its execution (rule M7)."""
+        """Take a new order and run it. A business reject is raised, or, for a deferred command, an
+        order in state REJECTED with its execution (rule M7).
+        """
         order = self._entry.draft(command)
         try:
             if after := self._gate.latency("place", order):
@@ -74,8 +86,14 @@ class Desk:
         except (OrderRefused, DuplicateOrder) as refusal:
             if not command.deferred:
                 raise
-            if isinstance(refusal, InsufficientFunds) and command.channel is RETAIL and self._ctx.assumptions.text(RETAIL_FUNDS) == "400":
-                raise InvalidRequest("You don't have enough funds", rule="P4", remedy=refusal.remedy) from refusal
+            if (
+                isinstance(refusal, InsufficientFunds)
+                and command.channel is RETAIL
+                and self._ctx.assumptions.text(RETAIL_FUNDS) == "400"
+            ):
+                raise InvalidRequest(
+                    "You don't have enough funds", rule="P4", remedy=refusal.remedy
+                ) from refusal
             order.id = self._ctx.ids.next("order")
             self._rejected(order, refusal)
             return order
@@ -83,7 +101,9 @@ class Desk:
         return order
 
     def preview(self, command: PlaceOrder) -> Order:
-        """The order a command would make, checked the same way; nothing changes and it has no id. Deferred: a refused one comes back REJECTED."""
+        """The order a command would make, checked the same way; nothing changes and it has no id.
+        Deferred: a refused one comes back REJECTED.
+        """
         order = self._entry.draft(command)
         try:
             self._entry.admit(command, order)
@@ -93,15 +113,27 @@ class Desk:
             _reject(order)
         return order
 
-    def cross(self, commands: tuple[PlaceOrder, PlaceOrder], *, cross_id: str, priority: Side) -> tuple[Order, Order]:
-        """Enter two orders that trade with each other, wholly or not at all. Business rejects as for `place`, of both."""
+    def cross(
+        self, commands: tuple[PlaceOrder, PlaceOrder], *, cross_id: str, priority: Side
+    ) -> tuple[Order, Order]:
+        """Enter two orders that trade with each other, wholly or not at all. Business rejects as
+        for `place`, of both.
+        """
         check_pair(commands)
-        return self._enter_pair(Pair(commands=commands, priority=priority, cross_id=cross_id), deferred=commands[0].deferred)
+        return self._enter_pair(
+            Pair(commands=commands, priority=priority, cross_id=cross_id),
+            deferred=commands[0].deferred,
+        )
 
     def trade_quote(self, quote_id: str, quoted: PlaceOrder, asked: PlaceOrder) -> None:
-        """Trade an accepted quote: who quoted is the maker. `quote_taken` is told the orders, of maker and taker; a refusal of either changes nothing."""
+        """Trade an accepted quote: who quoted is the maker. `quote_taken` is told the orders, of
+        maker and taker; a refusal of either changes nothing.
+        """
         try:
-            self._enter_pair(Pair(commands=(quoted, asked), priority=quoted.side, quote_id=quote_id), deferred=False)
+            self._enter_pair(
+                Pair(commands=(quoted, asked), priority=quoted.side, quote_id=quote_id),
+                deferred=False,
+            )
         except Refusal:
             self.quote_taken(quote_id, None)
 
@@ -142,19 +174,27 @@ class Desk:
         self._orders.opened(order)
 
     def _accept(self, order: Order) -> None:
-        self._matching.accept(self._books.get(order.symbol), order, continuous=self._lifecycle.state(order.symbol) is OPEN)
+        self._matching.accept(
+            self._books.get(order.symbol),
+            order,
+            continuous=self._lifecycle.state(order.symbol) is OPEN,
+        )
         self._clearing.wait()
 
     def _rejected(self, order: Order, refusal: Refusal) -> None:
         _reject(order)
         order.changed = self._ctx.now
         self._orders.add(order)
-        self._tape.report(order, ExecutionType.REJECTED, text=refusal.message, reason=refusal.reason)
+        self._tape.report(
+            order, ExecutionType.REJECTED, text=refusal.message, reason=refusal.reason
+        )
 
     # ---- changes
 
     def cancel(self, command: CancelOrder) -> Order:
-        """Take an order out (rule M34): UnknownOrder, OrderDone or InstrumentNotTradable, the latter two also told as CancelRejected."""
+        """Take an order out (rule M34): UnknownOrder, OrderDone or InstrumentNotTradable, the
+        latter two also told as CancelRejected.
+        """
         order = self._replacing.find(command)
         after = self._gate.latency("cancel", order) if order.live else 0
         if after:
@@ -178,10 +218,17 @@ class Desk:
         return [order for order in self._orders.open() if order.session_id == session_id]
 
     def cancel_session(self, session_id: str) -> None:
-        """Cancel what is bound to a session, unsolicited; what the engine has not taken yet is left to it."""
+        """Cancel what is bound to a session, unsolicited; what the engine has not taken yet is left
+        to it.
+        """
         for order in self.bound_to(session_id):
             if not order.received:
-                self._matching.remove(self._books.get(order.symbol), order, ExecutionType.CANCELED, unsolicited=UnsolicitedReason.CONNECTION_LOSS)
+                self._matching.remove(
+                    self._books.get(order.symbol),
+                    order,
+                    ExecutionType.CANCELED,
+                    unsolicited=UnsolicitedReason.CONNECTION_LOSS,
+                )
 
     # ---- what waited
 

@@ -1,7 +1,9 @@
-"""Orders that are bound to an order stream: which sessions there are, and what the end of one means for its orders (assumption `orders.session_id`).
+"""Orders that are bound to an order stream: which sessions there are, and what the end of one means
+for its orders (assumption `orders.session_id`).
 
-Streams are no part of a saved state, and an input that is run again after a journey in time may miss the stream that it ended the first time. So a
-session's end counts only where it cancels, and while such a session is open no moment is kept to run again from (`holding`).
+Streams are no part of a saved state, and an input that is run again after a journey in time may
+miss the stream that it ended the first time. So a session's end counts only where it cancels, and
+while such a session is open no moment is kept to run again from (`holding`).
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ SESSION_TIMER = "orders.session_end"
 
 
 class Session(Struct):
-    """An order stream's accounts. `cancels` as the assumption was when it began; `ended` is told of those only."""
+    """An order stream's accounts. `cancels` as the assumption was when it began; `ended` is told of
+    those only.
+    """
 
     accounts: tuple[str, ...]
     cancels: bool
@@ -40,7 +44,9 @@ class OrderSessions:
         return bool(self._open)
 
     def check(self, session_id: str, account: str) -> None:
-        """Refuse a session that never was, that does not follow the account of the order, or that has ended and would have canceled it."""
+        """Refuse a session that never was, that does not follow the account of the order, or that
+        has ended and would have canceled it.
+        """
         if not session_id or self._ctx.assumptions.text(ORDER_SESSIONS) == "ignore":
             return
         found = self._sessions.get(session_id)
@@ -65,7 +71,11 @@ class OrderSessions:
         self._open.remove(session_id)
         self._sessions[session_id].ended = True
         if self._trading.desk.bound_to(session_id):
-            self._ctx.timers.schedule(self._ctx.now + self._ctx.assumptions.number(SESSION_CANCEL_AFTER), SESSION_TIMER, session_id)
+            self._ctx.timers.schedule(
+                self._ctx.now + self._ctx.assumptions.number(SESSION_CANCEL_AFTER),
+                SESSION_TIMER,
+                session_id,
+            )
 
     def cut(self) -> None:
         """A journey in time ends every stream."""

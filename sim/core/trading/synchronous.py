@@ -1,8 +1,10 @@
-"""Answers that are held until the engine has taken an order: synchronous execution on a slow engine (retail facts §2.1, §5.3).
+"""Answers that are held until the engine has taken an order: synchronous execution on a slow engine
+(retail facts §2.1, §5.3).
 
-Who waits is told at the first outcome of the order, or once it is done (assumption `retail.synchronous_until`), and at the latest when its block time is
-over; the order goes on in any case. Nothing polls: executions are looked at only while somebody waits. Waits are state, so a snapshot keeps them; whether
-anybody is still there to take an answer is not.
+Who waits is told at the first outcome of the order, or once it is done (assumption
+`retail.synchronous_until`), and at the latest when its block time is over; the order goes on in any
+case. Nothing polls: executions are looked at only while somebody waits. Waits are state, so a
+snapshot keeps them; whether anybody is still there to take an answer is not.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ Kind: TypeAlias = Literal["order", "close", "batch"]
 
 
 class Wait(Struct, kw_only=True, omit_defaults=True):
-    """One held answer, to the request `request_id`. `orders` are all it is about, `open` those without an outcome; `cut` says that the edge gives up on it."""
+    """One held answer, to the request `request_id`. `orders` are all it is about, `open` those
+    without an outcome; `cut` says that the edge gives up on it.
+    """
 
     name: str
     kind: Kind
@@ -40,14 +44,18 @@ class Wait(Struct, kw_only=True, omit_defaults=True):
 
 
 class AwaitedState(Struct):
-    """What is waited for, by name; and orders of which a synchronous answer told, while reads trail (`retail.read_lag`), since when."""
+    """What is waited for, by name; and orders of which a synchronous answer told, while reads trail
+    (`retail.read_lag`), since when.
+    """
 
     waits: dict[str, Wait] = field(default_factory=dict)
     told: dict[str, Instant] = field(default_factory=dict)
 
 
 class Awaited:
-    """Every held answer. `any` is whether there is one, `ended` those that are over and not taken yet."""
+    """Every held answer. `any` is whether there is one, `ended` those that are over and not taken
+    yet.
+    """
 
     __slots__ = ("_by_order", "_ctx", "_state", "ended")
 
@@ -63,22 +71,43 @@ class Awaited:
         return bool(self._by_order)
 
     def block_time(self, given: int) -> Span:
-        """How long a request wants to wait, from its seconds; 0 was not given. InvalidRequest below zero."""
+        """How long a request wants to wait, from its seconds; 0 was not given. InvalidRequest below
+        zero.
+        """
         if given < 0:
-            raise InvalidRequest("maxBlockTime must not be negative", rule="G-17", remedy="give seconds, or leave it out")
-        return seconds(min(given, 1 + EDGE // seconds(1))) if given else self._ctx.assumptions.number(BLOCK_TIME)
+            raise InvalidRequest(
+                "maxBlockTime must not be negative",
+                rule="G-17",
+                remedy="give seconds, or leave it out",
+            )
+        return (
+            seconds(min(given, 1 + EDGE // seconds(1)))
+            if given
+            else self._ctx.assumptions.number(BLOCK_TIME)
+        )
 
     def unfinished(self, order: Order) -> bool:
         """Whether a synchronous answer about an order, right after it was received, has to wait."""
         return order.received or (order.live and self._until_done)
 
     def hold(self, kind: Kind, orders: Iterable[str], open: Iterable[str], span: Span) -> Wait:
-        """Wait for the open ones of some orders, at most so long; the edge never waits longer than its thirty seconds."""
+        """Wait for the open ones of some orders, at most so long; the edge never waits longer than
+        its thirty seconds.
+        """
         ctx, cut = self._ctx, span > EDGE
         until = ctx.now + min(span, EDGE)
         name = f"answer-{ctx.ids.count('answer')}"
         timer = ctx.timers.schedule(until, ANSWER_TIMER, name)
-        wait = Wait(name=name, kind=kind, orders=list(orders), open=list(open), until=until, timer=timer, request_id=ctx.trace_id, cut=cut)
+        wait = Wait(
+            name=name,
+            kind=kind,
+            orders=list(orders),
+            open=list(open),
+            until=until,
+            timer=timer,
+            request_id=ctx.trace_id,
+            cut=cut,
+        )
         self._state.waits[name] = wait
         self._index(wait)
         return wait
@@ -95,10 +124,14 @@ class Awaited:
             self._end(wait)
 
     def answered(self, orders: Iterable[str]) -> None:
-        """Somebody has been told of these orders in a synchronous answer: reads do not take that back."""
+        """Somebody has been told of these orders in a synchronous answer: reads do not take that
+        back.
+        """
         lag, told = self._ctx.assumptions.number(READ_LAG), self._state.told
         if lag:
-            for order_id in [order_id for order_id, since in told.items() if since + lag <= self._ctx.now]:
+            for order_id in [
+                order_id for order_id, since in told.items() if since + lag <= self._ctx.now
+            ]:
                 del told[order_id]
             told.update(dict.fromkeys(orders, self._ctx.now))
 
@@ -114,7 +147,9 @@ class Awaited:
         return True
 
     def give_up(self, name: str) -> None:
-        """Nobody moved the clock for so long that the answer leaves without an outcome; nothing to do when it has left."""
+        """Nobody moved the clock for so long that the answer leaves without an outcome; nothing to
+        do when it has left.
+        """
         wait = self._state.waits.get(name)
         if wait is not None:
             wait.stood_still, wait.cut = True, False

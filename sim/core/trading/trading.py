@@ -1,7 +1,8 @@
 """The trading half of the exchange: everything between an order and its money, composed.
 
-What is asked about orders goes to the desk, what moves instruments to the listings, timers come in here; reads go to the components, which are public. Each
-operation emits its events in order of happening; `flush` then tells which symbols changed, once each.
+What is asked about orders goes to the desk, what moves instruments to the listings, timers come in
+here; reads go to the components, which are public. Each operation emits its events in order of
+happening; `flush` then tells which symbols changed, once each.
 """
 
 from __future__ import annotations
@@ -65,7 +66,13 @@ class TradingState(Struct):
 class Trading:
     """Orders in, executions, trades, positions and cash out."""
 
-    def __init__(self, ctx: Context, instruments: Instruments, delay: Delay = lambda kind, names, symbol: 0, assets: Assets | None = None) -> None:
+    def __init__(
+        self,
+        ctx: Context,
+        instruments: Instruments,
+        delay: Delay = lambda kind, names, symbol: 0,
+        assets: Assets | None = None,
+    ) -> None:
         self.ctx = ctx
         self.instruments = instruments
         self.orders = Orders()
@@ -77,39 +84,121 @@ class Trading:
         self.lifecycle = Lifecycle(ctx, instruments)
         self.books = Books(ctx, instruments, self.lifecycle.hidden, self.lifecycle.own)
         self.risk = Risk(self.ledger, self.positions, instruments)
-        self.resolution = Resolution(ctx, instruments, self.lifecycle, self.statistics, Assets(ctx) if assets is None else assets)
-        self.settlements = Settlements(ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself)
+        self.resolution = Resolution(
+            ctx,
+            instruments,
+            self.lifecycle,
+            self.statistics,
+            Assets(ctx) if assets is None else assets,
+        )
+        self.settlements = Settlements(
+            ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself
+        )
         self._gate = Gate(ctx, delay)
         self._compose()
 
     def _compose(self) -> None:
-        """The desk and the listings with what they are made of. What they offer is trading's too, under the same names."""
-        ctx, instruments, orders, books, lifecycle, risk = self.ctx, self.instruments, self.orders, self.books, self.lifecycle, self.risk
-        fills = Fills(ctx, orders, self.tape, self.positions, self.ledger, risk, self.fees, self.statistics)
+        """The desk and the listings with what they are made of. What they offer is trading's too,
+        under the same names.
+        """
+        ctx, instruments, orders, books, lifecycle, risk = (
+            self.ctx,
+            self.instruments,
+            self.orders,
+            self.books,
+            self.lifecycle,
+            self.risk,
+        )
+        fills = Fills(
+            ctx, orders, self.tape, self.positions, self.ledger, risk, self.fees, self.statistics
+        )
         matching = self._matching = Matching(ctx, books, orders, self.tape, risk, fills)
-        entry = Entry(ctx, instruments, lifecycle, self.ledger, orders, books, risk, self.fees, self.statistics)
+        entry = Entry(
+            ctx,
+            instruments,
+            lifecycle,
+            self.ledger,
+            orders,
+            books,
+            risk,
+            self.fees,
+            self.statistics,
+        )
         crossing = Crossing(ctx, entry, books, lifecycle, matching, fills, orders, risk)
         replacing = Replacing(ctx, orders, books, lifecycle, risk, self.tape, entry, matching)
-        clearing = self._clearing = Clearing(ctx, instruments, self.tape, self.positions, self.ledger, risk)
+        clearing = self._clearing = Clearing(
+            ctx, instruments, self.tape, self.positions, self.ledger, risk
+        )
         auction = Auction(orders, matching, fills)
         transitions = self._transitions = Transitions(
-            ctx, lifecycle, books, matching, auction, self.positions, self.settlements, self.statistics, self.resolution
+            ctx,
+            lifecycle,
+            books,
+            matching,
+            auction,
+            self.positions,
+            self.settlements,
+            self.statistics,
+            self.resolution,
         )
-        desk = self.desk = Desk(ctx, self._gate, orders, self.tape, books, lifecycle, entry, matching, crossing, replacing, clearing)
-        self.place, self.preview, self.cross, self.cancel, self.replace = desk.place, desk.preview, desk.cross, desk.cancel, desk.replace
+        desk = self.desk = Desk(
+            ctx,
+            self._gate,
+            orders,
+            self.tape,
+            books,
+            lifecycle,
+            entry,
+            matching,
+            crossing,
+            replacing,
+            clearing,
+        )
+        self.place, self.preview, self.cross, self.cancel, self.replace = (
+            desk.place,
+            desk.preview,
+            desk.cross,
+            desk.cancel,
+            desk.replace,
+        )
         listings = self._listings = Listings(
-            ctx, instruments, lifecycle, transitions, self.settlements, clearing, self.statistics, books, self.tape, self.resolution
+            ctx,
+            instruments,
+            lifecycle,
+            transitions,
+            self.settlements,
+            clearing,
+            self.statistics,
+            books,
+            self.tape,
+            self.resolution,
         )
         lifecycle.leaving = listings.leaves_shelf
-        self.list_instrument, self.stock, self.change_state = listings.list_instrument, listings.stock, listings.change_state
-        self.settle, self.fair_price, self.record_outcome = listings.settle, listings.fair_price, listings.record_outcome
-        self.cancel_all, self.bust, self.write_down = listings.cancel_all, listings.bust, listings.write_down
+        self.list_instrument, self.stock, self.change_state = (
+            listings.list_instrument,
+            listings.stock,
+            listings.change_state,
+        )
+        self.settle, self.fair_price, self.record_outcome = (
+            listings.settle,
+            listings.fair_price,
+            listings.record_outcome,
+        )
+        self.cancel_all, self.bust, self.write_down = (
+            listings.cancel_all,
+            listings.bust,
+            listings.write_down,
+        )
         self.follow = listings.follow
 
     # ---- accounts and cash
 
-    def open_account(self, account: str, *, kind: str = TRADING, collateral_return: bool | None = None) -> Account:
-        """Open an account: "trading", "clearing" or "house"; with collateral return as asked, or as `collateral_return.enabled` says (rule P8)."""
+    def open_account(
+        self, account: str, *, kind: str = TRADING, collateral_return: bool | None = None
+    ) -> Account:
+        """Open an account: "trading", "clearing" or "house"; with collateral return as asked, or as
+        `collateral_return.enabled` says (rule P8).
+        """
         if collateral_return is None:
             collateral_return = kind == TRADING and self.ctx.assumptions.flag(COLLATERAL_RETURN)
         return self.ledger.open(account, kind, collateral_return=collateral_return)
@@ -125,8 +214,12 @@ class Trading:
         reference: str = "",
         contra: str = HOUSE_FUNDING,
     ) -> CashMoved:
-        """Credit an account (debit when negative) against a house account. Whether it can afford it is the caller's question (`withdrawable`)."""
-        return self.ledger.move(account, amount, type, description, contra=contra, symbol=symbol, reference=reference)
+        """Credit an account (debit when negative) against a house account. Whether it can afford it
+        is the caller's question (`withdrawable`).
+        """
+        return self.ledger.move(
+            account, amount, type, description, contra=contra, symbol=symbol, reference=reference
+        )
 
     def buying_power(self, account: str) -> Cash:
         """Balance less margin, gross of open orders (rule P2)."""
@@ -157,7 +250,9 @@ class Trading:
             self._clearing.clear()
         elif kind == ROLL_TIMER:
             choice = self.ctx.assumptions.text(DAY_ROLL_EXPIRES)
-            self._matching.roll(expire=DAY_ROLL.at(self.ctx.now) if choice == "auto" else choice == "always")
+            self._matching.roll(
+                expire=DAY_ROLL.at(self.ctx.now) if choice == "auto" else choice == "always"
+            )
         else:
             return self._listings.fire(timer)
         return True
@@ -187,7 +282,9 @@ class Trading:
         return self.books.get(symbol)
 
     def stats(self, symbol: str) -> SymbolStats:
-        """All statistics of a symbol now. Settlement shows only while CLOSED, EXPIRED or TERMINATED (rule L25), the indicative price only before an auction."""
+        """All statistics of a symbol now. Settlement shows only while CLOSED, EXPIRED or TERMINATED
+        (rule L25), the indicative price only before an auction.
+        """
         found = self.statistics.view(symbol)
         found.open_interest = self.positions.open_interest.get(symbol, 0)
         state = self.lifecycle.state(symbol)
@@ -223,7 +320,9 @@ class Trading:
         )
 
     def load(self, state: TradingState) -> None:
-        """Take a saved state, whose objects become this one's. Books and reservations follow from orders, margins from positions."""
+        """Take a saved state, whose objects become this one's. Books and reservations follow from
+        orders, margins from positions.
+        """
         self.orders.load(state.orders)
         self.tape.load(state.tape)
         self.positions.load(state.positions)
@@ -240,4 +339,6 @@ class Trading:
         self.books.load(working)
         self.risk.load(working)
         for position in self.positions.all():
-            self.risk.moved(position.account, self.instruments.require(position.symbol), (0, position.net))
+            self.risk.moved(
+                position.account, self.instruments.require(position.symbol), (0, position.net)
+            )

@@ -1,6 +1,8 @@
-"""The outside form of webhooks (§6.1): which URLs and secrets are acceptable, how a payload looks, how a delivery is signed.
+"""The outside form of webhooks (§6.1): which URLs and secrets are acceptable, how a payload looks,
+how a delivery is signed.
 
-Pure functions of text and bytes. The clear signing key is only ever an argument: it lives in the shell's vault, not in any state.
+Pure functions of text and bytes. The clear signing key is only ever an argument: it lives in the
+shell's vault, not in any state.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from sim.kernel.instants import NS_PER_S, Instant, Span, format_instant, seconds
 Payload: TypeAlias = "dict[str, str | dict[str, str]]"
 
 SECRET_MIN = 24  # bytes, decoded
-BELIEVABLE: Span = seconds(300)  # how far from its own clock the reference receiver accepts a timestamp
+# how far from its own clock the reference receiver accepts a timestamp
+BELIEVABLE: Span = seconds(300)
 
 APPROVED = "kyc.approved"
 REJECTED = "kyc.rejected"
@@ -36,7 +39,8 @@ _SEALED_SECRET = re.compile(r"sealed:w(\d+):[0-9a-f]{32}", re.ASCII)
 def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str:
     """What keeps a URL from being a webhook's, in words; empty when nothing does.
 
-    Loopback is welcome when `allow_private`, with or without TLS; any other host must be listed in `hosts` and use TLS (design D9, rule K8).
+    Loopback is welcome when `allow_private`, with or without TLS; any other host must be listed in
+    `hosts` and use TLS (design D9, rule K8).
     """
     try:
         parts = urlsplit(url)
@@ -52,7 +56,10 @@ def url_problem(url: str, *, allow_private: bool, hosts: tuple[str, ...]) -> str
     if parts.scheme != "https":
         return "webhook_url must use https"
     if host.lower() not in hosts:
-        return f"webhook_url: this sandbox delivers to loopback and to listed hosts only, {host} is not listed"
+        return (
+            f"webhook_url: this sandbox delivers to loopback and to listed hosts only, {host} is"
+            " not listed"
+        )
     return ""
 
 
@@ -66,7 +73,9 @@ def _is_loopback(host: str) -> bool:
 
 
 def secret_key(secret: str) -> bytes | None:
-    """HMAC key of a clear signing secret: what stands base64-encoded after `whsec_`. None when malformed or under 24 bytes."""
+    """HMAC key of a clear signing secret: what stands base64-encoded after `whsec_`. None when
+    malformed or under 24 bytes.
+    """
     encoded = secret.removeprefix("whsec_")
     if encoded == secret:
         return None
@@ -87,9 +96,16 @@ def is_secret(text: str) -> bool:
 
 
 def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
-    """Payload of a terminal verification. `shape` is the assumption `webhook.shape`; empty fields are left out, and a rejection says no reason (§6.1)."""
+    """Payload of a terminal verification. `shape` is the assumption `webhook.shape`; empty fields
+    are left out, and a rejection says no reason (§6.1).
+    """
     kind = APPROVED if decided.approved else REJECTED
-    spec: Payload = {"event_id": event_id, "type": kind, "external_id": decided.external_id, "participant_id": decided.participant}
+    spec: Payload = {
+        "event_id": event_id,
+        "type": kind,
+        "external_id": decided.external_id,
+        "participant_id": decided.participant,
+    }
     at = format_instant(decided.at)
     details = {
         "external_id": decided.external_id,
@@ -100,7 +116,12 @@ def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
         "provisioned_participant": decided.participant,
         "provisioned_account": decided.account,
     }
-    docs: Payload = {"event_type": kind, "event_id": event_id, "event_time": at, "data": {name: text for name, text in details.items() if text}}
+    docs: Payload = {
+        "event_type": kind,
+        "event_id": event_id,
+        "event_time": at,
+        "data": {name: text for name, text in details.items() if text},
+    }
     chosen = {"spec": spec, "docs": docs}.get(shape) or spec | docs
     return {name: value for name, value in chosen.items() if value}
 
@@ -108,7 +129,12 @@ def decided_payload(event_id: str, decided: KycDecided, shape: str) -> Payload:
 def test_payload(event_id: str, firm: str, at: Instant, shape: str) -> Payload:
     """Payload of the test delivery; nothing in it is actionable."""
     spec: Payload = {"event_id": event_id, "type": TEST}
-    docs: Payload = {"event_type": TEST, "event_id": event_id, "event_time": format_instant(at), "data": {"firm_id": firm.removeprefix("firms/")}}
+    docs: Payload = {
+        "event_type": TEST,
+        "event_id": event_id,
+        "event_time": format_instant(at),
+        "data": {"firm_id": firm.removeprefix("firms/")},
+    }
     return {"spec": spec, "docs": docs}.get(shape) or spec | docs
 
 
@@ -121,7 +147,9 @@ def body_of(payload: Payload) -> bytes:
 
 
 def stamp(now: Instant, wall: Instant | None, clock: str) -> int:
-    """Unix seconds to stamp an attempt with, by `webhook.clock`: "auto" is virtual now while a real receiver would believe it, else the wall clock."""
+    """Unix seconds to stamp an attempt with, by `webhook.clock`: "auto" is virtual now while a real
+    receiver would believe it, else the wall clock.
+    """
     if wall is None or clock == "virtual" or (clock == "auto" and abs(now - wall) <= BELIEVABLE):
         return now // NS_PER_S
     return wall // NS_PER_S
@@ -137,4 +165,8 @@ def signed_headers(key: bytes | None, event_id: str, timestamp: int, body: bytes
     """The three signature headers, or none of them without a key."""
     if key is None:
         return {}
-    return {"webhook-id": event_id, "webhook-timestamp": str(timestamp), "webhook-signature": sign(key, event_id, timestamp, body)}
+    return {
+        "webhook-id": event_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign(key, event_id, timestamp, body),
+    }

@@ -1,4 +1,6 @@
-"""What the exchange remembers about webhooks: registrations, events, deliveries, breakers, the log. What happens is in `webhooks.py`."""
+"""What the exchange remembers about webhooks: registrations, events, deliveries, breakers, the log.
+What happens is in `webhooks.py`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ BreakerState: TypeAlias = Literal["closed", "open", "half_open"]
 
 
 class Registration(Struct, frozen=True):
-    """Where a firm's events go. `secret` is the fingerprint of the signing secret, "" for unsigned; `order` numbers registrations as they were asked for."""
+    """Where a firm's events go. `secret` is the fingerprint of the signing secret, "" for unsigned;
+    `order` numbers registrations as they were asked for.
+    """
 
     url: str
     secret: str
@@ -21,7 +25,9 @@ class Registration(Struct, frozen=True):
 
 
 class PendingRegistration(Struct, kw_only=True):
-    """A registration whose test delivery is out, asked for with the request `request_id`. `validated` is None until it is settled."""
+    """A registration whose test delivery is out, asked for with the request `request_id`.
+    `validated` is None until it is settled.
+    """
 
     id: str
     firm: str
@@ -55,7 +61,9 @@ class Delivery(Struct, kw_only=True):
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
-    """One request for the sender to make now: body as it is, signed with the secret the vault knows by `secret`."""
+    """One request for the sender to make now: body as it is, signed with the secret the vault knows
+    by `secret`.
+    """
 
     id: str
     event_id: str
@@ -70,14 +78,18 @@ class Attempt(Struct, frozen=True, kw_only=True):
 
 
 class InFlight(Struct, frozen=True):
-    """An attempt that waits for its answer: the delivery or pending registration it belongs to, and the timer that gives it up."""
+    """An attempt that waits for its answer: the delivery or pending registration it belongs to, and
+    the timer that gives it up.
+    """
 
     subject: str
     timer: int
 
 
 class DeliveryRecord(Struct, kw_only=True):
-    """A line of the delivery log. `status` is the HTTP status or 0; `outcome`: in_flight, delivered, failed, lost."""
+    """A line of the delivery log. `status` is the HTTP status or 0; `outcome`: in_flight,
+    delivered, failed, lost.
+    """
 
     event_id: str
     type: str
@@ -91,7 +103,9 @@ class DeliveryRecord(Struct, kw_only=True):
 
 
 class Breaker(Struct, kw_only=True):
-    """Circuit breaker of a firm. `failures` in a row, `openings` since the last success, `parked` deliveries that wait for it."""
+    """Circuit breaker of a firm. `failures` in a row, `openings` since the last success, `parked`
+    deliveries that wait for it.
+    """
 
     state: BreakerState = "closed"
     failures: int = 0
@@ -103,7 +117,9 @@ class Breaker(Struct, kw_only=True):
 
 
 class WebhooksState(Struct):
-    """Everything by its id or firm. `in_flight` by attempt id, `deliveries` are the unfinished ones, `log` by attempt id, oldest first."""
+    """Everything by its id or firm. `in_flight` by attempt id, `deliveries` are the unfinished
+    ones, `log` by attempt id, oldest first.
+    """
 
     registrations: dict[str, Registration] = field(default_factory=dict)
     pending: dict[str, PendingRegistration] = field(default_factory=dict)

@@ -1,7 +1,10 @@
-"""Webhooks of firms (§6.1): registration, attempts, retries, the circuit breaker. Decides and never sends: attempts are taken away and answered later.
+"""Webhooks of firms (§6.1): registration, attempts, retries, the circuit breaker. Decides and never
+sends: attempts are taken away and answered later.
 
-One URL per firm. A registration counts only once its signed test delivery was acknowledged, so it stays pending until the receiver answers or fails to.
-Deliveries are at least once and in no promised order; a delivery keeps its event id at every attempt and goes to whatever URL is registered at that moment.
+One URL per firm. A registration counts only once its signed test delivery was acknowledged, so it
+stays pending until the receiver answers or fails to. Deliveries are at least once and in no
+promised order; a delivery keeps its event id at every attempt and goes to whatever URL is
+registered at that moment.
 """
 
 from __future__ import annotations
@@ -29,7 +32,16 @@ from sim.core.model.context import Context
 from sim.core.model.events import KycDecided
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.service.fault_spec import FaultAction
-from sim.core.webhooks.payloads import APPROVED, REJECTED, TEST, body_of, decided_payload, is_secret, test_payload, url_problem
+from sim.core.webhooks.payloads import (
+    APPROVED,
+    REJECTED,
+    TEST,
+    body_of,
+    decided_payload,
+    is_secret,
+    test_payload,
+    url_problem,
+)
 from sim.core.webhooks.records import (
     Attempt,
     Breaker,
@@ -53,9 +65,13 @@ Tamper: TypeAlias = Callable[[str, str], FaultAction | None]
 
 
 class Webhooks:
-    """Registrations and deliveries of all firms. `hosts` may be delivered to besides loopback; `tamper(type, firm)` is the injected fault of a delivery."""
+    """Registrations and deliveries of all firms. `hosts` may be delivered to besides loopback;
+    `tamper(type, firm)` is the injected fault of a delivery.
+    """
 
-    def __init__(self, ctx: Context, *, hosts: tuple[str, ...] = (), tamper: Tamper | None = None) -> None:
+    def __init__(
+        self, ctx: Context, *, hosts: tuple[str, ...] = (), tamper: Tamper | None = None
+    ) -> None:
         self._ctx = ctx
         self.hosts = hosts
         self._tamper = tamper
@@ -66,15 +82,27 @@ class Webhooks:
     # ---- registration
 
     def register(self, firm: str, url: str, secret: str = "") -> PendingRegistration:
-        """Ask for a URL to become the firm's: sends the test delivery. InvalidRequest for a URL or secret that cannot be one (rule K8)."""
+        """Ask for a URL to become the firm's: sends the test delivery. InvalidRequest for a URL or
+        secret that cannot be one (rule K8).
+        """
         ctx = self._ctx
-        problem = url_problem(url, allow_private=ctx.assumptions.flag(WEBHOOK_ALLOW_PRIVATE), hosts=self.hosts)
+        problem = url_problem(
+            url, allow_private=ctx.assumptions.flag(WEBHOOK_ALLOW_PRIVATE), hosts=self.hosts
+        )
         if problem:
-            raise InvalidRequest(problem, rule="K8", remedy="use https and a listed host, or a receiver on 127.0.0.1")
+            raise InvalidRequest(
+                problem, rule="K8", remedy="use https and a listed host, or a receiver on 127.0.0.1"
+            )
         if secret and not is_secret(secret):
-            raise InvalidRequest("signing_secret must be whsec_ and base64 of at least 24 bytes", rule="S6.1-5", remedy="decoded, 24 bytes or more")
+            raise InvalidRequest(
+                "signing_secret must be whsec_ and base64 of at least 24 bytes",
+                rule="S6.1-5",
+                remedy="decoded, 24 bytes or more",
+            )
         order = ctx.ids.count("webhook.registration")
-        pending = PendingRegistration(id=f"r{order}", firm=firm, url=url, secret=secret, order=order, request_id=ctx.trace_id)
+        pending = PendingRegistration(
+            id=f"r{order}", firm=firm, url=url, secret=secret, order=order, request_id=ctx.trace_id
+        )
         self._state.pending[pending.id] = pending
         event_id = ctx.ids.uuid("webhook.event")
         body = body_of(test_payload(event_id, firm, ctx.now, ctx.assumptions.text(WEBHOOK_SHAPE)))
@@ -82,7 +110,9 @@ class Webhooks:
         return pending
 
     def take_settled(self) -> list[PendingRegistration]:
-        """Registrations settled since last asked, in order: whoever holds a reply for them completes it now."""
+        """Registrations settled since last asked, in order: whoever holds a reply for them
+        completes it now.
+        """
         settled, self.settled = self.settled, []
         return settled
 
@@ -96,13 +126,17 @@ class Webhooks:
         self.settled.append(pending)
         current = self._state.registrations.get(pending.firm)
         if validated and (current is None or current.order < pending.order):
-            self._state.registrations[pending.firm] = Registration(pending.url, pending.secret, pending.order, self._ctx.now)
+            self._state.registrations[pending.firm] = Registration(
+                pending.url, pending.secret, pending.order, self._ctx.now
+            )
             self._close(pending.firm)
 
     # ---- events
 
     def decided(self, decided: KycDecided) -> str:
-        """A verification became terminal: tell its firm, if it has a webhook. Returns the event id, "" without a webhook."""
+        """A verification became terminal: tell its firm, if it has a webhook. Returns the event id,
+        "" without a webhook.
+        """
         registration = self._state.registrations.get(decided.firm)
         if registration is None:
             return ""
@@ -118,25 +152,39 @@ class Webhooks:
         self._state.notices[event_id] = notice
         _keep_last(self._state.notices, KEPT_EVENTS)
         action = self._tamper(notice.type, notice.firm) if self._tamper else None
-        if self._breaker(decided.firm).state == "open" and not ctx.assumptions.flag(WEBHOOK_BREAKER_BUFFERS):
+        if self._breaker(decided.firm).state == "open" and not ctx.assumptions.flag(
+            WEBHOOK_BREAKER_BUFFERS
+        ):
             self._lose(notice, "circuit breaker open")
         elif action is not None and action.effect == "drop":
             self._lose(notice, f"fault {action.fault}")
         else:
             self._deliver(notice, action)
-            if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or (action is not None and action.effect == "duplicate"):
+            if ctx.quirks.strikes(WEBHOOK_DUPLICATES) or (
+                action is not None and action.effect == "duplicate"
+            ):
                 self._deliver(notice, None)
         return event_id
 
     def redeliver(self, firm: str, event_id: str = "") -> list[str]:
-        """Send again, by hand: one event, or all that were never acknowledged and are not under way. Closes the breaker. Returns the event ids."""
+        """Send again, by hand: one event, or all that were never acknowledged and are not under
+        way. Closes the breaker. Returns the event ids.
+        """
         if firm not in self._state.registrations:
-            raise Conflict(f"{firm} has no webhook", rule="S6.1-5", remedy="register one first: POST /v1/kyc/webhook")
+            raise Conflict(
+                f"{firm} has no webhook",
+                rule="S6.1-5",
+                remedy="register one first: POST /v1/kyc/webhook",
+            )
         under_way = {delivery.event_id for delivery in self._state.deliveries.values()}
         chosen = [
             notice
             for notice in self._state.notices.values()
-            if notice.firm == firm and (notice.event_id == event_id or (not event_id and not notice.delivered and notice.event_id not in under_way))
+            if notice.firm == firm
+            and (
+                notice.event_id == event_id
+                or (not event_id and not notice.delivered and notice.event_id not in under_way)
+            )
         ]
         if event_id and not chosen:
             raise NotFound(f"no event {event_id!r} of {firm}")
@@ -148,14 +196,22 @@ class Webhooks:
     # ---- attempts
 
     def _deliver(self, notice: Notice, action: FaultAction | None) -> None:
-        """Begin a delivery. An injected delay comes before its first attempt; an injected status or reset is the first attempt's, which is then not made."""
+        """Begin a delivery. An injected delay comes before its first attempt; an injected status or
+        reset is the first attempt's, which is then not made.
+        """
         ctx = self._ctx
-        delivery = Delivery(id=f"d{ctx.ids.count('webhook.delivery')}", event_id=notice.event_id, firm=notice.firm)
+        delivery = Delivery(
+            id=f"d{ctx.ids.count('webhook.delivery')}", event_id=notice.event_id, firm=notice.firm
+        )
         self._state.deliveries[delivery.id] = delivery
         if action is not None and (action.status or action.effect == "reset"):
             delivery.attempts = 1
             record = self._record(f"{delivery.id}-{action.fault}", notice, 1)
-            record.status, record.outcome, record.error = action.status, "failed", f"fault {action.fault}"
+            record.status, record.outcome, record.error = (
+                action.status,
+                "failed",
+                f"fault {action.fault}",
+            )
             self._failed(delivery, "", action.retry_after)
         elif action is not None and action.delay:
             ctx.timers.schedule(ctx.now + action.delay, "webhook.due", delivery.id)
@@ -168,7 +224,14 @@ class Webhooks:
 
     def _record(self, name: str, notice: Notice, number: int) -> DeliveryRecord:
         url = self._state.registrations[notice.firm].url
-        record = DeliveryRecord(event_id=notice.event_id, type=notice.type, firm=notice.firm, url=url, attempt=number, at=self._ctx.now)
+        record = DeliveryRecord(
+            event_id=notice.event_id,
+            type=notice.type,
+            firm=notice.firm,
+            url=url,
+            attempt=number,
+            at=self._ctx.now,
+        )
         self._state.log[name] = record
         _keep_last(self._state.log, KEPT_RECORDS)
         return record
@@ -186,22 +249,52 @@ class Webhooks:
             return
         delivery.attempts += 1
         attempt = self._post(
-            delivery.id, notice.event_id, notice.type, notice.firm, registration.url, registration.secret, delivery.attempts, notice.body
+            delivery.id,
+            notice.event_id,
+            notice.type,
+            notice.firm,
+            registration.url,
+            registration.secret,
+            delivery.attempts,
+            notice.body,
         )
         if breaker.state == "half_open":
             breaker.probe = attempt
 
-    def _post(self, subject: str, event_id: str, kind: str, firm: str, url: str, secret: str, number: int, body: bytes) -> str:
+    def _post(
+        self,
+        subject: str,
+        event_id: str,
+        kind: str,
+        firm: str,
+        url: str,
+        secret: str,
+        number: int,
+        body: bytes,
+    ) -> str:
         ctx = self._ctx
         name = f"a{ctx.ids.count('webhook.attempt')}"
         timeout = ctx.assumptions.number(WEBHOOK_TIMEOUT)
         self.outbox.append(
             Attempt(
-                id=name, event_id=event_id, type=kind, firm=firm, url=url, attempt=number, body=body, secret=secret, due=ctx.now, timeout=timeout
+                id=name,
+                event_id=event_id,
+                type=kind,
+                firm=firm,
+                url=url,
+                attempt=number,
+                body=body,
+                secret=secret,
+                due=ctx.now,
+                timeout=timeout,
             )
         )
-        self._state.in_flight[name] = InFlight(subject, ctx.timers.schedule(ctx.now + timeout, "webhook.timeout", name))
-        self._state.log[name] = DeliveryRecord(event_id=event_id, type=kind, firm=firm, url=url, attempt=number, at=ctx.now)
+        self._state.in_flight[name] = InFlight(
+            subject, ctx.timers.schedule(ctx.now + timeout, "webhook.timeout", name)
+        )
+        self._state.log[name] = DeliveryRecord(
+            event_id=event_id, type=kind, firm=firm, url=url, attempt=number, at=ctx.now
+        )
         _keep_last(self._state.log, KEPT_RECORDS)
         return name
 
@@ -210,8 +303,12 @@ class Webhooks:
         attempts, self.outbox = self.outbox, []
         return attempts
 
-    def answer(self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None) -> bool:
-        """What the receiver said; `status` 0 means no HTTP answer. False when nobody waits for it any more (it came too late)."""
+    def answer(
+        self, attempt: str, status: int = 0, error: str = "", retry_after: Span | None = None
+    ) -> bool:
+        """What the receiver said; `status` 0 means no HTTP answer. False when nobody waits for it
+        any more (it came too late).
+        """
         found = self._state.in_flight.pop(attempt, None)
         if found is None:
             return False
@@ -224,7 +321,11 @@ class Webhooks:
         pending = self._state.pending.get(found.subject)
         if pending is not None:
             what = f"HTTP {status}" if status else error or "no answer"
-            self._settle(pending, acknowledged, "webhook validated" if acknowledged else f"test delivery failed: {what}")
+            self._settle(
+                pending,
+                acknowledged,
+                "webhook validated" if acknowledged else f"test delivery failed: {what}",
+            )
             return True
         delivery = self._state.deliveries[found.subject]
         if acknowledged:
@@ -246,7 +347,11 @@ class Webhooks:
         if delivery.attempts >= ctx.assumptions.number(WEBHOOK_ATTEMPTS):
             del self._state.deliveries[delivery.id]
             return
-        ctx.timers.schedule(ctx.now + (self._backoff(delivery.attempts) if retry_after is None else retry_after), "webhook.due", delivery.id)
+        ctx.timers.schedule(
+            ctx.now + (self._backoff(delivery.attempts) if retry_after is None else retry_after),
+            "webhook.due",
+            delivery.id,
+        )
 
     def _backoff(self, attempts: int) -> Span:
         """Wait after that many attempts: doubling, capped, give or take 20 % (rule K11)."""
@@ -265,12 +370,17 @@ class Webhooks:
         if breaker.state == "half_open":
             if attempt == breaker.probe:
                 self._open(firm, breaker)
-        elif breaker.state == "closed" and breaker.failures >= self._ctx.assumptions.number(WEBHOOK_BREAKER_THRESHOLD):
+        elif breaker.state == "closed" and breaker.failures >= self._ctx.assumptions.number(
+            WEBHOOK_BREAKER_THRESHOLD
+        ):
             self._open(firm, breaker)
 
     def _open(self, firm: str, breaker: Breaker) -> None:
         ctx = self._ctx
-        cooldown = min(ctx.assumptions.number(WEBHOOK_BREAKER_COOLDOWN) << breaker.openings, ctx.assumptions.number(WEBHOOK_BREAKER_LONGEST))
+        cooldown = min(
+            ctx.assumptions.number(WEBHOOK_BREAKER_COOLDOWN) << breaker.openings,
+            ctx.assumptions.number(WEBHOOK_BREAKER_LONGEST),
+        )
         breaker.state, breaker.probe = "open", ""
         breaker.openings += 1
         breaker.until = ctx.now + cooldown
@@ -289,13 +399,20 @@ class Webhooks:
     # ---- time
 
     def fire(self, timer: Timer) -> bool:
-        """A retry is due, an attempt stays unanswered, a breaker has cooled down; False for timers of others."""
+        """A retry is due, an attempt stays unanswered, a breaker has cooled down; False for timers
+        of others.
+        """
         if timer.kind == "webhook.due":
             delivery = self._state.deliveries.get(timer.subject)
             if delivery is not None:
                 self._attempt(delivery)
         elif timer.kind == "webhook.timeout":
-            self.answer(timer.subject, error=f"no answer within {format_span(self._ctx.assumptions.number(WEBHOOK_TIMEOUT))}")
+            self.answer(
+                timer.subject,
+                error=(
+                    f"no answer within {format_span(self._ctx.assumptions.number(WEBHOOK_TIMEOUT))}"
+                ),
+            )
         elif timer.kind == "webhook.breaker":
             breaker = self._breaker(timer.subject)
             breaker.state, breaker.timer = "half_open", 0

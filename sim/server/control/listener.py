@@ -1,4 +1,6 @@
-"""The control plane's HTTP: routing, strict bodies, errors, access. What the calls do is in `control_calls.py`."""
+"""The control plane's HTTP: routing, strict bodies, errors, access. What the calls do is in
+`control_calls.py`.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,15 @@ PREFIX = "/_sim/v1"
 
 _VARIABLE = re.compile(r"\{(\w+)(\*?)\}")
 _PIECE = 256 * 1024
-# Worlds and scenarios sent to the control plane may be larger than what clients of the service may send.
+# Worlds and scenarios sent to the control plane may be larger than what clients of the service may
+# send.
 _BODY_LIMIT = 16 << 20
 
 
 def control_server(host: Host, token: str = "") -> HttpServer:
-    """Server of the control plane. With a token every call but /health has to carry it as a bearer token."""
+    """Server of the control plane. With a token every call but /health has to carry it as a bearer
+    token.
+    """
     return HttpServer(ControlPlane(host, token), lambda: host.simulation.now)
 
 
@@ -50,7 +55,9 @@ class ControlPlane:
         path = request.raw_path.partition("?")[0]
         now = self._host.simulation.now
         if not self._admits(request, path):
-            return error_answer(401, 16, "the control plane needs its token: Authorization: Bearer <token>", now=now)
+            return error_answer(
+                401, 16, "the control plane needs its token: Authorization: Bearer <token>", now=now
+            )
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             return error_answer(403, 7, "a web page elsewhere may not drive the simulator", now=now)
         found = self._find(request.method, path)
@@ -67,7 +74,12 @@ class ControlPlane:
             return error_answer(400, 3, "the body did not arrive whole", now=now, close=True)
         if isinstance(value, Lines):
             return await self._stream(request, value)
-        return Answer(200, msgspec.json.encode(value), content_type="application/json", now=self._host.simulation.now)
+        return Answer(
+            200,
+            msgspec.json.encode(value),
+            content_type="application/json",
+            now=self._host.simulation.now,
+        )
 
     def _admits(self, request: web.BaseRequest, path: str) -> bool:
         if not self._token or path == PREFIX + "/health":
@@ -80,22 +92,45 @@ class ControlPlane:
         if not path.startswith(PREFIX + "/"):
             return error_answer(404, 5, f"the control plane lives under {PREFIX}", now=now)
         rest = path[len(PREFIX) :]
-        matching = [(route, found) for pattern, route in self._routes if (found := pattern.fullmatch(rest))]
+        matching = [
+            (route, found) for pattern, route in self._routes if (found := pattern.fullmatch(rest))
+        ]
         for route, found in matching:
             if route.verb == verb:
                 return route, {name: unquote(text) for name, text in found.groupdict().items()}
         if matching:
             allowed = ", ".join(sorted({route.verb for route, _ in matching}))
             return error_answer(405, 12, f"{rest} takes {allowed}", now=now)
-        return error_answer(404, 5, unknown_name("call", rest, [route.template for _, route in self._routes]), now=now)
+        return error_answer(
+            404,
+            5,
+            unknown_name("call", rest, [route.template for _, route in self._routes]),
+            now=now,
+        )
 
     def _refused(self, refusal: Refusal) -> Answer:
-        why = {name: value for name, value in (("rule", refusal.rule), ("remedy", refusal.remedy)) if value}
-        return error_answer(http_status(refusal), grpc_code(refusal), refusal.message, now=self._host.simulation.now, why=why)
+        why = {
+            name: value
+            for name, value in (("rule", refusal.rule), ("remedy", refusal.remedy))
+            if value
+        }
+        return error_answer(
+            http_status(refusal),
+            grpc_code(refusal),
+            refusal.message,
+            now=self._host.simulation.now,
+            why=why,
+        )
 
     async def _stream(self, request: web.BaseRequest, value: Lines) -> web.StreamResponse:
         response = web.StreamResponse()
-        response.headers.update({"Content-Type": value.content_type, "Date": http_date(self._host.simulation.now), "Server": SERVER})
+        response.headers.update(
+            {
+                "Content-Type": value.content_type,
+                "Date": http_date(self._host.simulation.now),
+                "Server": SERVER,
+            }
+        )
         await response.prepare(request)
         for piece in _pieces(value.lines):
             await response.write(piece)
@@ -105,7 +140,9 @@ class ControlPlane:
 
 def _pattern(template: str) -> re.Pattern[str]:
     """Regular expression of a template; `{name*}` takes slashes too."""
-    return re.compile(_VARIABLE.sub(lambda found: f"(?P<{found[1]}>{'.+' if found[2] else '[^/]+'})", template))
+    return re.compile(
+        _VARIABLE.sub(lambda found: f"(?P<{found[1]}>{'.+' if found[2] else '[^/]+'})", template)
+    )
 
 
 def _query(request: web.BaseRequest, route: Route) -> dict[str, str]:

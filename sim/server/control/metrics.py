@@ -1,4 +1,6 @@
-"""Prometheus text (exposition format 0.0.4) from numbers by name; a name may carry its labels, as in `sim_requests_total{plane="retail"}`."""
+"""Prometheus text (exposition format 0.0.4) from numbers by name; a name may carry its labels, as
+in `sim_requests_total{plane="retail"}`.
+"""
 
 from __future__ import annotations
 

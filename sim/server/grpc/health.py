@@ -1,4 +1,6 @@
-"""The standard health service of gRPC, for stock tools: no credentials, no place in the journal, and what it says follows the maintenance window (rule W8)."""
+"""The standard health service of gRPC, for stock tools: no credentials, no place in the journal,
+and what it says follows the maintenance window (rule W8).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ class Health:
         """What answers a full method name; None for one that health does not have."""
         if method == HEALTH + "Check":
             return grpc.unary_unary_rpc_method_handler(self._check)
-        return grpc.unary_stream_rpc_method_handler(self._watch) if method == HEALTH + "Watch" else None
+        return (
+            grpc.unary_stream_rpc_method_handler(self._watch)
+            if method == HEALTH + "Watch"
+            else None
+        )
 
     async def _check(self, message: bytes, context: Context) -> bytes:
         status = self._status(await _service(message, context))
@@ -59,10 +65,13 @@ async def _service(message: bytes, context: Context) -> str:
     from google.protobuf.wrappers_pb2 import StringValue
 
     try:
-        # HealthCheckRequest{string service = 1} has the shape of a StringValue, and its response, {status = 1}, is two bytes.
+        # HealthCheckRequest{string service = 1} has the shape of a StringValue, and its response,
+        # {status = 1}, is two bytes.
         return StringValue.FromString(message).value
     except DecodeError:
-        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "not a grpc.health.v1.HealthCheckRequest")
+        await context.abort(
+            grpc.StatusCode.INVALID_ARGUMENT, "not a grpc.health.v1.HealthCheckRequest"
+        )
 
 
 def _response(status: int) -> bytes:

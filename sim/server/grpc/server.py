@@ -1,4 +1,5 @@
-"""gRPC: one generic handler for every method, bytes in and bytes out; what exists and what it answers belongs to the simulation.
+"""gRPC: one generic handler for every method, bytes in and bytes out; what exists and what it
+answers belongs to the simulation.
 
 Only this module and rpc_health.py import grpc.
 """
@@ -45,15 +46,20 @@ _READ = frozenset({"authorization", "x-participant-id"})
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Trailers: TypeAlias = tuple[tuple[str, str], ...]
 
-# A stream may be silent for long, and some clients do not go on before they have its headers: they are sent as soon as it is open.
+# A stream may be silent for long, and some clients do not go on before they have its headers: they
+# are sent as soon as it is open.
 _OPEN: Trailers = ()
 
 
 class RpcListener:
     """The gRPC listener of a host."""
 
-    def __init__(self, host: Host, address: str, port: int, tls: tuple[bytes, bytes] | None = None) -> None:
-        """Bind a port of an address, a free one for 0; `tls` is a private key and a certificate chain, PEM. Raises CouldNotListen."""
+    def __init__(
+        self, host: Host, address: str, port: int, tls: tuple[bytes, bytes] | None = None
+    ) -> None:
+        """Bind a port of an address, a free one for 0; `tls` is a private key and a certificate
+        chain, PEM. Raises CouldNotListen.
+        """
         self._server = grpc.aio.server(handlers=(_Handlers(host),), options=_OPTIONS)
         target = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
         try:
@@ -82,7 +88,9 @@ class _Handlers(_GenericHandler):
         self._health = Health(host)
         self._known: dict[tuple[str, str], grpc.RpcMethodHandler[bytes, bytes]] = {}
 
-    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes]:
+    def service(
+        self, handler_call_details: grpc.HandlerCallDetails
+    ) -> grpc.RpcMethodHandler[bytes, bytes]:
         """Handler of a call; never None, so that unknown methods are inputs like any other."""
         method = handler_call_details.method
         if method.startswith(HEALTH) and (health := self._health.handler(method)) is not None:
@@ -108,7 +116,13 @@ class _Handlers(_GenericHandler):
         async def handler(message: bytes, context: Context) -> bytes:
             try:
                 reply = host.rpc(method, _metadata(context), message, _address(context.peer()))
-                if reply.code or reply.awaits or reply.disturb or reply.headers or reply.ready_at > host.simulation.now:
+                if (
+                    reply.code
+                    or reply.awaits
+                    or reply.disturb
+                    or reply.headers
+                    or reply.ready_at > host.simulation.now
+                ):
                     return await self._finish(reply, context)
                 context.set_trailing_metadata((("x-request-id", reply.request_id),))
                 return reply.body
@@ -120,7 +134,9 @@ class _Handlers(_GenericHandler):
         return handler
 
     async def _finish(self, reply: Reply, context: Context) -> bytes:
-        """Answer with a reply once it is complete and may leave; aborts the call when it is no success."""
+        """Answer with a reply once it is complete and may leave; aborts the call when it is no
+        success.
+        """
         host = self._host
         if reply.awaits:
             reply = await host.replies.answer(reply)
@@ -138,12 +154,19 @@ class _Handlers(_GenericHandler):
     def _trailers(self, reply: Reply, elided: str) -> Trailers:
         if not reply.headers and not elided:
             return (("x-request-id", reply.request_id),) if reply.request_id else ()
-        trailers = [(name.lower(), value) for name, value in reply.headers if not (self._opaque and name.lower().startswith("x-sim-"))]
+        trailers = [
+            (name.lower(), value)
+            for name, value in reply.headers
+            if not (self._opaque and name.lower().startswith("x-sim-"))
+        ]
         if reply.request_id:
             trailers.append(("x-request-id", reply.request_id))
         if elided and not self._opaque:
             trailers.append(("x-sim-elapsed", elided))
-        return tuple((name, value if value.isascii() and value.isprintable() else ascii(value)[1:-1]) for name, value in trailers)
+        return tuple(
+            (name, value if value.isascii() and value.isprintable() else ascii(value)[1:-1])
+            for name, value in trailers
+        )
 
     def _server_stream(self, method: str) -> Callable[[bytes, Context], AsyncIterator[bytes]]:
         async def handler(message: bytes, context: Context) -> AsyncIterator[bytes]:
@@ -194,7 +217,9 @@ class _Handlers(_GenericHandler):
             self._host.frame(channel, message)
 
     async def _opened(self, method: str, message: bytes, context: Context) -> Channel | Reply:
-        """Channel of a stream that was admitted, or the download that is ready to leave; aborts the call otherwise."""
+        """Channel of a stream that was admitted, or the download that is ready to leave; aborts the
+        call otherwise.
+        """
         try:
             opened = self._host.open(method, _metadata(context), message, _address(context.peer()))
             if isinstance(opened, Reply):
@@ -205,7 +230,9 @@ class _Handlers(_GenericHandler):
             await _failed(method, context)
         return opened
 
-    def _unknown(self, method: str) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
+    def _unknown(
+        self, method: str
+    ) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         async def handler(messages: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
             yield await self._unary(method)(b"", context)
 
@@ -223,7 +250,9 @@ async def _ended(close: Close, context: Context) -> None:
 
 
 async def _disturbed(disturbance: str, context: Context, trailers: Trailers) -> None:
-    """What a connection-level fault looks like to a gRPC client: the call dies with UNAVAILABLE, or never ends."""
+    """What a connection-level fault looks like to a gRPC client: the call dies with UNAVAILABLE, or
+    never ends.
+    """
     if disturbance == "hang":
         await asyncio.get_running_loop().create_future()
     if disturbance != "slow_body":

@@ -1,5 +1,7 @@
-"""The docs listener: an index of this run's addresses and operations, the changelog and its feed, the OpenAPI documents, the protobuf bundle (§9), and the page
-behind the document links of identity verification (§3.5)."""
+"""The docs listener: an index of this run's addresses and operations, the changelog and its feed,
+the OpenAPI documents, the protobuf bundle (§9), and the page behind the document links of identity
+verification (§3.5).
+"""
 
 from __future__ import annotations
 
@@ -52,10 +54,19 @@ class Docs:
         if path == "/changelog":
             return self._page("Changelog", changelog.page(now))
         if path == "/changelog/rss.xml":
-            return Answer(200, changelog.rss(now, self._addresses.docs), content_type="application/rss+xml; charset=utf-8", now=now)
+            return Answer(
+                200,
+                changelog.rss(now, self._addresses.docs),
+                content_type="application/rss+xml; charset=utf-8",
+                now=now,
+            )
         if path == BUNDLE:
             bundle, checksum = _bundle()
-            headers = (("Content-Disposition", 'attachment; filename="bundle.zip"'), ("ETag", f'"{checksum}"'), ("x-checksum-sha256", checksum))
+            headers = (
+                ("Content-Disposition", 'attachment; filename="bundle.zip"'),
+                ("ETag", f'"{checksum}"'),
+                ("x-checksum-sha256", checksum),
+            )
             return Answer(200, bundle, content_type="application/zip", now=now, headers=headers)
         plane = path.removeprefix("/openapi/").removesuffix(".json")
         if path == f"/openapi/{plane}.json" and plane in PLANES:
@@ -64,7 +75,9 @@ class Docs:
 
     def _page(self, title: str, inside: str, status: int = 200) -> Answer:
         page = _PAGE.format(title=escape(title), inside=inside).encode()
-        return Answer(status, page, content_type="text/html; charset=utf-8", now=self._host.simulation.now)
+        return Answer(
+            status, page, content_type="text/html; charset=utf-8", now=self._host.simulation.now
+        )
 
     async def _document(self, request: web.BaseRequest, token: str) -> web.StreamResponse:
         """What a person sees who follows a document link; here the tester says how it went."""
@@ -74,27 +87,54 @@ class Docs:
                 form = dict(parse_qsl((await request.read()).decode("utf-8", "replace")))
                 await self._host.control("kyc.document", token, {"result": form.get("result", "")})
         except Refusal as refusal:
-            return self._page("Document", f"<h1>Document</h1><p>{escape(refusal.message)}", http_status(refusal))
+            return self._page(
+                "Document", f"<h1>Document</h1><p>{escape(refusal.message)}", http_status(refusal)
+            )
         buttons = _BUTTONS if case.docv is not None else ""
-        return self._page("Document", f"<h1>Document of {escape(case.external_id)}</h1><p>{escape(case.decision)}, {escape(case.sub_status)}.{buttons}")
+        return self._page(
+            "Document",
+            f"<h1>Document of {escape(case.external_id)}</h1><p>{escape(case.decision)},"
+            f" {escape(case.sub_status)}.{buttons}",
+        )
 
     def _openapi(self, plane: Plane) -> bytes:
         from sim.contract.openapi import openapi_document
 
-        return json.encode(openapi_document(load_contract(), plane, self._host.simulation.now, vendor_prefix=self._host.settings.vendor_prefix))
+        return json.encode(
+            openapi_document(
+                load_contract(),
+                plane,
+                self._host.simulation.now,
+                vendor_prefix=self._host.settings.vendor_prefix,
+            )
+        )
 
     def _index(self) -> str:
         simulation = self._host.simulation
-        surfaces = "".join(f"<tr><th>{name}<td><code>{escape(address)}</code>" for name, address in self._addresses.surfaces())
+        surfaces = "".join(
+            f"<tr><th>{name}<td><code>{escape(address)}</code>"
+            for name, address in self._addresses.surfaces()
+        )
         operations = "".join(_row(operation) for operation in load_contract().operations)
-        links = " · ".join(f'<a href="/openapi/{plane}.json">OpenAPI: {plane}</a>' for plane in PLANES)
+        links = " · ".join(
+            f'<a href="/openapi/{plane}.json">OpenAPI: {plane}</a>' for plane in PLANES
+        )
         return _INDEX.format(
-            scenario=escape(simulation.scenario.name), seed=simulation.seed, surfaces=surfaces, operations=operations, links=links, bundle=BUNDLE
+            scenario=escape(simulation.scenario.name),
+            seed=simulation.seed,
+            surfaces=surfaces,
+            operations=operations,
+            links=links,
+            bundle=BUNDLE,
         )
 
 
 def _row(operation: Operation) -> str:
-    addresses = [f"{verb} {template}" for verb, template, _ in operation.bindings] if operation.planes else []
+    addresses = (
+        [f"{verb} {template}" for verb, template, _ in operation.bindings]
+        if operation.planes
+        else []
+    )
     addresses += operation.full_methods[:1]
     cells = (operation.name, " ".join(operation.planes), operation.scope, operation.summary)
     shown = "<br>".join(f"<code>{escape(address)}</code>" for address in addresses)

@@ -1,7 +1,8 @@
 """HTTP answers written straight to the transport: head and body in one piece, every header ours.
 
-aiohttp's own response class costs about a third of a small request (measured: 74 µs of processor time a request against 54 µs with this one), stamps `Date`
-from the wall clock and names its version. What is left to aiohttp is what it is good at: reading HTTP.
+aiohttp's own response class costs about a third of a small request (measured: 74 µs of processor
+time a request against 54 µs with this one), stamps `Date` from the wall clock and names its
+version. What is left to aiohttp is what it is good at: reading HTTP.
 """
 
 from __future__ import annotations
@@ -27,10 +28,22 @@ _DRAIN_ABOVE = 64 * 1024
 
 
 class Answer(web.StreamResponse):
-    """A complete answer. `headers` are pairs; Content-Type, Content-Length, Date, Server and Connection are added."""
+    """A complete answer. `headers` are pairs; Content-Type, Content-Length, Date, Server and
+    Connection are added.
+    """
 
-    def __init__(self, status: int, body: bytes, *, content_type: str, now: Instant, headers: Iterable[tuple[str, str]] = (), close: bool = False) -> None:
-        # The base class is not initialised: none of its state is used, and building it is what this class saves.
+    def __init__(
+        self,
+        status: int,
+        body: bytes,
+        *,
+        content_type: str,
+        now: Instant,
+        headers: Iterable[tuple[str, str]] = (),
+        close: bool = False,
+    ) -> None:
+        # The base class is not initialised: none of its state is used, and building it is what this
+        # class saves.
         self._code = status
         self.content = body
         self._head = _head_of(status, content_type, now // NS_PER_S)
@@ -57,7 +70,9 @@ class Answer(web.StreamResponse):
         transport = request.transport
         if transport is None:
             raise ConnectionResetError("the client is gone")
-        transport.write(self.encode(head_only=request.method == "HEAD", old=request.version == HttpVersion10))
+        transport.write(
+            self.encode(head_only=request.method == "HEAD", old=request.version == HttpVersion10)
+        )
         if len(self.content) > _DRAIN_ABOVE or request.protocol.writing_paused:
             await request.writer.drain()
         return None
@@ -76,11 +91,15 @@ class Answer(web.StreamResponse):
         elif old:
             head += "\r\nConnection: keep-alive"
         head += "\r\n\r\n"
-        return head.encode("ascii") if head_only or bodiless else head.encode("ascii") + self.content
+        return (
+            head.encode("ascii") if head_only or bodiless else head.encode("ascii") + self.content
+        )
 
 
 class Gone(web.StreamResponse):
-    """The answer has been dealt with on the transport already, or never will be. The connection ends, unless it was whole and is to go on."""
+    """The answer has been dealt with on the transport already, or never will be. The connection
+    ends, unless it was whole and is to go on.
+    """
 
     def __init__(self, *, keep_alive: bool = False) -> None:
         # As above: no state of the base class is used.
@@ -116,7 +135,10 @@ def _head_of(status: int, content_type: str, second: int) -> str:
         phrase = HTTPStatus(status).phrase
     except ValueError:
         phrase = "Status"
-    return f"HTTP/1.1 {status} {phrase}\r\nContent-Type: {content_type}\r\nDate: {_http_date_of(second)}\r\nServer: {SERVER}"
+    return (
+        f"HTTP/1.1 {status} {phrase}\r\nContent-Type: {content_type}\r\nDate:"
+        f" {_http_date_of(second)}\r\nServer: {SERVER}"
+    )
 
 
 def http_date(now: Instant) -> str:

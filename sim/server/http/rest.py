@@ -1,4 +1,6 @@
-"""One plane's REST listener: HTTP in, `Host.rest`, HTTP out. Routing, methods and errors belong to the simulation."""
+"""One plane's REST listener: HTTP in, `Host.rest`, HTTP out. Routing, methods and errors belong to
+the simulation.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from sim.server.host import Host
     from sim.server.http.fast_path import Handler
 
-# A slow body takes about this long in real time; the virtual clock has no part in how bytes trickle.
+# A slow body takes about this long in real time; the virtual clock has no part in how bytes
+# trickle.
 _SLOW_PIECES = 8
 _SLOW_PAUSE_S = 0.1
 
@@ -32,9 +35,17 @@ _DOCV_BASE = DOCV_BASE.encode()
 
 
 def rest_server(host: Host, plane: Plane) -> HttpServer:
-    """Server of the listener of a plane ("gateway", "retail", "exchange", "auth"). The retail one upgrades WebSockets."""
+    """Server of the listener of a plane ("gateway", "retail", "exchange", "auth"). The retail one
+    upgrades WebSockets.
+    """
     listener = RestListener(host, plane)
-    return HttpServer(listener, lambda: host.simulation.now, immediate=listener.immediate, max_body=host.settings.max_body, retail=plane == "retail")
+    return HttpServer(
+        listener,
+        lambda: host.simulation.now,
+        immediate=listener.immediate,
+        max_body=host.settings.max_body,
+        retail=plane == "retail",
+    )
 
 
 class RestListener:
@@ -51,9 +62,20 @@ class RestListener:
         reply = self._reply(message.method, message.path, message.headers, body, peer)
         now = self._host.simulation.now
         late = reply.ready_at > now  # seldom: the rest of the clock is asked only then
-        if reply.awaits or reply.disturb or reply.chunks is not None or (late and self._host.replies.holds(reply)):
+        if (
+            reply.awaits
+            or reply.disturb
+            or reply.chunks is not None
+            or (late and self._host.replies.holds(reply))
+        ):
             return lambda request: self.render(request, reply)
-        return self._answer(reply, message.path, message.headers, self._host.replies.elides(reply) if late else "", now)
+        return self._answer(
+            reply,
+            message.path,
+            message.headers,
+            self._host.replies.elides(reply) if late else "",
+            now,
+        )
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request."""
@@ -61,15 +83,34 @@ class RestListener:
         if self._plane == "retail" and request.headers.get("Upgrade", "").lower() == "websocket":
             from sim.server.http.websocket import serve_web_socket
 
-            return await serve_web_socket(host, request, _origin_form(request.raw_path).partition("?")[0], self)
+            return await serve_web_socket(
+                host, request, _origin_form(request.raw_path).partition("?")[0], self
+            )
         try:
             body, oversize = await read_body(request, self._max_body)
         except (web.RequestPayloadError, ValueError):
-            return error_answer(400, 3, "bad request", now=host.simulation.now, close=True, retail=self._plane == "retail")
-        reply = self._reply(request.method, request.raw_path, request.headers, body, request.remote or "", oversize)
+            return error_answer(
+                400,
+                3,
+                "bad request",
+                now=host.simulation.now,
+                close=True,
+                retail=self._plane == "retail",
+            )
+        reply = self._reply(
+            request.method, request.raw_path, request.headers, body, request.remote or "", oversize
+        )
         return await self.render(request, reply)
 
-    def _reply(self, verb: str, target: str, headers: Mapping[str, str], body: bytes, peer: str, oversize: int = 0) -> Reply:
+    def _reply(
+        self,
+        verb: str,
+        target: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        peer: str,
+        oversize: int = 0,
+    ) -> Reply:
         if not target.startswith("/"):
             target = _origin_form(target)
         path, _, query = target.partition("?")
@@ -90,16 +131,30 @@ class RestListener:
         answer = self._answer(reply, request.raw_path, request.headers, elided, host.simulation.now)
         return await _disturbed(request, answer, reply.disturb) if reply.disturb else answer
 
-    def _answer(self, reply: Reply, target: str, asked: Mapping[str, str], elided: str, now: Instant) -> Answer:
+    def _answer(
+        self, reply: Reply, target: str, asked: Mapping[str, str], elided: str, now: Instant
+    ) -> Answer:
         body = reply.body
         if _KYC in target:
             body = body.replace(_DOCV_BASE, f"{self._host.settings.docs_url}/docv".encode())
-        return Answer(reply.status, body, content_type=reply.content_type, now=now, headers=self._headers(asked, reply, elided))
+        return Answer(
+            reply.status,
+            body,
+            content_type=reply.content_type,
+            now=now,
+            headers=self._headers(asked, reply, elided),
+        )
 
-    def _headers(self, asked: Mapping[str, str], reply: Reply, elided: str) -> list[tuple[str, str]]:
+    def _headers(
+        self, asked: Mapping[str, str], reply: Reply, elided: str
+    ) -> list[tuple[str, str]]:
         headers: list[tuple[str, str]] = []
         if reply.headers:
-            headers += [(name, value) for name, value in reply.headers if not (self._opaque and name.lower().startswith("x-sim-"))]
+            headers += [
+                (name, value)
+                for name, value in reply.headers
+                if not (self._opaque and name.lower().startswith("x-sim-"))
+            ]
         if reply.request_id:
             headers.append(("x-request-id", reply.request_id))
         correlation = asked.get("poly-correlation-id")
@@ -109,9 +164,17 @@ class RestListener:
             headers.append(("x-sim-elapsed", elided))
         return headers
 
-    async def _stream(self, request: web.BaseRequest, reply: Reply, headers: list[tuple[str, str]]) -> web.StreamResponse:
+    async def _stream(
+        self, request: web.BaseRequest, reply: Reply, headers: list[tuple[str, str]]
+    ) -> web.StreamResponse:
         response = web.StreamResponse(status=reply.status)
-        response.headers.update({"Content-Type": reply.content_type, "Date": http_date(self._host.simulation.now), "Server": SERVER})
+        response.headers.update(
+            {
+                "Content-Type": reply.content_type,
+                "Date": http_date(self._host.simulation.now),
+                "Server": SERVER,
+            }
+        )
         for name, value in headers:
             response.headers.add(name, header_text(value))
         await response.prepare(request)
@@ -136,7 +199,9 @@ def _origin_form(target: str) -> str:
     return (rest[slash:] if slash >= 0 else "/") if found else target
 
 
-async def _disturbed(request: web.BaseRequest, answer: Answer, disturbance: str) -> web.StreamResponse:
+async def _disturbed(
+    request: web.BaseRequest, answer: Answer, disturbance: str
+) -> web.StreamResponse:
     """Carry out a connection-level fault: "reset", "refuse", "half_close", "hang" or "slow_body"."""
     transport = request.transport
     if transport is None:
@@ -156,6 +221,7 @@ async def _disturbed(request: web.BaseRequest, answer: Answer, disturbance: str)
         case "hang":
             await asyncio.get_running_loop().create_future()
         case _:
-            # A connection that was accepted cannot be refused any more; a reset before the first byte is what the client sees of either.
+            # A connection that was accepted cannot be refused any more; a reset before the first
+            # byte is what the client sees of either.
             reset(request)
     return Gone()

@@ -1,4 +1,6 @@
-"""What every HTTP listener shares: a server that never shows a traceback or a version, bodies read up to a bound, errors as JSON."""
+"""What every HTTP listener shares: a server that never shows a traceback or a version, bodies read
+up to a bound, errors as JSON.
+"""
 
 from __future__ import annotations
 
@@ -24,28 +26,52 @@ class _Connection(Connection):
     __slots__ = ()
 
     def handle_error(
-        self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer to what is no HTTP, or to a failure of ours; the reason of the latter goes to the log, not to the client."""
+        """Answer to what is no HTTP, or to a failure of ours; the reason of the latter goes to the
+        log, not to the client.
+        """
         if status >= 500:
             ours = None if isinstance(exc, OSError) else exc  # a full disk is no mistake of ours
-            log.error("a request failed: %s %s: %s", request.method, request.path, exc, exc_info=ours)
+            log.error(
+                "a request failed: %s %s: %s", request.method, request.path, exc, exc_info=ours
+            )
         server = self._manager if isinstance(self._manager, HttpServer) else None
         code, text = (13, "internal error") if status >= 500 else (3, "bad request")
-        return error_answer(status, code, text, now=server.now() if server else 0, close=True, retail=bool(server and server.retail))
-
+        return error_answer(
+            status,
+            code,
+            text,
+            now=server.now() if server else 0,
+            close=True,
+            retail=bool(server and server.retail),
+        )
 
     def log_exception(self, *args: Any, **details: Any) -> None:
-        """A failure between requests. A body that cannot be unpacked is its sender's: that was answered, and the rest of it is of no interest."""
+        """A failure between requests. A body that cannot be unpacked is its sender's: that was
+        answered, and the rest of it is of no interest.
+        """
         if not isinstance(details.get("exc_info"), web.RequestPayloadError):
             super().log_exception(*args, **details)
 
 
 class HttpServer(web.Server):
-    """Low-level server of one listener: no router and no middleware between the parser and the handler. `retail`: its errors have the shape of that API."""
+    """Low-level server of one listener: no router and no middleware between the parser and the
+    handler. `retail`: its errors have the shape of that API.
+    """
 
     def __init__(
-        self, handler: Handler, now: Callable[[], Instant], *, immediate: Immediate | None = None, max_body: int = 0, retail: bool = False
+        self,
+        handler: Handler,
+        now: Callable[[], Instant],
+        *,
+        immediate: Immediate | None = None,
+        max_body: int = 0,
+        retail: bool = False,
     ) -> None:
         super().__init__(handler, handler_cancellation=True)
         self.now = now
@@ -59,22 +85,40 @@ class HttpServer(web.Server):
 
 
 def error_answer(
-    status: int, code: int, message: str, *, now: Instant, close: bool = False, retail: bool = False, why: Mapping[str, str] | None = None
+    status: int,
+    code: int,
+    message: str,
+    *,
+    now: Instant,
+    close: bool = False,
+    retail: bool = False,
+    why: Mapping[str, str] | None = None,
 ) -> Answer:
-    """An error in the common shape `{"code", "message", "details": []}`, or in the retail API's; `why` holds further keys, for people."""
-    told = {"status": status, "message": message} if retail else {"code": code, "message": message, "details": []}
+    """An error in the common shape `{"code", "message", "details": []}`, or in the retail API's;
+    `why` holds further keys, for people.
+    """
+    told = (
+        {"status": status, "message": message}
+        if retail
+        else {"code": code, "message": message, "details": []}
+    )
     body = json.encode({**told, **(why or {})})
     return Answer(status, body, content_type="application/json", now=now, close=close)
 
 
 async def read_body(request: web.BaseRequest, limit: int) -> tuple[bytes, int]:
-    """Body of a request and 0; or nothing and the size it has (as far as it was read) when that is over the limit."""
+    """Body of a request and 0; or nothing and the size it has (as far as it was read) when that is
+    over the limit.
+    """
     if not request.body_exists:
         return b"", 0
     declared = request.content_length
     if declared is not None and declared > limit:
         return b"", declared
-    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport is not None:
+    if (
+        request.headers.get("Expect", "").lower() == "100-continue"
+        and request.transport is not None
+    ):
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     body = await request.content.readany()
     while not request.content.at_eof():

@@ -1,6 +1,8 @@
-"""WebSockets of the retail plane: the handshake is an input before the upgrade, frames are inputs, what the simulation sends are text frames.
+"""WebSockets of the retail plane: the handshake is an input before the upgrade, frames are inputs,
+what the simulation sends are text frames.
 
-Protocol pings are answered by aiohttp and never reach the simulation; no timer of real time closes a socket.
+Protocol pings are answered by aiohttp and never reach the simulation; no timer of real time closes
+a socket.
 """
 
 from __future__ import annotations
@@ -23,12 +25,18 @@ if TYPE_CHECKING:
     from sim.server.http.rest import RestListener
 
 
-async def serve_web_socket(host: Host, request: web.BaseRequest, path: str, listener: RestListener) -> web.StreamResponse:
+async def serve_web_socket(
+    host: Host, request: web.BaseRequest, path: str, listener: RestListener
+) -> web.StreamResponse:
     """Serve one socket from handshake to close. A refused handshake is answered as plain HTTP."""
     # Compression would make frame sizes depend on zlib's version; autoping answers pings.
-    socket = web.WebSocketResponse(autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body)
+    socket = web.WebSocketResponse(
+        autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body
+    )
     if not socket.can_prepare(request):
-        return error_answer(400, 3, "no valid WebSocket handshake", now=host.simulation.now, close=True, retail=True)
+        return error_answer(
+            400, 3, "no valid WebSocket handshake", now=host.simulation.now, close=True, retail=True
+        )
     opened = host.open(path, request.headers, b"", request.remote or "", web_socket=True)
     if isinstance(opened, Reply):
         return await listener.render(request, opened)
@@ -56,7 +64,9 @@ async def serve_web_socket(host: Host, request: web.BaseRequest, path: str, list
 
 
 def _sink(request: web.BaseRequest) -> Callable[[bytes], bool]:
-    """Writes a frame to a socket whose client reads; for one that does not, frames wait in the channel. A task for each frame costs as much again."""
+    """Writes a frame to a socket whose client reads; for one that does not, frames wait in the
+    channel. A task for each frame costs as much again.
+    """
     protocol = request.protocol
 
     def write(frame: bytes) -> bool:
@@ -71,7 +81,9 @@ def _sink(request: web.BaseRequest) -> Callable[[bytes], bool]:
 
 @lru_cache(maxsize=4)  # one after the other all get the same; a snapshot may be large
 def _text_frame(payload: bytes) -> bytes:
-    """A whole text frame, unmasked (RFC 6455 §5.2). A payload that goes to many clients is framed once."""
+    """A whole text frame, unmasked (RFC 6455 §5.2). A payload that goes to many clients is framed
+    once.
+    """
     size = len(payload)
     if size < 126:
         return b"\x81%c%b" % (size, payload)

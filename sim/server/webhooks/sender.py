@@ -1,8 +1,9 @@
 """Posts what the core decided to send; what the receiver said goes back in as an input.
 
-Attempts are made at once and concurrently, but their answers enter in the order in which the attempts were made, so that a receiver that always
-answers alike gives the same journal. Only loopback and hosts the settings name are called (design D9), which is checked again here; redirects are
-not followed. Stamps and signatures are made at the moment of sending, outside the digest.
+Attempts are made at once and concurrently, but their answers enter in the order in which the
+attempts were made, so that a receiver that always answers alike gives the same journal. Only
+loopback and hosts the settings name are called (design D9), which is checked again here; redirects
+are not followed. Stamps and signatures are made at the moment of sending, outside the digest.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ class WebhookSender:
             self._pump = loop.create_task(self._report())
 
     async def idle(self, within_s: float) -> bool:
-        """Wait until no answer is outstanding, at most so long in real time; whether it came to that."""
+        """Wait until no answer is outstanding, at most so long in real time; whether it came to
+        that.
+        """
         deadline = asyncio.get_running_loop().time() + within_s
         while self.busy and self._pump is not None:
             left = deadline - asyncio.get_running_loop().time()
@@ -77,7 +80,9 @@ class WebhookSender:
         return True
 
     def abandon(self) -> None:
-        """Forget outstanding attempts: what made them did not happen (a reset or rewind), or the process ends."""
+        """Forget outstanding attempts: what made them did not happen (a reset or rewind), or the
+        process ends.
+        """
         if self._pump is not None:
             self._pump.cancel()
         for _, task in self._sent:
@@ -115,23 +120,36 @@ class WebhookSender:
         limit = ClientTimeout(total=wait_s)
         try:
             async with self._client().post(
-                attempt.url, data=attempt.body, headers=self._headers(attempt), allow_redirects=False, timeout=limit
+                attempt.url,
+                data=attempt.body,
+                headers=self._headers(attempt),
+                allow_redirects=False,
+                timeout=limit,
             ) as response:
-                return Answered(response.status, retry_after=_retry_after(response.headers.get("Retry-After", "")))
+                return Answered(
+                    response.status,
+                    retry_after=_retry_after(response.headers.get("Retry-After", "")),
+                )
         except TimeoutError:
             return Answered(0, "timeout")
         except InvalidURL:
             return Answered(0, "invalid url")
         except (ClientError, OSError, ValueError) as problem:
-            # The text of a connection error holds addresses and errno texts of this machine, which would make journals differ between machines.
+            # The text of a connection error holds addresses and errno texts of this machine, which
+            # would make journals differ between machines.
             return Answered(0, type(problem).__name__)
 
     def _client(self) -> ClientSession:
         if self._session is None:
             from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
-            # A new connection per attempt: a receiver that drops idle connections would otherwise look like a failed delivery.
-            self._session = ClientSession(connector=TCPConnector(limit=0, force_close=True), cookie_jar=DummyCookieJar(), trust_env=False)
+            # A new connection per attempt: a receiver that drops idle connections would otherwise
+            # look like a failed delivery.
+            self._session = ClientSession(
+                connector=TCPConnector(limit=0, force_close=True),
+                cookie_jar=DummyCookieJar(),
+                trust_env=False,
+            )
         return self._session
 
     def _headers(self, attempt: Post) -> dict[str, str]:
