@@ -91,7 +91,7 @@ class _World:
         firm = next(
             found for found in exchange.firms.all() if found.client_id and len(found.users) > 1
         )
-        trading, tape, ctx = exchange.trading, exchange.trading.tape, exchange.ctx
+        trading, execution_log, ctx = exchange.trading, exchange.trading.execution_log, exchange.ctx
         executions = []
         for user, price in zip(firm.users, (1, 2), strict=False):
             order = trading.place(
@@ -105,12 +105,16 @@ class _World:
                     tif=TimeInForce.GOOD_TILL_CANCEL,
                 )
             )
-            executions.append(tape.report(order, ExecutionType.PARTIAL_FILL, qty=1, price=50))
+            executions.append(
+                execution_log.report(order, ExecutionType.PARTIAL_FILL, qty=1, price=50)
+            )
         for _ in range(trades):
             ctx.now += 1_000_000
-            tape.trade(tape.next_trade_id(), 50, 1, *executions, TradeType.REGULAR)
+            execution_log.trade(
+                execution_log.next_trade_id(), 50, 1, *executions, TradeType.REGULAR
+            )
             ctx.events.clear()
-        self._middle = tape.trades[trades // 2]
+        self._middle = execution_log.trades[trades // 2]
         self._rpc = connect(simulation).rpc(firm, firm.users[0].name)
 
     def by_id(self) -> object:

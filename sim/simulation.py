@@ -52,9 +52,9 @@ from sim.core.identity.credentials import Environment
 from sim.core.model.refusals import AnswerTooLate, Conflict, InvalidRequest, NotFound, Refusal
 from sim.core.trading.synchronous import Wait
 from sim.engine import time_travel
-from sim.engine.journal_record import journal_form, library_versions, record_of
+from sim.engine.journal_record import event_record, library_versions, record_of
 from sim.engine.snapshots import Snapshots
-from sim.kernel.instants import CALENDAR_ENDS, Instant, Span, believable, format_instant
+from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_supported_instant
 from sim.kernel.journal import Header, Journal
 from sim.kernel.timers import Timer
 from sim.world.populate import populate
@@ -96,7 +96,7 @@ class Simulation:
         self.seed = scenario.seed if seed is None else seed
         self.start = scenario.clock.start if start is None else start
         self.contract = load_contract()
-        self.vault: dict[str, bytes] = {}
+        self.signing_secrets: dict[str, bytes] = {}
         self.journeys = 0  # in time, so far
         self.journal = Journal(self._header(), journal)
         self._encode = json.Encoder().encode
@@ -112,7 +112,7 @@ class Simulation:
             scenario=Raw(self.scenario.source()),
             scenario_digest=self.scenario.digest,
             libraries=library_versions(),
-            settings=self.settings.lasting(),
+            settings=self.settings.recorded(),
         )
 
     def begin(self) -> None:
@@ -231,8 +231,8 @@ class Simulation:
                 f"time only moves forward: now is {format_instant(self.now)}",
                 remedy="rewind to go back",
             )
-        if not believable(to):
-            raise InvalidRequest(CALENDAR_ENDS)
+        if not is_supported_instant(to):
+            raise InvalidRequest(OUT_OF_RANGE)
         return self.handle(Advanced(to))
 
     def control(self, action: str, subject: str, arguments: dict[str, object]) -> Outcome:
@@ -262,7 +262,7 @@ class Simulation:
         ctx = exchange.ctx
         outcome = Outcome(seq=self.journal.seq + 1)
         ctx.trace_id = f"{outcome.seq:016x}"
-        ctx.elapsed = 0
+        ctx.service_time = 0
         at = ctx.now
         self._dispatch(given, outcome)
         if self.script.waits and isinstance(given, RestCall | RpcCall):
@@ -312,7 +312,7 @@ class Simulation:
         while (timer := self._next_timer(to)) is not None:
             ctx.now = max(ctx.now, timer.due)
             if self.exchange.postpones(timer):
-                ctx.timers.park(timer)
+                ctx.timers.suspend(timer)
                 continue
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
             if not (
@@ -368,7 +368,7 @@ class Simulation:
         while unsent := exchange.ctx.events[exchange.published :]:
             exchange.published = len(exchange.ctx.events)
             outcome.effects += self.hub.publish(unsent)
-            if self.participants.attentive:
+            if self.participants.wants_events:
                 self.participants.hear(unsent)
             if self.script.waits:
                 self.script.hear(unsent, outcome)
@@ -386,7 +386,7 @@ class Simulation:
         reply = self.pipeline.replies.complete("retail", answer, wait.request_id)
         if isinstance(answer, Refusal):
             self.pipeline.answered_late(answer, reply, wait.orders)
-        if wait.stood_still:
+        if wait.clock_stalled:
             reply.headers = (*reply.headers, ("x-sim-clock", "stood still"))
         outcome.effects.append(Resolve(wait.name, reply))
         self.script.answered(wait.name, reply, outcome)
@@ -416,7 +416,7 @@ class Simulation:
         if outcome.effects:
             self.script.absorb(outcome)
         return (
-            [journal_form(event) for event in exchange.take_events()] if exchange.ctx.events else []
+            [event_record(event) for event in exchange.take_events()] if exchange.ctx.events else []
         )
 
     # ---- time travel (`travel.py`); whoever travels ends every stream with UNAVAILABLE
@@ -480,7 +480,7 @@ class Simulation:
 
     def secret_for(self, fingerprint: str) -> bytes | None:
         """Signing secret behind a fingerprint; None in a replay, which has no secrets."""
-        return self.vault.get(fingerprint)
+        return self.signing_secrets.get(fingerprint)
 
     def account_named(self, name: str) -> str:
         """An account by its resource name, or that of a user or scripted participant. NotFound when

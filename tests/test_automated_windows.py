@@ -38,13 +38,13 @@ def to(world: Connection, instant: str) -> Connection:
 
 def market(world: Connection, slug: str = WINDOW) -> Any:
     world.advance("100ms")
-    return world.gateway.get(f"/v1/market/slug/{slug}").json["market"]
+    return world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
 
 
 def state(world: Connection, symbol: str = WINDOW) -> str:
     found = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{symbol}")
     return (
-        found.json["instrument"]["state"].removeprefix("INSTRUMENT_STATE_")
+        found.json()["instrument"]["state"].removeprefix("INSTRUMENT_STATE_")
         if found.status == 200
         else str(found.status)
     )
@@ -54,9 +54,9 @@ def candle(world: Connection, instant: str, asset: str = "crypto:btc") -> Any:
     """The second of the index that begins at an instant."""
     at = parse_instant(instant) // 10**9
     query = {"assets": asset, "from": at, "to": at + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
-    return world.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][
-        0
-    ]
+    return world.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0][
+        "candles"
+    ][0]
 
 
 def trade(world: Connection, symbol: str = WINDOW, contracts: int = 10) -> None:
@@ -136,7 +136,7 @@ def test_l7_l8_a_window_closes_where_it_ends_expires_half_an_hour_later_and_term
 @pytest.mark.spec("S2.10-1")
 def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) -> None:
     to(world, "2026-09-08T18:20:00Z")
-    event = world.gateway.get(f"/v1/events/slug/{EVENT}").json["event"]
+    event = world.gateway.get(f"/v1/events/slug/{EVENT}").json()["event"]
     assert (event["startTime"], event["endDate"], event["seriesSlug"]) == (
         BEGINS,
         ENDS,
@@ -147,12 +147,12 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
     assert [side["description"] for side in found["marketSides"]] == ["Up", "Down"]
     assert (found["startDate"], found["endDate"], found["category"]) == (LISTED, ENDS, "crypto")
     assert found["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_UP_DOWN"
-    assert world.gateway.get(f"/v1/market/id/{found['id']}").json["market"]["slug"] == WINDOW
-    assert world.gateway.get(f"/v1/events/{event['id']}").json["event"]["slug"] == EVENT
+    assert world.gateway.get(f"/v1/market/id/{found['id']}").json()["market"]["slug"] == WINDOW
+    assert world.gateway.get(f"/v1/events/{event['id']}").json()["event"]["slug"] == EVENT
     metadata = (
         world.exchange(firm(world.simulation))
         .get(f"/v1/refdata/instruments/{WINDOW}")
-        .json["instrument"]["metadata"]
+        .json()["instrument"]["metadata"]
     )
     assert (metadata["crypto_market_type"], metadata["crypto_horizon"]) == ("updown", "15m")
     assert (metadata["interval_start"], metadata["interval_end"]) == (
@@ -161,7 +161,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
     )
     series = {
         row["slug"]: row
-        for row in world.gateway.get("/v1/series", params={"limit": 100}).json["series"]
+        for row in world.gateway.get("/v1/series", params={"limit": 100}).json()["series"]
     }
     assert series["btc-updown-15m"]["recurrence"] == "15m"
 
@@ -169,7 +169,7 @@ def test_what_the_gateway_and_the_exchange_say_of_a_window(world: Connection) ->
 def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) -> None:
     def shown(**query: Any) -> list[str]:
         world.advance("100ms")
-        rows = world.gateway.get("/v1/events", params={"limit": 500, **query}).json["events"]
+        rows = world.gateway.get("/v1/events", params={"limit": 500, **query}).json()["events"]
         return [row["slug"] for row in rows if row["slug"].startswith("btc-updown-1h")]
 
     to(world, "2026-09-08T18:58:29Z")
@@ -183,14 +183,16 @@ def test_lists_and_searches_show_the_windows_of_the_moment(world: Connection) ->
     ]
     found = world.gateway.get(
         "/v1/search", params={"query": "bitcoin 3:00PM-4:00PM", "limit": 50}
-    ).json["events"]
+    ).json()["events"]
     assert [event["slug"] for event in found] == ["btc-updown-1h-2026-09-08-1900z"]
     markets = world.gateway.get(
         "/v1/markets", params={"categories": "crypto", "active": "true", "limit": 500}
-    ).json["markets"]
+    ).json()["markets"]
     assert "cpc-btc-updown-1h-2026-09-08-1900z" in {row["slug"] for row in markets}
     symbols = (
-        world.exchange(firm(world.simulation)).post("/v1/refdata/symbols", json={}).json["symbols"]
+        world.exchange(firm(world.simulation))
+        .post("/v1/refdata/symbols", json={})
+        .json()["symbols"]
     )
     assert symbols.count("cpc-btc-updown-1h-2026-09-08-1900z") == 1
     assert shown(slug="btc-updown-1h-2026-09-08-1900z") == ["btc-updown-1h-2026-09-08-1900z"]
@@ -240,8 +242,10 @@ def test_l7_l25_a_window_settles_by_the_candles_of_its_asset(
     assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").status == 404
     to(world, SETTLED)
     paid = 1 if float(last["close"]) >= float(first["close"]) else 0
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json["settlement"] == paid
-    asked = world.exchange(firm(world.simulation)).get(f"/v1/instruments/{WINDOW}/settlement").json
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
+    asked = (
+        world.exchange(firm(world.simulation)).get(f"/v1/instruments/{WINDOW}/settlement").json()
+    )
     assert (asked["stats"]["settlementPx"], asked["stats"]["settlementSetTime"]) == (
         str(100 * paid),
         SETTLED,
@@ -271,7 +275,7 @@ def test_trading_in_a_window_pays_out_to_the_cent(world: Connection) -> None:
         rows = (
             trader(world)
             .get("/v1/positions", params={"name": buyer.account, "symbol": WINDOW})
-            .json["positions"]
+            .json()["positions"]
         )
         return next((row["netPosition"] for row in rows), "0")
 
@@ -293,14 +297,14 @@ def test_a_tie_pays_as_the_assumption_says(tie: str, paid: float) -> None:
     world = world_of(f"assumptions: {{windows.tie: {tie}}}")
     world.simulation.control("price.tick", "crypto:btc", {"price": "60000"})
     to(world, SETTLED)
-    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json["settlement"] == paid
+    assert world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()["settlement"] == paid
 
 
 def test_an_index_that_never_ticked_gives_no_result() -> None:
     world = world_of("world: {windows: [{name: moon-updown-5m, asset: 'crypto:moon', every: 5m}]}")
     to(world, "2026-09-08T18:11:00Z")
     assert (
-        world.gateway.get("/v1/markets/cpc-moon-updown-5m-2026-09-08-1805z/settlement").json[
+        world.gateway.get("/v1/markets/cpc-moon-updown-5m-2026-09-08-1805z/settlement").json()[
             "settlement"
         ]
         == 0.5
@@ -333,14 +337,14 @@ def test_a_retail_user_trades_a_window_and_sees_it_settle(world: Connection) -> 
         {"as": "maker", "symbol": WINDOW, "side": "sell", "price": "0.40", "qty": "5"},
     )
     assert retail.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 5)).status == 200
-    position = retail.get("/v1/portfolio/positions").json["positions"][WINDOW]
+    position = retail.get("/v1/portfolio/positions").json()["positions"][WINDOW]
     assert (
         position["netPosition"],
         position["marketMetadata"]["eventSlug"],
         position["marketMetadata"]["outcome"],
     ) == ("5", EVENT, "Up")
     to(world, "2026-09-08T18:32:00Z")
-    activities = retail.get("/v1/portfolio/activities").json["activities"]
+    activities = retail.get("/v1/portfolio/activities").json()["activities"]
     assert any(WINDOW in str(activity) and "RESOLUTION" in str(activity) for activity in activities)
 
 
@@ -502,8 +506,8 @@ def test_looking_changes_nothing_and_an_idle_month_makes_no_window(world: Connec
         other.simulation.exchange.instruments.symbols()
     )
     assert (
-        world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json
-        == other.gateway.get(f"/v1/markets/{WINDOW}/settlement").json
+        world.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
+        == other.gateway.get(f"/v1/markets/{WINDOW}/settlement").json()
     )
 
 

@@ -24,13 +24,15 @@ def instrument(world: Connection, symbol: str) -> dict[str, object]:
     (found,) = (
         world.exchange(firm(world.simulation))
         .post("/v1/refdata/instruments", json={"symbols": [symbol]})
-        .json["instruments"]
+        .json()["instruments"]
     )
     return found["eventAttributes"]
 
 
 def balance(world: Connection, name: str) -> tuple[str, str]:
-    found = trader(world).post("/v1/positions/balance", json={"name": name, "currency": "USD"}).json
+    found = (
+        trader(world).post("/v1/positions/balance", json={"name": name, "currency": "USD"}).json()
+    )
     return found["marginRequirement"], found["buyingPower"]
 
 
@@ -74,7 +76,7 @@ def test_outcomes_of_the_default_world_say_how_they_hang_together() -> None:
     rows = (
         world.exchange(firm(world.simulation))
         .post("/v1/refdata/instruments", json={"pageSize": 1000})
-        .json["instruments"]
+        .json()["instruments"]
     )
     kinds = {row["eventAttributes"]["eventOutcome"] for row in rows}
     assert kinds == {

@@ -57,17 +57,17 @@ def test_a_retail_order_that_waited_more_than_five_seconds_is_rejected_by_execut
     placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert placed.status == 200
     assert (
-        client.get(f"/v1/order/{placed.json['id']}").json["order"]["state"]
+        client.get(f"/v1/order/{placed.json()['id']}").json()["order"]["state"]
         == "ORDER_STATE_PENDING_NEW"
     )
     assert executions(socket) == []
     world.advance("6s")
     assert executions(socket) == [("REJECTED", STOPGAP)]
     assert (
-        client.get(f"/v1/order/{placed.json['id']}").json["order"]["state"]
+        client.get(f"/v1/order/{placed.json()['id']}").json()["order"]["state"]
         == "ORDER_STATE_REJECTED"
     )
-    assert client.get("/v1/orders/open").json == {"orders": []}
+    assert client.get("/v1/orders/open").json() == {"orders": []}
 
 
 @pytest.mark.spec("S7.2-7")
@@ -78,11 +78,13 @@ def test_up_to_five_seconds_an_order_is_only_late(
     """M36, M37."""
     client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
     slow(world, span)
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
-    assert [row["id"] for row in client.get("/v1/orders/open").json["orders"]] == [placed]
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
+        "id"
+    ]
+    assert [row["id"] for row in client.get("/v1/orders/open").json()["orders"]] == [placed]
     world.advance(span)
     assert executions(socket) == [("NEW", "")]
-    assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_NEW"
+    assert client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
 
 
 @pytest.mark.spec("S7.2-7")
@@ -91,7 +93,9 @@ def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(
 ) -> None:
     """M36, M37."""
     client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
+        "id"
+    ]
     executions(socket)
     slow(world, "8s")
     change = {
@@ -100,19 +104,23 @@ def test_a_late_modification_is_rejected_and_a_late_cancel_is_not(
         "quantity": 1,
     }
     assert client.post(f"/v1/order/{placed}/modify", json=change).status == 200
-    assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_PENDING_REPLACE"
+    assert (
+        client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_PENDING_REPLACE"
+    )
     world.advance("8s")
     assert executions(socket) == [("REJECTED", STOPGAP)]
-    row = client.get(f"/v1/order/{placed}").json["order"]
+    row = client.get(f"/v1/order/{placed}").json()["order"]
     assert (row["state"], float(row["price"]["value"])) == ("ORDER_STATE_NEW", 0.2)
     assert (
         client.post(f"/v1/order/{placed}/cancel", json={"marketSlug": instrument.symbol}).status
         == 200
     )
-    assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_PENDING_CANCEL"
+    assert (
+        client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_PENDING_CANCEL"
+    )
     world.advance("8s")
     assert executions(socket)[-1][0] == "CANCELED"
-    assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_CANCELED"
+    assert client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_CANCELED"
 
 
 @pytest.mark.spec("S7.2-7")
@@ -122,7 +130,9 @@ def test_a_cancel_before_the_acknowledgement_is_taken_and_waits_behind_the_order
     """M35."""
     client, socket = world.retail(key(world.simulation)), told(world, instrument.symbol)
     slow(world, "3s")
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
+        "id"
+    ]
     world.advance("1s")
     slow(world, "0s")  # the cancel would be quicker, and still does not overtake
     assert (
@@ -146,15 +156,15 @@ def test_dollars_wait_like_contracts_do(world: Connection, instrument: Instrumen
         instrument, "buy", 50, 0, type="ORDER_TYPE_MARKET_TO_LIMIT", cashOrderQty=two, clordId="d"
     )
     del dollars["price"], dollars["orderQty"]
-    placed = other.post("/v1/trading/orders", json=dollars).json["orderId"]
+    placed = other.post("/v1/trading/orders", json=dollars).json()["orderId"]
     assert other.post("/v1/trading/orders", json=dollars).status == 409
     world.simulation.snapshot("waiting")
     world.simulation.restore("waiting")
-    assert [row["id"] for row in other.get("/v1/trading/orders/open").json["orders"]] == [placed]
+    assert [row["id"] for row in other.get("/v1/trading/orders/open").json()["orders"]] == [placed]
     assert other.post("/v1/trading/orders/cancel", json={"orderId": placed}).status == 200
     world.advance("2s")
     # the cancel came too late
-    assert other.get(f"/v1/report/orders/{placed}").json["order"]["cumQty"] == str(
+    assert other.get(f"/v1/report/orders/{placed}").json()["order"]["cumQty"] == str(
         4 * instrument.qty_scale
     )
 
@@ -169,9 +179,9 @@ def test_firms_wait_too_but_are_not_stopped(world: Connection, instrument: Instr
     client = trader(world)
     placed = client.post(
         "/v1/trading/orders", json=order(instrument, "buy", 30, 1, clordId="late")
-    ).json["orderId"]
+    ).json()["orderId"]
     assert (
-        client.get("/v1/trading/orders/open").json["orders"][0]["state"]
+        client.get("/v1/trading/orders/open").json()["orders"][0]["state"]
         == "ORDER_STATE_PENDING_NEW"
     )
     assert (
@@ -188,7 +198,7 @@ def test_firms_wait_too_but_are_not_stopped(world: Connection, instrument: Instr
         for execution in message.update.executions
     ]
     assert kinds == [wire.ExecutionType.EXECUTION_TYPE_NEW]
-    assert client.get(f"/v1/report/orders/{placed}").json["order"]["state"] == "ORDER_STATE_NEW"
+    assert client.get(f"/v1/report/orders/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
 
 
 def test_the_engine_can_be_late_for_one_market_only(
@@ -203,9 +213,9 @@ def test_the_engine_can_be_late_for_one_market_only(
         },
     )
     client = world.retail(key(world.simulation))
-    late = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    late = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()["id"]
     world.advance("6s")
-    assert client.get(f"/v1/order/{late}").json["order"]["state"] == "ORDER_STATE_REJECTED"
+    assert client.get(f"/v1/order/{late}").json()["order"]["state"] == "ORDER_STATE_REJECTED"
 
 
 def test_what_waits_survives_a_snapshot_and_is_in_no_book(
@@ -213,21 +223,23 @@ def test_what_waits_survives_a_snapshot_and_is_in_no_book(
 ) -> None:
     slow(world, "4s")
     client = trader(world)
-    placed = client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 5)).json["orderId"]
+    placed = client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 5)).json()[
+        "orderId"
+    ]
     sim = world.simulation
     sim.snapshot("waiting")
-    assert client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"] == []
+    assert client.get(f"/v1/orderbook/{instrument.symbol}").json()["bids"] == []
     world.advance("4s")
-    after = client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"]
+    after = client.get(f"/v1/orderbook/{instrument.symbol}").json()["bids"]
     assert len(after) == 1
     sim.restore("waiting")
-    assert client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"] == []
+    assert client.get(f"/v1/orderbook/{instrument.symbol}").json()["bids"] == []
     assert (
-        client.get(f"/v1/report/orders/{placed}").json["order"]["state"]
+        client.get(f"/v1/report/orders/{placed}").json()["order"]["state"]
         == "ORDER_STATE_PENDING_NEW"
     )
     world.advance("4s")
-    assert client.get(f"/v1/orderbook/{instrument.symbol}").json["bids"] == after
+    assert client.get(f"/v1/orderbook/{instrument.symbol}").json()["bids"] == after
 
 
 @pytest.mark.spec("S3.4-1", "S7.2-7")
@@ -238,8 +250,10 @@ def test_a_rejection_changes_an_order_at_the_instant_of_its_execution(
     """M36, M41: on both planes."""
     slow(world, "6s" if refused == "late" else "3s")
     mine, partner = world.retail(key(world.simulation)), trader(world)
-    retail_id = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
-    partner_id = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 1)).json[
+    retail_id = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
+        "id"
+    ]
+    partner_id = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 1)).json()[
         "orderId"
     ]
     world.advance("1s")
@@ -249,14 +263,14 @@ def test_a_rejection_changes_an_order_at_the_instant_of_its_execution(
         )
     world.advance("5s")
     at = f"2026-09-08T18:00:0{6 if refused == 'late' else 3}Z"
-    shown = mine.get(f"/v1/order/{retail_id}").json["order"]
+    shown = mine.get(f"/v1/order/{retail_id}").json()["order"]
     assert (shown["state"], shown["createTime"], shown["lastTransactTime"]) == (
         "ORDER_STATE_REJECTED",
         "2026-09-08T18:00:00Z",
         at,
     )
     if refused == "halted":  # firms are not stopped for being late
-        (row,) = partner.post("/v1/report/executions/search", json={"orderId": partner_id}).json[
+        (row,) = partner.post("/v1/report/executions/search", json={"orderId": partner_id}).json()[
             "executions"
         ]
         assert (row["type"], row["transactTime"], row["order"]["lastTransactTime"]) == (
@@ -271,7 +285,7 @@ def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(
 ) -> None:
     """M32, M33, M36: REPLACED stays REPLACED."""
     partner = trader(world)
-    placed = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 3)).json[
+    placed = partner.post("/v1/trading/orders", json=order(instrument, "buy", 20, 3)).json()[
         "orderId"
     ]
     change = lambda cents: partner.post(  # noqa: E731
@@ -282,7 +296,7 @@ def test_a_change_that_fails_gives_an_order_back_the_state_its_last_report_told(
             "price": str(cents * instrument.price_scale // 100),
         },
     )
-    state = lambda: partner.get(f"/v1/report/orders/{placed}").json["order"]["state"]  # noqa: E731
+    state = lambda: partner.get(f"/v1/report/orders/{placed}").json()["order"]["state"]  # noqa: E731
     assert (change(21).status, state()) == (200, "ORDER_STATE_REPLACED")
     slow(world, "2s")
     assert (change(22).status, state()) == (200, "ORDER_STATE_PENDING_REPLACE")

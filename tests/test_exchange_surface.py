@@ -35,7 +35,7 @@ def enter(
         "/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields)
     )
     assert answer.status == 200, answer
-    return answer.json["orderId"]
+    return answer.json()["orderId"]
 
 
 def trade(world: Connection, instrument: Instrument, cents: int = 50, contracts: int = 10) -> str:
@@ -54,11 +54,12 @@ def account(world: Connection, user: int = 0) -> str:
 @pytest.mark.spec("S4.3-16", "S5.1-6")
 def test_a_firm_learns_who_it_is_and_for_whom_it_may_act(world: Connection) -> None:
     client = world.exchange(firm(world.simulation))
-    users = client.get("/v1/users").json["users"]
+    users = client.get("/v1/users").json()["users"]
     assert users == [user.name for user in firm(world.simulation).users if user.tradable]
-    assert client.get("/v1/whoami").json["firm"] == firm(world.simulation).id
+    assert client.get("/v1/whoami").json()["firm"] == firm(world.simulation).id
     assert (
-        world.exchange(firm(world.simulation), users[0]).get("/v1/whoami").json["user"] == users[0]
+        world.exchange(firm(world.simulation), users[0]).get("/v1/whoami").json()["user"]
+        == users[0]
     )
     assert rpc_trader(world).call("UsersAPI.ListUsers", wire.ListUsersRequest()).users == users
 
@@ -73,7 +74,7 @@ def test_account_scoped_calls_need_a_participant_of_the_calling_firm(world: Conn
     )
     for participant in (None, "nonsense", other.users[0].name):
         answer = world.exchange(mine, participant).get("/v1/trading/orders/open")
-        assert (answer.status, answer.json["code"]) == (403, 7)
+        assert (answer.status, answer.json()["code"]) == (403, 7)
         with pytest.raises(RpcError) as refused:
             world.rpc(mine, participant).call(
                 "OrderEntryAPI.GetOpenOrders", wire.GetOpenOrdersRequest()
@@ -91,7 +92,7 @@ def test_book_and_bbo_need_no_participant_and_agree_with_each_other(world: Conne
         enter(trader(world), instrument, "buy", 20 + step, 1)
         enter(trader(world, 1), instrument, "sell", 60 + step, 2)
     client = world.exchange(firm(world.simulation))
-    book = client.get(f"/v1/orderbook/{instrument.symbol}").json
+    book = client.get(f"/v1/orderbook/{instrument.symbol}").json()
     assert len(book["bids"]) == len(book["offers"]) == 3
     assert [int(entry["px"]) for entry in book["bids"]] == sorted(
         (int(entry["px"]) for entry in book["bids"]), reverse=True
@@ -103,13 +104,13 @@ def test_book_and_bbo_need_no_participant_and_agree_with_each_other(world: Conne
     for depth, shown in ((1, 1), (10, 10), (11, 10)):
         assert (
             len(
-                client.get(f"/v1/orderbook/{instrument.symbol}", params={"depth": depth}).json[
+                client.get(f"/v1/orderbook/{instrument.symbol}", params={"depth": depth}).json()[
                     "bids"
                 ]
             )
             == shown
         )
-    bbo = client.get(f"/v1/orderbook/{instrument.symbol}/bbo").json
+    bbo = client.get(f"/v1/orderbook/{instrument.symbol}/bbo").json()
     assert (bbo["bestBid"]["px"], bbo["bestOffer"]["px"]) == (
         book["bids"][0]["px"],
         book["offers"][0]["px"],
@@ -141,7 +142,7 @@ def test_a_mid_price_between_two_units_is_rounded_as_asked_in_the_same_instant_t
             world.simulation.control(
                 "assumption.set", "book.mid_price_rounding", {"value": rounding}
             )
-            bbo = client.get(f"/v1/orderbook/{symbol}/bbo").json
+            bbo = client.get(f"/v1/orderbook/{symbol}/bbo").json()
             shown.append((bbo["spread"], bbo["midPrice"]))
     assert shown == [("16", "48")] * 3 + [("15", "48"), ("15", "49"), ("15", "48")] + [
         ("13", "49"),
@@ -156,14 +157,14 @@ def test_the_latest_trade_shows_its_quantity_in_book_and_bbo(world: Connection) 
     trade(world, instrument, 50, 10)
     client = world.exchange(firm(world.simulation))
     for path in ("", "/bbo"):
-        stats = client.get(f"/v1/orderbook/{instrument.symbol}{path}").json["stats"]
+        stats = client.get(f"/v1/orderbook/{instrument.symbol}{path}").json()["stats"]
         assert (
             stats["lastTradeQty"] == str(10 * instrument.qty_scale)
             and stats.get("settlementSetTime") is None
         )
     world.simulation.exchange.trading.settle(instrument.symbol, instrument.price_scale)
     for path in ("", "/bbo"):
-        stats = client.get(f"/v1/orderbook/{instrument.symbol}{path}").json["stats"]
+        stats = client.get(f"/v1/orderbook/{instrument.symbol}{path}").json()["stats"]
         assert stats["settlementSetTime"] == format_instant(world.simulation.now)
 
 
@@ -181,7 +182,7 @@ def test_trade_statistics_split_the_window_into_equal_bars_of_text_numbers(
         "endTime": format_instant(start + minutes(6)),
         "bars": 6,
     }
-    found = client.post("/v1/report/trades/stats", json=asked).json
+    found = client.post("/v1/report/trades/stats", json=asked).json()
     assert len(found["bars"]) == len(found["barStartTime"]) == len(found["barEndTime"]) == 6
     assert set(found["bars"][3].values()) == {"0"} and len(found["bars"][3]) == 10
     assert (found["stats"]["totalTradeCount"], found["stats"]["clearedTradeCount"]) == ("1", "0")
@@ -190,7 +191,8 @@ def test_trade_statistics_split_the_window_into_equal_bars_of_text_numbers(
     )
     world.advance("2m")
     assert (
-        client.post("/v1/report/trades/stats", json=asked).json["stats"]["clearedTradeCount"] == "1"
+        client.post("/v1/report/trades/stats", json=asked).json()["stats"]["clearedTradeCount"]
+        == "1"
     )
     mixed = {**asked, "startTradeDate": {"year": 2026, "month": 9, "day": 8}}
     assert client.post("/v1/report/trades/stats", json=mixed).status == 400
@@ -205,14 +207,14 @@ def test_instruments_are_listed_with_scales_that_differ_inside_one_product(
 ) -> None:
     """M3."""
     client = world.exchange(firm(world.simulation))
-    symbols = client.post("/v1/refdata/symbols", json={}).json["symbols"]
+    symbols = client.post("/v1/refdata/symbols", json={}).json()["symbols"]
     assert symbols == [instrument.symbol for instrument in world.simulation.exchange.instruments]
     listed: list[dict[str, Any]] = []
     token = ""
     while True:
         page = client.post(
             "/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token}
-        ).json
+        ).json()
         listed += page["instruments"]
         token = page.get("nextPageToken", "")
         if not token:
@@ -225,12 +227,12 @@ def test_instruments_are_listed_with_scales_that_differ_inside_one_product(
             (found["productId"], found["metadata"].get("market_type", "")), set()
         ).add((found["priceScale"], found["fractionalQtyScale"]))
     assert any(len(scales) > 1 for scales in by_product.values())
-    one = client.get(f"/v1/refdata/instruments/{symbols[0]}").json["instrument"]
+    one = client.get(f"/v1/refdata/instruments/{symbols[0]}").json()["instrument"]
     assert one == listed[0]
     asked = {"filter": {"whereClause": f"symbol = '{symbols[1]}'"}}
     assert [
         found["symbol"]
-        for found in client.post("/v1/refdata/instruments/search", json=asked).json["instruments"]
+        for found in client.post("/v1/refdata/instruments/search", json=asked).json()["instruments"]
     ] == [symbols[1]]
     assert client.get("/v1/refdata/instruments/no-such").status == 404
 
@@ -256,7 +258,7 @@ def test_an_order_entered_over_either_door_is_seen_through_both(world: Connectio
     found = (
         trader(world)
         .get("/v1/trading/orders/open", params={"symbols": instrument.symbol})
-        .json["orders"]
+        .json()["orders"]
     )
     assert [(one["id"], one["clordId"], one["orderQty"]) for one in found] == [
         (by_rest, "by-rest", str(3 * instrument.qty_scale)),
@@ -287,7 +289,7 @@ def test_each_way_of_being_refused_has_its_status(world: Connection) -> None:
         assert mine.post("/v1/trading/orders", json=body).status == status
     suspended = in_state(world.simulation, InstrumentState.SUSPENDED)
     assert mine.post("/v1/trading/orders", json=order(suspended, "buy", 40, 1)).status == 422
-    assert mine.post("/v1/trading/orders/cancel", json={"orderId": order_id}).json == {}
+    assert mine.post("/v1/trading/orders/cancel", json={"orderId": order_id}).json() == {}
     assert mine.post("/v1/trading/orders/cancel", json={"orderId": order_id}).status == 409
     assert mine.post("/v1/trading/orders/cancel", json={"orderId": "NOSUCHORDER1"}).status == 404
 
@@ -300,10 +302,10 @@ def test_orders_and_executions_are_found_by_search_and_by_id(world: Connection) 
     instrument = quiet(world.simulation)
     order_id = trade(world, instrument)
     mine = trader(world)
-    found = mine.post("/v1/report/orders/search", json={"symbol": instrument.symbol}).json
+    found = mine.post("/v1/report/orders/search", json={"symbol": instrument.symbol}).json()
     assert [one["id"] for one in found["order"]] == [order_id] and "nextPageToken" not in found
-    assert mine.get(f"/v1/report/orders/{order_id}").json["order"] == found["order"][0]
-    executions = mine.post("/v1/report/executions/search", json={"orderId": order_id}).json
+    assert mine.get(f"/v1/report/orders/{order_id}").json()["order"] == found["order"][0]
+    executions = mine.post("/v1/report/executions/search", json={"orderId": order_id}).json()
     assert [one["type"] for one in executions["executions"]] == [
         "EXECUTION_TYPE_NEW",
         "EXECUTION_TYPE_FILL",
@@ -317,14 +319,14 @@ def test_orders_and_executions_are_found_by_search_and_by_id(world: Connection) 
     entries = mine.get(
         "/v1/funding/balance-ledger",
         params={"account": account(world), "symbol": instrument.symbol},
-    ).json["entries"]
+    ).json()["entries"]
     dollars = int(fill["commissionNotionalCollected"]) / (
         instrument.price_scale * instrument.qty_scale
     )
     assert float(entries[0]["beforeBalance"]) - float(entries[0]["afterBalance"]) == pytest.approx(
         5 + dollars
     )
-    assert mine.get(f"/v1/report/executions/{fill['id']}").json["execution"] == fill
+    assert mine.get(f"/v1/report/executions/{fill['id']}").json()["execution"] == fill
     assert mine.get("/v1/report/executions/NOSUCHEXEC12").status == 404
 
 
@@ -338,10 +340,10 @@ def test_a_trade_search_by_symbol_is_fast_and_pages_by_offset(world: Connection)
     first = mine.post("/v1/report/trades/search", json=asked)
     assert first.reply.ready_at - world.simulation.now == 130_000_000
     second = mine.post(
-        "/v1/report/trades/search", json={**asked, "page_token": first.json["nextPageToken"]}
-    ).json
+        "/v1/report/trades/search", json={**asked, "page_token": first.json()["nextPageToken"]}
+    ).json()
     assert (
-        len(first.json["trade"]) == 2
+        len(first.json()["trade"]) == 2
         and len(second["trade"]) == 1
         and "nextPageToken" not in second
     )
@@ -353,7 +355,7 @@ def test_a_trade_search_by_symbol_is_fast_and_pages_by_offset(world: Connection)
             ]
         },
     )
-    assert (refused.status, refused.json["code"], refused.json["message"]) == (
+    assert (refused.status, refused.json()["code"], refused.json()["message"]) == (
         400,
         3,
         "field not allowed",
@@ -375,13 +377,13 @@ def test_a_balance_is_told_and_that_of_a_clearing_account_is_not(world: Connecti
     mine = trader(world)
     found = mine.post(
         "/v1/positions/balance", json={"name": account(world), "currency": "USD"}
-    ).json
+    ).json()
     assert float(found["balance"]) > 0 and found["buyingPower"] == found["balance"]
     refused = mine.post(
         "/v1/positions/balance",
         json={"name": firm(world.simulation).clearing_account, "currency": "USD"},
     )
-    assert (refused.status, refused.json["code"], refused.json["message"]) == (
+    assert (refused.status, refused.json()["code"], refused.json()["message"]) == (
         400,
         3,
         "invalid account",
@@ -404,7 +406,7 @@ def test_both_ledgers_tell_the_same_story_in_pages_and_as_csv(world: Connection)
             "symbol": instrument.symbol,
             "startTime": "2026-01-01T00:00:00Z",
         }
-        entries = client.get(path, params=asked).json["entries"]
+        entries = client.get(path, params=asked).json()["entries"]
         download = client.get(f"{path}/download", params=asked)
         assert download.reply.content_type.startswith("text/csv")
         assert (
@@ -416,7 +418,7 @@ def test_both_ledgers_tell_the_same_story_in_pages_and_as_csv(world: Connection)
         assert client.get(path).status == 400
     assert entries[0]["afterBalance"]
     early = {"account": account(world), "endTime": "2026-04-30T23:59:59Z"}
-    assert client.get("/v1/funding/balance-ledger", params=early).json["entries"] == []
+    assert client.get("/v1/funding/balance-ledger", params=early).json()["entries"] == []
 
 
 @pytest.mark.spec("S4.3-20")
@@ -428,7 +430,7 @@ def test_an_internal_entry_type_is_aborted_over_rest_and_grpc(world: Connection,
         "/v1/funding/balance-ledger",
         params={"account": account(world), "entryTypes": f"LEDGER_ENTRY_TYPE_{kind}"},
     )
-    assert (refused.status, refused.json["code"]) == (409, 10)
+    assert (refused.status, refused.json()["code"]) == (409, 10)
     with pytest.raises(RpcError) as aborted:
         request = wire.GetAccountBalanceLedgerRequest(
             account=account(world), entry_types=[LedgerEntryType[kind]]
@@ -495,7 +497,7 @@ def test_a_partner_order_honours_its_idempotency_key(world: Connection) -> None:
     first = rpc.call("OrderFundingService.CreateVendorOrder", request)
     again = rpc.call("OrderFundingService.CreateVendorOrder", request)
     assert (first.funding_request_id, first.id) == (again.funding_request_id, again.id)
-    found = trader(world).get(f"/v1/report/orders/{first.id}").json["order"]
+    found = trader(world).get(f"/v1/report/orders/{first.id}").json()["order"]
     assert (found["state"], found["clordId"]) == ("ORDER_STATE_FILLED", "vendor-1")
 
 
@@ -505,7 +507,7 @@ def test_a_missing_scope_is_named(world: Connection) -> None:
     answer = world.exchange(lacking).post(
         "/v1/kyc/webhook", json={"webhookUrl": "https://127.0.0.1:9/hook"}
     )
-    assert (answer.status, answer.json["message"]) == (
+    assert (answer.status, answer.json()["message"]) == (
         403,
         "permission denied: missing required scope write:kyc",
     )
@@ -539,8 +541,8 @@ def test_a_person_is_verified_provisioned_and_announced_and_may_then_trade(
 ) -> None:
     client = world.exchange(firm(world.simulation))
     registered = client.post("/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"})
-    assert (registered.status, registered.json["validated"]) == (200, True)
-    started = client.post("/v1/kyc/start", json=PERSON).json
+    assert (registered.status, registered.json()["validated"]) == (200, True)
+    started = client.post("/v1/kyc/start", json=PERSON).json()
     assert (started["decision"], started["status"]["status"], started["participantId"]) == (
         "ACCEPT",
         "CLOSED",
@@ -548,12 +550,12 @@ def test_a_person_is_verified_provisioned_and_announced_and_may_then_trade(
     )
     world.advance("27m")
     assert len(world.webhooks) == 2
-    found = client.get("/v1/kyc/status", params={"external_id": "surface-1"}).json
-    assert found["participantId"] in client.get("/v1/users").json["users"]
+    found = client.get("/v1/kyc/status", params={"external_id": "surface-1"}).json()
+    assert found["participantId"] in client.get("/v1/users").json()["users"]
     assert (
         world.exchange(firm(world.simulation), found["participantId"])
         .get("/v1/trading/orders/open")
-        .json["orders"]
+        .json()["orders"]
         == []
     )
 
@@ -564,7 +566,7 @@ def test_a_webhook_that_does_not_acknowledge_is_not_registered(world: Connection
     answer = world.exchange(firm(world.simulation)).post(
         "/v1/kyc/webhook", json={"webhook_url": "https://127.0.0.1:9/hook"}
     )
-    assert (answer.status, answer.json["validated"]) == (200, False)
+    assert (answer.status, answer.json()["validated"]) == (200, False)
 
 
 @pytest.mark.spec("S4.3-22")
@@ -603,9 +605,9 @@ def test_incentives_are_the_retail_apis_seen_from_this_host(world: Connection) -
     retail = (
         world.retail(journeys.key(world.simulation))
         .get("/v1/incentives", params={"page_size": 5})
-        .json
+        .json()
     )
-    mine = trader(world).get("/v1/incentives", params={"pageSize": 5}).json
+    mine = trader(world).get("/v1/incentives", params={"pageSize": 5}).json()
     assert mine["programs"] == retail["programs"]
     assert mine["programs"][0]["timePeriods"][0]["programId"]
     found = rpc_trader(world).call(
@@ -614,7 +616,7 @@ def test_incentives_are_the_retail_apis_seen_from_this_host(world: Connection) -
     assert [program.market_slug for program in found.programs] == [
         program["marketSlug"] for program in mine["programs"]
     ]
-    assert trader(world).get("/v1/incentives/earnings").json == {"rewards": []}
+    assert trader(world).get("/v1/incentives/earnings").json() == {"rewards": []}
     assert world.exchange(poor_firm(world.simulation)).get("/v1/incentives/earnings").status == 403
 
 
@@ -637,7 +639,7 @@ def test_earnings_are_the_participants_where_one_is_named_and_the_firms_where_no
 
     def earned(client: Http) -> list[float]:
         return [
-            reward["reward"] for reward in client.get("/v1/incentives/earnings").json["rewards"]
+            reward["reward"] for reward in client.get("/v1/incentives/earnings").json()["rewards"]
         ]
 
     assert (
@@ -649,19 +651,19 @@ def test_earnings_are_the_participants_where_one_is_named_and_the_firms_where_no
 
 def test_sports_and_teams_agree_with_the_gateway(world: Connection) -> None:
     client = world.exchange(firm(world.simulation))
-    sports = client.get("/v1/refdata/sports").json["sports"]
-    leagues = world.gateway.get("/v2/leagues").json["leagues"]
+    sports = client.get("/v1/refdata/sports").json()["sports"]
+    leagues = world.gateway.get("/v2/leagues").json()["leagues"]
     assert [sport["sport"] for sport in sports][: len(leagues)] == [
         league["slug"] for league in leagues
     ]
     teams = client.get(
         "/v1/refdata/sports/teams", params={"filters.league": "nfl", "limit": 3, "orderBy": "name"}
-    ).json["teams"]
+    ).json()["teams"]
     assert len(teams) == 3 and teams == sorted(teams, key=lambda team: team["name"])
     ref = teams[0]["providerRefs"][0]
     found = client.get(
         "/v1/refdata/sports/teams/provider", params={"teamIds": ref["providerTeamId"]}
-    ).json["teams"]
+    ).json()["teams"]
     assert found[ref["providerTeamId"]]["name"] == teams[0]["name"]
     assert client.get("/v1/refdata/sports/teams", params={"orderBy": "nonsense"}).status == 400
 
@@ -677,16 +679,16 @@ def test_referral_codes_are_made_listed_counted_checked_and_survive_a_rewind(
             json={"user_id": code[:3], "referral_code": code}
             | ({"category": category} if category else {}),
         )
-        assert (made.status, made.json) == (200, {})
+        assert (made.status, made.json()) == (200, {})
     assert client.post(path, json={"user_id": "x", "referral_code": "ADA-1"}).status == 409
     assert (
         "user_id"
-        in client.post(path, json={"user_id": " ", "referral_code": "NEW"}).json["message"]
+        in client.post(path, json={"user_id": " ", "referral_code": "NEW"}).json()["message"]
     )
     assert client.post("/v1/kyc/start", json=PERSON | {"referral_code": "ADA-2"}).status == 200
 
-    first = client.get(path, params={"limit": "2"}).json
-    rest = client.get(path, params={"limit": "2", "cursor": first["nextCursor"]}).json
+    first = client.get(path, params={"limit": "2"}).json()
+    rest = client.get(path, params={"limit": "2", "cursor": first["nextCursor"]}).json()
     assert (first["eof"], rest["eof"], "nextCursor" in rest) == (False, True, False)
     rows = first["referralCodes"] + rest["referralCodes"]
     assert [(row["referralCode"], row["usedCount"]) for row in rows] == [
@@ -694,19 +696,19 @@ def test_referral_codes_are_made_listed_counted_checked_and_survive_a_rewind(
         ("ADA-2", "1"),
         ("BOB-1", "0"),
     ]
-    chosen = client.get(path, params={"user_id": "ADA", "category": "friends"}).json[
+    chosen = client.get(path, params={"user_id": "ADA", "category": "friends"}).json()[
         "referralCodes"
     ]
     assert [row["referralCode"] for row in chosen] == ["ADA-1"]
     assert client.get(path, params={"limit": "-1"}).status == 400
     assert client.get(path, params={"cursor": "nonsense"}).status == 400
 
-    checked = client.get(f"{path}/BOB-1").json
+    checked = client.get(f"{path}/BOB-1").json()
     assert (checked["isValid"], checked["userId"]) == (True, "BOB")
-    assert client.get(f"{path}/NEW").json["isValid"] is False
+    assert client.get(f"{path}/NEW").json()["isValid"] is False
     world.simulation.snapshot("before")
     client.post(path, json={"user_id": "EVE", "referral_code": "EVE-1"})
     world.simulation.restore("before")
-    assert client.get(f"{path}/EVE-1").json["isValid"] is False
-    assert client.get(f"{path}/ADA-1").json["isValid"] is True
+    assert client.get(f"{path}/EVE-1").json()["isValid"] is False
+    assert client.get(f"{path}/ADA-1").json()["isValid"] is True
     assert world.exchange(poor_firm(world.simulation)).get(f"{path}/ADA-1").status == 403

@@ -45,7 +45,7 @@ def why(world: Connection, subject: str) -> dict[str, Any]:
 
 def entered(user: Http, body: dict[str, object]) -> str:
     """Id of an order that was taken."""
-    found: str = user.post("/v1/trading/orders", json=body).json["orderId"]
+    found: str = user.post("/v1/trading/orders", json=body).json()["orderId"]
     return found
 
 
@@ -133,7 +133,7 @@ def _rejected(world: Connection) -> str:
     found: str = (
         world.retail(key(world.simulation))
         .post("/v1/orders", json=retail_order(quiet(world.simulation), "BUY_LONG", 60, 10**9))
-        .json["id"]
+        .json()["id"]
     )
     return found
 
@@ -483,7 +483,7 @@ def notified(world: Connection) -> str:
 def test_a_verification_tells_every_stage_with_its_cause(world: Connection) -> None:
     atlas = partner(world)
     body = {**PERSON, "date_of_birth": "1985-09-02", "docv_eligible": True}
-    token = atlas.post("/v1/kyc/start", json=body).json["docv"]["docvTransactionToken"]
+    token = atlas.post("/v1/kyc/start", json=body).json()["docv"]["docvTransactionToken"]
     found = why(world, "kyc/person-1")
     assert (found["state"], found["retry"], found["due"]) == (
         "DOCUMENT",

@@ -63,7 +63,7 @@ def post(
 def commissions(answer: Response) -> list[str]:
     """Dollars charged by each fill of a synchronous answer."""
     fills = [
-        execution for execution in answer.json["executions"] if execution["type"].endswith("FILL")
+        execution for execution in answer.json()["executions"] if execution["type"].endswith("FILL")
     ]
     return [execution["commissionNotionalCollected"]["value"] for execution in fills]
 
@@ -103,16 +103,16 @@ def test_every_surface_shows_the_coefficients_of_the_schedule() -> None:
     """P13: the market its taker's, orders both, as they were when the order was created."""
     world = world_of(ROWS)
     shown = [
-        world.gateway.get(f"/v1/market/slug/{symbol}").json["market"]["feeCoefficient"]
+        world.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]["feeCoefficient"]
         for symbol in ("tst-a", "oth-b", "oth-c")
     ]
     assert shown == [0.02, 0.10, 0.06]
-    early = post(world, 0, "oth-c", "BUY_LONG", 10, 1).json["id"]
+    early = post(world, 0, "oth-c", "BUY_LONG", 10, 1).json()["id"]
     world.advance("1h")
-    assert world.gateway.get("/v1/market/slug/oth-c").json["market"]["feeCoefficient"] == 0.07
-    late = post(world, 0, "oth-c", "BUY_LONG", 11, 1).json["id"]
+    assert world.gateway.get("/v1/market/slug/oth-c").json()["market"]["feeCoefficient"] == 0.07
+    late = post(world, 0, "oth-c", "BUY_LONG", 11, 1).json()["id"]
     client = world.retail(two(world)[0])
-    rows = [client.get(f"/v1/order/{order_id}").json["order"] for order_id in (early, late)]
+    rows = [client.get(f"/v1/order/{order_id}").json()["order"] for order_id in (early, late)]
     assert [
         (row["commissionsBasisPoints"], row["makerCommissionsBasisPoints"]) for row in rows
     ] == [("600", "-125"), ("700", "-200")]
@@ -130,12 +130,14 @@ def test_the_exchange_shows_basis_points_as_the_retail_api_does() -> None:
         "price": "30",
         "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
     }
-    preview = client.post("/v1/trading/orders/preview", json={"request": body}).json["previewOrder"]
-    order_id = client.post("/v1/trading/orders", json=body).json["orderId"]
+    preview = client.post("/v1/trading/orders/preview", json={"request": body}).json()[
+        "previewOrder"
+    ]
+    order_id = client.post("/v1/trading/orders", json=body).json()["orderId"]
     world.advance("2h")
     assert client.post("/v1/trading/orders/cancel", json={"orderId": order_id}).status == 200
-    order = client.get(f"/v1/report/orders/{order_id}").json["order"]
-    executions = client.post("/v1/report/executions/search", json={"orderId": order_id}).json[
+    order = client.get(f"/v1/report/orders/{order_id}").json()["order"]
+    executions = client.post("/v1/report/executions/search", json={"orderId": order_id}).json()[
         "executions"
     ]
     rows = [preview, order, *(execution["order"] for execution in executions)]
@@ -182,7 +184,7 @@ def test_makers_may_pay_too_and_have_to_have_it() -> None:
         )
         power = round(dollars * 100) * CENT
         answer = post(world, 1, "oth-b", "BUY_SHORT", 50, 200, participateDontInitiate=True)
-        assert answer.json["executions"][0]["order"]["state"] == f"ORDER_STATE_{state}"
+        assert answer.json()["executions"][0]["order"]["state"] == f"ORDER_STATE_{state}"
 
 
 def test_steps_of_the_weekly_rebate_can_be_changed() -> None:
@@ -208,7 +210,7 @@ def test_steps_of_the_weekly_rebate_can_be_changed() -> None:
     rows = (
         world.retail(two(world)[index])
         .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
-        .json["activities"]
+        .json()["activities"]
     )
     assert [row["accountBalanceChange"]["amount"]["value"] for row in rows] == ["0.60"]
 

@@ -180,7 +180,7 @@ def test_an_instrument_made_by_hand_is_gone_after_a_rewind_and_the_next_one_is_n
 ):
     def market(sim: Simulation, name: str) -> object:
         sim.control("instrument.create", "", {"symbol": name, "tick_size": "0.01", "state": "OPEN"})
-        return connect(sim).gateway.get(f"/v1/market/slug/{name}").json["market"]
+        return connect(sim).gateway.get(f"/v1/market/slug/{name}").json()["market"]
 
     sim = Simulation(load_scenario("quickstart"))
     market(sim, "first")

@@ -102,7 +102,7 @@ def open_ids(world: Connection, user: int = 0) -> list[str]:
         for row in (
             trader(world, user)
             .get("/v1/trading/orders/open", params={"symbols": SYMBOL})
-            .json["orders"]
+            .json()["orders"]
         )
     ]
 
@@ -120,7 +120,7 @@ def test_trading_starts_with_a_notification_and_a_pending_book_never_appears(
     assert enter(world, instrument, "buy", 40, 1).status == 422
     world.advance_to(DATES["start"])
     assert told(stream) == ["OPEN"]
-    assert book(world).json["state"] == "INSTRUMENT_STATE_OPEN"
+    assert book(world).json()["state"] == "INSTRUMENT_STATE_OPEN"
     assert enter(world, instrument, "buy", 40, 1).status == 200
 
 
@@ -131,11 +131,11 @@ def test_closing_expires_day_orders_and_refuses_entry_modification_and_cancel(
     instrument = listed(world, schedule=OPEN_FOR_AN_HOUR, **DATES)
     world.advance_to(DATES["start"])
     enter(world, instrument, "buy", 40, 2, clordId="day", timeInForce="TIME_IN_FORCE_DAY")
-    gtc = enter(world, instrument, "buy", 41, 3, clordId="gtc").json["orderId"]
+    gtc = enter(world, instrument, "buy", 41, 3, clordId="gtc").json()["orderId"]
     orders, stream = follow(world), states(world)
     account = firm(world.simulation).users[0].account
     before = (
-        trader(world).get("/v1/positions/ledger", params={"account": account}).json,
+        trader(world).get("/v1/positions/ledger", params={"account": account}).json(),
         balance(world),
     )
     world.advance_to("2026-09-08T16:00:00-04:00")
@@ -144,7 +144,7 @@ def test_closing_expires_day_orders_and_refuses_entry_modification_and_cancel(
     assert open_ids(world) == ["gtc"]
     # An expired order yields no fill, no ledger entry, no position change.
     assert (
-        trader(world).get("/v1/positions/ledger", params={"account": account}).json,
+        trader(world).get("/v1/positions/ledger", params={"account": account}).json(),
         balance(world),
     ) == before
     assert enter(world, instrument, "buy", 40, 1).status == 422
@@ -168,7 +168,7 @@ def balance(world: Connection) -> Any:
     return (
         trader(world)
         .post("/v1/positions/balance", json={"name": account, "currency": "USD"})
-        .json["balance"]
+        .json()["balance"]
     )
 
 
@@ -184,7 +184,7 @@ def test_expiration_expires_what_rests_and_refuses_entry(world: Connection) -> N
     assert executions(orders) == [("gtc", "EXPIRED", 0)]
     assert open_ids(world) == []
     assert enter(world, instrument, "buy", 40, 1).status == 422
-    assert book(world).json["bids"] == []
+    assert book(world).json()["bids"] == []
 
 
 @pytest.mark.spec("S3.1-4")
@@ -197,7 +197,7 @@ def test_termination_removes_the_book_closes_positions_and_keeps_history(world: 
     client = trader(world)
 
     def held() -> list[Any]:
-        rows = client.get("/v1/positions", params={"name": account, "symbol": SYMBOL}).json[
+        rows = client.get("/v1/positions", params={"name": account, "symbol": SYMBOL}).json()[
             "positions"
         ]
         return [row["netPosition"] for row in rows if row["netPosition"] not in ("0", 0)]
@@ -211,9 +211,9 @@ def test_termination_removes_the_book_closes_positions_and_keeps_history(world: 
     assert held() == []
     history = client.get(
         "/v1/positions/ledger", params={"account": account, "symbol": SYMBOL}
-    ).json["entries"]
+    ).json()["entries"]
     assert len(history) >= 2
-    trades = client.post("/v1/report/trades/search", json={"symbol": SYMBOL}).json
+    trades = client.post("/v1/report/trades/search", json={"symbol": SYMBOL}).json()
     assert trades["trade"]
 
 
@@ -248,8 +248,8 @@ def test_what_a_state_permits(
     world: Connection, state: str, entry: bool, modify: bool, cancel: bool, matching: bool
 ) -> None:
     instrument = listed(world, state="OPEN")
-    first = enter(world, instrument, "buy", 40, 5, clordId="a").json["orderId"]
-    second = enter(world, instrument, "buy", 39, 5, clordId="b").json["orderId"]
+    first = enter(world, instrument, "buy", 40, 5, clordId="a").json()["orderId"]
+    second = enter(world, instrument, "buy", 39, 5, clordId="b").json()["orderId"]
     if state != "OPEN":
         move(world, "CLOSED" if state == "PREOPEN" else state)
         if state == "PREOPEN":
@@ -264,18 +264,20 @@ def test_what_a_state_permits(
     assert (canceled.status == 200) is cancel, canceled
     left = {"a": True, "b": not cancel, "c": entry}
     assert sorted(open_ids(world)) == [name for name, there in left.items() if there]
-    assert book(world).json["state"] == f"INSTRUMENT_STATE_{state}"
+    assert book(world).json()["state"] == f"INSTRUMENT_STATE_{state}"
     if entry:
         before = (
             world.exchange(firm(world.simulation))
             .post("/v1/report/trades/search", json={"symbol": SYMBOL})
-            .json.get("trade", [])
+            .json()
+            .get("trade", [])
         )
         enter(world, instrument, "sell", 30, 1, user=1)
         after = (
             trader(world, 1)
             .post("/v1/report/trades/search", json={"symbol": SYMBOL})
-            .json.get("trade", [])
+            .json()
+            .get("trade", [])
         )
         assert (len(after) > len(before)) is matching
     # Another way in is refused or taken alike.
@@ -325,13 +327,13 @@ def test_orders_of_the_pre_open_trade_at_one_price_that_maximises_volume(world: 
             clordId=f"o{number}",
         )
     orders = follow(world, 2)
-    assert book(world).json["state"] == "INSTRUMENT_STATE_PREOPEN"
+    assert book(world).json()["state"] == "INSTRUMENT_STATE_PREOPEN"
     move(world, "OPEN")
     filled = executions(orders)
     # at 54 or 55; no other price trades more
     assert sum(shares for _, kind, shares in filled if kind in ("FILL", "PARTIAL_FILL")) == 16
     trades = (
-        trader(world, 2).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json["trade"]
+        trader(world, 2).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json()["trade"]
     )
     prices = {row["aggressor"]["lastPx"] for row in trades}
     assert len(prices) == 1
@@ -339,7 +341,7 @@ def test_orders_of_the_pre_open_trade_at_one_price_that_maximises_volume(world: 
     assert (
         world.exchange(firm(world.simulation))
         .get(f"/v1/orderbook/{SYMBOL}")
-        .json["stats"]["openPx"]
+        .json()["stats"]["openPx"]
         in prices
     )
 
@@ -357,7 +359,7 @@ def test_leaving_the_closing_auction_matches_whatever_comes_next(
     assert executions(orders) == []
     move(world, target)
     assert executions(orders)[0] == ("crosses", "PARTIAL_FILL", 3)
-    assert book(world).json["state"] == f"INSTRUMENT_STATE_{target}"
+    assert book(world).json()["state"] == f"INSTRUMENT_STATE_{target}"
 
 
 @pytest.mark.spec("S3.1-13")
@@ -367,5 +369,5 @@ def test_edges_that_do_not_exist_are_refused_and_say_where_one_can_go(world: Con
         with pytest.raises(Exception, match="cannot become") as refused:
             move(world, illegal)
         assert "SUSPENDED" in getattr(refused.value, "remedy", "")
-    assert book(world).json["state"] == "INSTRUMENT_STATE_OPEN"
+    assert book(world).json()["state"] == "INSTRUMENT_STATE_OPEN"
     assert format_instant(world.simulation.now) == "2026-09-08T18:00:00Z"

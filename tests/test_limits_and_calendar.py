@@ -52,7 +52,7 @@ def test_each_environment_has_its_own_credentials_and_refuses_those_of_another()
         assert world.exchange(mine).get("/v1/whoami").status == 200
         assert world.retail(key(world.simulation)).get("/v1/orders/open").status == 200
         assert (
-            world.exchange(mine).get("/v1/whoami").json["audience"]
+            world.exchange(mine).get("/v1/whoami").json()["audience"]
             == f"https://api.{name}.sandbox.test"
         )
         for other_name, other in worlds.items():
@@ -63,7 +63,7 @@ def test_each_environment_has_its_own_credentials_and_refuses_those_of_another()
                 client_assertion=world.assertion(mine),
                 client_id=mine.client_id,
             )
-            assert (refused.status, refused.json["error"]) == (401, "invalid_client")
+            assert (refused.status, refused.json()["error"]) == (401, "invalid_client")
             headers = world.bearer(mine)
             assert (
                 other.simulation.rest(
@@ -95,7 +95,7 @@ world:
         found for found in world.simulation.exchange.firms.all() if found.client_id == "stray"
     )
     refused = world.token(stray)
-    assert (refused.status, refused.json["error"]) == (401, "invalid_client")
+    assert (refused.status, refused.json()["error"]) == (401, "invalid_client")
     stray_key = next(
         found for found in world.simulation.exchange.firms.api_keys() if found.key_id == "stray-key"
     )
@@ -111,7 +111,7 @@ def test_the_retail_api_answers_twenty_calls_a_second_per_key(world: Connection)
     client = world.retail(key(world.simulation))
     count, refused = until_refused(lambda: client.get("/v1/orders/open"), 25)
     assert count == 20
-    assert refused.json == {"status": 429, "message": "Too Many Requests"}
+    assert refused.json() == {"status": 429, "message": "Too Many Requests"}
     assert refused.headers["retry-after"] == "1"
     other = next(
         found
@@ -139,7 +139,7 @@ def test_public_calls_are_counted_per_address(world: Connection) -> None:
 def test_incentive_calls_are_five_a_second(world: Connection, path: str) -> None:
     client = world.retail(key(world.simulation))
     count, refused = until_refused(lambda: client.get(path), 8)
-    assert (count, refused.json["message"]) == (5, "Too Many Requests")
+    assert (count, refused.json()["message"]) == (5, "Too Many Requests")
     world.advance("1s")
     assert client.get(path).status == 200
 
@@ -154,9 +154,10 @@ def test_a_firm_downloads_five_ledgers_a_minute(world: Connection, path: str) ->
     client = world.exchange(first, first.users[0].name)
     call: Call = lambda: client.get(path, params={"account": first.users[0].account})  # noqa: E731
     count, refused = until_refused(call, 8)
-    assert (count, refused.json["code"], refused.headers["retry-after"]) == (5, 8, "12")
+    assert (count, refused.json()["code"], refused.headers["retry-after"]) == (5, 8, "12")
     assert (
-        "rung=endpoint" in refused.json["message"] and "retry after 12s" in refused.json["message"]
+        "rung=endpoint" in refused.json()["message"]
+        and "retry after 12s" in refused.json()["message"]
     )
     world.advance("60s")
     world.simulation.control("assumption.set", "limits.extra", {"value": True})
@@ -174,7 +175,7 @@ def test_exchange_rest_is_a_hundred_a_second_averaged_over_a_minute_per_firm(
     call: Call = lambda: client.get(f"/v1/orderbook/{symbol}/bbo")  # noqa: E731
     count, refused = until_refused(call, 6100)
     assert count == 6000  # a burst may use the whole minute at once
-    assert refused.json == {"code": 8, "message": "rate limit exceeded", "details": []}
+    assert refused.json() == {"code": 8, "message": "rate limit exceeded", "details": []}
     assert 1 <= int(refused.headers["retry-after"]) <= 60
     other = next(
         found
@@ -291,7 +292,7 @@ maintenance: [{begins: 2026-09-08T20:00:00-04:00, length: 30m}]
         "ends": "2026-09-09T00:40:00Z",
     }
     world.advance("10m")
-    assert trader(world).get("/v1/trading/orders/open").json["orders"] == []
+    assert trader(world).get("/v1/trading/orders/open").json()["orders"] == []
     later = world.simulation.control(
         "maintenance.add", "", {"begins": "+1h", "length": "10m"}
     ).value
@@ -317,7 +318,7 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
     placed = (
         trader(world)
         .post("/v1/trading/orders", json=order(instrument, "buy", 40, 5))
-        .json["orderId"]
+        .json()["orderId"]
     )
     trader(world, 1).post("/v1/trading/orders", json=order(instrument, "sell", 40, 5))
 
@@ -326,7 +327,9 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
         rows = [
             client.post(
                 f"/v1/report/{what}/search", json={"symbol": instrument.symbol, "accounts": []}
-            ).json.get(rows, [])
+            )
+            .json()
+            .get(rows, [])
             for what, rows in (
                 ("executions", "executions"),
                 ("orders", "order"),
@@ -341,7 +344,7 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
     exec_id = (
         trader(world)
         .post("/v1/report/executions/search", json={"symbol": instrument.symbol})
-        .json["executions"][0]["id"]
+        .json()["executions"][0]["id"]
     )
     world.advance_to("2026-07-16T01:00:00-04:00")
     assert found() == (executions, 1, 1)
@@ -352,7 +355,7 @@ def test_from_the_window_of_the_sixteenth_of_july_old_executions_are_empty_and_t
     positions = (
         trader(world)
         .get("/v1/positions", params={"name": firm(world.simulation).users[0].account})
-        .json["positions"]
+        .json()["positions"]
     )
     assert instrument.symbol in [row["symbol"] for row in positions]
     world.advance_to("2026-10-15T06:00:01-04:00")
@@ -421,7 +424,7 @@ def test_what_a_release_announces_is_what_the_interface_does() -> None:
             shown = (
                 at(format_instant(moment))
                 .gateway.get("/v1/markets", params={"limit": 1})
-                .json["markets"]
+                .json()["markets"]
             )
             assert [market["feeCoefficient"] for market in shown] == [coefficient]
     world = at(f"{effective[32]}T12:00:00-04:00")

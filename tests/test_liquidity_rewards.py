@@ -302,12 +302,12 @@ def bid(client: Http, cents: int, contracts: int, intent: str = "BUY_LONG", **mo
         },
     )
     assert answer.status == 200, answer
-    order_id: str = answer.json["id"]
+    order_id: str = answer.json()["id"]
     return order_id
 
 
 def earnings(client: Http) -> list[tuple[str, float, str]]:
-    rows = client.get("/v1/incentives/earnings", params={"market_slug": "tst-m"}).json["rewards"]
+    rows = client.get("/v1/incentives/earnings", params={"market_slug": "tst-m"}).json()["rewards"]
     return [(row["date"], row["reward"], row["status"]) for row in rows]
 
 
@@ -324,7 +324,7 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     before = [
         row["currentBalance"]
         for client in (ann, bob)
-        for row in client.get("/v1/account/balances").json["balances"]
+        for row in client.get("/v1/account/balances").json()["balances"]
     ]
     world.advance_to("2026-09-09T00:00:00-04:00")
     assert [earnings(client) for client in (ann, bob)] == [
@@ -338,12 +338,12 @@ def test_quotes_earn_by_size_and_closeness_each_eastern_date_and_are_paid_the_ne
     after = [
         row["currentBalance"]
         for client in (ann, bob)
-        for row in client.get("/v1/account/balances").json["balances"]
+        for row in client.get("/v1/account/balances").json()["balances"]
     ]
     assert [round(new - old, 2) for new, old in zip(after, before, strict=True)] == [175, 25]
     (row,) = bob.get(
         "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
-    ).json["activities"]
+    ).json()["activities"]
     assert row["accountBalanceChange"]["amount"]["value"] == "25.00"
     world.advance_to("2026-09-11T12:00:00-04:00")
     # the period is over
@@ -370,11 +370,11 @@ def test_how_long_after_its_date_a_reward_is_paid_is_a_switch(after: str, paid: 
         statuses = {date: status for date, _, status in earnings(ann)}
         paid_out = ann.get(
             "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
-        ).json["activities"]
+        ).json()["activities"]
         return (
             statuses.get("2026-09-08", ""),
             len(paid_out),
-            ann.get("/v1/account/balances").json["balances"][0]["currentBalance"],
+            ann.get("/v1/account/balances").json()["balances"][0]["currentBalance"],
         )
 
     start = seen()[2]
@@ -422,7 +422,7 @@ def test_below_a_dollar_a_reward_is_skipped() -> None:
     assert (
         ann.get(
             "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_LIQUIDITY_PROGRAM"}
-        ).json["activities"]
+        ).json()["activities"]
         == []
     )
 
@@ -472,10 +472,10 @@ def test_a_halted_market_earns_nobody_anything_and_firms_earn_like_anybody() -> 
     )
     world.simulation.control("instrument.state", "tst-m", {"state": "HALTED"})
     world.advance_to("2026-09-09T00:00:00-04:00")
-    assert client.get("/v1/incentives/earnings").json["rewards"] == []
+    assert client.get("/v1/incentives/earnings").json()["rewards"] == []
     world.simulation.control("instrument.state", "tst-m", {"state": "OPEN"})
     world.advance_to("2026-09-09T02:00:00-04:00")
-    rows = client.get("/v1/incentives/earnings").json["rewards"]
+    rows = client.get("/v1/incentives/earnings").json()["rewards"]
     assert [(row["date"], row["reward"], row["marketSlug"]) for row in rows] == [
         ("2026-09-09", 200, "tst-m")
     ]

@@ -66,11 +66,11 @@ def evening() -> Connection:
 
 
 def events(world: Connection, **query: Any) -> list[Any]:
-    return list(world.gateway.get("/v1/events", params={"limit": 500, **query}).json["events"])
+    return list(world.gateway.get("/v1/events", params={"limit": 500, **query}).json()["events"])
 
 
 def event(world: Connection, slug: str) -> Any:
-    return world.gateway.get(f"/v1/events/slug/{slug}").json["event"]
+    return world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
 
 
 def stands(shown: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def stands(shown: Any) -> dict[str, Any]:
 
 def settled(world: Connection, symbol: str) -> float | None:
     found = world.gateway.get(f"/v1/markets/{symbol}/settlement")
-    return float(found.json["settlement"]) if found.status == 200 else None
+    return float(found.json()["settlement"]) if found.status == 200 else None
 
 
 def everything(world: Connection) -> list[dict[str, Any]]:
@@ -217,16 +217,16 @@ def test_every_list_and_look_up_tells_the_same(evening: Connection) -> None:
     for slug in live[::3]:
         found = stands(listed[slug])
         assert stands(event(evening, slug)) == found
-        assert stands(gateway.get(f"/v1/events/{listed[slug]['id']}").json["event"]) == found
+        assert stands(gateway.get(f"/v1/events/{listed[slug]['id']}").json()["event"]) == found
         searched = gateway.get(
             "/v1/search", params={"query": listed[slug]["title"], "limit": 50}
-        ).json["events"]
+        ).json()["events"]
         assert stands(next(one for one in searched if one["slug"] == slug)) == found
         league = gateway.get(
             f"/v2/leagues/{listed[slug]['subcategory']}/events", params={"limit": 500}
-        ).json["events"]
+        ).json()["events"]
         assert stands(next(one for one in league if one["slug"] == slug)) == found
-        partner = gateway.get(f"/v1/partners/sportradar/events/{listed[slug]['gameId']}").json[
+        partner = gateway.get(f"/v1/partners/sportradar/events/{listed[slug]['gameId']}").json()[
             "event"
         ]
         assert stands(partner) == found
@@ -336,7 +336,7 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
     assert all(settled(world, symbol) is None for symbol in symbols)
     rest = world.exchange(firm(world.simulation))
     assert {
-        rest.get(f"/v1/refdata/instruments/{symbol}").json["instrument"]["state"]
+        rest.get(f"/v1/refdata/instruments/{symbol}").json()["instrument"]["state"]
         for symbol in symbols[:3]
     } == {"INSTRUMENT_STATE_CLOSED"}
     world.advance("1m")
@@ -350,7 +350,7 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
     first = ended["teams"][0]["id"] == shown["markets"][0]["marketSides"][0]["team"]["id"]
     homes = slug.startswith(("lib", "wta"))
     assert first and paid == ((home > away) if homes else (away > home))
-    told = rest.get(f"/v1/instruments/{symbols[0]}/settlement").json
+    told = rest.get(f"/v1/instruments/{symbols[0]}/settlement").json()
     assert int(told["stats"]["settlementPx"]) == paid * int(told["priceScale"])
     world.advance("6h")
     assert {market["exchangeStatus"] for market in event(world, slug)["markets"]} == {"EXPIRED"}
@@ -370,9 +370,9 @@ def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
     world.advance_to(world.simulation.exchange.results.ends(slug) + MINUTE - 1)
     account = firm(world.simulation).users[0].account
     query = {"name": account, "symbol": instrument.symbol}
-    held = trader(world).get("/v1/positions", params=query).json["positions"]
+    held = trader(world).get("/v1/positions", params=query).json()["positions"]
     world.advance("1s")
-    gone = trader(world).get("/v1/positions", params=query).json["positions"]
+    gone = trader(world).get("/v1/positions", params=query).json()["positions"]
     assert int(held[0]["netPosition"]) == 10 * instrument.qty_scale
     assert not gone or int(gone[0]["netPosition"]) == 0
 
@@ -488,7 +488,7 @@ world:
         assert (told["period"], told["score"]["home"]) == ("RAIN", 4)
         assert played["live"] and played["score"] is not None
         world.advance("40m")
-    assert world.gateway.get("/v1/partners/acme/events/77").json["event"]["live"]
+    assert world.gateway.get("/v1/partners/acme/events/77").json()["event"]["live"]
 
 
 def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Connection) -> None:

@@ -59,7 +59,7 @@ def everything(world: Connection) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while page := world.gateway.get(
         "/v1/markets", params={"limit": 100, "offset": len(found)}
-    ).json["markets"]:
+    ).json()["markets"]:
         found += page
         world.advance("1s")
     return found
@@ -71,7 +71,7 @@ def instrument_rows(world: Connection) -> list[dict[str, Any]]:
     while True:
         page = client.post(
             "/v1/refdata/instruments", json={"pageSize": 100, "pageToken": token}
-        ).json
+        ).json()
         found += page["instruments"]
         token = page.get("nextPageToken", "")
         if page.get("eof") or not token:
@@ -182,7 +182,7 @@ world:
 """
     world = connect(Simulation(load_scenario(text)))
     assert (
-        world.gateway.get("/v1/market/slug/new-thing").json["market"]["sportsMarketType"]
+        world.gateway.get("/v1/market/slug/new-thing").json()["market"]["sportsMarketType"]
         == "quidditch_snitch_catcher"
     )
     meta = next(row for row in instrument_rows(world) if row["symbol"] == "new-thing")["metadata"]
@@ -193,7 +193,7 @@ world:
         {"symbol": "newer", "tick_size": "0.01", "sports_market_type": "another_new_one"},
     )
     assert (
-        world.gateway.get("/v1/market/slug/newer").json["market"]["sportsMarketType"]
+        world.gateway.get("/v1/market/slug/newer").json()["market"]["sportsMarketType"]
         == "another_new_one"
     )
 
@@ -231,13 +231,13 @@ def paid(
         return float(
             trader(world)
             .post("/v1/positions/balance", json={"name": account, "currency": "USD"})
-            .json["balance"]
+            .json()["balance"]
         )
 
     before = cash()
     world.simulation.control("event.update", "the-game", {**facts, "ended": True})
     world.advance("2m")
-    if trader(world).get("/v1/orderbook/asked").json["state"] == "INSTRUMENT_STATE_OPEN":
+    if trader(world).get("/v1/orderbook/asked").json()["state"] == "INSTRUMENT_STATE_OPEN":
         assert cash() == before
         return None
     return round((cash() - before) / 10, 4)
@@ -404,13 +404,13 @@ def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_sur
 ) -> None:
     event = next(
         found
-        for found in world.gateway.get("/v1/events", params={"limit": 100}).json["events"]
+        for found in world.gateway.get("/v1/events", params={"limit": 100}).json()["events"]
         if "wnba" in found["slug"] and found["active"]
     )
     world.simulation.control(
         "event.update", event["slug"], {"periods": {"Q1": [20, 18]}, "live": True, "period": "Q2"}
     )
-    live = world.gateway.get(f"/v1/events/slug/{event['slug']}").json["event"]
+    live = world.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]
     assert (live["live"], live["period"]) == (True, "Q2")
     answer = world.simulation.control(
         "event.update",
@@ -424,7 +424,7 @@ def test_a_game_of_the_default_world_closes_and_settles_its_markets_on_every_sur
     world.advance("2m")
     symbol = next(symbol for symbol in settled if "-2h" in symbol)
     assert world.gateway.get(f"/v1/markets/{symbol}/settlement").status == 200
-    assert trader(world).get(f"/v1/orderbook/{symbol}").json["state"] == "INSTRUMENT_STATE_CLOSED"
+    assert trader(world).get(f"/v1/orderbook/{symbol}").json()["state"] == "INSTRUMENT_STATE_CLOSED"
 
 
 # ---- properties

@@ -67,10 +67,10 @@ def test_rows_enter_when_they_are_due_and_show_on_every_surface(tmp_path: Path) 
     world = connect(Simulation(load_scenario(folder(tmp_path))))
     sim = world.simulation
     partner = world.exchange(firm(sim))
-    assert partner.get("/v1/orderbook/w").json["offers"][0]["qty"] == "100"
+    assert partner.get("/v1/orderbook/w").json()["offers"][0]["qty"] == "100"
     world.advance("2s")
     assert orders(sim) == [("m1", 58, 30, "REPLACED"), ("t1", 60, 30, "FILLED")]
-    assert partner.get("/v1/orderbook/w").json["offers"][0] == {"px": "58", "qty": "70"}
+    assert partner.get("/v1/orderbook/w").json()["offers"][0] == {"px": "58", "qty": "70"}
     world.advance("10s")
     assert orders(sim)[2:] == [("n1", 41, 5, "PARTIALLY_FILLED"), ("", 41, 5, "FILLED")]
     assert orders(sim)[0][3] == "CANCELED"

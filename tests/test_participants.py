@@ -83,7 +83,7 @@ def test_a_quoted_book_is_there_from_the_first_instant_and_changes_by_itself(
     living: Connection,
 ) -> None:
     partner = living.exchange(firm(living.simulation))
-    first = partner.get("/v1/orderbook/cents", params={"depth": "3"}).json
+    first = partner.get("/v1/orderbook/cents", params={"depth": "3"}).json()
     assert [level["px"] for level in first["bids"]] == ["49", "48", "47"]
     assert [level["px"] for level in first["offers"]] == ["51", "52", "53"]
     assert [level["qty"] for level in first["bids"]] == ["100", "250", "50"], (
@@ -92,7 +92,7 @@ def test_a_quoted_book_is_there_from_the_first_instant_and_changes_by_itself(
     seen = set()
     for _ in range(20):
         living.advance("1m")
-        answer = partner.get("/v1/orderbook/cents").json
+        answer = partner.get("/v1/orderbook/cents").json()
         assert answer["bids"] or answer["offers"]
         seen.add(json.dumps(answer, sort_keys=True))
     assert len(seen) > 10

@@ -81,9 +81,11 @@ def test_a_missing_scope_comes_before_a_missing_participant_and_both_before_the_
 ) -> None:
     poor, rich = poor_firm(world.simulation), firm(world.simulation)
     answer = _call(world, client=world.exchange(poor), body=b"{not json")
-    assert answer.status == 403 and "missing required scope write:orders" in answer.json["message"]
+    assert (
+        answer.status == 403 and "missing required scope write:orders" in answer.json()["message"]
+    )
     answer = _call(world, client=world.exchange(rich), body=b"{not json")
-    assert (answer.status, answer.json["message"]) == (403, "permission denied")
+    assert (answer.status, answer.json()["message"]) == (403, "permission denied")
     assert _call(world, body=b"{not json").status == 400
 
 
@@ -93,11 +95,11 @@ def test_the_rate_limit_comes_before_the_body_is_read(world: Connection) -> None
     seen = [user.post("/v1/report/trades/stats", body=b"{not json").status for _ in range(61)]
     assert seen == [400] * 60 + [429]
     refused = user.post("/v1/report/trades/stats", body=b"{not json")
-    assert refused.json["code"] == 8
+    assert refused.json()["code"] == 8
     assert (
-        "GetTradeStats" in refused.json["message"]
-        and "endpoint" in refused.json["message"]
-        and "retry after" in refused.json["message"]
+        "GetTradeStats" in refused.json()["message"]
+        and "endpoint" in refused.json()["message"]
+        and "retry after" in refused.json()["message"]
     )
     assert int(refused.headers["retry-after"]) >= 1
 
@@ -132,7 +134,7 @@ def test_what_is_in_the_contract_and_not_built_says_so(
     monkeypatch.delitem(handlers(), "HealthAPI.HealthCheck")
     answer = world.exchange(firm(world.simulation)).get("/v1/health")
     assert answer.status == 501
-    assert "HealthAPI.HealthCheck" in answer.json["message"]
+    assert "HealthAPI.HealthCheck" in answer.json()["message"]
 
 
 @pytest.mark.parametrize("path", ["/v1/ws/markets", "/v1/ws/private"])
@@ -140,4 +142,4 @@ def test_a_web_socket_asked_for_without_an_upgrade_is_a_bad_request(
     world: Connection, path: str
 ) -> None:
     answer = world.retail(key(world.simulation)).get(path)
-    assert (answer.status, answer.json["message"]) == (400, "this path is a WebSocket")
+    assert (answer.status, answer.json()["message"]) == (400, "this path is a WebSocket")

@@ -28,13 +28,13 @@ def later() -> Connection:
 
 def events(world: Connection, **query: Any) -> list[Any]:
     world.advance("100ms")
-    return list(world.gateway.get("/v1/events", params={"limit": 500, **query}).json["events"])
+    return list(world.gateway.get("/v1/events", params={"limit": 500, **query}).json()["events"])
 
 
 def settlement(world: Connection, slug: str) -> Any:
     world.advance("60ms")
     found = world.gateway.get(f"/v1/markets/{slug}/settlement")
-    return found.json["settlement"] if found.status == 200 else None
+    return found.json()["settlement"] if found.status == 200 else None
 
 
 def resolved(world: Connection) -> list[tuple[Any, Any]]:
@@ -56,7 +56,7 @@ def test_whatever_is_resolved_at_the_start_has_a_settlement_on_every_surface(
         paid = settlement(world, slug)
         assert paid in (0, 0.5, 1), slug
         asked = (
-            world.exchange(firm(world.simulation)).get(f"/v1/instruments/{slug}/settlement").json
+            world.exchange(firm(world.simulation)).get(f"/v1/instruments/{slug}/settlement").json()
         )
         assert int(asked["stats"]["settlementPx"]) == paid * int(asked["priceScale"])
 
@@ -123,7 +123,7 @@ def test_l25_settlements_agree_with_the_score_that_is_shown(later: Connection) -
 
 def test_of_outcomes_that_exclude_each_other_exactly_one_pays(later: Connection) -> None:
     for slug in ("fed-decision-september-2026", "nyc-high-september-9"):
-        event = later.gateway.get(f"/v1/events/slug/{slug}").json["event"]
+        event = later.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
         assert sum(settlement(later, market["slug"]) for market in event["markets"]) == 1
     matches = [
         event for event in events(later, ended="true") if event["subcategory"] in ("epl", "lib")
@@ -141,17 +141,19 @@ def test_of_outcomes_that_exclude_each_other_exactly_one_pays(later: Connection)
 def test_a_ladder_is_climbed_from_below_and_a_price_ladder_by_its_index(later: Connection) -> None:
     steps = [
         settlement(later, market["slug"])
-        for market in later.gateway.get("/v1/events/slug/cpi-august-2026").json["event"]["markets"]
+        for market in later.gateway.get("/v1/events/slug/cpi-august-2026").json()["event"][
+            "markets"
+        ]
     ]
     assert steps == sorted(steps, reverse=True)
     end = 1789228800  # 2026-09-12T12:00:00-04:00
     query = {"assets": "crypto:eth", "from": end, "to": end + 1, "bucket": "ASSET_PRICE_BUCKET_1S"}
     close = float(
-        later.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][0][
-            "close"
-        ]
+        later.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0]["candles"][
+            0
+        ]["close"]
     )
-    for market in later.gateway.get("/v1/events/slug/eth-above-on-september-12").json["event"][
+    for market in later.gateway.get("/v1/events/slug/eth-above-on-september-12").json()["event"][
         "markets"
     ]:
         assert market["assetPriceTerms"]["marketType"] == "ASSET_PRICE_MARKET_TYPE_ABOVE_BELOW"
@@ -170,14 +172,14 @@ def test_a_game_that_is_live_at_the_start_shows_its_score_and_never_takes_points
         "3-2",
         True,
     )
-    after = later.gateway.get(f"/v1/events/slug/{event['slug']}").json["event"]
+    after = later.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]
     assert after["ended"] and after["score"]["home"] >= 3 and after["score"]["away"] >= 2
     # nobody scored any more
     world.simulation.control("event.update", event["slug"], {"ended": True})
     world.advance("2m")
     assert settlement(world, event["markets"][0]["slug"]) in (0, 1)
     assert (
-        world.gateway.get(f"/v1/events/slug/{event['slug']}").json["event"]["eventState"]["score"]
+        world.gateway.get(f"/v1/events/slug/{event['slug']}").json()["event"]["eventState"]["score"]
         == "3-2"
     )
 
@@ -206,9 +208,9 @@ def test_the_scores_of_periods_add_up_to_the_score(world: Connection, later: Con
     world.simulation.control(
         "event.update", "wnba-nyl-lva-2026-09-09", {"periods": {"Q1": [20, 18], "OT1": [3, 5]}}
     )
-    told = world.gateway.get("/v1/events/slug/wnba-nyl-lva-2026-09-09").json["event"]["eventState"][
-        "periodScores"
-    ]
+    told = world.gateway.get("/v1/events/slug/wnba-nyl-lva-2026-09-09").json()["event"][
+        "eventState"
+    ]["periodScores"]
     assert told == [
         {"type": "REGULATION", "number": 1, "score": "20-18"},
         {"type": "OVERTIME", "number": 1, "score": "3-5"},
@@ -260,7 +262,7 @@ def test_positions_are_paid_at_termination_as_the_score_says(world: Connection) 
     assert paid in (0, 1)
     gained = [ledger.balance(users[user].account) - before[user] for user in (0, 1)]
     assert gained == [paid * 10 * 10**8, -paid * 10 * 10**8]
-    event = world.gateway.get(f"/v1/events/slug/{symbol[4:]}").json["event"]
+    event = world.gateway.get(f"/v1/events/slug/{symbol[4:]}").json()["event"]
     assert paid == (event["score"]["away"] > event["score"]["home"])
 
 
@@ -271,7 +273,7 @@ def test_a_combo_of_games_nobody_told_of_settles_with_their_results(world: Conne
         "/v1/combos", json={"legs": [{"symbol": leg, "side": "SIDE_BUY"} for leg in legs]}
     )
     assert made.status == 200, made
-    slug = made.json["combo"]["id"]
+    slug = made.json()["combo"]["id"]
     world.advance_to(LATER)
     assert settlement(world, slug) == min(settlement(world, leg) for leg in legs)
 
@@ -290,7 +292,7 @@ def test_a_combo_with_a_window_settles_with_it(world: Connection) -> None:
     world.simulation.control("price.tick", "crypto:btc", {"price": "1"})
     world.advance_to("2026-09-08T18:16:01Z")
     assert settlement(world, window) == 0
-    assert settlement(world, made.json["combo"]["id"]) == 0
+    assert settlement(world, made.json()["combo"]["id"]) == 0
 
 
 def test_results_follow_from_the_slug_and_nothing_else() -> None:
@@ -340,7 +342,7 @@ def test_the_strikes_of_a_price_ladder_lie_around_its_index_whatever_the_seed(st
         world = connect(Simulation(load_scenario(text), seed=seed))
         for asset in ("btc", "eth"):
             slug = f"{asset}-above-on-september-12"
-            event = world.gateway.get(f"/v1/events/slug/{slug}").json["event"]
+            event = world.gateway.get(f"/v1/events/slug/{slug}").json()["event"]
             strikes = [
                 float(market["assetPriceTerms"]["lowerPrice"]) for market in event["markets"]
             ]
@@ -366,7 +368,7 @@ def close_of(world: Connection, asset: str, second: int) -> float:
         "bucket": "ASSET_PRICE_BUCKET_1S",
     }
     return float(
-        world.gateway.get("/v1/asset-prices/history", params=query).json["series"][0]["candles"][0][
-            "close"
-        ]
+        world.gateway.get("/v1/asset-prices/history", params=query).json()["series"][0]["candles"][
+            0
+        ]["close"]
     )

@@ -176,7 +176,7 @@ def test_a_journal_holds_no_secret_in_clear(tmp_path: Path) -> None:
         sim = Simulation(load_scenario("quickstart"), journal=file)
         world = connect(sim)
         partner = firm(sim)
-        token = world.token(partner).json["access_token"]
+        token = world.token(partner).json()["access_token"]
         person = {"external_id": "a", "ssn": "900112233", "first_name": "A"}
         world.exchange(partner).post("/v1/kyc/start", json=person)
         world.exchange(partner).post(
@@ -289,7 +289,7 @@ def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> No
         )
         world = connect(sim)
         slug = quiet(sim).symbol
-        shown = world.gateway.get(f"/v1/market/slug/{slug}").json["market"]
+        shown = world.gateway.get(f"/v1/market/slug/{slug}").json()["market"]
         assert (
             trader(world)
             .post("/v1/trading/orders", json=order(quiet(sim), "buy", 60, 10, clordId="x" * 3_000))
@@ -299,7 +299,7 @@ def test_settings_that_change_answers_stand_in_the_journal(tmp_path: Path) -> No
     plain = (
         connect(Simulation(load_scenario("quickstart")))
         .gateway.get(f"/v1/market/slug/{slug}")
-        .json["market"]
+        .json()["market"]
     )
     assert set(shown) != set(plain)
     out = io.StringIO()

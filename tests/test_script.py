@@ -318,7 +318,7 @@ def test_a_client_can_be_answered_by_the_script() -> None:
     instrument = world.simulation.exchange.instruments.require("w")
     placed = client.post("/v1/trading/orders", json=order(instrument, "BUY", 30, 1))
     assert placed.status == 200
-    cancel = {"orderId": placed.json["orderId"], "symbol": "w"}
+    cancel = {"orderId": placed.json()["orderId"], "symbol": "w"}
     assert client.post("/v1/trading/orders/cancel", json=cancel).status != 200
     assert client.post("/v1/trading/orders/cancel", json=cancel).status == 200
 

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from sim import Simulation, load_scenario
-from sim.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Moment, Snapshots
+from sim.engine.snapshots import BYTES_MAX, FIRST_DISTANCE, KEPT, Snapshot, Snapshots
 from sim.kernel.journal import Checkpoint, Header, Journal
 from sim.testing import connect
 
 HEADER = Header(name="t", seed=1, start=0, scenario=Raw(b"{}"), scenario_digest="", libraries={})
 
 
-def moment(journal: Journal, size: int = 10) -> Moment:
+def moment(journal: Journal, size: int = 10) -> Snapshot:
     nothing: Any = None
-    return Moment(journal.seq, journal.checkpoint(), bytes(size), nothing, nothing)
+    return Snapshot(journal.seq, journal.checkpoint(), bytes(size), nothing, nothing)
 
 
 def grow(journal: Journal, count: int, what: bytes = b"{}") -> None:
@@ -28,7 +28,7 @@ def grow(journal: Journal, count: int, what: bytes = b"{}") -> None:
         journal.append(journal.seq, what, b"{}", b"", journal.seq + 1)
 
 
-def kept(shelf: Snapshots) -> list[Moment]:
+def kept(shelf: Snapshots) -> list[Snapshot]:
     return shelf._shelf
 
 

@@ -64,7 +64,7 @@ def document_after_five_seconds(world: Connection) -> object:
     )
     world.absorb(world.simulation.control("kyc.document", "person-1", {"result": "uploaded"}))
     world.advance("5s")
-    return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json["status"][
+    return atlas.get("/v1/kyc/status", params={"external_id": "person-1"}).json()["status"][
         "decision"
     ]
 
@@ -241,7 +241,7 @@ def kind_of_a_participants_account(world: Connection) -> object:
     return (
         world.exchange(firm(world.simulation))
         .get("/v1/funding/accounts")
-        .json["accounts"][1]["accountType"]
+        .json()["accounts"][1]["accountType"]
     )
 
 

@@ -78,7 +78,7 @@ def test_an_answer_has_every_execution_of_its_instant(
         world, taker, synchronous(instrument, intent="SELL_LONG", cents=19, contracts=4)
     )
     assert (types(answer), took) == (["NEW", "PARTIAL_FILL", "FILL"], 2)
-    assert [execution["order"]["leavesQuantity"] for execution in answer.json["executions"]] == [
+    assert [execution["order"]["leavesQuantity"] for execution in answer.json()["executions"]] == [
         4,
         2,
         0,
@@ -91,13 +91,15 @@ def test_an_answer_leaves_empty_when_its_block_time_is_over_and_the_order_goes_o
     client = world.retail(key(world.simulation))
     slow(world, "3s")
     answer, took = timed(world, client, synchronous(instrument, "1"))
-    assert (answer.status, answer.json["executions"], took) == (200, [], 1)
+    assert (answer.status, answer.json()["executions"], took) == (200, [], 1)
     assert (
-        client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"]
+        client.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
         == "ORDER_STATE_PENDING_NEW"
     )
     world.advance("2s")
-    assert client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_NEW"
+    assert (
+        client.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"] == "ORDER_STATE_NEW"
+    )
 
 
 def test_an_outcome_at_the_last_moment_is_in_the_answer(
@@ -113,7 +115,7 @@ def test_the_latency_stopgap_is_in_the_answer(world: Connection, instrument: Ins
     """M37."""
     slow(world, "6s")
     answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument, "10"))
-    (execution,) = answer.json["executions"]
+    (execution,) = answer.json()["executions"]
     assert (answer.status, took, execution["type"], execution["text"]) == (
         200,
         6,
@@ -130,7 +132,7 @@ def test_without_a_block_time_ten_seconds_are_waited(
 ) -> None:
     slow(world, "1m")
     answer, took = timed(world, world.retail(key(world.simulation)), synchronous(instrument, given))
-    assert (answer.json["executions"], took) == ([], 10)
+    assert (answer.json()["executions"], took) == ([], 10)
     assume(world, "retail.block_time", "2s")
     assert timed(world, world.retail(key(world.simulation)), synchronous(instrument, given))[1] == 2
     assume(world, "retail.block_time", "0s")
@@ -146,7 +148,7 @@ def test_the_edge_gives_up_on_an_answer_after_thirty_seconds(
     slow(world, "40s")
     answer, took = timed(world, client, synchronous(instrument, given))
     assert (answer.status, took) == (504, 30)
-    (row,) = client.get("/v1/orders/open").json["orders"]
+    (row,) = client.get("/v1/orders/open").json()["orders"]
     assert row["state"] == "ORDER_STATE_PENDING_NEW"  # the order does not know
 
 
@@ -166,7 +168,7 @@ def test_a_block_time_that_is_no_number_of_seconds_is_refused(
         assert client.post(path, json=sent).status == 400, path
     closing = {"marketSlug": instrument.symbol, "maxBlockTime": given}
     assert client.post("/v1/order/close-position", json=closing).status == 400
-    assert client.get("/v1/orders/open").json == {"orders": []}
+    assert client.get("/v1/orders/open").json() == {"orders": []}
 
 
 def test_without_synchronous_execution_nothing_waits(
@@ -178,7 +180,7 @@ def test_without_synchronous_execution_nothing_waits(
         world.retail(key(world.simulation)),
         retail_order(instrument, "BUY_LONG", 20, 1, maxBlockTime="5"),
     )
-    assert (answer.json["executions"], took) == ([], 0)
+    assert (answer.json()["executions"], took) == ([], 0)
 
 
 def test_closing_a_position_waits_too(world: Connection, instrument: Instrument) -> None:
@@ -207,7 +209,7 @@ def test_a_batch_waits_for_its_synchronous_entries(
     assert timed(world, client, {"orders": [plain, quick]}, "/v1/orders/batched")[1] == 1
     world.advance("2s")
     answer, took = timed(world, client, {"orders": [quick, plain, patient]}, "/v1/orders/batched")
-    assert (len(answer.json["createdOrderIds"]), took) == (3, 2)
+    assert (len(answer.json()["createdOrderIds"]), took) == (3, 2)
     assume(world, "retail.batch_synchronous", False)
     assert timed(world, client, {"orders": [patient]}, "/v1/orders/batched")[1] == 0
 
@@ -320,19 +322,19 @@ def test_reads_trail_an_asynchronous_order_and_its_fill(
     """Retail facts §0: not there for a moment, then new, then filled; its position comes as late."""
     ann, bob = (world.retail(found) for found in two(world))
     assume(world, "retail.read_lag", "500ms")
-    placed = ann.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json["id"]
+    placed = ann.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json()["id"]
 
     def seen() -> tuple[str, list[str], str]:
         answer = ann.get(f"/v1/order/{placed}")
         state = (
-            answer.json["order"]["state"].removeprefix("ORDER_STATE_")
+            answer.json()["order"]["state"].removeprefix("ORDER_STATE_")
             if answer.status == 200
             else str(answer.status)
         )
-        held = ann.get("/v1/portfolio/positions").json["positions"].get(instrument.symbol)
+        held = ann.get("/v1/portfolio/positions").json()["positions"].get(instrument.symbol)
         return (
             state,
-            [row["id"] for row in ann.get("/v1/orders/open").json["orders"]],
+            [row["id"] for row in ann.get("/v1/orders/open").json()["orders"]],
             held["netPositionDecimal"] if held else "",
         )
 
@@ -359,12 +361,14 @@ def test_an_order_that_waits_for_the_engine_is_read_as_pending_until_the_lag_has
     client = world.retail(key(world.simulation))
     assume(world, "retail.read_lag", "1s")
     slow(world, "2s")
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json["id"]
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 2)).json()[
+        "id"
+    ]
     states = []
     for _ in range(4):
         answer = client.get(f"/v1/order/{placed}")
         states.append(
-            answer.json["order"]["state"].removeprefix("ORDER_STATE_")
+            answer.json()["order"]["state"].removeprefix("ORDER_STATE_")
             if answer.status == 200
             else str(answer.status)
         )
@@ -379,8 +383,8 @@ def test_what_a_synchronous_answer_told_can_be_read(
     assume(world, "retail.read_lag", "5s")
     for latency in ("0s", "1s"):
         slow(world, latency)
-        placed = client.post("/v1/orders", json=synchronous(instrument)).json["id"]
-        assert client.get(f"/v1/order/{placed}").json["order"]["state"] == "ORDER_STATE_NEW"
+        placed = client.post("/v1/orders", json=synchronous(instrument)).json()["id"]
+        assert client.get(f"/v1/order/{placed}").json()["order"]["state"] == "ORDER_STATE_NEW"
 
 
 def two(world: Connection) -> list[Any]:

@@ -31,7 +31,7 @@ def shown(world: Connection, symbol: str) -> Any:
     return (
         world.exchange(firm(world.simulation))
         .get(f"/v1/refdata/instruments/{symbol}")
-        .json["instrument"]
+        .json()["instrument"]
     )
 
 
@@ -41,10 +41,10 @@ def updated(world: Connection, symbol: str) -> int:
     """
     found = shown(world, symbol)
     rest = world.exchange(firm(world.simulation))
-    assert rest.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json["instruments"] == [
-        found
-    ]
-    assert rest.post("/v1/refdata/instruments/search", json={"symbols": [symbol]}).json[
+    assert rest.post("/v1/refdata/instruments", json={"symbols": [symbol]}).json()[
+        "instruments"
+    ] == [found]
+    assert rest.post("/v1/refdata/instruments/search", json={"symbols": [symbol]}).json()[
         "instruments"
     ] == [found]
     stream = world.rpc(firm(world.simulation)).stream(
@@ -55,7 +55,7 @@ def updated(world: Connection, symbol: str) -> int:
     at = parse_instant(found["updateTime"])
     assert [one.update_time for one in first.instruments] == [at]
     stream.close()
-    market = world.gateway.get(f"/v1/market/slug/{symbol}").json["market"]
+    market = world.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]
     assert parse_instant(market["updatedAt"]) >= at // NS_PER_S * NS_PER_S
     return at
 
@@ -123,7 +123,7 @@ def test_maintenance_moves_it_too(world: Connection) -> None:
     )
     world.advance_to(begins - 1)
     before = parse_instant(
-        world.gateway.get(f"/v1/market/slug/{quiet}").json["market"]["updatedAt"]
+        world.gateway.get(f"/v1/market/slug/{quiet}").json()["market"]["updatedAt"]
     )
     suspended = begins - 60 * NS_PER_S
     assert before == suspended
@@ -182,6 +182,6 @@ def test_lists_sort_by_what_they_show() -> None:
         for path, name in (("/v1/events", "events"), ("/v1/markets", "markets")):
             found = world.gateway.get(
                 path, params={"limit": 6000, "orderBy": "updatedAt", "orderDirection": "desc"}
-            ).json[name]
+            ).json()[name]
             times = [one["updatedAt"] for one in found]
             assert times == sorted(times, reverse=True), (moment, path)

@@ -37,7 +37,7 @@ def quoted(world: Connection, symbol: str) -> tuple[int, int]:
     found = world.gateway.get(f"/v1/markets/{symbol}/book")
     world.advance("60ms")
     return (
-        (len(found.json["marketData"]["bids"]), len(found.json["marketData"]["offers"]))
+        (len(found.json()["marketData"]["bids"]), len(found.json()["marketData"]["offers"]))
         if found.status == 200
         else (0, 0)
     )

@@ -16,7 +16,7 @@ from sim.api.pipeline.inputs import Advanced, recorded_input
 from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import Conflict
 from sim.engine.journal_record import library_versions
-from sim.engine.time_travel import sever
+from sim.engine.time_travel import close_streams
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import Header, Line, NotAJournal, read_journal, read_line, unreadable
 
@@ -163,7 +163,7 @@ def _jump(simulation: Simulation, line: Line) -> None:
     elif line.mark == "restore":
         simulation.restore(line.argument)
     elif line.mark == "fork":
-        sever(simulation, "the fork begins without them")
+        close_streams(simulation, "the fork begins without them")
 
 
 def replayed(

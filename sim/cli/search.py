@@ -366,21 +366,21 @@ def _bisect(given: argparse.Namespace) -> int:
 
 def _shrink(given: argparse.Namespace) -> int:
     from sim.analysis.replay import DIVERGED, Divergence, say_divergence
-    from sim.analysis.search.shrink_command import Asked, shrink
+    from sim.analysis.search.shrink_command import ShrinkRequest, shrink
     from sim.kernel.journal import NotAJournal
     from sim.scenario.yaml_tree import ScenarioError
 
     try:
         read_more_than_once(given.what)
         will_be_written(files=(given.out,))
-        asked = Asked(
+        asked = ShrinkRequest(
             what=given.what,
             seeds=seeds_of(given.seeds),
             params=params_of(given.param),
             preset=given.preset,
             expect=given.expect,
             unless=given.unless,
-            loose=given.any,
+            any_failure=given.any,
             trials=given.trials,
             out=given.out,
         )

@@ -182,9 +182,9 @@ def _serve(given: argparse.Namespace) -> int:
 
         scenario = replace(scenario, **changes)
     start = instant_of(given.start)
-    from sim.kernel.instants import believable
+    from sim.kernel.instants import is_supported_instant
 
-    if start is not None and not believable(start):
+    if start is not None and not is_supported_instant(start):
         return usage("--start is in one of the years 1990 to 2199")
 
     def build(settings: Settings) -> Simulation:

@@ -39,7 +39,7 @@ from sim.core.model.instruments import Instrument, Instruments
 from sim.core.model.quantities import Cash
 from sim.core.model.timer_priority import EDGE_TIMER, EXPIRY_TIMER, SHELF_TIMER
 from sim.core.recurring.feed import WINDOWS_TIMER, WindowNews, WindowNewsState
-from sim.core.recurring.markets import Windows
+from sim.core.recurring.markets import RecurringMarkets
 from sim.core.rfq.combos import Combos, CombosState
 from sim.core.rfq.rfqs import Rfqs, RfqsState
 from sim.core.service.fault_spec import FaultAction
@@ -47,7 +47,7 @@ from sim.core.service.faults import Faults, FaultsState
 from sim.core.service.maintenance import Maintenance, MaintenanceState
 from sim.core.service.rate_limits import RateLimits, RateLimitsState
 from sim.core.trading.order_sessions import OrderSessions, Session
-from sim.core.trading.synchronous import Awaited, AwaitedState
+from sim.core.trading.synchronous import AwaitedState, SynchronousOrders
 from sim.core.trading.trading import Trading, TradingState
 from sim.core.webhooks.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
@@ -165,7 +165,7 @@ class Exchange:
         self.faults = Faults(ctx)
         self.assets = Assets(ctx)
         self.trading = Trading(ctx, self.instruments, self._engine_delay, self.assets)
-        self.awaited = Awaited(ctx)
+        self.awaited = SynchronousOrders(ctx)
         self.order_sessions = OrderSessions(ctx, self.trading)
         self.combos = Combos(ctx, self.instruments, self.trading)
         self.rfqs = Rfqs(ctx, self.instruments, self.trading)
@@ -184,7 +184,7 @@ class Exchange:
         trading.lifecycle.ends = lambda instrument: (
             0 if instrument.settles is None else self.ends(instrument.event)
         )
-        self.windows = Windows(self.maintenance, trading.lifecycle, trading.resolution)
+        self.windows = RecurringMarkets(self.maintenance, trading.lifecycle, trading.resolution)
         self.window_news = WindowNews(
             ctx,
             self.windows,
@@ -197,13 +197,15 @@ class Exchange:
         self.games = Games(ctx)
         self.incentives = Incentives(ctx, self._reward)
         self.scoring = Scoring(ctx, self.trading, self.incentives)
-        self.rebates = Rebates(ctx, self.instruments, self.trading.tape, self.incentives.grant)
+        self.rebates = Rebates(
+            ctx, self.instruments, self.trading.execution_log, self.incentives.grant
+        )
         self.funding = Funding(ctx, self.trading)
         self.partners = Partners(ctx, self.firms, self.trading, self.funding)
         self.results: Results = _Unknown()
         trading.resolution.planned = self._planned
         self.reference: Reference
-        self.memos: dict[object, dict[Any, Any]] = {}
+        self.answer_caches: dict[object, dict[Any, Any]] = {}
         self.published = 0
         self._told = 0
 
@@ -220,7 +222,7 @@ class Exchange:
 
     def takes(self, span: Span) -> None:
         """The answer being made takes so much virtual time."""
-        self.ctx.elapsed += span
+        self.ctx.service_time += span
 
     def tell(self, slug: str, **facts: Any) -> Game:
         """Somebody says how a game stands: from here on only that counts. What has settled by
@@ -318,7 +320,7 @@ class Exchange:
     # Maintenance (rule W2): orders are canceled and open instruments suspended before the window,
     # and open again after it.
 
-    def before_begin(self) -> None:
+    def on_lead(self) -> None:
         """The lead before a window."""
         self._clear()
         self.trading.lifecycle.pause()

@@ -31,14 +31,19 @@ def parted(state: TradingState) -> tuple[TradingState, History]:
     """A state without its history, and the history. Done orders and written rows never change (rule
     M41).
     """
-    tape, cash, positions = state.tape, state.ledger.rows, state.positions.rows
+    execution_log, cash, positions = state.execution_log, state.ledger.rows, state.positions.rows
     history = History(
-        state.orders, tape.executions[:], tape.trades[:], cash[:], positions[:], tape.told[:]
+        state.orders,
+        execution_log.executions[:],
+        execution_log.trades[:],
+        cash[:],
+        positions[:],
+        execution_log.told[:],
     )
     present = replace(
         state,
         orders=[order for order in state.orders if order.live],
-        tape=TapeState([], []),
+        execution_log=TapeState([], []),
         positions=replace(state.positions, rows=[]),
         ledger=replace(state.ledger, rows=[]),
     )
@@ -53,7 +58,7 @@ def joined(present: TradingState, history: History) -> TradingState:
     return replace(
         present,
         orders=orders,
-        tape=TapeState(history.executions, history.trades, history.told),
+        execution_log=TapeState(history.executions, history.trades, history.told),
         positions=replace(present.positions, rows=history.positions),
         ledger=replace(present.ledger, rows=history.cash),
     )

@@ -92,7 +92,7 @@ def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Ins
     return out
 
 
-def journal_form(event: Event) -> object:
+def event_record(event: Event) -> object:
     """An event as the journal shows it; a trade's executions are events of their own, so the trade
     is named only.
     """

@@ -27,7 +27,7 @@ FIRST_DISTANCE = 1_000
 _BYTES_AN_INPUT = 512
 
 
-class Moment(NamedTuple):
+class Snapshot(NamedTuple):
     """State right after an input. `checkpoint` lets the journal continue from here.
 
     `state` is what may still change, encoded; `history` what never does, shared; `reference` what
@@ -46,10 +46,10 @@ class Moment(NamedTuple):
 class Snapshots:
     """The shelf of automatic moments, oldest first, and the named ones."""
 
-    def __init__(self, start: Moment) -> None:
+    def __init__(self, start: Snapshot) -> None:
         self.start = start
         self._shelf = [start]
-        self.named: dict[str, Moment] = {}
+        self.named: dict[str, Snapshot] = {}
         self._distance = FIRST_DISTANCE
         self._next = FIRST_DISTANCE
 
@@ -63,7 +63,7 @@ class Snapshots:
         """Whether a moment should be kept now."""
         return seq >= self._next
 
-    def keep(self, moment: Moment) -> None:
+    def keep(self, moment: Snapshot) -> None:
         """Put a moment on the shelf."""
         self._shelf.append(moment)
         while len(self._shelf) > KEPT or (
@@ -75,7 +75,7 @@ class Snapshots:
             self._distance, len(moment.state) // _BYTES_AN_INPUT
         )
 
-    def nearest(self, seq: int, journal: Journal) -> Moment:
+    def nearest(self, seq: int, journal: Journal) -> Snapshot:
         """The latest moment at or before an input of the journal's present branch; later ones of
         other branches are dropped.
         """

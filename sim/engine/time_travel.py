@@ -21,7 +21,7 @@ from sim.api.pipeline.settings import Settings
 from sim.core.exchange import State
 from sim.core.history import joined, parted
 from sim.core.model.refusals import Code, Conflict, NotFound
-from sim.engine.snapshots import Moment, Snapshots
+from sim.engine.snapshots import Snapshot, Snapshots
 from sim.kernel.instants import Instant, format_instant
 from sim.kernel.journal import read_line
 
@@ -37,14 +37,14 @@ def state_decoder() -> msgpack.Decoder[tuple[State, ScriptState, ParticipantsSta
     return msgpack.Decoder(tuple[State, ScriptState, ParticipantsState])
 
 
-def moment_of(sim: Simulation, *, log: bool = False) -> Moment:
+def moment_of(sim: Simulation, *, log: bool = False) -> Snapshot:
     """The simulation as it is now; with its request log where it may be gone to from another
     branch.
     """
     state = sim.exchange.save()
     state.trading, history = parted(state.trading)
     encoded = msgpack.encode((state, sim.script.save(), sim.participants.save()))
-    return Moment(
+    return Snapshot(
         sim.now,
         sim.journal.checkpoint(),
         encoded,
@@ -54,7 +54,7 @@ def moment_of(sim: Simulation, *, log: bool = False) -> Moment:
     )
 
 
-def return_to(sim: Simulation, moment: Moment) -> None:
+def return_to(sim: Simulation, moment: Snapshot) -> None:
     """Become what was saved; the journal is the caller's."""
     state, script_state, participants_state = state_decoder().decode(moment.state)
     state.trading = joined(state.trading, moment.history)
@@ -83,7 +83,7 @@ def restore(sim: Simulation, name: str) -> list[Effect]:
         raise NotFound(
             f"no snapshot is called {name!r}", remedy="POST /_sim/v1/snapshots/{name} takes one"
         )
-    effects = sever(sim, "a snapshot was restored")
+    effects = close_streams(sim, "a snapshot was restored")
     return_to(sim, found)
     sim.journal.resume(found.checkpoint)
     sim.journal.mark("restore", name)
@@ -92,7 +92,7 @@ def restore(sim: Simulation, name: str) -> list[Effect]:
 
 def reset(sim: Simulation, seed: int | None) -> list[Effect]:
     """Back to the scenario's start, with the same seed unless one is given."""
-    effects = sever(sim, "the simulation was reset")
+    effects = close_streams(sim, "the simulation was reset")
     again = seed is None or seed == sim.seed
     sim.seed = sim.seed if seed is None else seed
     sim.journal.mark("reset", str(sim.seed))
@@ -109,7 +109,7 @@ def reset(sim: Simulation, seed: int | None) -> list[Effect]:
 def rewind(sim: Simulation, to: Instant | None, seq: int | None) -> list[Effect]:
     """Back to right after an input, or to an instant with every input at it, on a new branch."""
     target = _target(sim, to, seq)
-    effects = sever(sim, "the simulation was rewound")
+    effects = close_streams(sim, "the simulation was rewound")
     moment = sim.snapshots.nearest(target, sim.journal)
     inputs = [
         recorded_input(read_line(line)) for line in sim.journal.lines(moment.checkpoint.seq, target)
@@ -122,7 +122,7 @@ def rewind(sim: Simulation, to: Instant | None, seq: int | None) -> list[Effect]
     sim.branches += 1
     sim.branch = f"branch-{sim.branches}"
     sim.journal.mark("rewind", str(target))
-    effects += sever(sim, "the simulation was rewound")
+    effects += close_streams(sim, "the simulation was rewound")
     if to is not None and sim.now < to:
         sim.handle(Advanced(to))
     return effects
@@ -132,9 +132,9 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
     """An independent simulation in the same state; see `Simulation.fork`."""
     made = copy(sim)
     made.settings = settings or sim.settings
-    if made.settings.lasting() != sim.settings.lasting():
+    if made.settings.recorded() != sim.settings.recorded():
         raise ValueError("a fork keeps the settings that stand in the journal's header")
-    made.vault = dict(sim.vault)
+    made.signing_secrets = dict(sim.signing_secrets)
     made.journal = sim.journal.fork(journal)
     made.world = copy(sim.world)
     made.assemble()
@@ -146,7 +146,7 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
     return made
 
 
-def sever(sim: Simulation, why: str) -> list[Effect]:
+def close_streams(sim: Simulation, why: str) -> list[Effect]:
     """End every stream, and every download with its next part; nothing that was set for a stream is
     left.
     """

@@ -92,13 +92,13 @@ class _Words(Generic[R]):
         for seq in range(self._read, len(rows)):
             if held := word_of(row := rows[seq]):
                 for owner in owners(row):
-                    _note(found.setdefault(owner, {}), held, seq)
+                    _log_call(found.setdefault(owner, {}), held, seq)
         self._read = len(rows)
         seqs = found.get(account, {}).get(word, _NONE)
         return (seqs,) if isinstance(seqs, int) else seqs
 
 
-def _note(words: dict[str, int | list[int]], word: str, seq: int) -> None:
+def _log_call(words: dict[str, int | list[int]], word: str, seq: int) -> None:
     held = words.setdefault(word, seq)
     if isinstance(held, list):
         if held[-1] != seq:

@@ -28,7 +28,7 @@ NOTHING = Nothing()
 _FEW = 1024  # rows of one key that are put in order of the next key by comparing them
 
 
-class Grouped:
+class KeyIndex:
     """Places by a key that some have in common."""
 
     def __init__(self, runs: Iterable[tuple[Any, int]]) -> None:
@@ -104,7 +104,7 @@ class Grouped:
             yield from self._places[key]
 
 
-class Amounts:
+class SparseAmounts:
     """Places by an amount of which most have none: only the others are kept."""
 
     def __init__(self, count: int) -> None:
@@ -206,7 +206,7 @@ class Ranked:
         return compress(self._ranks, map(flags.__getitem__, self._ranks))
 
 
-Key = Grouped | Amounts | Ranked
+Key = KeyIndex | SparseAmounts | Ranked
 
 
 def pick(
@@ -220,7 +220,7 @@ def pick(
         return list(islice(first.flagged(flags, falling), offset, offset + limit))
     found: list[int] = []
     skipped, rows = (
-        first.before(flags, falling, offset) if isinstance(first, Grouped) and offset else (0, 0)
+        first.before(flags, falling, offset) if isinstance(first, KeyIndex) and offset else (0, 0)
     )
     offset -= rows
     for group in first.groups(flags, falling, skipped):

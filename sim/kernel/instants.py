@@ -93,7 +93,7 @@ def to_datetime(at: Instant, zone: ZoneInfo | None = None) -> datetime:
     return moment.astimezone(zone) if zone else moment
 
 
-def believable(at: Instant) -> bool:
+def is_supported_instant(at: Instant) -> bool:
     """Whether an exchange may stand at an instant: its calendar, with time zones and weekly hours,
     is worked out for the years 1990 to 2199.
     """
@@ -190,7 +190,7 @@ def parse_span(text: str) -> Span:
 
 def _bounded(span: Span, text: str) -> Span:
     if span > BEYOND - FIRST:
-        raise ValueError(f"{text[:40]!r} is longer than time goes on: {CALENDAR_ENDS}")
+        raise ValueError(f"{text[:40]!r} is longer than time goes on: {OUT_OF_RANGE}")
     return span
 
 
@@ -275,4 +275,4 @@ def next_weekly(after: Instant, weekday: int, hour: int, minute: int = 0) -> Ins
 
 
 FIRST, BEYOND = parse_instant("1990-01-01T00:00:00Z"), parse_instant("2200-01-01T00:00:00Z")
-CALENDAR_ENDS = "the calendar of this exchange ends with the year 2199"
+OUT_OF_RANGE = "the calendar of this exchange ends with the year 2199"

@@ -100,7 +100,7 @@ class TimerQueue:
             self._dead -= 1
         return None
 
-    def park(self, timer: Timer) -> None:
+    def suspend(self, timer: Timer) -> None:
         """Set a popped timer aside, under its seq, until `unpark`."""
         self._live.add(timer.seq)
         self._parked.append(timer)

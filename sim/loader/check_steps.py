@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from sim.contract.contract import Operation, load_contract
 from sim.core.catalogue import assumptions, quirks
 from sim.kernel.instants import (
-    CALENDAR_ENDS,
+    OUT_OF_RANGE,
     Instant,
-    believable,
     format_instant,
+    is_supported_instant,
     parse_instant,
     parse_span,
 )
@@ -69,9 +69,9 @@ def _beyond_the_calendar(scenario: Scenario, node: Node) -> Iterator[Problem]:
             else step.at
         )
         moment += step.advance or 0
-        if not believable(max(moment, scenario.clock.start)):
+        if not is_supported_instant(max(moment, scenario.clock.start)):
             if number >= 0 and (isinstance(step.at, str) or step.advance):
-                yield problem(own[number].at, CALENDAR_ENDS)
+                yield problem(own[number].at, OUT_OF_RANGE)
             return
 
 
@@ -191,8 +191,8 @@ class _Checker:
             return  # a distance
         if at is not None and moment is not None and moment < self._start:
             yield problem(at.at, f"the scenario begins later, at {format_instant(self._start)}")
-        elif at is not None and moment is not None and not believable(moment):
-            yield problem(at.at, CALENDAR_ENDS)
+        elif at is not None and moment is not None and not is_supported_instant(moment):
+            yield problem(at.at, OUT_OF_RANGE)
 
     def _call(self, call: Node | None) -> Iterator[Problem]:
         if not isinstance(call, Mapping):

@@ -17,7 +17,7 @@ from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.fault_spec import check as check_fault
 from sim.core.service.rate_limits import LIMITS
 from sim.kernel import resources
-from sim.kernel.instants import believable
+from sim.kernel.instants import is_supported_instant
 from sim.loader.check_participants import participant_problems
 from sim.loader.check_steps import items_of, node_at, step_problems, unknown_setting
 from sim.loader.check_world import SECTIONS, world_problems
@@ -27,7 +27,7 @@ from sim.reference.reference import fixture
 from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.fault_names import never_strikes, unknown_operation
 from sim.scenario.fees_entries import fee_problems
-from sim.scenario.file_access import INLINE, Reach
+from sim.scenario.file_access import INLINE, FileAccess
 from sim.scenario.instrument_terms import ListingError, list_instrument
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
@@ -94,7 +94,7 @@ def load_given(
     as of `load_scenario`; a document has no lines, so its problems name the place instead, such as
     `scenario.steps[2].call.plane`.
     """
-    reach = Reach(folder, confined=True)
+    reach = FileAccess(folder, confined=True)
     if isinstance(given, dict):
         node = tree_of(given, "scenario", places=True)
     elif "\n" in given:
@@ -109,9 +109,9 @@ def scenario_variants(what: str) -> list[dict[str, str]]:
     return variants(_opened(what)[0])
 
 
-def _opened(what: str) -> tuple[Node, Reach]:
+def _opened(what: str) -> tuple[Node, FileAccess]:
     """Tree of a scenario, and what it may name."""
-    reach = Reach()
+    reach = FileAccess()
     if "\n" in what:
         return read_text(what, INLINE), reach
     path = Path(what)
@@ -131,7 +131,7 @@ def _opened(what: str) -> tuple[Node, Reach]:
 
 @lru_cache(maxsize=64)
 def _bundled(path: str) -> Scenario:
-    reach = Reach()
+    reach = FileAccess()
     return _resolved(_chain(read_file(Path(path)), reach, 0), {}, reach)
 
 
@@ -152,7 +152,7 @@ def scenario_from_document(document: dict[str, Any]) -> Scenario:
     return _read(tree_of(document, "document"))
 
 
-def _resolved(chain: list[Node], given: Values[str, str], reach: Reach) -> Scenario:
+def _resolved(chain: list[Node], given: Values[str, str], reach: FileAccess) -> Scenario:
     """The scenario at the end of a chain of files, each on top of the ones before it."""
     known: dict[str, str] = {}
     for node in chain:
@@ -181,7 +181,7 @@ def _resolved(chain: list[Node], given: Values[str, str], reach: Reach) -> Scena
     return scenario
 
 
-def _chain(node: Node, reach: Reach, depth: int) -> list[Node]:
+def _chain(node: Node, reach: FileAccess, depth: int) -> list[Node]:
     """Everything a scenario extends, in order, and itself."""
     at = node.items.get("extends") if isinstance(node, Mapping) else None
     if at is None:
@@ -265,7 +265,7 @@ def _check(scenario: Scenario, node: Node, files: Values[str, str]) -> None:
 
 def _names(scenario: Scenario, node: Node) -> Iterator[Problem]:
     start = node_at(node, "clock", "start")
-    if start is not None and not believable(scenario.clock.start):
+    if start is not None and not is_supported_instant(scenario.clock.start):
         yield problem(start.at, "a scenario begins in one of the years 1990 to 2199")
     yield from unknown_setting("quirk", node_at(node, "quirks"))
     yield from unknown_setting("assumption", node_at(node, "assumptions"))

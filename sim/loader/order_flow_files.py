@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from sim.scenario import yaml_tree
-from sim.scenario.file_access import Reach
+from sim.scenario.file_access import FileAccess
 from sim.scenario.order_flow import FlowError, Packed, Reader, pack_file, sound
 from sim.scenario.participant_entries import PARTS, FlowEntry
 from sim.scenario.yaml_tree import Node, Problem, Scalar, ScenarioError, Sequence, problem
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sim.world.world import World
 
 
-def with_order_flow(node: Node, places: dict[str, str], reach: Reach) -> Node:
+def with_order_flow(node: Node, places: dict[str, str], reach: FileAccess) -> Node:
     """The document with the content of every file of order flow in it. `places` learns where each
     flow's file is.
     """
@@ -33,7 +33,7 @@ def with_order_flow(node: Node, places: dict[str, str], reach: Reach) -> Node:
     return yaml_tree.Mapping(node.at, {**node.items, "participants": within}, node.keys)
 
 
-def _with_content(item: Node, places: dict[str, str], reach: Reach) -> Node:
+def _with_content(item: Node, places: dict[str, str], reach: FileAccess) -> Node:
     named = item.items.get("file") if isinstance(item, yaml_tree.Mapping) else None
     if (
         not isinstance(item, yaml_tree.Mapping)
@@ -41,7 +41,7 @@ def _with_content(item: Node, places: dict[str, str], reach: Reach) -> Node:
         or "content" in item.items
     ):
         return item  # what is amiss is told when it is read
-    path = reach.neighbour(named.at, named.text)
+    path = reach.resolve_relative(named.at, named.text)
     try:
         packed = pack_file(path)
     except OSError as failed:

@@ -106,7 +106,7 @@ class Joined(NamedTuple):
     after: Span
 
 
-class Course:
+class GameClock:
     """The course of one game from its start to its result."""
 
     def __init__(

@@ -20,7 +20,7 @@ from sim.core.model.games import Game, Goal
 from sim.core.model.instruments import Instrument
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
-from sim.reference.game_clock import UNITS, Course, Joined, draw, lasts, spread
+from sim.reference.game_clock import UNITS, GameClock, Joined, draw, lasts, spread
 from sim.reference.reference import Reference
 
 Periods = dict[str, tuple[int, int]]
@@ -58,7 +58,7 @@ class Results:
         self._instruments = instruments
         self._now = now
         self._games: dict[str, Game | None] = {}
-        self._courses: dict[str, Course | None] = {}
+        self._courses: dict[str, GameClock | None] = {}
         self._ends: dict[str, Instant] = {}
         self._finals: dict[str, Game] = {}
 
@@ -102,13 +102,13 @@ class Results:
             found = self._finals[slug] = replace(game, at=ends)
         return found
 
-    def _course(self, slug: str) -> Course | None:
+    def _course(self, slug: str) -> GameClock | None:
         if slug not in self._courses:
             event, ends = self._event(slug), self.game(slug)
             found = None
             if event is not None and ends is not None and event.start_time is not None:
                 joined = Joined(event.period, self._now - event.start_time) if event.live else None
-                found = Course(event.subcategory, slug, event.start_time, ends, joined)
+                found = GameClock(event.subcategory, slug, event.start_time, ends, joined)
             if len(self._courses) >= _KEPT:
                 self._courses.clear()
             self._courses[slug] = found

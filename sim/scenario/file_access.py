@@ -13,7 +13,7 @@ from sim.scenario.yaml_tree import Position, ScenarioError, refuse
 INLINE = "text"  # what a scenario that came as text is called in its problems
 
 
-class Reach:
+class FileAccess:
     """What may be read. `folder` is where a scenario without a file of its own has its neighbours,
     the working directory when None.
 
@@ -30,7 +30,7 @@ class Reach:
         )
         self._roots = [root.resolve() for root in roots]
 
-    def neighbour(self, at: Position, name: str) -> Path:
+    def resolve_relative(self, at: Position, name: str) -> Path:
         """The file that something written at a position means. ScenarioError when it is out of
         reach, whether it exists or not.
         """
@@ -52,7 +52,7 @@ class Reach:
         bundled = name in resources.bundled_scenarios()
         no_path = "/" not in name and not Path(name).suffix
         try:
-            found = self.neighbour(at, name if Path(name).suffix else f"{name}.yaml")
+            found = self.resolve_relative(at, name if Path(name).suffix else f"{name}.yaml")
         except ScenarioError:
             if not no_path:
                 raise

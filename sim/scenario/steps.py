@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 
 from sim.core.identity.kyc_outcomes import DECISIONS
 from sim.core.model.enums import InstrumentState, OrderState
-from sim.core.model.funding_records import Course, FundingState, Purpose
+from sim.core.model.funding_records import FundingState, GameClock, Purpose
 from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
@@ -46,7 +46,7 @@ FUNDING_DECISIONS = Words(
         "refunded": FundingState.REFUNDED,
     }
 )
-COURSES = members(Course, "")
+COURSES = members(GameClock, "")
 PURPOSES = members(Purpose, "")
 SIDE_OF_GAME = Words({"home": "home", "away": "away"})
 PRESET = Words({name: name for name in PRESETS})
@@ -191,8 +191,8 @@ class FundStep(Struct, frozen=True, kw_only=True):
         " left out",
     ] = ""
     course: Annotated[
-        Course, COURSES, "with a source: how it ends by itself; hold waits for a decision"
-    ] = Course.COMPLETE
+        GameClock, COURSES, "with a source: how it ends by itself; hold waits for a decision"
+    ] = GameClock.COMPLETE
     purpose: Annotated[
         Purpose,
         PURPOSES,

@@ -14,7 +14,7 @@ from sim.core.model.refusals import NotFound
 from sim.server.clock_driver import MANUAL, ClockMode
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
-from sim.server.instances import Worlds
+from sim.server.instances import Instances
 from sim.server.listeners import Bound, bind
 from sim.server.service import Addresses, Service, addresses_of
 
@@ -37,7 +37,7 @@ class Running:
 
     def __init__(self, simulation: Simulation, clock: ClockMode, bound: Bound) -> None:
         self.simulation = simulation
-        self.worlds = Worlds()
+        self.worlds = Instances()
         self._clock = clock
         self._bound = bound
         self._loop = new_event_loop()

@@ -23,7 +23,7 @@ class HeldReplies:
         self._host = host
         self._held: list[tuple[Instant, int, asyncio.Future[Any]]] = []
         self._count = 0
-        self._awaited: dict[str, asyncio.Future[Reply]] = {}
+        self._synchronous_orders: dict[str, asyncio.Future[Reply]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._held)
@@ -68,7 +68,7 @@ class HeldReplies:
         clock that nobody moves it is wanted after as much real time as it would have waited in
         virtual time: no client waits longer than it said (docs/control-plane.md).
         """
-        host, future = self._host, self._awaited[reply.awaits]
+        host, future = self._host, self._synchronous_orders[reply.awaits]
         patience = max(1, reply.until - host.simulation.now) / NS_PER_S if reply.until else None
         try:
             if reply.until:
@@ -77,11 +77,11 @@ class HeldReplies:
                 if host.driver.mode.mode == "manual":
                     host.apply(host.simulation.answer_due(reply.awaits).effects)
         finally:
-            del self._awaited[reply.awaits]
+            del self._synchronous_orders[reply.awaits]
             future.cancel()
             self._forget_done()
         answer = future.result()
-        answer.disturb = reply.disturb or answer.disturb
+        answer.connection_fault = reply.connection_fault or answer.connection_fault
         answer.ready_at = max(answer.ready_at, reply.ready_at)
         answer.headers += reply.headers
         return answer
@@ -90,11 +90,11 @@ class HeldReplies:
 
     def expect(self, awaits: str) -> None:
         """An input to come will bring this answer."""
-        self._awaited[awaits] = asyncio.get_running_loop().create_future()
+        self._synchronous_orders[awaits] = asyncio.get_running_loop().create_future()
 
     def resolve(self, effect: Resolve) -> None:
         """An answer that somebody waits for is there."""
-        waiting = self._awaited.get(effect.awaits)
+        waiting = self._synchronous_orders.get(effect.awaits)
         if waiting is not None and not waiting.done():
             waiting.set_result(effect.reply)
             self._forget_done()
@@ -115,7 +115,7 @@ class HeldReplies:
             body=b'{"code":14,"message":"service unavailable","details":[]}',
             message="service unavailable",
         )
-        for waiting in self._awaited.values():
+        for waiting in self._synchronous_orders.values():
             if not waiting.done():
                 waiting.set_result(gone)
         self.release(everything=True)

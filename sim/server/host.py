@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 from sim.api.pipeline.inputs import Close, Effect, Fired, Outcome, Post, Reply, Resolve, Send
 from sim.contract.contract import Plane
 from sim.core.model.refusals import Code, InvalidRequest
-from sim.kernel.instants import CALENDAR_ENDS, Instant, believable
+from sim.kernel.instants import OUT_OF_RANGE, Instant, is_supported_instant
 from sim.server.clock_driver import MANUAL, ClockDriver, ClockMode
 from sim.server.held_replies import HeldReplies
 from sim.server.stream_buffer import Channel
 from sim.server.webhooks.sender import Answered, WebhookSender
 
 if TYPE_CHECKING:
-    from sim.server.instances import Worlds
+    from sim.server.instances import Instances
     from sim.simulation import Simulation
 
 log = logging.getLogger("sim.server")
@@ -66,7 +66,7 @@ class Host:
             secret_for=lambda key: self.simulation.secret_for(key),
             answered=self._webhook_answered,
         )
-        self.worlds: Worlds | None = None
+        self.worlds: Instances | None = None
         self.driver = ClockDriver(self, clock)
         self.driver.rearm()
 
@@ -270,8 +270,8 @@ class Host:
         """Move time to an instant, due instant by due instant, each settled before the next;
         everything that fired, in order.
         """
-        if not believable(to):
-            raise InvalidRequest(CALENDAR_ENDS)
+        if not is_supported_instant(to):
+            raise InvalidRequest(OUT_OF_RANGE)
         async with self._moving:
             self.arrive()
             fired: list[Fired] = []

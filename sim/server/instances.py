@@ -34,7 +34,7 @@ WORLDS_MAX = 256
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
-class Worlds:
+class Instances:
     """Every world of a process, by name in order of making. `journal` is where the first one's
     journal goes: the others' stand beside it.
     """

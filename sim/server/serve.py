@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sim.server.clock_driver import ClockMode
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
-from sim.server.instances import Worlds
+from sim.server.instances import Instances
 from sim.server.journal_file import JournalFile
 from sim.server.listeners import Bound, bind, is_loopback
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
@@ -85,7 +85,7 @@ async def _serve(
     service = await Service.start(
         Host(simulation, wanted.clock), bound, identity=identity, control_token=token
     )
-    worlds = Worlds(wanted.journal, identity, token)
+    worlds = Instances(wanted.journal, identity, token)
     worlds.adopt(service)
     facts = ready_facts(
         simulation, service.addresses, str(wanted.journal) if wanted.journal else None

@@ -2,9 +2,11 @@
 `Simulation`, signed and encoded as over the wire.
 
 ```python
-sim = Simulation(load_scenario("quickstart")) world = connect(sim)
-world.gateway.get("/v2/leagues").json["leagues"] world.exchange(firm,
-participant).post("/v1/trading/orders", json={...}) world.retail(key).get("/v1/account/balances")
+sim = Simulation(load_scenario("quickstart"))
+world = connect(sim)
+world.gateway.get("/v2/leagues").json()["leagues"]
+world.exchange(firm, participant).post("/v1/trading/orders", json={...})
+world.retail(key).get("/v1/account/balances")
 world.rpc(firm, participant).call("OrderBookAPI.GetOrderBook", GetOrderBookRequest(symbol=...))
 world.advance("5m")
 ```
@@ -47,9 +49,8 @@ class Response:
         """The whole body."""
         return b"".join(self.reply.chunks) if self.reply.chunks is not None else self.reply.body
 
-    @property
     def json(self) -> Any:
-        """The body as JSON."""
+        """The body as JSON. Raises `msgspec.DecodeError` where it is none."""
         return msgspec.json.decode(self.body)
 
     def __repr__(self) -> str:
@@ -169,7 +170,7 @@ class Connection:
         ):
             self.absorb(self.simulation.advance_to(due))
         answer = self.resolved.pop(reply.awaits)
-        answer.disturb = reply.disturb or answer.disturb
+        answer.connection_fault = reply.connection_fault or answer.connection_fault
         return answer
 
     def absorb(self, outcome: Outcome) -> Outcome:
@@ -229,10 +230,10 @@ class Connection:
             answer = self.token(firm)
             if answer.status != 200:
                 raise RpcError(answer.status, answer.body.decode())
-            token = answer.json["access_token"]
+            token = answer.json()["access_token"]
             self._tokens[firm.client_id] = (
                 token,
-                self.simulation.now + answer.json["expires_in"] * NS_PER_S,
+                self.simulation.now + answer.json()["expires_in"] * NS_PER_S,
             )
         headers = {"authorization": f"Bearer {token}"}
         if participant is not None:

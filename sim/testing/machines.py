@@ -1,26 +1,27 @@
-"""State machines that users subclass: their own client and the exchange, under everything that
-others and time may do. The invariants are looked at after every step.
+"""State machines to subclass: your client and the exchange, under everything that others and time
+may do. The invariants are checked after every step.
 
 ```python
 class MyClientMachine(ExchangeMachine):
-    def begin(self):                                              # once per example, with a fresh
-    exchange behind self.world
+    def begin(self):  # once per example, with a fresh exchange behind self.world
         self.client = MyClient(self.world.retail(self.key))
 
-    @rule(order=retail_orders(WHOLE)) def buys(self, order):
+    @rule(order=retail_orders(WHOLE))
+    def buys(self, order):
         self.client.place(order)
 
-    @invariant() def knows_its_open_orders(self):
-        assert self.client.open_ids() == [order["id"] for order in
-        self.truth.open_orders(self.key.account)]
+    @invariant()
+    def knows_its_open_orders(self):
+        open_orders = self.truth.open_orders(self.key.account)
+        assert self.client.open_ids() == [order["id"] for order in open_orders]
 
 
 TestMyClient = MyClientMachine.TestCase
 ```
 
-Rules that are here: others trade, take their orders out, markets halt and go on, time passes; with
+Rules that are built in: others trade and cancel, markets halt and resume, time passes; with
 `FaultyExchangeMachine` faults strike too. A failing example is kept as a scenario file and a
-journal, so `sim timeline`, `sim replay --serve` and `sim shrink` can go on from it.
+journal, so that `sim timeline`, `sim replay --serve` and `sim shrink` can go on from it.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""pytest plugin (entry point `pytest11`): the fixture `exchange`, the marker `scenario`, and what
-to do about a failure.
+"""pytest plugin (entry point `pytest11`): the fixture `exchange`, the marker `scenario`, and what a
+failing test reports.
 
 ```python
-@pytest.mark.scenario("outage.yaml", seed=7)          # beside the test file, or the name of a
-bundled one def test_my_client_survives(exchange):
-    client = MyClient(exchange.exchange, exchange.firms[0]) with exchange.fault("InsertOrder",
-    status=503, times=1):
+@pytest.mark.scenario("outage.yaml", seed=7)  # beside the test file, or a bundled name
+def test_my_client_survives(exchange):
+    client = MyClient(exchange.exchange, exchange.firms[0])
+    with exchange.fault("InsertOrder", status=503, times=1):
         client.buy(exchange.symbols["open"][0])
-    exchange.clock.advance("5m") assert exchange.requests(operation="InsertOrder")[-1]["status"] ==
-    200
+    exchange.clock.advance("5m")
+    assert exchange.requests(operation="InsertOrder")[-1]["status"] == 200
 ```
 
-Nothing heavy is imported until a test asks for the fixture: the plugin is loaded by every pytest
-run of the environment.
+Nothing heavy is imported until a test asks for the fixture: every pytest run of the environment
+loads the plugin.
 """
 
 from __future__ import annotations

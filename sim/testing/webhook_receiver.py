@@ -1,10 +1,12 @@
-"""A recording webhook receiver with scripted answers, in a thread of its own, so that blocking
-tests can use it.
+"""A recording webhook receiver with scripted answers, in a thread of its own, so that blocking tests
+can use it.
 
 ```python
 with WebhookReceiver() as receiver:
-    ...register receiver.url... receiver.answer_next(500, 500)            # then 200 again delivery
-    = receiver.wait(1)[0] assert delivery.verify("whsec_...")
+    ...  # register receiver.url
+    receiver.answer_next(500, 500)  # then 200 again
+    delivery = receiver.wait(1)[0]
+    assert delivery.verify("whsec_...")
 ```
 """
 

@@ -16,7 +16,7 @@ from msgspec import structs
 from sim.core.identity.firms import SANDBOX
 from sim.core.incentives.incentives import Period, Reward
 from sim.core.market_data.assets import Asset
-from sim.core.model.dormant import NOTHING, Shelf
+from sim.core.model.dormant import NOTHING, DormantInstruments
 from sim.core.model.instruments import Instrument
 from sim.core.model.quantities import CASH_SCALE, scaled
 from sim.kernel.instants import DAY, NS_PER_S, Instant, parse_instant
@@ -72,7 +72,7 @@ class World:
     ) -> None:
         self.parties = parties
         self.reference = reference
-        self.shelf: Shelf = reference.season or NOTHING
+        self.shelf: DormantInstruments = reference.season or NOTHING
         self.results = Results(reference, instruments, now)
         self.instruments = instruments
         self._symbols = frozenset(terms.symbol for terms in instruments)

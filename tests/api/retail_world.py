@@ -85,7 +85,7 @@ class RetailWorld:
 
     def balance(self, client: Http) -> dict[str, Any]:
         """The caller's one balance."""
-        (found,) = client.get("/v1/account/balances").json["balances"]
+        (found,) = client.get("/v1/account/balances").json()["balances"]
         return dict(found)
 
     def cash(self, index: int) -> float:
@@ -96,5 +96,6 @@ class RetailWorld:
 def types(answer: Response) -> list[str]:
     """Execution types of a synchronous answer, without their prefix."""
     return [
-        execution["type"].removeprefix("EXECUTION_TYPE_") for execution in answer.json["executions"]
+        execution["type"].removeprefix("EXECUTION_TYPE_")
+        for execution in answer.json()["executions"]
     ]

@@ -44,7 +44,7 @@ def place(
         "/v1/trading/orders", json=order(instrument, side, cents, contracts, **fields)
     )
     assert answer.status == 200, answer
-    return str(answer.json["orderId"])
+    return str(answer.json()["orderId"])
 
 
 def trade(

@@ -46,7 +46,7 @@ def cross(world: Connection, requests: list[dict[str, Any]], **fields: Any) -> R
 
 def found(world: Connection, user: int = 0, **filters: Any) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = (
-        trader(world, user).post("/v1/report/orders/search", json=filters).json["order"]
+        trader(world, user).post("/v1/report/orders/search", json=filters).json()["order"]
     )
     return rows
 
@@ -54,7 +54,12 @@ def found(world: Connection, user: int = 0, **filters: Any) -> list[dict[str, An
 def kept(world: Connection) -> bytes:
     state = world.simulation.exchange.save()
     return msgspec.msgpack.encode(
-        [state.trading.orders, state.trading.ledger, state.trading.positions, state.trading.tape]
+        [
+            state.trading.orders,
+            state.trading.ledger,
+            state.trading.positions,
+            state.trading.execution_log,
+        ]
     )
 
 
@@ -65,7 +70,7 @@ def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(
     symbol = requests[0]["symbol"]
     made = cross(world, requests)
     assert made.status == 200, made
-    ids = [row["orderId"] for row in made.json["responses"]]
+    ids = [row["orderId"] for row in made.json()["responses"]]
     rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["id"] for row in rows] == ids
     assert [(row["state"], row["cumQty"], row["crossId"]) for row in rows] == [
@@ -79,9 +84,11 @@ def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(
         "",
         firm(world.simulation).users[0].name,
     )
-    book = trader(world).get(f"/v1/orderbook/{symbol}").json
+    book = trader(world).get(f"/v1/orderbook/{symbol}").json()
     assert book["bids"] == book["offers"] == []
-    trade = trader(world).post("/v1/report/trades/search", json={"symbol": symbol}).json["trade"][0]
+    trade = (
+        trader(world).post("/v1/report/trades/search", json={"symbol": symbol}).json()["trade"][0]
+    )
     assert (trade["tradeType"], trade["aggressor"]["lastPx"]) == (
         "TRADE_TYPE_CROSS",
         requests[0]["price"],
@@ -89,7 +96,7 @@ def test_both_sides_fill_each_other_in_one_trade_and_leave_the_book_alone(
     nets = [
         trader(world, user)
         .get("/v1/positions", params={"name": account(world, user), "symbol": symbol})
-        .json
+        .json()
         for user in (0, 1)
     ]
     assert [net["positions"][0]["netPosition"] for net in nets] == [
@@ -156,7 +163,7 @@ def test_nobody_in_the_book_is_passed_over(
     answer = cross(world, requests)
     assert answer.status == status, answer
     assert (kept(world) == before) is (status != 200)
-    assert len(maker.get("/v1/trading/orders/open").json["orders"]) == 2
+    assert len(maker.get("/v1/trading/orders/open").json()["orders"]) == 2
 
 
 def _change(index: int, **fields: Any) -> Any:
@@ -187,7 +194,7 @@ def test_what_is_no_cross_is_refused_and_changes_nothing(
     change(requests)
     before = kept(world)
     answer = cross(world, requests)
-    assert (answer.status, text in answer.json["message"]) == (status, True), answer
+    assert (answer.status, text in answer.json()["message"]) == (status, True), answer
     assert cross(world, sides(world), crossType="CROSS_TYPE_UNDEFINED").status == 400
     assert kept(world) == before
 
@@ -249,7 +256,7 @@ def test_a_cross_reaches_stops_and_both_order_streams(world: Connection) -> None
             wire.ExecutionType.EXECUTION_TYPE_FILL,
         ]
     assert (
-        trader(world, 2).get(f"/v1/report/orders/{held.json['orderId']}").json["order"]["state"]
+        trader(world, 2).get(f"/v1/report/orders/{held.json()['orderId']}").json()["order"]["state"]
         == "ORDER_STATE_CANCELED"
     )
 
@@ -283,8 +290,10 @@ def test_grpc_does_the_same_and_needs_a_participant(world: Connection) -> None:
 def test_a_cross_waits_for_a_slow_engine_like_any_order(world: Connection) -> None:
     world.simulation.control("assumption.set", "engine.latency", {"value": "7s"})
     requests = sides(world)
-    made = [row["orderId"] for row in cross(world, requests).json["responses"]]
-    rows = [trader(world, user).get("/v1/trading/orders/open").json["orders"][0] for user in (0, 1)]
+    made = [row["orderId"] for row in cross(world, requests).json()["responses"]]
+    rows = [
+        trader(world, user).get("/v1/trading/orders/open").json()["orders"][0] for user in (0, 1)
+    ]
     assert [(row["id"], row["state"], row["crossId"]) for row in rows] == [
         (order_id, "ORDER_STATE_PENDING_NEW", "x-1") for order_id in made
     ]
@@ -320,14 +329,14 @@ def test_what_the_book_has_become_when_the_engine_takes_a_cross_may_reject_both_
     rows = [found(world, user, crossId="x-1")[0] for user in (0, 1)]
     assert [row["state"] for row in rows] == ["ORDER_STATE_REJECTED"] * 2
     assert all(
-        trader(world, user).get("/v1/trading/orders/open").json["orders"] == [] for user in (0, 1)
+        trader(world, user).get("/v1/trading/orders/open").json()["orders"] == [] for user in (0, 1)
     )
 
 
 def test_a_cancel_before_the_engine_takes_a_cross_comes_too_late(world: Connection) -> None:
     """M35: nothing of a participant is overtaken on an instrument, so the cross is done first."""
     world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
-    made = [row["orderId"] for row in cross(world, sides(world)).json["responses"]]
+    made = [row["orderId"] for row in cross(world, sides(world)).json()["responses"]]
     world.simulation.control("assumption.set", "engine.latency", {"value": "0s"})
     assert trader(world).post("/v1/trading/orders/cancel", json={"orderId": made[0]}).status == 200
     world.advance("2s")

@@ -53,13 +53,13 @@ def balance(world: Connection) -> float:
     return float(
         trader(world)
         .post("/v1/positions/balance", json={"name": account(world), "currency": "USD"})
-        .json["balance"]
+        .json()["balance"]
     )
 
 
 def read(world: Connection, transaction: str) -> dict[str, Any]:
     found: dict[str, Any] = (
-        trader(world).get(f"/v1/funding/transactions/{transaction}").json["transaction"]
+        trader(world).get(f"/v1/funding/transactions/{transaction}").json()["transaction"]
     )
     return found
 
@@ -72,7 +72,7 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
     world: Connection,
 ) -> None:
     found = firm(world.simulation)
-    rows = world.exchange(found).get("/v1/funding/accounts").json
+    rows = world.exchange(found).get("/v1/funding/accounts").json()
     assert [row["id"] for row in rows["accounts"]] == [
         found.clearing_account,
         *(user.account for user in found.users),
@@ -82,14 +82,14 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
         "ACCOUNT_TYPE_HOLDING",
     ]
     assert rows["eof"] is True and "nextPageToken" not in rows
-    assert [row["id"] for row in trader(world).get("/v1/funding/accounts").json["accounts"]] == [
+    assert [row["id"] for row in trader(world).get("/v1/funding/accounts").json()["accounts"]] == [
         account(world)
     ]
-    first = world.exchange(found).get("/v1/funding/accounts", params={"pageSize": 1}).json
+    first = world.exchange(found).get("/v1/funding/accounts", params={"pageSize": 1}).json()
     second = (
         world.exchange(found)
         .get("/v1/funding/accounts", params={"pageSize": 1, "pageToken": first["nextPageToken"]})
-        .json
+        .json()
     )
     assert second["accounts"] == rows["accounts"][1:2]
     for wanted, count in (
@@ -99,7 +99,7 @@ def test_a_firm_sees_its_pool_and_its_participants_and_a_participant_only_itself
         ({"clearingMemberIds": "nope"}, 0),
     ):
         assert (
-            len(world.exchange(found).get("/v1/funding/accounts", params=wanted).json["accounts"])
+            len(world.exchange(found).get("/v1/funding/accounts", params=wanted).json()["accounts"])
             == count
         ), wanted
     assert world.exchange(poor_firm(world.simulation)).get("/v1/funding/accounts").status == 403
@@ -114,14 +114,14 @@ def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Con
     assert changed.status == 200, changed
     again = client.request(
         "PATCH", path, json={"account": {"destinationFundingSource": bank(world)}}
-    ).json["account"]
+    ).json()["account"]
     assert (again["id"], again["name"], again["aliases"], again["destinationFundingSource"]) == (
         account(world),
         "Main",
         {"erp": "17"},
         bank(world),
     )
-    listed = client.get("/v1/funding/accounts", params={"accountIds": account(world)}).json[
+    listed = client.get("/v1/funding/accounts", params={"accountIds": account(world)}).json()[
         "accounts"
     ]
     assert listed == [again]
@@ -134,7 +134,9 @@ def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Con
         assert client.request("PATCH", path, json={"account": wrong}).status == 400, wrong
     # What was read may be sent back as it is; the path decides which account is meant.
     assert (
-        client.request("PATCH", path, json={"account": again | {"id": "elsewhere"}}).json["account"]
+        client.request("PATCH", path, json={"account": again | {"id": "elsewhere"}}).json()[
+            "account"
+        ]
         == again
     )
     assert (
@@ -144,7 +146,7 @@ def test_an_account_is_changed_where_a_firm_may_and_refused_where_not(world: Con
     assert trader(world, 1).request("PATCH", path, json={"account": {"name": "x"}}).status == 403
     world.simulation.control("assumption.set", "funding.update", {"value": "replace"})
     assert (
-        client.request("PATCH", path, json={"account": {"name": "Other"}}).json["account"][
+        client.request("PATCH", path, json={"account": {"name": "Other"}}).json()["account"][
             "aliases"
         ]
         == {}
@@ -178,7 +180,7 @@ def test_every_kind_of_source_has_its_details() -> None:
     name = firm(Simulation(load_scenario("quickstart"))).name
     world = connect(Simulation(load_scenario(text.replace("NAME", name))))
     client = world.exchange(firm(world.simulation))
-    rows = client.get("/v1/funding/sources").json["fundingSources"]
+    rows = client.get("/v1/funding/sources").json()["fundingSources"]
     assert [
         [key for key, value in row.items() if key.endswith("Details") and value] for row in rows
     ] == [[key] for key in kinds.values()]
@@ -187,7 +189,7 @@ def test_every_kind_of_source_has_its_details() -> None:
     }
     chosen = client.get(
         "/v1/funding/sources", params={"fundingSourceType": "FUNDING_SOURCE_TYPE_CHECKOUT_CARD"}
-    ).json["fundingSources"]
+    ).json()["fundingSources"]
     assert [row["id"] for row in chosen] == ["s-card"]
 
 
@@ -220,7 +222,7 @@ def test_what_moves_at_once_is_a_completed_transaction_that_agrees_with_the_ledg
         .get(
             "/v1/funding/balance-ledger", params={"account": account(world), "newestFirst": "true"}
         )
-        .json["entries"][0]
+        .json()["entries"][0]
     )
     assert (row["amount"], row["transactionType"], short(row["transactionState"])) == (
         "12.34",
@@ -265,7 +267,7 @@ def test_a_partners_transfer_is_two_transactions_under_one_id(
     rows = (
         world.exchange(found)
         .get("/v1/funding/transactions", params={"fundingTransactionId": moved.dco_transfer_id})
-        .json["transactions"]
+        .json()["transactions"]
     )
     assert [row["accountId"] for row in rows] == [found.clearing_account, account(world)]
     assert [row["transactionType"].removeprefix("TRANSACTION_TYPE_") for row in rows] == kinds
@@ -322,7 +324,7 @@ def _ledger(world: Connection) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = (
         trader(world)
         .get("/v1/funding/balance-ledger", params={"account": account(world)})
-        .json["entries"]
+        .json()["entries"]
     )
     return found
 
@@ -368,7 +370,7 @@ def test_a_refund_is_a_return_of_its_own_and_never_more_than_came(world: Connect
     rows = (
         trader(world)
         .get("/v1/funding/transactions", params={"parentTransactionIds": made["transaction"]})
-        .json["transactions"]
+        .json()["transactions"]
     )
     assert [(row["transactionType"], row["amount"]) for row in rows] == [
         ("TRANSACTION_TYPE_RETURN", "20.00"),
@@ -388,7 +390,7 @@ def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
     def amounts(**params: object) -> list[str]:
         return [
             row["amount"]
-            for row in client.get("/v1/funding/transactions", params=params).json["transactions"]
+            for row in client.get("/v1/funding/transactions", params=params).json()["transactions"]
         ]
 
     opening = amounts()[0]
@@ -418,18 +420,20 @@ def test_transactions_are_filtered_sorted_and_paged(world: Connection) -> None:
         ).status
         == 400
     )
-    first = client.get("/v1/funding/transactions", params={"pageSize": 3}).json
+    first = client.get("/v1/funding/transactions", params={"pageSize": 3}).json()
     assert (
         client.get(
             "/v1/funding/transactions", params={"pageSize": 3, "pageToken": first["nextPageToken"]}
-        ).json["transactions"][0]["amount"]
+        ).json()["transactions"][0]["amount"]
         == "3.00"
     )
 
 
 def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Connection) -> None:
     client = trader(world)
-    assert client.get("/v1/funding/transaction-requirements").json["transactionRequirements"] == []
+    assert (
+        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
+    )
     instrument = quiet(world.simulation)
     trader(world, 1).post("/v1/trading/orders", json=order(instrument, "sell", 1, 100))
     client.post("/v1/trading/orders", json=order(instrument, "buy", 1, 100))
@@ -438,15 +442,19 @@ def test_an_account_below_zero_requires_a_deposit_until_it_has_one(world: Connec
     world.simulation.control("instrument.settle", instrument.symbol, {"price": "0"})
     short_of = -balance(world)
     assert short_of > 0
-    rows = client.get("/v1/funding/transaction-requirements").json["transactionRequirements"]
+    rows = client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"]
     assert [(row["accountId"], row["transactionType"], float(row["amount"])) for row in rows] == [
         (account(world), "TRANSACTION_TYPE_DEPOSIT", short_of)
     ]
     world.simulation.control("assumption.set", "funding.requirements", {"value": False})
-    assert client.get("/v1/funding/transaction-requirements").json["transactionRequirements"] == []
+    assert (
+        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
+    )
     world.simulation.control("assumption.set", "funding.requirements", {"value": True})
     fund(world, f"{short_of:.2f}")
-    assert client.get("/v1/funding/transaction-requirements").json["transactionRequirements"] == []
+    assert (
+        client.get("/v1/funding/transaction-requirements").json()["transactionRequirements"] == []
+    )
 
 
 # ---- the stream

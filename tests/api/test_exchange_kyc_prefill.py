@@ -32,27 +32,27 @@ def submit(world: Connection, otp: object, external_id: str = "u-1") -> Response
 
 def stage(answer: Response) -> tuple[str, str]:
     assert answer.status == 200, answer
-    return answer.json["status"]["decision"], answer.json["status"]["status"]
+    return answer.json()["status"]["decision"], answer.json()["status"]["status"]
 
 
 @pytest.mark.parametrize("phone", ["14155551212", "+14155551212"])
 def test_the_right_code_tells_what_is_known_of_the_person(world: Connection, phone: str) -> None:
     sent = start(world, phone_number=phone)
-    assert (stage(sent), sent.json["externalId"], sent.json["status"]["externalId"]) == (
+    assert (stage(sent), sent.json()["externalId"], sent.json()["status"]["externalId"]) == (
         ("pending", "otp_sent"),
         "u-1",
         "u-1",
     )
     told = submit(world, "123456")
     assert stage(told) == ("accept", "prefill_complete")
-    assert (told.json["phoneNumber"], told.json["dateOfBirth"], len(told.json["ssn"])) == (
+    assert (told.json()["phoneNumber"], told.json()["dateOfBirth"], len(told.json()["ssn"])) == (
         phone,
         "1985-03-30",
         4,
     )
     assert (
-        all(told.json[name] for name in ("firstName", "lastName", "email"))
-        and told.json["address"]["state"] == "CA"
+        all(told.json()[name] for name in ("firstName", "lastName", "email"))
+        and told.json()["address"]["state"] == "CA"
     )
     assert submit(world, "123456").status == 409  # a code is good once
     start(world)
@@ -66,10 +66,10 @@ def test_codes_that_do_not_succeed_tell_nothing_and_too_many_end_it(world: Conne
         told = submit(world, code)
         assert stage(told) == ("reject", "otp_rejected")
         assert not {"firstName", "lastName", "ssn", "email"} & {
-            name for name, value in told.json.items() if value
+            name for name, value in told.json().items() if value
         }
     refused = submit(world, "123456")
-    assert refused.status == 409 and "too many" in refused.json["message"]
+    assert refused.status == 409 and "too many" in refused.json()["message"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_who_is_known_is_a_choice(
 def test_a_code_expires(world: Connection) -> None:
     start(world)
     world.advance("10m")
-    assert "expired" in submit(world, "123456").json["message"]
+    assert "expired" in submit(world, "123456").json()["message"]
     start(world)
     world.simulation.control("assumption.set", "kyc.prefill_code_life", {"value": "20m"})
     world.advance("19m")
@@ -112,7 +112,7 @@ def test_a_code_expires(world: Connection) -> None:
 )
 def test_bad_fields_are_named(world: Connection, field: str, value: str) -> None:
     refused = start(world, **{field: value})
-    assert refused.status == 400 and refused.json["message"].startswith(f"{field}:")
+    assert refused.status == 400 and refused.json()["message"].startswith(f"{field}:")
     assert submit(world, "123456").status == 404
 
 
@@ -136,7 +136,7 @@ def test_a_prefill_is_its_firms_own_and_needs_the_scope(world: Connection) -> No
 
 def test_codes_and_numbers_stay_out_of_the_journal(world: Connection) -> None:
     start(world)
-    told = submit(world, "123456").json
+    told = submit(world, "123456").json()
     lines = list(world.simulation.journal_lines(0))
     inputs = [line for line in lines if b"/v1/kyc/prefill/otp" in line]
     assert len(inputs) == 1 and b"sealed:d6:" in inputs[0]

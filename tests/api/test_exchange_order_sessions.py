@@ -42,7 +42,9 @@ def quiet_instrument(world: Connection) -> Any:
 
 
 def open_ids(world: Connection, user: int = 0) -> list[str]:
-    return [row["id"] for row in trader(world, user).get("/v1/trading/orders/open").json["orders"]]
+    return [
+        row["id"] for row in trader(world, user).get("/v1/trading/orders/open").json()["orders"]
+    ]
 
 
 @pytest.mark.parametrize("rule", ["check", "cancel_on_end"])
@@ -54,12 +56,12 @@ def test_a_session_that_is_no_stream_of_the_account_is_refused(
     _, others = follow(world, 1)
     for session in ("nonsense", others):
         refused = enter(world, session)
-        assert refused.status == 400 and refused.json["message"].startswith("session_id")
+        assert refused.status == 400 and refused.json()["message"].startswith("session_id")
     body = order(quiet_instrument(world), "buy", 30, 1, sessionId="nonsense")
     assert (
         trader(world)
         .post("/v1/trading/orders/list", json={"requests": [body]})
-        .json["message"]
+        .json()["message"]
         .startswith("requests[0].session_id")
     )
     assert trader(world).post("/v1/trading/orders/preview", json={"request": body}).status == 400
@@ -77,7 +79,7 @@ def test_a_session_that_is_no_stream_of_the_account_is_refused(
 
 def test_by_default_the_end_of_a_stream_leaves_its_orders_alone(world: Connection) -> None:
     stream, session = follow(world)
-    made = enter(world, session).json["orderId"]
+    made = enter(world, session).json()["orderId"]
     stream.close()
     world.advance("1h")
     assert open_ids(world) == [made]
@@ -90,7 +92,7 @@ def test_an_order_may_end_with_its_stream(world: Connection, how: str) -> None:
     world.simulation.control("assumption.set", "orders.session_cancel_after", {"value": "5s"})
     stream, session = follow(world)
     enter(world, session)
-    kept = enter(world, "", 31).json["orderId"]
+    kept = enter(world, "", 31).json()["orderId"]
     copy = rpc_trader(world).stream(
         "DropCopyAPI.CreateDropCopySubscription", wire.CreateDropCopySubscriptionRequest()
     )

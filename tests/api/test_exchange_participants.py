@@ -35,7 +35,7 @@ def grant(world: Connection, path: str = TOKEN, user: int = 0, **fields: Any) ->
 
 def token_of(answer: Response) -> str:
     assert answer.status == 200, answer
-    return str(answer.json.get("participantToken") or answer.json["participantAdminToken"])
+    return str(answer.json().get("participantToken") or answer.json()["participantAdminToken"])
 
 
 def bearing(world: Connection, token: str, participant: str | None = None) -> Http:
@@ -57,11 +57,11 @@ def test_a_participants_token_trades_without_a_header_and_for_nobody_else(
     client = bearing(world, token_of(grant(world, path)))
     instrument = quiet(world.simulation)
     assert client.post("/v1/trading/orders", json=order(instrument, "buy", 30, 1)).status == 200
-    opened = client.get("/v1/trading/orders/open").json["orders"]
+    opened = client.get("/v1/trading/orders/open").json()["orders"]
     assert [(row["account"], row["participant"]) for row in opened] == [
         (users[0].account, users[0].name)
     ]
-    assert client.get("/v1/whoami").json["user"] == users[0].name
+    assert client.get("/v1/whoami").json()["user"] == users[0].name
     for account, status in ((users[0].account, 200), (users[1].account, 403)):
         assert (
             client.get("/v1/funding/balance-ledger", params={"account": account}).status == status
@@ -77,7 +77,7 @@ def test_a_participants_token_trades_without_a_header_and_for_nobody_else(
     refused = bearing(world, token_of(grant(world, path)), users[1].name).get(
         "/v1/trading/orders/open"
     )
-    assert (refused.status, refused.json["code"]) == (403, 7)
+    assert (refused.status, refused.json()["code"]) == (403, 7)
     sides = [
         order(instrument, "buy", 40, 1, account=users[0].account),
         order(instrument, "sell", 40, 1, account=users[1].account),
@@ -119,7 +119,7 @@ def test_scopes_may_be_fewer_and_never_more(world: Connection) -> None:
     client = bearing(world, token_of(grant(world, scopes=["read:orders"])))
     assert client.get("/v1/trading/orders/open").status == 200
     refused = client.post("/v1/trading/orders", json=order(quiet(world.simulation), "buy", 30, 1))
-    assert refused.json["message"] == "permission denied: missing required scope write:orders"
+    assert refused.json()["message"] == "permission denied: missing required scope write:orders"
     for scope in ("write:kyc", "read:dropcopy", "write:cash-movements", "made:up"):
         assert grant(world, scopes=[scope]).status == 403, scope
     poor = poor_firm(world.simulation)
@@ -139,19 +139,19 @@ def test_an_unexpired_token_is_handed_out_again_and_an_expired_one_is_worth_noth
     first = grant(world, ttl_seconds=600)
     world.advance("9m")
     again = grant(world, ttl_seconds=600)
-    assert (first.json["fromCache"], again.json["fromCache"]) == (False, True)
-    assert {**first.json, "fromCache": True} == again.json
+    assert (first.json()["fromCache"], again.json()["fromCache"]) == (False, True)
+    assert {**first.json(), "fromCache": True} == again.json()
     for other in (
         grant(world, ttl_seconds=601),
         grant(world, user=1, ttl_seconds=600),
         grant(world, ADMIN, ttl_seconds=600),
     ):
-        assert not other.json["fromCache"] and token_of(other) != token_of(first)
+        assert not other.json()["fromCache"] and token_of(other) != token_of(first)
     assert bearing(world, token_of(first)).get("/v1/trading/orders/open").status == 200
     world.advance("1m")
     assert bearing(world, token_of(first)).get("/v1/trading/orders/open").status == 401
-    assert grant(world, ttl_seconds=600).json["fromCache"] is False
-    usual = grant(world).json
+    assert grant(world, ttl_seconds=600).json()["fromCache"] is False
+    usual = grant(world).json()
     claims = msgspec.json.decode(
         base64.urlsafe_b64decode(usual["participantToken"].split(".")[1] + "==")
     )
@@ -219,7 +219,7 @@ KYC = {
 
 def test_a_registered_person_is_found_again_changed_and_verified(world: Connection) -> None:
     client = partner(world)
-    made = client.post("/v1/users", json=ADA).json
+    made = client.post("/v1/users", json=ADA).json()
     assert (made["created"], made["participantId"], made["user"]["kycStatus"]) == (
         True,
         "",
@@ -230,12 +230,12 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Connecti
         "Ada Ray",
         firm(world.simulation).id,
     )
-    again = client.post("/v1/users", json=ADA | {"email": "other@example.com"}).json
+    again = client.post("/v1/users", json=ADA | {"email": "other@example.com"}).json()
     assert again == made | {"created": False}
     world.advance("1m")
     changed = client.request(
         "PATCH", "/v1/users/ada", json={"email": "new@example.com", "display_name": "A. Ray"}
-    ).json["user"]
+    ).json()["user"]
     assert (changed["email"], changed["displayName"], changed["firstName"]) == (
         "new@example.com",
         "A. Ray",
@@ -244,9 +244,9 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Connecti
     assert changed["createdAt"] == made["user"]["createdAt"] < changed["updatedAt"]
     assert client.post("/v1/kyc/start", json=KYC).status == 200
     world.advance("27m")
-    verified = partner(world).post("/v1/users", json=ADA).json
+    verified = partner(world).post("/v1/users", json=ADA).json()
     assert verified["user"]["kycStatus"] == "KYC_STATUS_TYPE_APPROVED"
-    status = partner(world).get("/v1/kyc/status", params={"external_id": "ada"}).json
+    status = partner(world).get("/v1/kyc/status", params={"external_id": "ada"}).json()
     assert (
         verified["participantId"]
         == verified["user"]["ep3ParticipantId"]
@@ -257,14 +257,14 @@ def test_a_registered_person_is_found_again_changed_and_verified(world: Connecti
 
 
 def test_registering_may_onboard_at_once(world: Connection) -> None:
-    assert partner(world).post("/v1/users", json=ADA).json["participantId"] == ""
+    assert partner(world).post("/v1/users", json=ADA).json()["participantId"] == ""
     world.simulation.control("assumption.set", "users.create_onboards", {"value": True})
-    made = partner(world).post("/v1/users", json=ADA | {"user_id": "bob"}).json
-    assert made["participantId"] in partner(world).get("/v1/users").json["users"]
+    made = partner(world).post("/v1/users", json=ADA | {"user_id": "bob"}).json()
+    assert made["participantId"] in partner(world).get("/v1/users").json()["users"]
     assert (
         world.exchange(firm(world.simulation), made["participantId"])
         .get("/v1/trading/orders/open")
-        .json["orders"]
+        .json()["orders"]
         == []
     )
 
@@ -286,7 +286,7 @@ def test_bad_fields_of_a_person_are_named_and_nobody_is_registered(
     world: Connection, field: str, value: str
 ) -> None:
     refused = partner(world).post("/v1/users", json=ADA | {field: value})
-    assert refused.status == 400 and refused.json["message"].startswith(f"{field}:")
+    assert refused.status == 400 and refused.json()["message"].startswith(f"{field}:")
     assert partner(world).request("PATCH", "/v1/users/ada", json={}).status == 404
 
 
@@ -302,4 +302,4 @@ def test_grpc_knows_the_same_people(world: Connection) -> None:
     )
     world.simulation.restore("here")
     world.forget_tokens()
-    assert partner(world).post("/v1/users", json=ADA).json["user"]["email"] == "ada@example.com"
+    assert partner(world).post("/v1/users", json=ADA).json()["user"]["email"] == "ada@example.com"

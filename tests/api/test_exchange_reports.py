@@ -37,7 +37,7 @@ from sim.api.exchange.trade_stats import get_trade_stats
 from sim.core.exchange import Exchange
 from sim.core.model.enums import ExecutionType, OrderState, Side, TradeState
 from sim.core.model.refusals import EdgeTimeout, InvalidRequest, NotFound, PermissionDenied
-from sim.core.trading.synchronous import EDGE
+from sim.core.trading.synchronous import EDGE_TIMEOUT
 from sim.kernel.instants import days, minutes, parse_instant, seconds
 from sim.messages import exchange_v1 as wire
 
@@ -305,11 +305,11 @@ def test_an_unfiltered_search_dies_at_the_edge_two_times_in_three_and_a_narrow_o
     exchange.ctx.quirks.change("unfiltered_search_times_out", "always")
     with pytest.raises(EdgeTimeout) as refused:
         trades(exchange)
-    assert refused.value.after == EDGE
+    assert refused.value.after == EDGE_TIMEOUT
     for narrow in ({"symbol": WHOLE}, {"where_clause": f"symbol = '{WHOLE}'"}):
-        exchange.ctx.elapsed = 0
+        exchange.ctx.service_time = 0
         assert len(trades(exchange, **narrow)) == 2
-        assert exchange.ctx.elapsed == NARROW_SEARCH
+        assert exchange.ctx.service_time == NARROW_SEARCH
     exchange.ctx.quirks.change("unfiltered_search_times_out", "2/3")
     died = 0
     for _ in range(300):

@@ -21,7 +21,7 @@ def gateway() -> GatewayWorld:
 def market(gateway: GatewayWorld, slug: str) -> dict[str, object]:
     found = gateway.gateway.get(f"/v1/market/slug/{slug}")
     assert found.status == 200
-    return dict(found.json["market"])
+    return dict(found.json()["market"])
 
 
 @pytest.mark.spec("S4.1-9", "S2.10-1")
@@ -78,7 +78,7 @@ def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) ->
         "MARKET_STATUS_RESOLVED",
     )
     assert [side["price"] for side in settled["marketSides"]] == ["1", "0"]  # type: ignore[attr-defined]
-    assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").json == {
+    assert gateway.gateway.get(f"/v1/markets/{WHOLE}/settlement").json() == {
         "slug": WHOLE,
         "settlement": 1,
     }
@@ -86,7 +86,7 @@ def test_a_market_follows_trading_state_and_settlement(gateway: GatewayWorld) ->
 
 @pytest.mark.spec("S4.1-11")
 def test_markets_are_found_by_number_and_unknown_ones_are_not(gateway: GatewayWorld) -> None:
-    assert gateway.gateway.get("/v1/market/id/12").json["market"]["slug"] == FINE
+    assert gateway.gateway.get("/v1/market/id/12").json()["market"]["slug"] == FINE
     for path in ("/v1/market/id/99", "/v1/market/slug/nobody", "/v1/markets/nobody/settlement"):
         assert gateway.gateway.get(path).status == 404
     assert gateway.gateway.get("/v1/market/id/eleven").status == 400
@@ -131,7 +131,7 @@ def test_a_list_of_markets_passes_every_filter(
     )
     gateway.control("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/markets", params=params)
-    assert [one["slug"] for one in answer.json["markets"]] == found
+    assert [one["slug"] for one in answer.json()["markets"]] == found
 
 
 @pytest.mark.spec("S4.1-11")
@@ -141,15 +141,15 @@ def test_tags_are_left_out_of_a_list_when_asked_and_related_ones_lead_to_their_m
     """A league's tag lies below its sport's."""
     reference = gateway.sim.exchange.reference
     reference.markets[0].tags = reference.tags_of("nba")
-    plain = gateway.gateway.get("/v1/markets").json
-    assert plain == gateway.gateway.get("/v1/markets", params={"includeTag": "true"}).json
-    bare = gateway.gateway.get("/v1/markets", params={"includeTag": "false"}).json
+    plain = gateway.gateway.get("/v1/markets").json()
+    assert plain == gateway.gateway.get("/v1/markets", params={"includeTag": "true"}).json()
+    bare = gateway.gateway.get("/v1/markets", params={"includeTag": "false"}).json()
     assert bare["markets"] == [{**market, "tags": []} for market in plain["markets"]]
     above = next(tag["parentId"] for tag in plain["markets"][0]["tags"] if tag["slug"] == "nba")
     assert above
     for related, found in (("false", []), ("true", [WHOLE])):
         answer = gateway.gateway.get("/v1/markets", params={"tagId": above, "relatedTags": related})
-        assert [one["slug"] for one in answer.json["markets"]] == found
+        assert [one["slug"] for one in answer.json()["markets"]] == found
 
 
 @pytest.mark.spec("S2.10-1", "S2.11-1")
@@ -186,15 +186,15 @@ def test_a_list_is_not_sorted_by_what_its_rows_do_not_have(
                 else {"orderDirection": direction}
             ),
         )
-        assert (refused.status, refused.json["code"]) == (400, 3), (name, direction)
+        assert (refused.status, refused.json()["code"]) == (400, 3), (name, direction)
     assert (
         gateway.gateway.get(
             path, params={"orderBy": "image" if path != "/v1/sports/teams" else "logo"}
-        ).json
-        == plain.json
+        ).json()
+        == plain.json()
     )
     gateway.world.simulation.exchange.ctx.assumptions.change("gateway.order_by", "ignore")
-    assert gateway.gateway.get(path, params={"orderBy": "luck"}).json == plain.json
+    assert gateway.gateway.get(path, params={"orderBy": "luck"}).json() == plain.json()
 
 
 def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
@@ -204,7 +204,7 @@ def test_impossible_pages_are_refused(gateway: GatewayWorld) -> None:
 
 @pytest.mark.spec("S4.1-10", "S2.11-1")
 def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorld) -> None:
-    before = gateway.gateway.get("/v1/events/1").json["event"]
+    before = gateway.gateway.get("/v1/events/1").json()["event"]
     assert (before["id"], before["period"], before["live"], before["ended"], before["score"]) == (
         1,
         "NS",
@@ -214,7 +214,7 @@ def test_an_event_shows_its_markets_and_how_its_game_stands(gateway: GatewayWorl
     )
     gateway.sim.exchange.games.update(GAME, home_score=3, away_score=1, period="Q1", live=True)
     gateway.order(gateway.ann, WHOLE, BUY_YES, price="0.40", quantity=10)
-    event = gateway.gateway.get(f"/v1/events/slug/{GAME}").json["event"]
+    event = gateway.gateway.get(f"/v1/events/slug/{GAME}").json()["event"]
     assert (event["period"], event["live"], event["score"], event["gameId"]) == (
         "Q1",
         True,
@@ -262,7 +262,7 @@ def test_a_list_of_events_passes_every_filter(
     gateway.sim.exchange.games.update(GAME, live=True)
     gateway.control("instrument.state", FINE, state="CLOSED")
     answer = gateway.gateway.get("/v1/events", params=params)
-    assert [event["slug"] for event in answer.json["events"]] == found
+    assert [event["slug"] for event in answer.json()["events"]] == found
 
 
 @pytest.mark.parametrize(
@@ -280,24 +280,24 @@ def test_search_finds_every_word(
     gateway: GatewayWorld, params: dict[str, object], found: list[str]
 ) -> None:
     assert [
-        event["slug"] for event in gateway.gateway.get("/v1/search", params=params).json["events"]
+        event["slug"] for event in gateway.gateway.get("/v1/search", params=params).json()["events"]
     ] == found
 
 
 def test_leagues_sports_and_tags_lead_to_their_events(gateway: GatewayWorld) -> None:
     for path in ("/v2/leagues/nba/events", "/v2/sports/basketball/events"):
-        answer = gateway.gateway.get(path).json
+        answer = gateway.gateway.get(path).json()
         assert (
             answer["type"],
             answer["section"],
             [event["slug"] for event in answer["events"]],
         ) == ("sport", "general", [GAME])
     assert (
-        gateway.gateway.get("/v2/leagues/nba/events", params={"type": "futures"}).json["events"]
+        gateway.gateway.get("/v2/leagues/nba/events", params={"type": "futures"}).json()["events"]
         == []
     )
     assert [
-        event["slug"] for event in gateway.gateway.get("/v2/tags/politics/events").json["events"]
+        event["slug"] for event in gateway.gateway.get("/v2/tags/politics/events").json()["events"]
     ] == [ELECTION]
     assert gateway.gateway.get("/v2/leagues/nba/events", params={"type": "odd"}).status == 400
 
@@ -310,7 +310,7 @@ def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld)
     gateway.world.advance("1m")
     answer = gateway.gateway.get(
         "/v1/price-history", params={"symbol": WHOLE, "fixedInterval": "INTERVAL_1H", "fidelity": 1}
-    ).json
+    ).json()
     start = 1_788_890_400
     assert answer["history"] == [
         {"timestamp": start + 60, "longPrice": 0.4, "shortPrice": 0.6},
@@ -324,15 +324,15 @@ def test_price_history_has_points_from_the_first_trade_on(gateway: GatewayWorld)
     }
     assert (
         len(
-            gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window}).json[
+            gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, **window}).json()[
                 "history"
             ]
         )
         == 1
     )
-    assert gateway.gateway.get("/v1/price-history", params={"symbol": "nobody", **window}).json == {
-        "history": []
-    }
+    assert gateway.gateway.get(
+        "/v1/price-history", params={"symbol": "nobody", **window}
+    ).json() == {"history": []}
     assert (
         gateway.gateway.get("/v1/price-history", params={"symbol": WHOLE, "fidelity": 1}).status
         == 400

@@ -42,7 +42,7 @@ def ask(
 def series(world: Connection, **given: Any) -> dict[str, Any]:
     answer = ask(world, **given)
     assert answer.status == 200, answer
-    (found,) = answer.json["series"]
+    (found,) = answer.json()["series"]
     return dict(found)
 
 
@@ -140,14 +140,14 @@ def test_a_past_end_leaves_out_the_bucket_that_begins_there(prices: Connection) 
 def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candles(
     prices: Connection,
 ) -> None:
-    answer = ask(prices, assets=["crypto:zz-unknown", SEEDED, SEEDED], start=now(prices) - 60).json[
-        "series"
-    ]
+    answer = ask(
+        prices, assets=["crypto:zz-unknown", SEEDED, SEEDED], start=now(prices) - 60
+    ).json()["series"]
     assert [one["asset"]["symbol"] for one in answer] == ["test-seeded", "zz-unknown"]
     assert answer[0]["candles"]
     assert (answer[1]["candles"], answer[1]["from"]) == ([], answer[0]["from"])
     ten = [f"crypto:a{number}" for number in range(10)]
-    assert len(ask(prices, assets=ten).json["series"]) == 10
+    assert len(ask(prices, assets=ten).json()["series"]) == 10
 
 
 @pytest.mark.spec("S4.1-7", "S2.1-1", "S2.1-2", "S2.2-1")
@@ -170,7 +170,7 @@ def test_distinct_assets_get_one_series_each_by_symbol_and_unknown_ones_no_candl
 )
 def test_what_is_no_request_is_refused(prices: Connection, given: dict[str, Any]) -> None:
     answer = ask(prices, **given)
-    assert (answer.status, answer.json["code"]) == (400, 3)
+    assert (answer.status, answer.json()["code"]) == (400, 3)
 
 
 @pytest.mark.spec("S2.2-4")

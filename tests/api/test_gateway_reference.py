@@ -15,15 +15,15 @@ from sim.testing.client import Connection, connect
 
 @pytest.mark.spec("S4.1-8", "S2.9-1", "S5.3-1")
 def test_leagues_come_at_most_fifty_on_a_page(world: Connection) -> None:
-    leagues = world.gateway.get("/v2/leagues").json["leagues"]
+    leagues = world.gateway.get("/v2/leagues").json()["leagues"]
     known = world.simulation.exchange.reference.leagues
     assert len(leagues) == min(len(known), 50)
-    assert len(world.gateway.get("/v2/leagues", params={"limit": 1000}).json["leagues"]) == min(
+    assert len(world.gateway.get("/v2/leagues", params={"limit": 1000}).json()["leagues"]) == min(
         len(known), 50
     )
     assert [
         league["slug"]
-        for league in world.gateway.get("/v2/leagues", params={"limit": 2, "offset": 1}).json[
+        for league in world.gateway.get("/v2/leagues", params={"limit": 2, "offset": 1}).json()[
             "leagues"
         ]
     ] == [league.slug for league in known[1:3]]
@@ -46,10 +46,10 @@ def test_leagues_come_at_most_fifty_on_a_page(world: Connection) -> None:
 
 @pytest.mark.spec("S2.9-1", "S2.10-2")
 def test_a_tag_embeds_its_league_with_automatic_resolution(world: Connection) -> None:
-    tag = world.gateway.get("/v2/tags/slug/nba").json["tag"]
+    tag = world.gateway.get("/v2/tags/slug/nba").json()["tag"]
     assert tag["league"]["automaticResolution"] is True
-    assert world.gateway.get(f"/v2/tags/{tag['id']}").json["tag"] == tag
-    sports = world.gateway.get("/v2/tags/slug/basketball").json["tag"]["sport"]
+    assert world.gateway.get(f"/v2/tags/{tag['id']}").json()["tag"] == tag
+    sports = world.gateway.get("/v2/tags/slug/basketball").json()["tag"]["sport"]
     assert {"id", "tagId", "name", "createdAt", "slug", "image"} <= set(sports)
     assert world.gateway.get("/v2/tags/slug/nobody").status == 404
 
@@ -64,35 +64,37 @@ def test_what_is_unknown_is_not_found(world: Connection) -> None:
         "/v2/tags/nobody/events",
     ):
         answer = world.gateway.get(path)
-        assert (answer.status, answer.json["code"]) == (404, 5), path
+        assert (answer.status, answer.json()["code"]) == (404, 5), path
 
 
 def test_sports_hold_their_leagues_and_teams_have_names_at_vendors(world: Connection) -> None:
-    sports = {sport["slug"]: sport for sport in world.gateway.get("/v2/sports").json["sports"]}
+    sports = {sport["slug"]: sport for sport in world.gateway.get("/v2/sports").json()["sports"]}
     assert "nba" in [league["slug"] for league in sports["basketball"]["leagues"]]
-    assert world.gateway.get("/v2/sports/basketball").json["sport"]["name"] == "Basketball"
-    older = {sport["slug"]: sport for sport in world.gateway.get("/v1/sports").json["sports"]}
+    assert world.gateway.get("/v2/sports/basketball").json()["sport"]["name"] == "Basketball"
+    older = {sport["slug"]: sport for sport in world.gateway.get("/v1/sports").json()["sports"]}
     assert older["nba"]["leagues"][0]["slug"] == "nba"
     (celtics,) = world.gateway.get(
         "/v1/sports/teams", params={"filters.league": "nba", "filters.abbreviation": "BOS"}
-    ).json["teams"]
+    ).json()["teams"]
     vendor = celtics["providerIds"][0]
     found = world.gateway.get(
         "/v1/sports/teams/provider",
         params={"teamIds": vendor["providerId"], "provider": vendor["provider"], "league": "nba"},
-    ).json
+    ).json()
     assert found["teams"][vendor["providerId"]]["name"] == celtics["name"]
     assert world.gateway.get(
         "/v1/sports/teams/provider", params={"teamIds": vendor["providerId"], "league": "nfl"}
-    ).json == {"teams": {}}
-    (player,) = world.gateway.get("/v1/sports/players", params={"filters.id": 505}).json["players"]
+    ).json() == {"teams": {}}
+    (player,) = world.gateway.get("/v1/sports/players", params={"filters.id": 505}).json()[
+        "players"
+    ]
     assert (player["league"], player["teamId"]) == ("nba", celtics["id"])
 
 
 def test_series_are_listed_and_found_by_number(world: Connection) -> None:
-    (series,) = world.gateway.get("/v1/series", params={"slug": "nba-2026-27"}).json["series"]
-    assert world.gateway.get(f"/v1/series/id/{series['id']}").json["series"] == series
-    assert world.gateway.get("/v1/series", params={"recurrence": "hourly"}).json == {"series": []}
+    (series,) = world.gateway.get("/v1/series", params={"slug": "nba-2026-27"}).json()["series"]
+    assert world.gateway.get(f"/v1/series/id/{series['id']}").json()["series"] == series
+    assert world.gateway.get("/v1/series", params={"recurrence": "hourly"}).json() == {"series": []}
 
 
 @pytest.mark.spec("S4.2-17", "S9-3")
@@ -104,11 +106,11 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
     sim = Simulation(load_scenario(str(scenario)))
     sim.exchange.reference = Reference()
     world = connect(sim)
-    subject = world.gateway.get("/v1/subjects", params={"limit": 1}).json["subjects"][0]
+    subject = world.gateway.get("/v1/subjects", params={"limit": 1}).json()["subjects"][0]
     paths = [f"/v1/subjects/{subject['id']}", f"/v1/subjects/slug/{subject['slug']}"]
     for path in paths:
-        assert world.gateway.get(path).json["subject"] == subject
-        assert "markets" in world.gateway.get(f"{path}/markets").json
+        assert world.gateway.get(path).json()["subject"] == subject
+        assert "markets" in world.gateway.get(f"{path}/markets").json()
     assert world.gateway.get("/v1/subjects/1").status == 404
     world.advance("1m")
     for path in ("/v1/subjects", *paths, *(f"{path}/markets" for path in paths)):
@@ -116,7 +118,7 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
 
 
 def test_the_gateway_is_up(world: Connection) -> None:
-    assert world.gateway.get("/v1/health").json == {"status": "ok"}
+    assert world.gateway.get("/v1/health").json() == {"status": "ok"}
 
 
 def test_partners_find_events_by_ids_of_their_own() -> None:
@@ -124,7 +126,7 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
     from sim.testing.client import connect
 
     origin = connect(Simulation(load_scenario("quickstart")))
-    listed = origin.gateway.get("/v1/events", params={"limit": 500}).json["events"]
+    listed = origin.gateway.get("/v1/events", params={"limit": 500}).json()["events"]
     game = next(event for event in listed if event["gameId"] and len(event["markets"]) > 1)
     text = (
         f"name: partners\nextends: quickstart\nworld:\n  events:\n    - {{slug: {game['slug']},"
@@ -134,9 +136,9 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
     for path in ("acme/events/e%2F17", "other/events/x", f"sportradar/events/{game['gameId']}"):
         answer = world.gateway.get(f"/v1/partners/{path}")
         assert answer.status == 200, answer
-        event = world.gateway.get(f"/v1/events/slug/{game['slug']}").json["event"]
-        assert answer.json["event"] == event
-        assert answer.json["mappedMarketSides"] == [
+        event = world.gateway.get(f"/v1/events/slug/{game['slug']}").json()["event"]
+        assert answer.json()["event"] == event
+        assert answer.json()["mappedMarketSides"] == [
             side for market in event["markets"] for side in market["marketSides"]
         ]
     for path in (
@@ -150,7 +152,7 @@ def test_partners_find_events_by_ids_of_their_own() -> None:
     world.simulation.control("assumption.set", "partners.game_ids", {"value": "acme"})
     assert world.gateway.get(f"/v1/partners/acme/events/{game['gameId']}").status == 200
     world.simulation.control("assumption.set", "partners.mapped_sides", {"value": "moneyline"})
-    kept = world.gateway.get("/v1/partners/other/events/x").json["mappedMarketSides"]
+    kept = world.gateway.get("/v1/partners/other/events/x").json()["mappedMarketSides"]
     moneyline = [market for market in event["markets"] if market["sportsMarketType"] == "moneyline"]
     assert 0 < len(moneyline) < len(event["markets"])
     assert kept == [side for market in moneyline for side in market["marketSides"]]
@@ -179,7 +181,7 @@ def test_deprecated_fields_say_what_replaced_them_until_the_instant_of_their_rem
     ]
 
     def shown() -> tuple[dict[str, Any], dict[str, Any]]:
-        event = world.gateway.get("/v1/events", params={"limit": 1, "tagSlug": "nba"}).json[
+        event = world.gateway.get("/v1/events", params={"limit": 1, "tagSlug": "nba"}).json()[
             "events"
         ][0]
         return event, event["markets"][0]

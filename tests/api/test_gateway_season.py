@@ -70,7 +70,7 @@ class Whole:
         self.markets.append(self.get("/v1/market/slug/by-hand")["market"])
 
     def get(self, path: str, **params: Any) -> Any:
-        return self.connection.gateway.get(path, params=params).json
+        return self.connection.gateway.get(path, params=params).json()
 
 
 @pytest.fixture(scope="module", params=["0s", "12d"])
@@ -338,14 +338,14 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
         for number in expiring:
             listed = connection.gateway.get(
                 "/v1/events", params={"slug": season.slug(number), "closed": str(closed).lower()}
-            ).json["events"]
+            ).json()["events"]
             assert [
                 market["exchangeStatus"] for event in listed for market in event["markets"]
             ] == [status] * len(season.symbols_of(number))
             symbol = season.symbols_of(number)[0]
             markets = connection.gateway.get(
                 "/v1/markets", params={"slug": symbol, "closed": str(closed).lower()}
-            ).json["markets"]
+            ).json()["markets"]
             assert (
                 [market["exchangeStatus"] for market in markets]
                 == [status]
@@ -385,7 +385,7 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) ->
         ("/v2/leagues/mlb/events", {"limit": 10, "section": "trending"}),
     ]
     for path, params in asked:
-        answer = large.gateway.get(path, params=params).json
+        answer = large.gateway.get(path, params=params).json()
         assert answer["markets" if path == "/v1/markets" else "events"]
     client = large.rpc(
         next(

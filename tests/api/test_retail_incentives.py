@@ -56,13 +56,13 @@ def retail() -> RetailWorld:
 def slugs(retail: RetailWorld, **params: object) -> list[str]:
     return [
         program["marketSlug"]
-        for program in retail.ann.get("/v1/incentives", params=params).json["programs"]
+        for program in retail.ann.get("/v1/incentives", params=params).json()["programs"]
     ]
 
 
 @pytest.mark.spec("S2.3-1", "S2.3-2", "S3.2-1")
 def test_programs_are_grouped_by_market_and_leave_out_what_is_unset(retail: RetailWorld) -> None:
-    fine, whole = retail.ann.get("/v1/incentives").json["programs"]
+    fine, whole = retail.ann.get("/v1/incentives").json()["programs"]
     assert (whole["marketSlug"], whole["instrumentState"]) == (WHOLE, "INSTRUMENT_STATE_OPEN")
     early, live = whole["timePeriods"]
     assert (early["status"], live["status"], fine["timePeriods"][0]["status"]) == (
@@ -80,17 +80,18 @@ def test_programs_are_grouped_by_market_and_leave_out_what_is_unset(retail: Reta
     assert fine["timePeriods"][0]["minTakerNotional"] == 500
     retail.world.advance("1h")
     assert (
-        retail.ann.get("/v1/incentives").json["programs"][1]["timePeriods"][1]["status"] == "active"
+        retail.ann.get("/v1/incentives").json()["programs"][1]["timePeriods"][1]["status"]
+        == "active"
     )
 
 
 @pytest.mark.spec("S4.2-1")
 def test_a_page_counts_markets(retail: RetailWorld) -> None:
-    first = retail.ann.get("/v1/incentives", params={"page_size": 1}).json
+    first = retail.ann.get("/v1/incentives", params={"page_size": 1}).json()
     assert [program["marketSlug"] for program in first["programs"]] == [FINE]
     second = retail.ann.get(
         "/v1/incentives", params={"page_size": 1, "page_token": first["nextPageToken"]}
-    ).json
+    ).json()
     assert [program["marketSlug"] for program in second["programs"]] == [WHOLE]
     assert second["nextPageToken"] == ""
     assert retail.ann.get("/v1/incentives", params={"page_token": "nonsense"}).status == 400
@@ -137,7 +138,7 @@ def test_impossible_filters_are_refused(retail: RetailWorld, params: dict[str, s
 def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
     retail: RetailWorld,
 ) -> None:
-    assert retail.ann.get("/v1/incentives/earnings").json == {"rewards": []}
+    assert retail.ann.get("/v1/incentives/earnings").json() == {"rewards": []}
     incentives = retail.sim.exchange.incentives
     account = retail.keys[0].account
     for amount, day, status in (
@@ -149,7 +150,7 @@ def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
         incentives.grant(
             Reward(account=account, symbol=WHOLE, date=day, amount=amount * DOLLAR, status=status)
         )
-    rewards = retail.ann.get("/v1/incentives/earnings").json["rewards"]
+    rewards = retail.ann.get("/v1/incentives/earnings").json()["rewards"]
     assert [(reward["date"], reward["reward"], reward["status"]) for reward in rewards] == [
         ("2026-09-08", 3, "PENDING"),
         ("2026-09-07", 4, "PAID"),
@@ -158,14 +159,14 @@ def test_earnings_sum_a_market_and_a_date_and_are_paid_after_eastern_midnight(
     assert rewards[0]["programType"] == "liquidityProgram"
     narrowed = retail.ann.get(
         "/v1/incentives/earnings", params={"start_date": "2026-09-07", "end_date": "2026-09-07"}
-    ).json["rewards"]
+    ).json()["rewards"]
     assert [reward["reward"] for reward in narrowed] == [4]
-    assert retail.ann.get("/v1/incentives/earnings", params={"market_slug": FINE}).json == {
+    assert retail.ann.get("/v1/incentives/earnings", params={"market_slug": FINE}).json() == {
         "rewards": []
     }
-    assert retail.bob.get("/v1/incentives/earnings").json == {"rewards": []}
+    assert retail.bob.get("/v1/incentives/earnings").json() == {"rewards": []}
     assert (
         retail.ann.get("/v1/incentives/earnings", params={"start_date": "2026-02-30"}).status == 400
     )
     retail.world.advance_to("2026-09-09T00:00:00-04:00")
-    assert retail.ann.get("/v1/incentives/earnings").json["rewards"][0]["status"] == "PAID"
+    assert retail.ann.get("/v1/incentives/earnings").json()["rewards"][0]["status"] == "PAID"

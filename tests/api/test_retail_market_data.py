@@ -25,7 +25,7 @@ def test_a_book_has_four_decimals_and_both_sides_from_the_best(retail: RetailWor
     for price in ("0.56", "0.555"):
         retail.order(retail.bob, FINE, SELL_YES, price=price, quantity=3)
     for client in (retail.ann, retail.gateway):
-        book = client.get(f"/v1/markets/{FINE}/book").json["marketData"]
+        book = client.get(f"/v1/markets/{FINE}/book").json()["marketData"]
         assert [(level["px"]["value"], level["qty"]) for level in book["bids"]] == [
             ("0.4550", "2.5000"),
             ("0.4500", "10.2500"),
@@ -46,7 +46,7 @@ def test_best_prices_say_what_buying_either_side_costs(retail: RetailWorld) -> N
     retail.order(retail.ann, FINE, BUY_YES, price="0.45", quantity=3625.5)
     retail.order(retail.bob, FINE, SELL_YES, price="0.555", quantity=0.57)
     retail.order(retail.bob, FINE, SELL_YES, price="0.56", quantity=0.42)
-    best = retail.gateway.get(f"/v1/markets/{FINE}/bbo").json["marketData"]
+    best = retail.gateway.get(f"/v1/markets/{FINE}/bbo").json()["marketData"]
     assert (best["bestBid"], best["bestAsk"]) == (usd("0.4500"), usd("0.5550"))
     assert (best["longQuote"], best["shortQuote"]) == (usd("0.5550"), usd("0.5500"))
     assert (best["bidDepth"], best["askDepth"]) == (1, 2)
@@ -56,7 +56,7 @@ def test_best_prices_say_what_buying_either_side_costs(retail: RetailWorld) -> N
 
 def test_an_empty_side_is_null_and_an_answer_follows_every_change(retail: RetailWorld) -> None:
     path = f"/v1/markets/{WHOLE}/bbo"
-    empty = retail.gateway.get(path).json["marketData"]
+    empty = retail.gateway.get(path).json()["marketData"]
     assert (empty["bestBid"], empty["longQuote"], empty["shortQuote"], empty["bidShares"]) == (
         None,
         None,
@@ -64,22 +64,22 @@ def test_an_empty_side_is_null_and_an_answer_follows_every_change(retail: Retail
         "0",
     )
     retail.order(retail.ann, price="0.40")
-    assert retail.gateway.get(path).json["marketData"]["shortQuote"] == usd("0.6000")
+    assert retail.gateway.get(path).json()["marketData"]["shortQuote"] == usd("0.6000")
     retail.order(retail.bob, intent=SELL_YES, price="0.40", quantity=4)
-    traded = retail.gateway.get(path).json["marketData"]
+    traded = retail.gateway.get(path).json()["marketData"]
     assert (traded["lastTradePx"], traded["sharesTraded"], traded["openInterest"]) == (
         usd("0.4000"),
         "4.0000",
         "4.0000",
     )
     retail.control("instrument.state", WHOLE, state="HALTED")
-    assert retail.gateway.get(path).json["marketData"]["state"] == "MARKET_STATE_HALTED"
+    assert retail.gateway.get(path).json()["marketData"]["state"] == "MARKET_STATE_HALTED"
 
 
 def test_a_settled_market_shows_its_price_even_when_it_is_zero(retail: RetailWorld) -> None:
     retail.control("instrument.settle", WHOLE, price="0")
-    best = retail.gateway.get(f"/v1/markets/{WHOLE}/bbo").json["marketData"]
-    book = retail.gateway.get(f"/v1/markets/{WHOLE}/book").json["marketData"]
+    best = retail.gateway.get(f"/v1/markets/{WHOLE}/bbo").json()["marketData"]
+    book = retail.gateway.get(f"/v1/markets/{WHOLE}/book").json()["marketData"]
     assert (best["settlementPx"], best["currentPx"], best["state"]) == (
         usd("0.0000"),
         usd("0.0000"),
@@ -95,7 +95,7 @@ def test_a_settled_market_shows_its_price_even_when_it_is_zero(retail: RetailWor
 @pytest.mark.spec("S4.2-9")
 def test_every_statistic_says_since_when_it_holds(retail: RetailWorld) -> None:
     def stats() -> dict[str, Any]:
-        return dict(retail.ann.get(f"/v1/markets/{WHOLE}/book").json["marketData"]["stats"])
+        return dict(retail.ann.get(f"/v1/markets/{WHOLE}/book").json()["marketData"]["stats"])
 
     moments = ["open", "high", "low", "lastTrade", "notionalTraded", "openInterest", "close"]
     assert {stats()[f"{name}SetTime"] for name in moments} == {None}
@@ -153,7 +153,7 @@ def test_the_last_price_sample_is_served_until_its_date(
             {"as": who, "symbol": WHOLE, "side": side, "price": "0.40", "qty": "1"},
         )
     for path in ("book", "bbo"):
-        shown = world.gateway.get(f"/v1/markets/{WHOLE}/{path}").json["marketData"]
+        shown = world.gateway.get(f"/v1/markets/{WHOLE}/{path}").json()["marketData"]
         assert ("lastPriceSample" in shown) is served
         if served:
             assert (

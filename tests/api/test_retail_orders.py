@@ -27,7 +27,7 @@ def retail() -> RetailWorld:
 def test_a_limit_order_rests_and_is_told_in_every_field(retail: RetailWorld) -> None:
     answer = retail.order(retail.ann, price="0.45", tif="TIME_IN_FORCE_DAY")
     assert answer.status == 200
-    (execution,) = answer.json["executions"]
+    (execution,) = answer.json()["executions"]
     order = execution["order"]
     assert execution["type"] == "EXECUTION_TYPE_NEW"
     # the zero member: no reject
@@ -36,7 +36,7 @@ def test_a_limit_order_rests_and_is_told_in_every_field(retail: RetailWorld) -> 
     assert execution["lastPx"] is None
     assert execution["traceId"]
     assert execution["id"]
-    assert order["id"] == answer.json["id"]
+    assert order["id"] == answer.json()["id"]
     assert (order["state"], order["tif"]) == ("ORDER_STATE_NEW", "TIME_IN_FORCE_DAY")
     assert (order["intent"], order["outcomeSide"], order["action"], order["side"]) == (
         BUY_YES,
@@ -70,7 +70,7 @@ def test_intent_and_pair_mean_the_same_and_the_pair_wins(
     for given in ({"intent": intent}, {"intent": None, **pair}, {"intent": other, **pair}):
         (execution,) = retail.order(
             retail.ann, price="0.40" if side == "BUY" else "0.60", **given
-        ).json["executions"]
+        ).json()["executions"]
         assert execution["order"]["intent"] == intent
         assert execution["order"]["side"] == f"ORDER_SIDE_{side}"
 
@@ -108,8 +108,8 @@ def test_malformed_orders_are_refused_at_once_and_leave_nothing(
         "/v1/orders", json={key: value for key, value in body.items() if value is not None}
     )
     assert answer.status == 400
-    assert answer.json["status"] == 400
-    assert retail.ann.get("/v1/orders/open").json == {"orders": []}
+    assert answer.json()["status"] == 400
+    assert retail.ann.get("/v1/orders/open").json() == {"orders": []}
 
 
 def test_an_unknown_market_is_not_found(retail: RetailWorld) -> None:
@@ -119,15 +119,15 @@ def test_an_unknown_market_is_not_found(retail: RetailWorld) -> None:
 @pytest.mark.spec("S4.2-16", "S2.8-1")
 def test_precision_beyond_the_market_is_cut_and_quantities_are_numbers(retail: RetailWorld) -> None:
     answer = retail.order(retail.ann, FINE, price="0.5539", quantity=10.019)
-    order = answer.json["executions"][0]["order"]
+    order = answer.json()["executions"][0]["order"]
     assert order["price"] == usd("0.55")
     assert order["quantity"] == 10.01
     assert b'"quantity":10.01,' in answer.body
     filled = retail.order(retail.bob, FINE, SELL_YES, price="0.55", quantity=0.57)
-    fill = filled.json["executions"][-1]
+    fill = filled.json()["executions"][-1]
     assert fill["lastShares"] == "0.57"
     assert fill["order"]["cumQuantity"] == 0.57
-    assert retail.ann.get("/v1/orders/open").json["orders"][0]["leavesQuantity"] == 9.44
+    assert retail.ann.get("/v1/orders/open").json()["orders"][0]["leavesQuantity"] == 9.44
 
 
 @pytest.mark.parametrize(
@@ -143,13 +143,13 @@ def test_a_business_reject_is_an_execution_behind_a_200(
 ) -> None:
     answer = retail.order(retail.ann, **more)  # type: ignore[arg-type]
     assert answer.status == 200
-    (execution,) = answer.json["executions"]
+    (execution,) = answer.json()["executions"]
     assert execution["type"] == "EXECUTION_TYPE_REJECTED"
     assert execution["orderRejectReason"] == f"ORD_REJECT_REASON_{reason}"
     assert text in execution["text"]
     assert execution["order"]["state"] == "ORDER_STATE_REJECTED"
     assert (
-        retail.ann.get(f"/v1/order/{answer.json['id']}").json["order"]["state"]
+        retail.ann.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
         == "ORDER_STATE_REJECTED"
     )
 
@@ -158,7 +158,7 @@ def test_a_closed_market_rejects_by_execution_and_the_switch_makes_it_an_error(
     retail: RetailWorld,
 ) -> None:
     retail.control("instrument.state", WHOLE, state="SUSPENDED")
-    (execution,) = retail.order(retail.ann).json["executions"]
+    (execution,) = retail.order(retail.ann).json()["executions"]
     assert execution["orderRejectReason"] == "ORD_REJECT_REASON_EXCHANGE_CLOSED"
     retail.control("assumption.set", "retail.sync_reject", value="spec")
     assert retail.order(retail.ann).status == 422
@@ -166,16 +166,17 @@ def test_a_closed_market_rejects_by_execution_and_the_switch_makes_it_an_error(
 
 def test_an_asynchronous_order_answers_with_its_id_only(retail: RetailWorld) -> None:
     answer = retail.order(retail.ann, synchronousExecution=None)
-    assert answer.json["executions"] == []
+    assert answer.json()["executions"] == []
     assert (
-        retail.ann.get(f"/v1/order/{answer.json['id']}").json["order"]["state"] == "ORDER_STATE_NEW"
+        retail.ann.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
+        == "ORDER_STATE_NEW"
     )
 
 
 def test_a_no_order_posts_the_rest_of_the_dollar(retail: RetailWorld) -> None:
     retail.order(retail.bob, intent=BUY_YES, price="0.70")
     before = retail.balance(retail.ann)["buyingPower"]
-    fill = retail.order(retail.ann, intent=BUY_NO, price="0.70").json["executions"][-1]
+    fill = retail.order(retail.ann, intent=BUY_NO, price="0.70").json()["executions"][-1]
     assert (fill["type"], fill["lastPx"], fill["aggressor"]) == (
         "EXECUTION_TYPE_FILL",
         usd("0.70"),
@@ -207,7 +208,7 @@ def test_post_only_and_own_crossing_orders_are_rejected(retail: RetailWorld) -> 
     retail.order(retail.ann, intent=BUY_YES, price="0.40")
     own = retail.order(retail.ann, intent=BUY_NO, price="0.40")
     assert types(own) == ["REJECTED"]
-    assert own.json["executions"][0]["text"] == "Self Match Prevention"
+    assert own.json()["executions"][0]["text"] == "Self Match Prevention"
 
 
 def test_a_market_order_sweeps_within_its_slippage_tolerance(retail: RetailWorld) -> None:
@@ -220,7 +221,7 @@ def test_a_market_order_sweeps_within_its_slippage_tolerance(retail: RetailWorld
     }
     first = retail.order(retail.ann, **market)  # type: ignore[arg-type]
     assert types(first) == ["NEW", "PARTIAL_FILL", "EXPIRED"]
-    assert first.json["executions"][-1]["order"]["cumQuantity"] == 4
+    assert first.json()["executions"][-1]["order"]["cumQuantity"] == 4
     assert types(retail.order(retail.ann, **market)) == ["REJECTED"]  # type: ignore[arg-type]
     by_bips = {**market, "slippageTolerance": {"currentPrice": usd("0.50"), "bips": 600}}
     assert types(retail.order(retail.ann, **by_bips)) == ["NEW", "PARTIAL_FILL", "EXPIRED"]  # type: ignore[arg-type]
@@ -228,24 +229,26 @@ def test_a_market_order_sweeps_within_its_slippage_tolerance(retail: RetailWorld
 
 def test_a_cash_order_spends_on_its_own_side_of_the_dollar(retail: RetailWorld) -> None:
     retail.order(retail.bob, FINE, SELL_YES, price="0.40", quantity=100)
-    spent = retail.order(retail.ann, FINE, price=None, quantity=None, cashOrderQty=usd("10")).json[
-        "executions"
-    ][-1]["order"]
+    spent = retail.order(
+        retail.ann, FINE, price=None, quantity=None, cashOrderQty=usd("10")
+    ).json()["executions"][-1]["order"]
     assert spent["cumQuantity"] == 25
     assert spent["cashOrderQty"] == usd("10.00")
     retail.order(retail.bob, FINE, BUY_YES, price="0.30", quantity=100)
     short = retail.order(retail.ann, FINE, BUY_NO, price=None, quantity=None, cashOrderQty=usd("7"))
-    assert short.json["executions"][-1]["order"]["cumQuantity"] == 10
+    assert short.json()["executions"][-1]["order"]["cumQuantity"] == 10
 
 
 def test_a_good_till_date_order_expires_when_its_time_comes(retail: RetailWorld) -> None:
     order_id = retail.order(
         retail.ann, tif="TIME_IN_FORCE_GOOD_TILL_DATE", goodTillTime="2026-09-08T18:05:00Z"
-    ).json["id"]
+    ).json()["id"]
     retail.world.advance("4m59s")
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [order_id]
+    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == [
+        order_id
+    ]
     retail.world.advance("1s")
-    order = retail.ann.get(f"/v1/order/{order_id}").json["order"]
+    order = retail.ann.get(f"/v1/order/{order_id}").json()["order"]
     assert (order["state"], order["tif"], order["leavesQuantity"]) == (
         "ORDER_STATE_EXPIRED",
         "TIME_IN_FORCE_GOOD_TILL_DATE",
@@ -255,12 +258,12 @@ def test_a_good_till_date_order_expires_when_its_time_comes(retail: RetailWorld)
 
 @pytest.mark.spec("S4.2-4", "S0-3")
 def test_open_orders_are_the_callers_own_and_can_be_narrowed(retail: RetailWorld) -> None:
-    mine = [retail.order(retail.ann, symbol, price="0.40").json["id"] for symbol in (WHOLE, FINE)]
-    theirs = retail.order(retail.bob, price="0.40").json["id"]
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == mine
+    mine = [retail.order(retail.ann, symbol, price="0.40").json()["id"] for symbol in (WHOLE, FINE)]
+    theirs = retail.order(retail.bob, price="0.40").json()["id"]
+    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == mine
     assert [
         order["id"]
-        for order in retail.ann.get("/v1/orders/open", params={"slugs": [FINE]}).json["orders"]
+        for order in retail.ann.get("/v1/orders/open", params={"slugs": [FINE]}).json()["orders"]
     ] == mine[1:]
     assert retail.ann.get(f"/v1/order/{theirs}").status == 404
 
@@ -275,7 +278,7 @@ def test_a_preview_is_checked_like_an_order_and_changes_nothing(retail: RetailWo
         "price": usd("0.50"),
         "quantity": 10,
     }
-    order = retail.ann.post("/v1/order/preview", json={"request": body}).json["order"]
+    order = retail.ann.post("/v1/order/preview", json={"request": body}).json()["order"]
     assert (order["id"], order["state"], order["commissionsBasisPoints"]) == (
         "",
         "ORDER_STATE_NEW",
@@ -283,21 +286,21 @@ def test_a_preview_is_checked_like_an_order_and_changes_nothing(retail: RetailWo
     )
     dear = retail.ann.post(
         "/v1/order/preview", json={"request": {**body, "quantity": 1_000_000}}
-    ).json["order"]
+    ).json()["order"]
     assert dear["state"] == "ORDER_STATE_REJECTED"
     assert retail.ann.post("/v1/order/preview", json={}).status == 400
-    assert retail.ann.get("/v1/orders/open").json["orders"] == []
+    assert retail.ann.get("/v1/orders/open").json()["orders"] == []
     assert retail.balance(retail.ann) == digest
 
 
 @pytest.mark.spec("S4.2-12")
 def test_a_modified_order_keeps_its_id_and_what_was_left_out(retail: RetailWorld) -> None:
-    order_id = retail.order(retail.ann, price="0.40", quantity=10).json["id"]
+    order_id = retail.order(retail.ann, price="0.40", quantity=10).json()["id"]
     answer = retail.ann.post(
         f"/v1/order/{order_id}/modify", json={"marketSlug": WHOLE, "price": usd("0.42")}
     )
-    assert (answer.status, answer.json) == (200, {})
-    order = retail.ann.get(f"/v1/order/{order_id}").json["order"]
+    assert (answer.status, answer.json()) == (200, {})
+    order = retail.ann.get(f"/v1/order/{order_id}").json()["order"]
     assert (order["price"], order["quantity"], order["state"]) == (
         usd("0.42"),
         10,
@@ -315,28 +318,32 @@ def test_a_modified_order_keeps_its_id_and_what_was_left_out(retail: RetailWorld
 
 
 def test_a_cancel_takes_the_order_out_once(retail: RetailWorld) -> None:
-    order_id = retail.order(retail.ann).json["id"]
+    order_id = retail.order(retail.ann).json()["id"]
     path, body = f"/v1/order/{order_id}/cancel", {"marketSlug": WHOLE}
     assert retail.bob.post(path, json=body).status == 404
-    assert (retail.ann.post(path, json=body).status, retail.ann.get("/v1/orders/open").json) == (
+    assert (retail.ann.post(path, json=body).status, retail.ann.get("/v1/orders/open").json()) == (
         200,
         {"orders": []},
     )
-    assert retail.ann.get(f"/v1/order/{order_id}").json["order"]["state"] == "ORDER_STATE_CANCELED"
+    assert (
+        retail.ann.get(f"/v1/order/{order_id}").json()["order"]["state"] == "ORDER_STATE_CANCELED"
+    )
     assert retail.ann.post(path, json=body).status == 409
     assert retail.ann.post("/v1/order/NOSUCHORDER1/cancel", json=body).status == 404
 
 
 def test_cancel_all_narrows_by_slug_and_names_what_it_asked_for(retail: RetailWorld) -> None:
     whole, fine = (
-        retail.order(retail.ann, symbol, price="0.40").json["id"] for symbol in (WHOLE, FINE)
+        retail.order(retail.ann, symbol, price="0.40").json()["id"] for symbol in (WHOLE, FINE)
     )
-    other = retail.order(retail.bob, price="0.40").json["id"]
-    assert retail.ann.post("/v1/orders/open/cancel", json={"slugs": [FINE]}).json == {
+    other = retail.order(retail.bob, price="0.40").json()["id"]
+    assert retail.ann.post("/v1/orders/open/cancel", json={"slugs": [FINE]}).json() == {
         "canceledOrderIds": [fine]
     }
-    assert retail.ann.post("/v1/orders/open/cancel", json={}).json == {"canceledOrderIds": [whole]}
-    assert [order["id"] for order in retail.bob.get("/v1/orders/open").json["orders"]] == [other]
+    assert retail.ann.post("/v1/orders/open/cancel", json={}).json() == {
+        "canceledOrderIds": [whole]
+    }
+    assert [order["id"] for order in retail.bob.get("/v1/orders/open").json()["orders"]] == [other]
 
 
 @pytest.mark.spec("S4.2-13")
@@ -355,28 +362,29 @@ def test_batches_create_modify_and_cancel_up_to_twenty(retail: RetailWorld) -> N
 
     ids = retail.ann.post(
         "/v1/orders/batched", json={"orders": [entry("0.10"), entry("1.50"), entry("0.12")]}
-    ).json["createdOrderIds"]
+    ).json()["createdOrderIds"]
     assert len(ids) == 3
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [
+    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == [
         ids[0],
         ids[2],
     ]
-    assert retail.ann.get(f"/v1/order/{ids[1]}").json["order"]["state"] == "ORDER_STATE_REJECTED"
+    assert retail.ann.get(f"/v1/order/{ids[1]}").json()["order"]["state"] == "ORDER_STATE_REJECTED"
     changes = [
         {"orderId": one, "marketSlug": WHOLE, "quantity": 3}
         for one in (ids[0], "NOSUCHORDER1", ids[1])
     ]
-    assert retail.ann.post("/v1/orders/batched/modify", json={"orders": changes}).json == {
+    assert retail.ann.post("/v1/orders/batched/modify", json={"orders": changes}).json() == {
         "modifiedOrderIds": [ids[0], "NOSUCHORDER1", ids[1]]
     }
     assert {
-        order["id"]: order["quantity"] for order in retail.ann.get("/v1/orders/open").json["orders"]
+        order["id"]: order["quantity"]
+        for order in retail.ann.get("/v1/orders/open").json()["orders"]
     } == {ids[0]: 3, ids[2]: 1}
     ends = [{"orderId": one, "marketSlug": WHOLE} for one in (ids[2], "NOSUCHORDER1")]
-    assert retail.ann.post("/v1/orders/batched/cancel", json={"orders": ends}).json == {
+    assert retail.ann.post("/v1/orders/batched/cancel", json={"orders": ends}).json() == {
         "canceledOrderIds": [ids[2], "NOSUCHORDER1"]
     }
-    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json["orders"]] == [ids[0]]
+    assert [order["id"] for order in retail.ann.get("/v1/orders/open").json()["orders"]] == [ids[0]]
 
 
 @pytest.mark.parametrize(
@@ -386,11 +394,11 @@ def test_a_batch_with_anything_malformed_does_nothing(retail: RetailWorld, path:
     good: dict[str, object] = {
         "marketSlug": WHOLE, "intent": BUY_YES, "type": "ORDER_TYPE_LIMIT", "price": usd("0.10"), "quantity": 1,
     }  # fmt: skip
-    order_id = retail.order(retail.ann, price="0.30").json["id"]
+    order_id = retail.order(retail.ann, price="0.30").json()["id"]
     good["orderId"] = order_id
     for orders in ([], [good] * 21, [good, {**good, "marketSlug": ""}]):
         assert retail.ann.post(path, json={"orders": orders}).status == 400
-    (order,) = retail.ann.get("/v1/orders/open").json["orders"]
+    (order,) = retail.ann.get("/v1/orders/open").json()["orders"]
     assert (order["id"], order["price"]) == (order_id, usd("0.30"))
 
 
@@ -406,11 +414,11 @@ def test_closing_a_position_trades_all_of_it_away(
     answer = retail.ann.post(
         "/v1/order/close-position", json={"marketSlug": FINE, "synchronousExecution": True}
     )
-    last = answer.json["executions"][-1]
+    last = answer.json()["executions"][-1]
     assert (last["type"], last["lastShares"], last["order"]["intent"]) == (
         "EXECUTION_TYPE_FILL",
         "7.25",
         closed,
     )
-    assert retail.ann.get("/v1/portfolio/positions").json["positions"] == {}
+    assert retail.ann.get("/v1/portfolio/positions").json()["positions"] == {}
     assert retail.ann.post("/v1/order/close-position", json={"marketSlug": FINE}).status == 404

@@ -25,7 +25,7 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
     retail: RetailWorld,
 ) -> None:
     trade(retail, 19.6)
-    answer = retail.ann.get("/v1/portfolio/positions").json
+    answer = retail.ann.get("/v1/portfolio/positions").json()
     assert (list(answer["positions"]), answer["nextCursor"], answer["eof"]) == ([FINE], "", True)
     mine = answer["positions"][FINE]
     assert (mine["netPosition"], mine["netPositionDecimal"]) == ("20", "19.6000")
@@ -40,7 +40,7 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
         "19.6000",
     )
     assert (mine["cost"], mine["avgPx"]["value"], mine["expired"]) == (usd("9.80"), "0.5000", False)
-    theirs = retail.bob.get("/v1/portfolio/positions").json["positions"][FINE]
+    theirs = retail.bob.get("/v1/portfolio/positions").json()["positions"][FINE]
     assert (theirs["netPosition"], theirs["netPositionDecimal"], theirs["qtySoldDecimal"]) == (
         "-20",
         "-19.6000",
@@ -52,12 +52,13 @@ def test_positions_are_a_map_with_exact_decimals_beside_rounded_integers(
 def test_working_orders_on_the_closing_side_are_not_available(retail: RetailWorld) -> None:
     trade(retail, 10)
     retail.order(retail.ann, FINE, SELL_YES, price="0.90", quantity=4)
-    mine = retail.ann.get("/v1/portfolio/positions", params={"market": FINE}).json["positions"][
+    mine = retail.ann.get("/v1/portfolio/positions", params={"market": FINE}).json()["positions"][
         FINE
     ]
     assert mine["qtyAvailableDecimal"] == "6.0000"
     assert (
-        retail.ann.get("/v1/portfolio/positions", params={"market": WHOLE}).json["positions"] == {}
+        retail.ann.get("/v1/portfolio/positions", params={"market": WHOLE}).json()["positions"]
+        == {}
     )
 
 
@@ -65,11 +66,11 @@ def test_positions_come_in_pages(retail: RetailWorld) -> None:
     """R14."""
     trade(retail, 1, symbol=FINE)
     trade(retail, 1, symbol=WHOLE)
-    first = retail.ann.get("/v1/portfolio/positions", params={"limit": 1}).json
+    first = retail.ann.get("/v1/portfolio/positions", params={"limit": 1}).json()
     assert (list(first["positions"]), first["eof"]) == ([FINE], False)
     second = retail.ann.get(
         "/v1/portfolio/positions", params={"limit": 1, "cursor": first["nextCursor"]}
-    ).json
+    ).json()
     assert (list(second["positions"]), second["eof"], second["nextCursor"]) == ([WHOLE], True, "")
     assert retail.ann.get("/v1/portfolio/positions", params={"cursor": "no cursor"}).status == 400
     assert retail.ann.get("/v1/portfolio/positions", params={"limit": -1}).status == 400
@@ -83,7 +84,7 @@ def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWor
     retail.order(retail.ann, FINE, SELL_YES, price="0.60", quantity=0.01)
     sold, bought = retail.ann.get(
         "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TRADE"}
-    ).json["activities"]
+    ).json()["activities"]
     assert set(sold) == {"type", "trade"}
     assert (bought["trade"]["qty"], bought["trade"]["qtyDecimal"], bought["trade"]["price"]) == (
         "0",
@@ -104,23 +105,23 @@ def test_trades_show_their_exact_quantity_and_what_they_earned(retail: RetailWor
 
 def test_a_settlement_is_an_activity_and_expires_the_position(retail: RetailWorld) -> None:
     trade(retail, 10, "0.60")
-    was = retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
+    was = retail.ann.get("/v1/portfolio/positions").json()["positions"][FINE]
     retail.control("instrument.settle", FINE, price="1")
     (won,) = retail.ann.get(
         "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_POSITION_RESOLUTION"}
-    ).json["activities"]
+    ).json()["activities"]
     resolution = won["positionResolution"]
     assert resolution["beforePosition"] == {**was, "updateTime": resolution["updateTime"]}
     assert (
         resolution["afterPosition"]
-        == retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
+        == retail.ann.get("/v1/portfolio/positions").json()["positions"][FINE]
     )
     assert (resolution["marketSlug"], resolution["side"]) == (FINE, "POSITION_RESOLUTION_SIDE_LONG")
     assert (
         resolution["beforePosition"]["netPositionDecimal"],
         resolution["afterPosition"]["netPositionDecimal"],
     ) == ("10.0000", "0.0000")
-    held = retail.ann.get("/v1/portfolio/positions").json["positions"][FINE]
+    held = retail.ann.get("/v1/portfolio/positions").json()["positions"][FINE]
     assert (held["expired"], held["netPositionDecimal"], held["realized"]) == (
         True,
         "0.0000",
@@ -138,7 +139,7 @@ def test_activities_can_be_filtered_by_snake_case_parameters_only(retail: Retail
     def slugs(**params: object) -> list[str]:
         found = retail.ann.get(
             "/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TRADE", **params}
-        ).json["activities"]
+        ).json()["activities"]
         return [activity["trade"]["marketSlug"] for activity in found]
 
     assert slugs() == [WHOLE, FINE]
@@ -157,7 +158,7 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
     for _ in range(4):
         trade(retail, 1)
         retail.world.advance("10s")
-    whole = retail.ann.get("/v1/portfolio/activities", params={"sort_order": order}).json[
+    whole = retail.ann.get("/v1/portfolio/activities", params={"sort_order": order}).json()[
         "activities"
     ]
     pages, cursor = [], ""
@@ -165,7 +166,7 @@ def test_pages_of_activities_join_to_the_whole_while_new_ones_arrive(
         page = retail.ann.get(
             "/v1/portfolio/activities",
             params={"sort_order": order, "limit": 2, **({"cursor": cursor} if cursor else {})},
-        ).json
+        ).json()
         pages += page["activities"]
         cursor = page["nextCursor"]
         if page["eof"]:
@@ -192,10 +193,10 @@ def test_rewards_and_rebates_are_balance_changes_once_they_are_paid(
         )
     )
     params = {"types": f"ACTIVITY_TYPE_{kind}"}
-    assert retail.ann.get("/v1/portfolio/activities", params=params).json["activities"] == []
+    assert retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"] == []
     before = retail.balance(retail.ann)["currentBalance"]
     retail.world.advance_to("2026-09-09T00:00:00-04:00")
-    (activity,) = retail.ann.get("/v1/portfolio/activities", params=params).json["activities"]
+    (activity,) = retail.ann.get("/v1/portfolio/activities", params=params).json()["activities"]
     change = activity["accountBalanceChange"]
     assert set(activity) == {"type", "accountBalanceChange"}
     assert (change["amount"], change["status"]) == (

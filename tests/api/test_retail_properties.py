@@ -88,7 +88,7 @@ def walked(client: Any, order: str, limit: int, **more: Any) -> list[dict[str, A
             **({"cursor": cursor} if cursor else {}),
             **more,
         }
-        page = client.get("/v1/portfolio/activities", params=params).json
+        page = client.get("/v1/portfolio/activities", params=params).json()
         found += page["activities"]
         assert page["eof"] is (page["nextCursor"] == "")
         if page["eof"]:
@@ -163,7 +163,7 @@ def retail() -> RetailWorld:
 def exchange_book(connection: Connection, symbol: str) -> dict[str, Any]:
     answer = connection.exchange(firm(connection.simulation)).get(f"/v1/orderbook/{symbol}")
     assert answer.status == 200
-    return dict(answer.json)
+    return dict(answer.json())
 
 
 @pytest.mark.spec("S4.2-16", "S2.6-1")
@@ -182,7 +182,7 @@ def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
     cut_quantity = Fraction(str(quantity)) // step * step
     answer = retail.order(
         retail.ann, symbol, intent, price=str(price), quantity=float(quantity)
-    ).json
+    ).json()
     order = answer["executions"][0]["order"]
     assert Fraction(order["price"]["value"]) == cut_price
     assert Fraction(str(order["quantity"])) == cut_quantity
@@ -194,10 +194,11 @@ def test_what_retail_cuts_down_is_what_the_exchange_has_in_its_scales(
         Fraction(int(theirs["px"]), terms.price_scale),
         Fraction(int(theirs["qty"]), terms.qty_scale),
     ) == (cut_price, cut_quantity)
-    (ours,) = retail.gateway.get(f"/v1/markets/{symbol}/book").json["marketData"][side]
+    (ours,) = retail.gateway.get(f"/v1/markets/{symbol}/book").json()["marketData"][side]
     assert (Fraction(ours["px"]["value"]), Fraction(ours["qty"])) == (cut_price, cut_quantity)
     assert (
-        retail.ann.post(f"/v1/order/{answer['id']}/cancel", json={"marketSlug": symbol}).json == {}
+        retail.ann.post(f"/v1/order/{answer['id']}/cancel", json={"marketSlug": symbol}).json()
+        == {}
     )
 
 
@@ -215,16 +216,16 @@ def test_a_state_has_one_name_on_every_host(state: InstrumentState) -> None:
     assert (
         book.status == 404
         if state is InstrumentState.TERMINATED
-        else book.json["marketData"]["state"] == f"MARKET_STATE_{state.name}"
+        else book.json()["marketData"]["state"] == f"MARKET_STATE_{state.name}"
     )
     assert (
-        connection.gateway.get(f"/v1/market/slug/{symbol}").json["market"]["exchangeStatus"]
+        connection.gateway.get(f"/v1/market/slug/{symbol}").json()["market"]["exchangeStatus"]
         == state.name
     )
     answer = (
         connection.exchange(firm(connection.simulation))
         .get(f"/v1/refdata/instruments/{symbol}")
-        .json
+        .json()
     )
     assert answer["instrument"]["state"] == f"INSTRUMENT_STATE_{state.name}"
 
@@ -286,7 +287,7 @@ def test_bars_partition_the_window_and_add_up_to_it(
     answer = user.post(
         "/v1/report/trades/stats",
         json={"symbol": WHOLE, "startTime": shown(start), "endTime": shown(end), "bars": bars},
-    ).json
+    ).json()
     stats, parts = answer["stats"], answer["bars"]
     assert (len(parts), len(answer["barStartTime"]), len(answer["barEndTime"])) == (
         bars,
@@ -329,7 +330,7 @@ def test_points_of_a_market_are_even_and_show_the_last_trade_before_them(
         "timestamp.startTimestamp": start,
         "timestamp.endTimestamp": now,
     }
-    points = retail.gateway.get("/v1/price-history", params=params).json["history"]
+    points = retail.gateway.get("/v1/price-history", params=params).json()["history"]
     step = fidelity * 60
     expected = []
     for at in range(-(-start // step) * step, now + 1, step):
@@ -369,7 +370,7 @@ def series(prices: RetailWorld, asset: str, name: str, start: int, end: int) -> 
         "from": start,
         "to": end,
     }
-    (found,) = prices.gateway.get("/v1/asset-prices/history", params=params).json["series"]
+    (found,) = prices.gateway.get("/v1/asset-prices/history", params=params).json()["series"]
     return dict(found)
 
 

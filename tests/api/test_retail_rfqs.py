@@ -60,7 +60,7 @@ def legs(world: Connection, sides: str = "BBS") -> list[dict[str, str]]:
 def combo(world: Connection, sides: str = "BBS") -> dict[str, Any]:
     answer = user(world).post("/v1/combos", json={"legs": legs(world, sides)})
     assert answer.status == 200, answer
-    found: dict[str, Any] = answer.json["combo"]
+    found: dict[str, Any] = answer.json()["combo"]
     return found
 
 
@@ -78,14 +78,14 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Conn
         and made["state"] == "INSTRUMENT_STATE_OPEN"
         and made["tickSize"] == 0.001
     )
-    again = user(world, QUOTES).post("/v1/combos", json={"legs": legs(world)[::-1]}).json["combo"]
+    again = user(world, QUOTES).post("/v1/combos", json={"legs": legs(world)[::-1]}).json()["combo"]
     assert again == made
     assert combo(world, "BBB")["id"] != made["id"]
     assert [
         row["id"]
-        for row in user(world).get("/v1/combos", params={"symbol": made["id"]}).json["combos"]
+        for row in user(world).get("/v1/combos", params={"symbol": made["id"]}).json()["combos"]
     ] == [made["id"]]
-    assert len(user(world, QUOTES).get("/v1/combos").json["combos"]) == 2
+    assert len(user(world, QUOTES).get("/v1/combos").json()["combos"]) == 2
     refdata = world.exchange(firm(world.simulation)).get(f"/v1/refdata/instruments/{made['id']}")
     assert refdata.status == 200, refdata
 
@@ -102,8 +102,8 @@ def test_the_same_legs_are_the_same_combo_for_everybody_in_any_order(world: Conn
 )
 def test_what_is_no_combo_is_refused(world: Connection, change: Any, text: str) -> None:
     answer = user(world).post("/v1/combos", json={"legs": change(legs(world))})
-    assert (answer.status, text in answer.json["message"]) == (400, True), answer
-    assert user(world).get("/v1/combos").json["combos"] == []
+    assert (answer.status, text in answer.json()["message"]) == (400, True), answer
+    assert user(world).get("/v1/combos").json()["combos"] == []
 
 
 def test_legs_must_exist_trade_and_be_no_combos(world: Connection) -> None:
@@ -115,7 +115,7 @@ def test_legs_must_exist_trade_and_be_no_combos(world: Connection) -> None:
             "/v1/combos", json={"legs": [one, {"symbol": symbol, "side": "SIDE_BUY"}]}
         )
         assert answer.status == status, answer
-    assert len(user(world).get("/v1/combos").json["combos"]) == 1
+    assert len(user(world).get("/v1/combos").json()["combos"]) == 1
 
 
 def test_new_combos_are_counted_by_the_week(world: Connection) -> None:
@@ -145,7 +145,7 @@ def test_a_combo_settles_with_its_legs(
     made = combo(world)
     for leg, price in zip(made["legs"], prices, strict=False):
         settle(world, leg["symbol"], price)
-    shown = user(world).get("/v1/combos").json["combos"][0]
+    shown = user(world).get("/v1/combos").json()["combos"][0]
     assert [leg.get("settlementPrice") for leg in shown["legs"]][: len(prices)] == list(prices)
     found = world.simulation.exchange.trading.settlements.get(made["id"])
     assert (None if found is None else found.price) == (
@@ -175,7 +175,7 @@ def trade(world: Connection, symbol: str, price: str, contracts: float) -> list[
 
     assert user(world, QUOTES).post("/v1/orders", json=order("BUY_SHORT")).status == 200
     executions: list[dict[str, Any]] = (
-        user(world).post("/v1/orders", json=order("BUY_LONG")).json["executions"]
+        user(world).post("/v1/orders", json=order("BUY_LONG")).json()["executions"]
     )
     return executions
 
@@ -193,7 +193,7 @@ def test_a_fill_of_a_combo_names_its_legs_with_decimal_quantities(world: Connect
         for number, leg in enumerate(made["legs"])
     ]
     for leg in fill["legPrices"]:
-        market = user(world).get(f"/v1/markets/{leg['marketSlug']}/bbo").json["marketData"]
+        market = user(world).get(f"/v1/markets/{leg['marketSlug']}/bbo").json()["marketData"]
         scale = world.simulation.exchange.instruments.require(leg["marketSlug"]).price_scale
         assert (
             float(leg["px"]["value"])
@@ -213,7 +213,7 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> Non
         found: list[dict[str, Any]] = (
             user(world)
             .get("/v1/portfolio/positions")
-            .json["positions"][made["id"]]["comboLegDetails"]
+            .json()["positions"][made["id"]]["comboLegDetails"]
         )
         return found
 
@@ -239,7 +239,7 @@ def test_a_position_in_a_combo_says_how_its_legs_stand(world: Connection) -> Non
     assert (
         user(world)
         .get("/v1/portfolio/positions")
-        .json["positions"][plain.symbol]["comboLegDetails"]
+        .json()["positions"][plain.symbol]["comboLegDetails"]
         == []
     )
 
@@ -275,14 +275,14 @@ def confirm(world: Connection, quote_id: str, index: int = QUOTES) -> Response:
 def under_way(world: Connection, **fields: Any) -> tuple[str, str, str]:
     """(combo, rfq, quote)"""
     symbol = combo(world)["id"]
-    rfq = ask(world, symbol, **fields).json["rfqId"]
-    return symbol, rfq, quote(world, rfq).json["quoteId"]
+    rfq = ask(world, symbol, **fields).json()["rfqId"]
+    return symbol, rfq, quote(world, rfq).json()["quoteId"]
 
 
 def statuses(world: Connection, index: int = ASKS) -> list[str]:
     return [
         row["status"].removeprefix("QUOTE_STATUS_")
-        for row in user(world, index).get("/v1/rfqs/quotes").json["quotes"]
+        for row in user(world, index).get("/v1/rfqs/quotes").json()["quotes"]
     ]
 
 
@@ -304,32 +304,36 @@ def test_an_accepted_and_confirmed_quote_trades_once_for_the_whole_quantity(
 ) -> None:
     world.simulation.control("assumption.set", "rfq.accepted_side", {"value": reading})
     symbol, rfq, quote_id = under_way(world)
-    spare = quote(world, rfq).json["quoteId"]
+    spare = quote(world, rfq).json()["quoteId"]
     assert accept(world, quote_id, side).status == 200
     assert accept(world, spare, side).status == CONFLICT
     assert confirm(world, quote_id).status == 200
-    assert user(world).get("/v1/rfqs/trades").json["trades"] == []
+    assert user(world).get("/v1/rfqs/trades").json()["trades"] == []
     world.advance("1s")
     assert statuses(world) == ["EXECUTED", "DELETED"]
     assert (net(world, ASKS, symbol), net(world, QUOTES, symbol)) == (bought, -bought)
     assert world.simulation.exchange.trading.ledger.total() == 0
-    (trade,) = user(world, QUOTES).get("/v1/rfqs/trades", params={"symbol": symbol}).json["trades"]
+    (trade,) = (
+        user(world, QUOTES).get("/v1/rfqs/trades", params={"symbol": symbol}).json()["trades"]
+    )
     assert (trade["price"], trade["qtyDecimal"], trade["symbol"]) == (price, "10", symbol)
     assert trade["aggressorSide"] == ("SIDE_BUY" if bought > 0 else "SIDE_SELL")
-    assert world.simulation.exchange.trading.tape.trades[-1].type.name == "REQUEST_FOR_QUOTE"
-    row = user(world).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json["quotes"][0]
     assert (
-        user(world).get(f"/v1/order/{row['rfqCreatorOrderId']}").json["order"]["state"]
+        world.simulation.exchange.trading.execution_log.trades[-1].type.name == "REQUEST_FOR_QUOTE"
+    )
+    row = user(world).get("/v1/rfqs/quotes", params={"rfq_id": rfq}).json()["quotes"][0]
+    assert (
+        user(world).get(f"/v1/order/{row['rfqCreatorOrderId']}").json()["order"]["state"]
         == "ORDER_STATE_FILLED"
     )
-    (closed,) = user(world).get("/v1/rfqs").json["rfqs"]
+    (closed,) = user(world).get("/v1/rfqs").json()["rfqs"]
     assert closed["status"] == "RFQ_STATUS_CLOSED" and len(closed["comboLegs"]) == 3
-    assert user(world, QUOTES).get("/v1/rfqs").json["rfqs"] == []
+    assert user(world, QUOTES).get("/v1/rfqs").json()["rfqs"] == []
 
 
 def test_dollars_buy_what_the_price_allows(world: Connection) -> None:
     symbol, _, quote_id = under_way(world, cashOrderQty="10.00")
-    row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
+    row = user(world).get("/v1/rfqs/quotes").json()["quotes"][0]
     assert (row["buyQtyDecimal"], row["sellQtyDecimal"], row["rfqCashOrderQty"]) == (
         "50",
         "33.33",
@@ -350,12 +354,12 @@ def test_takers_of_combos_pay_their_own_fee_since_september(
 ) -> None:
     text = f"name: later\nextends: quickstart\nclock: {{start: {start}T12:00:00-04:00}}\n"
     world = connect(Simulation(load_scenario(text)))
-    rfq = ask(world, combo(world, "BB")["id"], qtyDecimal="1000").json["rfqId"]
-    quote_id = quote(world, rfq, buyPrice="", sellPrice=f"0.{cents}").json["quoteId"]
+    rfq = ask(world, combo(world, "BB")["id"], qtyDecimal="1000").json()["rfqId"]
+    quote_id = quote(world, rfq, buyPrice="", sellPrice=f"0.{cents}").json()["quoteId"]
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
-    trade = world.simulation.exchange.trading.tape.trades[-1]
+    trade = world.simulation.exchange.trading.execution_log.trades[-1]
     assert (
         trade.aggressor.commission * 100
         == fee * trade.aggressor.order.price_scale * trade.aggressor.order.qty_scale
@@ -370,7 +374,7 @@ def test_who_does_not_confirm_in_time_has_no_quote_and_the_request_goes_on(
     world.advance("30s")
     assert statuses(world) == ["DELETED"]
     assert confirm(world, quote_id).status == CONFLICT
-    assert [row["id"] for row in user(world, QUOTES).get("/v1/rfqs").json["rfqs"]] == [rfq]
+    assert [row["id"] for row in user(world, QUOTES).get("/v1/rfqs").json()["rfqs"]] == [rfq]
     assert quote(world, rfq).status == 200
 
 
@@ -387,7 +391,7 @@ def test_a_trade_that_cannot_be_paid_changes_nothing_and_ends_the_quote(world: C
     world.advance("1s")
     assert statuses(world) == ["DELETED"]
     assert net(world, ASKS, symbol) == net(world, QUOTES, symbol) == 0
-    assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]
+    assert [row["id"] for row in user(world).get("/v1/rfqs").json()["rfqs"]] == [rfq]
 
 
 @pytest.mark.parametrize(
@@ -404,20 +408,22 @@ def test_a_slow_engine_holds_the_trade_of_a_quote_like_any_retail_order(
     accept(world, quote_id)
     confirm(world, quote_id)
     world.advance("1s")
-    pending = [user(world, index).get("/v1/orders/open").json["orders"] for index in (ASKS, QUOTES)]
+    pending = [
+        user(world, index).get("/v1/orders/open").json()["orders"] for index in (ASKS, QUOTES)
+    ]
     assert [row["state"] for (row,) in pending] == ["ORDER_STATE_PENDING_NEW"] * 2
     assert statuses(world) == ["CONFIRMED"] and net(world, ASKS, symbol) == 0
     world.advance(latency)
     assert statuses(world) == [after]
     states = [
-        user(world, index).get(f"/v1/order/{row['id']}").json["order"]["state"]
+        user(world, index).get(f"/v1/order/{row['id']}").json()["order"]["state"]
         for index, (row,) in enumerate(pending)
     ]
     if after == "EXECUTED":
         assert states == ["ORDER_STATE_FILLED"] * 2 and net(world, ASKS, symbol) == 1000
     else:
         assert states == ["ORDER_STATE_REJECTED"] * 2 and net(world, ASKS, symbol) == 0
-        assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]
+        assert [row["id"] for row in user(world).get("/v1/rfqs").json()["rfqs"]] == [rfq]
 
 
 def test_everybody_keeps_to_their_own(world: Connection) -> None:
@@ -433,11 +439,11 @@ def test_everybody_keeps_to_their_own(world: Connection) -> None:
         user(world).request("DELETE", "/v1/rfqs/nope").status == quote(world, "nope").status == 404
     )
     names = [
-        user(world, index).get("/v1/rfqs/user-id").json["rfqUserId"] for index in (ASKS, QUOTES)
+        user(world, index).get("/v1/rfqs/user-id").json()["rfqUserId"] for index in (ASKS, QUOTES)
     ]
-    row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
+    row = user(world).get("/v1/rfqs/quotes").json()["quotes"][0]
     assert [row["rfqCreatorUserId"], row["creatorRfqUserId"]] == names and names[0] != names[1]
-    shown = msgspec.json.encode([row, user(world).get("/v1/rfqs").json])
+    shown = msgspec.json.encode([row, user(world).get("/v1/rfqs").json()])
     assert account(world).encode() not in shown and account(world, QUOTES).encode() not in shown
     assert user(world, QUOTES).request("DELETE", f"/v1/rfqs/quotes/{quote_id}").status == 200
     assert user(world).request("DELETE", f"/v1/rfqs/{rfq}").status == 200
@@ -460,7 +466,7 @@ def test_everybody_keeps_to_their_own(world: Connection) -> None:
 )
 def test_bad_requests_are_refused(world: Connection, fields: dict[str, Any], text: str) -> None:
     answer = ask(world, combo(world)["id"], **fields)
-    assert (answer.status, text in answer.json["message"]) == (400, True), answer
+    assert (answer.status, text in answer.json()["message"]) == (400, True), answer
 
 
 @pytest.mark.parametrize(
@@ -475,7 +481,7 @@ def test_bad_requests_are_refused(world: Connection, fields: dict[str, Any], tex
     ],
 )
 def test_bad_quotes_are_refused(world: Connection, fields: dict[str, Any]) -> None:
-    rfq = ask(world, combo(world)["id"]).json["rfqId"]
+    rfq = ask(world, combo(world)["id"]).json()["rfqId"]
     assert quote(world, rfq, **fields).status in (400, 422)
     assert statuses(world) == []
 
@@ -486,12 +492,12 @@ def test_trades_are_paged_newest_first(world: Connection) -> None:
         accept(world, quote_id)
         confirm(world, quote_id)
         world.advance("2s")
-    everything = user(world).get("/v1/rfqs/trades").json["trades"]
+    everything = user(world).get("/v1/rfqs/trades").json()["trades"]
     assert [row["executedTime"] for row in everything] == sorted(
         (row["executedTime"] for row in everything), reverse=True
     )
-    first = user(world).get("/v1/rfqs/trades", params={"limit": 2}).json
-    rest = user(world).get("/v1/rfqs/trades", params={"limit": 2, "cursor": first["cursor"]}).json
+    first = user(world).get("/v1/rfqs/trades", params={"limit": 2}).json()
+    rest = user(world).get("/v1/rfqs/trades", params={"limit": 2, "cursor": first["cursor"]}).json()
     assert (
         first["trades"] + rest["trades"] == everything
         and len(everything) == 3
@@ -507,11 +513,11 @@ def test_a_rewind_goes_back_to_where_quotes_stood(world: Connection) -> None:
     confirm(world, quote_id)
     world.simulation.snapshot("confirmed")
     world.advance("1s")
-    done = user(world).get("/v1/rfqs/quotes").json
+    done = user(world).get("/v1/rfqs/quotes").json()
     world.simulation.restore("confirmed")
     assert statuses(world) == ["CONFIRMED"] and net(world, ASKS, symbol) == 0
     world.advance("1s")
-    assert user(world).get("/v1/rfqs/quotes").json == done
+    assert user(world).get("/v1/rfqs/quotes").json() == done
 
 
 # ---- the socket
@@ -554,16 +560,16 @@ def test_the_private_socket_tells_both_sides_what_happens_and_others_only_what_i
         )
         for mine in frames
     ]
-    row = user(world).get("/v1/rfqs/quotes").json["quotes"][0]
+    row = user(world).get("/v1/rfqs/quotes").json()["quotes"][0]
     assert [found["orderId"] for found in executed] == [
         row["rfqCreatorOrderId"],
         row["creatorOrderId"],
     ]
-    second = ask(world, symbol).json["rfqId"]
+    second = ask(world, symbol).json()["rfqId"]
     user(world).request("DELETE", f"/v1/rfqs/{second}")
     assert [told(socket) for socket in sockets] == [["rfqCreated", "rfqClosed"]] * 2
     assert told(other) == ["rfqCreated", "rfqTrade", "rfqClosed", "rfqCreated", "rfqClosed"]
-    assert user(world, OTHER).get("/v1/rfqs/quotes").json["quotes"] == []
+    assert user(world, OTHER).get("/v1/rfqs/quotes").json()["quotes"] == []
     assert accept(world, quote_id, index=OTHER).status == 404
 
 
@@ -575,5 +581,5 @@ def test_a_request_that_only_others_could_hear_of_is_told_to_nobody(world: Conne
         exchange_wire.CreateMarketDataSubscriptionRequest(symbols=[symbol]),
     )
     _, rfq, _ = under_way(world)
-    assert [row["id"] for row in user(world).get("/v1/rfqs").json["rfqs"]] == [rfq]
+    assert [row["id"] for row in user(world).get("/v1/rfqs").json()["rfqs"]] == [rfq]
     assert stream.end is None

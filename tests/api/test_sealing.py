@@ -93,17 +93,17 @@ class Exchange:
 
 
 @dataclass
-class House:
+class RedactionContext:
     """What the door needs of a simulation."""
 
     exchange: Exchange = field(default_factory=Exchange)
     settings: Settings = field(default_factory=lambda: Settings(token_url=TOKEN_URL))
-    vault: dict[str, bytes] = field(default_factory=dict)
+    signing_secrets: dict[str, bytes] = field(default_factory=dict)
 
 
 @pytest.fixture
-def house() -> House:
-    return House()
+def house() -> RedactionContext:
+    return RedactionContext()
 
 
 # ---- bearer tokens
@@ -130,7 +130,7 @@ def test_authorization_headers(header: str | None, expected: Sealed) -> None:
     assert bearer(header) == expected
 
 
-def test_rpcs_and_streams_are_sealed_alike(house: House) -> None:
+def test_rpcs_and_streams_are_sealed_alike(house: RedactionContext) -> None:
     metadata = {"authorization": "Bearer a.b.c", "x-participant-id": "firms/Acme/users/u"}
     call = seal_rpc(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
     stream = seal_open(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
@@ -152,7 +152,9 @@ def signed(text: str, at: Instant = START, key_id: str = "k1") -> dict[str, str]
 
 
 @pytest.mark.parametrize("text", ["GET/v1/orders/open", "GET/v1/orders/open?limit=5"])
-def test_a_signature_covers_the_path_with_or_without_its_query(house: House, text: str) -> None:
+def test_a_signature_covers_the_path_with_or_without_its_query(
+    house: RedactionContext, text: str
+) -> None:
     assert api_key(house, "get", "/v1/orders/open", "limit=5", signed(text), None) == Sealed(
         "api_key", "k1"
     )
@@ -181,21 +183,21 @@ BAD_REQUESTS: list[tuple[dict[str, str], str]] = [
 
 @pytest.mark.parametrize(("change", "problem"), BAD_REQUESTS)
 def test_what_is_wrong_with_a_signed_request(
-    house: House, change: dict[str, str], problem: str
+    house: RedactionContext, change: dict[str, str], problem: str
 ) -> None:
     assert api_key(house, "GET", "/v1/x", "", GOOD | change, None).problem == problem
 
 
-def test_thirty_seconds_either_way_are_tolerated(house: House) -> None:
+def test_thirty_seconds_either_way_are_tolerated(house: RedactionContext) -> None:
     for at in (START - seconds(30), START + seconds(30)):
         assert api_key(house, "GET", "/v1/x", "", signed("GET/v1/x", at), None).problem == ""
 
 
-def test_no_headers_at_all_are_nobody(house: House) -> None:
+def test_no_headers_at_all_are_nobody(house: RedactionContext) -> None:
     assert api_key(house, "GET", "/v1/x", "", {}, None) == NOBODY
 
 
-def test_a_web_socket_handshake_is_signed_as_get_of_its_path(house: House) -> None:
+def test_a_web_socket_handshake_is_signed_as_get_of_its_path(house: RedactionContext) -> None:
     sealed = seal_open(
         house, "/v1/ws/private", signed("GET/v1/ws/private"), b"", "peer", None, web_socket=True
     )
@@ -217,7 +219,7 @@ CLOCKS = [
 def test_whose_clock_counts_is_a_choice(
     where: str, clock: str, signed_days_ahead: int, fresh: bool
 ) -> None:
-    house = House()
+    house = RedactionContext()
     if where == "settings":
         house.settings = msgspec.convert({"client_clock": clock}, Settings)
     else:
@@ -251,7 +253,7 @@ def assertion(
 
 
 def token_call(
-    house: House,
+    house: RedactionContext,
     signed_assertion: str,
     *,
     form: bool = True,
@@ -275,7 +277,7 @@ def token_call(
 
 
 @pytest.mark.parametrize("form", [True, False])
-def test_a_good_assertion_becomes_a_finding(house: House, form: bool) -> None:
+def test_a_good_assertion_becomes_a_finding(house: RedactionContext, form: bool) -> None:
     text = assertion()
     call = token_call(house, text, form=form)
     assert (call.credential.kind, call.credential.key, call.credential.problem) == (
@@ -292,7 +294,9 @@ def test_a_good_assertion_becomes_a_finding(house: House, form: bool) -> None:
     assert text.encode() not in msgspec.json.encode(call)
 
 
-def test_a_nonce_names_client_and_jti_and_is_kept_out_of_the_digest(house: House) -> None:
+def test_a_nonce_names_client_and_jti_and_is_kept_out_of_the_digest(
+    house: RedactionContext,
+) -> None:
     first = token_call(house, assertion())
     again = token_call(house, assertion(at=START + seconds(1)))
     other = token_call(house, assertion(jti="j2"))
@@ -311,11 +315,15 @@ AUDIENCES: list[object] = [
 
 
 @pytest.mark.parametrize("aud", AUDIENCES)
-def test_both_stated_audiences_are_accepted_as_text_or_list(house: House, aud: object) -> None:
+def test_both_stated_audiences_are_accepted_as_text_or_list(
+    house: RedactionContext, aud: object
+) -> None:
     assert token_call(house, assertion(aud=aud)).credential.problem == ""
 
 
-def test_an_address_of_the_api_is_known_and_replaced_by_the_environments_name(house: House) -> None:
+def test_an_address_of_the_api_is_known_and_replaced_by_the_environments_name(
+    house: RedactionContext,
+) -> None:
     house.exchange.credentials.addresses = ("http://127.0.0.1:49152",)
     call = token_call(
         house, assertion(aud="http://127.0.0.1:49152"), audience="http://127.0.0.1:49152/"
@@ -376,7 +384,7 @@ BAD_ASSERTIONS: list[tuple[Callable[[], str], str]] = [
 
 @pytest.mark.parametrize(("make", "problem"), BAD_ASSERTIONS)
 def test_what_is_wrong_with_an_assertion(
-    house: House, make: Callable[[], str], problem: str
+    house: RedactionContext, make: Callable[[], str], problem: str
 ) -> None:
     credential = token_call(house, make()).credential
     assert credential.problem == problem
@@ -384,7 +392,7 @@ def test_what_is_wrong_with_an_assertion(
 
 
 def test_the_key_id_header_is_ignored_and_an_hour_is_the_most_unless_it_is_set_to_less(
-    house: House,
+    house: RedactionContext,
 ) -> None:
     assert token_call(house, assertion(headers={"kid": "whatever"})).credential.problem == ""
     assert token_call(house, assertion(exp=START // NS_PER_S + 3_600)).credential.problem == ""
@@ -394,13 +402,13 @@ def test_the_key_id_header_is_ignored_and_an_hour_is_the_most_unless_it_is_set_t
     )
 
 
-def test_a_client_on_the_wall_clock_is_fresh_in_any_virtual_month(house: House) -> None:
+def test_a_client_on_the_wall_clock_is_fresh_in_any_virtual_month(house: RedactionContext) -> None:
     wall = START - days(100)
     assert token_call(house, assertion(at=wall), wall=wall).credential.problem == ""
     assert token_call(house, assertion(at=wall)).credential.problem == "expired"
 
 
-def test_the_finding_is_the_same_whatever_the_wall_date(house: House) -> None:
+def test_the_finding_is_the_same_whatever_the_wall_date(house: RedactionContext) -> None:
     calls = [
         token_call(house, assertion(at=wall), wall=wall)
         for wall in (START, START - days(100), START + days(1000))
@@ -411,13 +419,19 @@ def test_the_finding_is_the_same_whatever_the_wall_date(house: House) -> None:
 @given(st.binary(max_size=200), st.booleans())
 def test_no_token_request_breaks_the_door(body: bytes, form: bool) -> None:
     headers = {"content-type": "application/x-www-form-urlencoded" if form else "application/json"}
-    call = seal_rest(House(), "auth", "POST", "/oauth/token", "", headers, body, "peer", None)
+    call = seal_rest(
+        RedactionContext(), "auth", "POST", "/oauth/token", "", headers, body, "peer", None
+    )
     assert call.credential.kind in ("none", "assertion")
 
 
 @given(st.text(alphabet="abcXYZ019-_.= {}", max_size=80))
 def test_no_assertion_text_breaks_the_door(text: str) -> None:
-    assert token_call(House(), text).credential.problem in ("missing", "malformed", "algorithm")
+    assert token_call(RedactionContext(), text).credential.problem in (
+        "missing",
+        "malformed",
+        "algorithm",
+    )
 
 
 # ---- secrets in bodies
@@ -454,16 +468,18 @@ def test_another_key_gives_another_fingerprint() -> None:
     assert seal_text("123456789", KEY, {}) != seal_text("123456789", b"j" * 32, {})
 
 
-def test_only_the_vault_knows_a_signing_key(house: House) -> None:
+def test_only_the_vault_knows_a_signing_key(house: RedactionContext) -> None:
     body = json.dumps({"webhook_url": "http://127.0.0.1:1/", "signing_secret": SECRET}).encode()
     call = seal_rest(house, "exchange", "POST", "/v1/kyc/webhook", "", {}, body, "peer", None)
     sealed = json.loads(call.body)["signing_secret"]
-    assert house.vault == {sealed: bytes(range(32))}
+    assert house.signing_secrets == {sealed: bytes(range(32))}
     assert SECRET.removeprefix("whsec_") not in call.body
 
 
 @pytest.mark.parametrize("path", ["/v1/kyc/start", "/v1/kyc/start/", "/v1/kyc/%73tart"])
-def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(house: House, path: str) -> None:
+def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(
+    house: RedactionContext, path: str
+) -> None:
     body = b'{"ssn": "123456789", "first_name": "Ada", "s\\u0073n": "987654321"}'
     call = seal_rest(house, "exchange", "POST", path, "", {}, body, "peer", None)
     assert "123456789" not in call.body
@@ -472,7 +488,7 @@ def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(house: House, path: 
     assert json.loads(call.body)["ssn"].startswith("sealed:d9:")
 
 
-def test_other_bodies_pass_unchanged_and_bytes_stay_bytes(house: House) -> None:
+def test_other_bodies_pass_unchanged_and_bytes_stay_bytes(house: RedactionContext) -> None:
     text = b'{ "clordId" : "123456789" }'
     assert (
         seal_rest(house, "exchange", "POST", "/v1/trading/orders", "", {}, text, "peer", None).body
@@ -500,7 +516,7 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
     ],
 )
 def test_a_secret_in_the_wrong_place_is_not_spelt_out_either(
-    house: House, path: str, query: str, body: bytes
+    house: RedactionContext, path: str, query: str, body: bytes
 ) -> None:
     call = seal_rest(house, "exchange", "POST", path, query, {}, body, "peer", None)
     journalled = json.dumps([call.path, call.query, call.body])
@@ -513,12 +529,12 @@ def test_a_secret_in_the_wrong_place_is_not_spelt_out_either(
     assert call.query.startswith("external_id=p&") or "external_id" not in query
 
 
-def test_other_words_in_a_query_are_left_alone(house: House) -> None:
+def test_other_words_in_a_query_are_left_alone(house: RedactionContext) -> None:
     query = "pageToken=eyJvZmZzZXQiOjF9&symbol=ssn&assn=1&session_id=2"
     assert seal_rest(house, "exchange", "GET", "/v1/x", query, {}, b"", "peer", None).query == query
 
 
-def test_a_client_secret_in_a_token_call_is_not_journalled(house: House) -> None:
+def test_a_client_secret_in_a_token_call_is_not_journalled(house: RedactionContext) -> None:
     for form, body in ((True, b"client_secret=hunter2"), (False, b'{"client_secret": "hunter2"}')):
         headers = {"content-type": "application/x-www-form-urlencoded"} if form else {}
         assert (

@@ -51,7 +51,7 @@ def test_an_account_without_open_orders_gets_an_empty_snapshot(world: Connection
 def test_every_message_carries_the_session_id_and_the_instant_of_sending(
     world: Connection, instrument: Instrument
 ) -> None:
-    stream, neighbour = orders(world), orders(world, user=1)
+    stream, resolve_relative = orders(world), orders(world, user=1)
     world.advance("30s")
     place(world, instrument, "buy", 30)
     frames = stream.take()
@@ -63,7 +63,7 @@ def test_every_message_carries_the_session_id_and_the_instant_of_sending(
     ]
     assert len({frame.session_id for frame in frames}) == 1
     assert frames[1].heartbeat is not None
-    assert neighbour.take()[0].session_id not in ("", frames[0].session_id)
+    assert resolve_relative.take()[0].session_id not in ("", frames[0].session_id)
 
 
 def test_executions_of_one_input_come_in_one_message_in_order(
@@ -140,7 +140,7 @@ def test_a_cancel_or_replace_of_an_unknown_order_is_told_too_but_not_that_of_a_l
         )
     assert user.post(
         "/v1/trading/orders/cancel/list", json={"requests": [{"orderId": "NOSUCH"}]}
-    ).json == {"responses": [{}]}
+    ).json() == {"responses": [{}]}
     assert stream.take() == []
 
 

@@ -48,7 +48,7 @@ def buy(
         "/v1/orders", json=retail_order(instrument, "BUY_LONG", cents, contracts)
     )
     assert answer.status == 200, answer
-    return str(answer.json["id"])
+    return str(answer.json()["id"])
 
 
 def force(world: Connection, symbol: str, state: str) -> None:
@@ -428,7 +428,7 @@ def test_every_field_of_a_position_frame_is_what_the_positions_then_say(
         change = frame["positionSubscription"]
         (held,) = (
             reader.get("/v1/portfolio/positions", params={"market": instrument.symbol})
-            .json["positions"]
+            .json()["positions"]
             .values()
         )
         assert change["afterPosition"] == held

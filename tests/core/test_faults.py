@@ -166,14 +166,14 @@ def test_an_error_names_status_and_code_and_either_gives_the_other(
         message,
     )
     assert struck.value.rule == "fault f1"
-    assert struck.value.disturb == ""
+    assert struck.value.connection_fault == ""
 
 
 def test_a_delay_adds_to_the_time_the_answer_takes_and_does_not_refuse() -> None:
     ctx, faults = make({"act": {"delay": "250ms"}})
     action = faults.strike("retail", "X.Y")
     assert action is not None
-    assert ctx.elapsed == 250_000_000
+    assert ctx.service_time == 250_000_000
 
 
 @pytest.mark.parametrize("effect", ["reset", "refuse", "hang"])
@@ -181,7 +181,7 @@ def test_connection_effects_are_raised_with_what_to_do_to_the_connection(effect:
     _, faults = make({"act": {effect: "true"}})
     with pytest.raises(InjectedFault) as struck:
         faults.strike("retail", "X.Y")
-    assert struck.value.disturb == effect
+    assert struck.value.connection_fault == effect
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class Bench:
     def note(self, what: str) -> None:
         self.log.append((what, format_instant(self.ctx.now)))
 
-    def before_begin(self) -> None:
+    def on_lead(self) -> None:
         self.note("before")
 
     def begin(self) -> None:

@@ -216,7 +216,7 @@ class TradingMachine(RuleBasedStateMachine):
                 market.command(seller, Side.SELL, **fields),
             )
             if quote:
-                market.trading.desk.trade_quote("q", buying, selling)
+                market.trading.order_service.trade_quote("q", buying, selling)
                 return []
             return [
                 order.id

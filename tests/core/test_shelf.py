@@ -33,7 +33,7 @@ def terms(symbol: str, opens: int, lasts: int, event: str = "game") -> Instrumen
     )
 
 
-class Shelf:
+class DormantInstruments:
     """Two instruments: one open until six hours from now, one that opens in an hour."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Shelf:
 def exchange() -> Exchange:
     found = Exchange(seed=1, now=NOW)
     found.trading.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
-    found.trading.stock(Shelf())
+    found.trading.stock(DormantInstruments())
     for name in ("ann", "bob"):
         found.trading.open_account(name)
         found.trading.move_cash(name, 1_000 * CASH_SCALE, LedgerEntryType.DEPOSIT, "opening")
@@ -158,7 +158,7 @@ def test_an_order_takes_it_off_the_shelf_and_its_expiry_ends_the_order(exchange:
 
 
 def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: Exchange) -> None:
-    exchange.before_begin()
+    exchange.on_lead()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.OPEN, S.SUSPENDED)]
     assert [(event.was, event.state) for event in events if isinstance(event, ShelfMoved)] == [
@@ -196,7 +196,7 @@ def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(
     state = exchange.save()
     other = Exchange(seed=1, now=NOW)
     other.trading.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
-    other.trading.stock(Shelf())
+    other.trading.stock(DormantInstruments())
     other.load(state)
     assert (other.trading.lifecycle.owns(ON_SHELF), other.trading.lifecycle.owns(LATER)) == (
         True,

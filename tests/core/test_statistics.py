@@ -27,7 +27,7 @@ def window(
 ) -> tuple[TradeStats, list[TradeStats], list[Instant], list[Instant]]:
     """Trade statistics of a window, with the quirk that cleared sums lag as it is set."""
     return trade_stats(
-        market.trading.tape.between("X", start, end),
+        market.trading.execution_log.between("X", start, end),
         start,
         end,
         bars,

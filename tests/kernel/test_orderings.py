@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sim.indexes.change_index import Changes
 from sim.indexes.ordered_index import (
     NOTHING,
-    Amounts,
-    Grouped,
     Key,
+    KeyIndex,
     Ranked,
+    SparseAmounts,
     both,
     flagged,
     flags_of,
@@ -48,8 +48,8 @@ def test_a_page_is_that_of_sorting_everything(
     falling: bool,
     page: tuple[int, int],
 ) -> None:
-    grouped = Grouped((NOTHING if key is None else key, 1) for key in start)
-    sums = Amounts(COUNT)
+    grouped = KeyIndex((NOTHING if key is None else key, 1) for key in start)
+    sums = SparseAmounts(COUNT)
     ranked = Ranked(
         [place for place in range(COUNT) if place % 2],
         lambda place: 10_000 + place,
@@ -92,8 +92,8 @@ def test_bounds_leave_what_lies_within_them(
     moves: list[tuple[int, int | None, int]], low: int | None, high: int | None
 ) -> None:
     grouped, sums, shown = (
-        Grouped([(NOTHING, COUNT)]),
-        Amounts(COUNT),
+        KeyIndex([(NOTHING, COUNT)]),
+        SparseAmounts(COUNT),
         dict.fromkeys(range(COUNT), (None, 0)),
     )
     for place, key, amount in moves:

@@ -34,15 +34,15 @@ class Queue(RuleBasedStateMachine):
         self.waiting = [timer for timer in self.waiting if timer.seq != seq]
         self.parked = [timer for timer in self.parked if timer.seq != seq]
 
-    @rule(until=st.integers(0, 20), park=st.booleans())
-    def pop(self, until: int, park: bool) -> None:
+    @rule(until=st.integers(0, 20), suspend=st.booleans())
+    def pop(self, until: int, suspend: bool) -> None:
         due = [timer for timer in sorted(self.waiting) if timer.due <= until]
         found = self.queue.pop_due(until)
         assert found == (due[0] if due else None)
         if found is not None:
             self.waiting.remove(found)
-            if park:
-                self.queue.park(found)
+            if suspend:
+                self.queue.suspend(found)
                 self.parked.append(found)
 
     @rule()
@@ -105,7 +105,7 @@ def test_cancelled_timers_do_not_pile_up() -> None:
         if due % 3 == 0:
             timer = queue.pop_due(due)
             assert timer is not None
-            queue.park(timer)
+            queue.suspend(timer)
         queue.cancel(seq)
     assert len(queue) == 0
     assert queue.save() == (10_001, [], [])

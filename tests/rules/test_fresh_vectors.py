@@ -76,18 +76,18 @@ class Pit:
     def order(self, *given: Any, **more: Any) -> str:
         answer = self.send(*given, **more)
         assert answer.status == 200, answer
-        order_id: str = answer.json["orderId"]
+        order_id: str = answer.json()["orderId"]
         return order_id
 
     def refused(self, *given: Any, **more: Any) -> tuple[int, str]:
         answer = self.send(*given, **more)
-        return answer.status, answer.json.get("message", "")
+        return answer.status, answer.json().get("message", "")
 
     def executions(self, user: int, order_id: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = (
             self.users[user]
             .post("/v1/report/executions/search", json={"orderId": order_id})
-            .json["executions"]
+            .json()["executions"]
         )
         return rows
 
@@ -103,7 +103,7 @@ class Pit:
         ]
 
     def now(self, user: int, order_id: str) -> dict[str, Any]:
-        row: dict[str, Any] = self.users[user].get(f"/v1/report/orders/{order_id}").json["order"]
+        row: dict[str, Any] = self.users[user].get(f"/v1/report/orders/{order_id}").json()["order"]
         return row
 
     def replace(self, user: int, order_id: str, **changes: str) -> int:
@@ -114,7 +114,7 @@ class Pit:
         )
 
     def book(self, symbol: str = "vec-a") -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        shown = self.users[0].get(f"/v1/orderbook/{symbol}", params={"depth": 10}).json
+        shown = self.users[0].get(f"/v1/orderbook/{symbol}", params={"depth": 10}).json()
         bids, offers = (
             [(int(level["px"]), int(level["qty"])) for level in shown[side]]
             for side in ("bids", "offers")
@@ -125,7 +125,7 @@ class Pit:
         found = (
             self.users[user]
             .post("/v1/positions/balance", json={"name": self.accounts[user], "currency": "USD"})
-            .json
+            .json()
         )
         return (
             found["balance"],
@@ -138,7 +138,7 @@ class Pit:
         (row,) = (
             self.users[user]
             .get("/v1/positions", params={"name": self.accounts[user], "symbol": symbol})
-            .json["positions"]
+            .json()["positions"]
         )
         return int(row["netPosition"]), int(row["cost"]), int(row["realized"])
 
@@ -149,7 +149,7 @@ class Pit:
                 "/v1/funding/balance-ledger",
                 params={"account": self.accounts[user], "newestFirst": "false"},
             )
-            .json["entries"]
+            .json()["entries"]
         )
         return [(row["entryType"], row["beforeBalance"], row["afterBalance"]) for row in rows]
 
@@ -367,7 +367,7 @@ def test_an_opening_auction_has_one_price(
     """L16, L17, L21."""
     pit = Pit()
     made = [(user, pit.order(user, *order, symbol="vec-p")) for user, order in enumerate(orders)]
-    assert pit.users[0].get("/v1/orderbook/vec-p").json["stats"]["indicativeOpenPx"] == str(price)
+    assert pit.users[0].get("/v1/orderbook/vec-p").json()["stats"]["indicativeOpenPx"] == str(price)
     pit.state("vec-p", "OPEN")
     assert {
         px
@@ -376,7 +376,7 @@ def test_an_opening_auction_has_one_price(
         if kind.endswith("FILL")
     } == {price}
     assert pit.book("vec-p") == left
-    assert pit.users[0].get("/v1/orderbook/vec-p").json["stats"]["openPx"] == str(price)
+    assert pit.users[0].get("/v1/orderbook/vec-p").json()["stats"]["openPx"] == str(price)
 
 
 # ---- money
@@ -518,7 +518,7 @@ def test_a_busted_trade_gives_everything_back_and_is_told_again() -> None:
     )
     assert pit.position(0) == pit.position(1) == (0, 0, 0)
     pit.world.advance("1m")
-    (row,) = pit.users[0].post("/v1/report/trades/search", json={"symbol": "vec-a"}).json["trade"]
+    (row,) = pit.users[0].post("/v1/report/trades/search", json={"symbol": "vec-a"}).json()["trade"]
     assert (row["id"], row["state"]) == (trade_id, "TRADE_STATE_BUSTED")
     with pytest.raises(Conflict):
         pit.sim.control("trade.bust", trade_id, {})
@@ -550,7 +550,7 @@ def test_the_engine_takes_orders_of_a_participant_in_the_order_they_came() -> No
     pit.world.advance("3s")
     assert [
         row["id"]
-        for row in pit.users[0].get("/v1/trading/orders/open").json["orders"]
+        for row in pit.users[0].get("/v1/trading/orders/open").json()["orders"]
         if row["symbol"] == "vec-a"
     ] == [slow, quick]
     assert pit.now(0, quick)["state"] == "ORDER_STATE_NEW"

@@ -85,12 +85,12 @@ def test_l7_trading_ends_with_its_segment_or_at_an_operators_word(world: Connect
     listed(world, schedule=[{"start": "09:00", "length": "7h"}])
     world.advance_to("2026-09-08T15:59:59-04:00")
     book = "/v1/orderbook/asked"
-    assert trader(world).get(book).json["state"] == "INSTRUMENT_STATE_OPEN"
+    assert trader(world).get(book).json()["state"] == "INSTRUMENT_STATE_OPEN"
     world.advance_to("2026-09-08T16:00:00-04:00")
-    assert trader(world).get(book).json["state"] == "INSTRUMENT_STATE_CLOSED"
+    assert trader(world).get(book).json()["state"] == "INSTRUMENT_STATE_CLOSED"
     world.advance_to("2026-09-09T10:00:00-04:00")
     move(world, "CLOSED")
-    assert trader(world).get(book).json["state"] == "INSTRUMENT_STATE_CLOSED"
+    assert trader(world).get(book).json()["state"] == "INSTRUMENT_STATE_CLOSED"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_l11_an_execution_at_or_after_five_eastern_belongs_to_the_next_trade_dat
     (row,) = (
         trader(world)
         .post("/v1/report/executions/search", json={"symbol": "asked"})
-        .json["executions"]
+        .json()["executions"]
     )
     assert tuple(row["transactTradeDate"][part] for part in ("year", "month", "day")) == date
 
@@ -155,7 +155,7 @@ def test_l15_retail_names_a_state_alike_also_where_its_enumeration_lacks_the_nam
     assert (
         world.retail(key(world.simulation))
         .get("/v1/markets/asked/book")
-        .json["marketData"]["state"]
+        .json()["marketData"]["state"]
         == f"MARKET_STATE_{state}"
     )
 
@@ -167,10 +167,12 @@ def test_l15_what_a_closed_market_is_called_is_a_switch(world: Connection) -> No
     listed(world, "CLOSED")
     client = world.retail(key(world.simulation))
     assert (
-        client.get("/v1/markets/asked/book").json["marketData"]["state"] == "MARKET_STATE_SUSPENDED"
+        client.get("/v1/markets/asked/book").json()["marketData"]["state"]
+        == "MARKET_STATE_SUSPENDED"
     )
     assert (
-        client.get("/v1/markets/asked/bbo").json["marketData"]["state"] == "MARKET_STATE_SUSPENDED"
+        client.get("/v1/markets/asked/bbo").json()["marketData"]["state"]
+        == "MARKET_STATE_SUSPENDED"
     )
 
 
@@ -182,10 +184,12 @@ def test_l17_what_decides_between_equal_auction_prices_is_a_switch(
     instrument = listed(world, "PREOPEN")
     trader(world).post("/v1/trading/orders", json=order(instrument, "buy", 60, 10))
     trader(world, 1).post("/v1/trading/orders", json=order(instrument, "sell", 50, 10))
-    assert trader(world).get("/v1/orderbook/asked").json["stats"]["indicativeOpenPx"] == str(cents)
+    assert trader(world).get("/v1/orderbook/asked").json()["stats"]["indicativeOpenPx"] == str(
+        cents
+    )
     move(world, "OPEN")
     (trade,) = (
-        trader(world).post("/v1/report/trades/search", json={"symbol": "asked"}).json["trade"]
+        trader(world).post("/v1/report/trades/search", json={"symbol": "asked"}).json()["trade"]
     )
     assert trade["aggressor"]["lastPx"] == str(cents)
 

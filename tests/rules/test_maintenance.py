@@ -98,16 +98,16 @@ def test_w2_orders_of_every_time_in_force_go_first_then_the_open_are_suspended_a
         assert enter(world, "always", timeInForce=f"TIME_IN_FORCE_{tif}").status == 200
     stream = states(world, "always", "held")
     world.advance_to("2026-07-09T01:58:59-04:00")
-    assert len(trader(world).get("/v1/trading/orders/open").json["orders"]) == 2
+    assert len(trader(world).get("/v1/trading/orders/open").json()["orders"]) == 2
     world.advance_to("2026-07-09T01:59:00-04:00")
-    assert trader(world).get("/v1/trading/orders/open").json["orders"] == []
+    assert trader(world).get("/v1/trading/orders/open").json()["orders"] == []
     assert told(stream) == [("always", "SUSPENDED")]
     refused = enter(world, "always")
-    assert (refused.status, refused.json["message"]) == (422, "Book is SUSPENDED")
+    assert (refused.status, refused.json()["message"]) == (422, "Book is SUSPENDED")
 
     world.advance_to("2026-07-09T02:00:00-04:00")
     world.advance_to("2026-07-09T06:00:00-04:00")
-    found = world.exchange(firm(world.simulation)).get("/v1/orderbook/always").json
+    found = world.exchange(firm(world.simulation)).get("/v1/orderbook/always").json()
     assert (found["state"], found.get("bids", [])) == ("INSTRUMENT_STATE_OPEN", [])
     assert world.simulation.exchange.trading.state("held").name == "HALTED"
 
@@ -133,11 +133,14 @@ def test_w4_every_retail_and_exchange_call_is_refused_in_its_planes_shape_withou
         trader(world).get("/v1/whoami"),
         world.retail(key(world.simulation)).get("/v1/orders/open"),
     )
-    assert (exchange.status, exchange.json) == (
+    assert (exchange.status, exchange.json()) == (
         503,
         {"code": 14, "message": "service unavailable", "details": []},
     )
-    assert (retail.status, retail.json) == (503, {"status": 503, "message": "Service Unavailable"})
+    assert (retail.status, retail.json()) == (
+        503,
+        {"status": 503, "message": "Service Unavailable"},
+    )
     assert "retry-after" not in exchange.headers and "retry-after" not in retail.headers
 
 
@@ -238,12 +241,12 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
             "auctions",
             timeInForce="TIME_IN_FORCE_GOOD_TILL_TIME",
             goodTillTime="2026-07-09T04:00:00-04:00",
-        ).json["orderId"]
+        ).json()["orderId"]
     ]
-    ids.append(enter(world, "opens-late").json["orderId"])
+    ids.append(enter(world, "opens-late").json()["orderId"])
     world.advance_to("2026-07-09T01:59:59-04:00")
     world.simulation.control("assumption.set", "engine.latency", {"value": latency})
-    ids.append(enter(world, "auctions").json["orderId"])
+    ids.append(enter(world, "auctions").json()["orderId"])
     copy, changes = following(world), states(world)
     world.advance_to("2026-07-09T02:00:00-04:00")
     ended = [
@@ -258,15 +261,15 @@ def test_w2_books_are_empty_afterwards_whatever_came_in_after_the_cancels(
     world.advance_to("2026-07-09T06:00:00-04:00")
     last = "CANCELED" if latency == "0s" else "REJECTED"
     found = [
-        trader(world).get(f"/v1/report/orders/{order_id}").json["order"]["state"]
+        trader(world).get(f"/v1/report/orders/{order_id}").json()["order"]["state"]
         for order_id in ids
     ]
     assert found == [f"ORDER_STATE_{state}" for state in ("CANCELED", "CANCELED", last)]
     assert [
-        trader(world).get(f"/v1/orderbook/{symbol}").json["bids"]
+        trader(world).get(f"/v1/orderbook/{symbol}").json()["bids"]
         for symbol in ("auctions", "opens-late")
     ] == [[], []]
-    assert trader(world).get("/v1/orderbook/opens-late").json["state"] == "INSTRUMENT_STATE_OPEN"
+    assert trader(world).get("/v1/orderbook/opens-late").json()["state"] == "INSTRUMENT_STATE_OPEN"
 
 
 def test_w7_a_settlement_due_inside_pays_at_the_end(world: Connection) -> None:
@@ -338,15 +341,15 @@ def test_w1_a_world_that_begins_inside_maintenance_is_under_maintenance_at_once(
         )
     )
     answer = trader(world).get("/v1/orderbook/always")
-    assert (answer.status, answer.json.get("state")) == (
+    assert (answer.status, answer.json().get("state")) == (
         status,
         state and f"INSTRUMENT_STATE_{state}",
     )
     assert world.retail(key(world.simulation)).get("/v1/orders/open").status == status
     if answer.status == 200:
-        assert (answer.json["bids"] == []) is (state == "SUSPENDED")
+        assert (answer.json()["bids"] == []) is (state == "SUSPENDED")
     world.advance_to("2026-07-09T06:00:00-04:00")
-    after = trader(world).get("/v1/orderbook/always").json
+    after = trader(world).get("/v1/orderbook/always").json()
     assert (after["state"], after["bids"] == []) == (
         "INSTRUMENT_STATE_OPEN",
         "06:00:00" not in start,
@@ -366,4 +369,4 @@ def test_w2_a_window_announced_for_this_very_instant_has_begun(world: Connection
     assert stream.end == (14, "service unavailable")
     assert trader(world).get("/v1/orderbook/always").status == 503
     world.advance("2m")
-    assert trader(world).get("/v1/orderbook/always").json["state"] == "INSTRUMENT_STATE_OPEN"
+    assert trader(world).get("/v1/orderbook/always").json()["state"] == "INSTRUMENT_STATE_OPEN"

@@ -46,7 +46,7 @@ def rebates(world: Connection) -> list[str]:
     rows = (
         world.retail(key(world.simulation))
         .get("/v1/portfolio/activities", params={"types": "ACTIVITY_TYPE_TAKER_FEE_REBATE"})
-        .json["activities"]
+        .json()["activities"]
     )
     return [row["accountBalanceChange"]["amount"]["value"] for row in rows]
 
@@ -121,7 +121,7 @@ def test_p19_entry_types_are_bare_in_rest_answers_and_taken_with_either_prefix(
         "/v1/funding/balance-ledger", params={"account": account, "entryTypes": name}
     )
     assert found.status == 200, found
-    assert {row["entryType"] for row in found.json["entries"]} == {"DEPOSIT"}
+    assert {row["entryType"] for row in found.json()["entries"]} == {"DEPOSIT"}
 
 
 @pytest.mark.parametrize(("choice", "status"), [("execution", 200), ("400", 400)])
@@ -135,12 +135,12 @@ def test_p4_how_retail_refuses_what_cannot_be_paid_is_a_switch(
     assert answer.status == status
     if status == 200:
         assert (
-            client.get(f"/v1/order/{answer.json['id']}").json["order"]["state"]
+            client.get(f"/v1/order/{answer.json()['id']}").json()["order"]["state"]
             == "ORDER_STATE_REJECTED"
         )
     else:
-        assert answer.json == {"status": 400, "message": "You don't have enough funds"}
-    assert client.get("/v1/orders/open").json == {"orders": []}
+        assert answer.json() == {"status": 400, "message": "You don't have enough funds"}
+    assert client.get("/v1/orders/open").json() == {"orders": []}
 
 
 REASONS = [
@@ -167,7 +167,7 @@ def test_m5_what_a_price_outside_the_band_is_called_is_a_switch(
     (row,) = (
         trader(world)
         .post("/v1/report/executions/search", json={"symbol": instrument.symbol})
-        .json["executions"]
+        .json()["executions"]
     )
     assert (row["type"], row["orderRejectReason"]) == (
         "EXECUTION_TYPE_REJECTED",

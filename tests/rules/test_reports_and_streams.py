@@ -42,7 +42,7 @@ def test_r10_announced_wipes_of_executions_happen_when_asked_for(choice: str, le
 
     def search() -> Any:
         asked = {"symbol": instrument.symbol}
-        return trader(world).post("/v1/report/executions/search", json=asked).json["executions"]
+        return trader(world).post("/v1/report/executions/search", json=asked).json()["executions"]
 
     orders = len({row["order"]["id"] for row in search()})
     assert orders == 1
@@ -65,7 +65,7 @@ def test_r10_trade_statistics_outlive_market_data_unless_they_count_as_such(
     }
 
     def stats() -> Any:
-        answer = trader(world).post("/v1/report/trades/stats", json=asked).json
+        answer = trader(world).post("/v1/report/trades/stats", json=asked).json()
         return answer["stats"]["totalTradeCount"]
 
     world.advance_to("2026-10-22T06:00:00-04:00")
@@ -90,7 +90,7 @@ def test_r10_what_is_gone_stays_gone_in_the_hours_around_a_window_after_clocks_c
         answer = trader(world).post(
             "/v1/report/executions/search", json={"symbol": instrument.symbol}
         )
-        shown.append(len(answer.json["executions"]) if answer.status == 200 else answer.status)
+        shown.append(len(answer.json()["executions"]) if answer.status == 200 else answer.status)
     assert shown == [0, 0, 0, 503, 0, 0, 0]
 
 
@@ -101,10 +101,10 @@ def test_r14_retail_positions_come_at_once_where_paging_is_not_enabled(world: Co
             trader(world).post("/v1/trading/orders", json=order(instrument, "sell", 97, 1))
             placed = mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 98, 1))
             made += placed.status == 200
-    paged = mine.get("/v1/portfolio/positions", params={"limit": "2"}).json
+    paged = mine.get("/v1/portfolio/positions", params={"limit": "2"}).json()
     assert (len(paged["positions"]), paged["eof"]) == (2, False)
     world.simulation.control("assumption.set", "retail.positions_paging", {"value": "false"})
-    whole = mine.get("/v1/portfolio/positions", params={"limit": "2"}).json
+    whole = mine.get("/v1/portfolio/positions", params={"limit": "2"}).json()
     assert (len(whole["positions"]), whole["eof"], whole["nextCursor"]) == (3, True, "")
 
 
@@ -116,12 +116,12 @@ def test_m39_a_dropped_stream_cancels_nothing(world: Connection) -> None:
     placed = (
         trader(world)
         .post("/v1/trading/orders", json=order(instrument, "buy", 40, 1))
-        .json["orderId"]
+        .json()["orderId"]
     )
     stream.close()
     world.advance("10m")
     assert placed in [
-        row["id"] for row in trader(world).get("/v1/trading/orders/open").json["orders"]
+        row["id"] for row in trader(world).get("/v1/trading/orders/open").json()["orders"]
     ]
 
 
@@ -199,7 +199,7 @@ def test_e2_every_answer_carries_a_trace_id_of_its_own_and_an_order_keeps_it(
     (row,) = (
         trader(world)
         .post("/v1/report/executions/search", json={"symbol": instrument.symbol})
-        .json["executions"]
+        .json()["executions"]
     )
     assert row["traceId"] == ids[0]
 
@@ -231,7 +231,7 @@ def test_r5_the_text_of_an_endpoint_limit_is_a_switch(world: Connection) -> None
         "assumption.set", "limits.endpoint_text", {"value": "{method} ({rung}): wait {wait}"}
     )
     search: Any = lambda: trader(world).post("/v1/report/orders/search", json={"symbol": "x"})  # noqa: E731
-    assert [search() for _ in range(13)][-1].json["message"] == "SearchOrders (endpoint): wait 5s"
+    assert [search() for _ in range(13)][-1].json()["message"] == "SearchOrders (endpoint): wait 5s"
 
 
 @pytest.mark.parametrize(("required", "status"), [("false", 200), ("true", 403)])

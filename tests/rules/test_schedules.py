@@ -40,12 +40,12 @@ def bid(world: Connection) -> str:
         "orderQty": "1",
         "timeInForce": "TIME_IN_FORCE_GOOD_TILL_CANCEL",
     }
-    order_id: str = trader(world).post("/v1/trading/orders", json=body).json["orderId"]
+    order_id: str = trader(world).post("/v1/trading/orders", json=body).json()["orderId"]
     return order_id
 
 
 def state(world: Connection, order_id: str, user: int = 0) -> str:
-    found: str = trader(world, user).get(f"/v1/report/orders/{order_id}").json["order"]["state"]
+    found: str = trader(world, user).get(f"/v1/report/orders/{order_id}").json()["order"]["state"]
     return found.removeprefix("ORDER_STATE_")
 
 
@@ -112,7 +112,7 @@ def test_l5_the_schedule_is_right_in_the_hour_that_autumn_repeats() -> None:
         world.absorb(world.simulation.control("instrument.state", SYMBOL, {"state": to}))
 
     def book() -> Any:
-        return trader(world).get(f"/v1/orderbook/{SYMBOL}").json["state"]
+        return trader(world).get(f"/v1/orderbook/{SYMBOL}").json()["state"]
 
     for at, found in (
         ("05:29:59", "CLOSED"),
@@ -136,7 +136,7 @@ def test_l3_a_segment_in_the_hour_that_spring_leaves_out_begins_when_the_clocks_
     world = scheduled(
         "2026-03-08T06:00:00Z", {"days": ["sunday"], "start": "02:15", "length": "6h"}
     )
-    book = lambda: trader(world).get(f"/v1/orderbook/{SYMBOL}").json["state"]  # noqa: E731
+    book = lambda: trader(world).get(f"/v1/orderbook/{SYMBOL}").json()["state"]  # noqa: E731
     for at, found in (
         ("06:59:59", "CLOSED"),
         ("07:00:00", "OPEN"),
@@ -214,7 +214,7 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
         rows = (
             trader(world)
             .get("/v1/positions", params={"name": account, "symbol": SYMBOL})
-            .json["positions"]
+            .json()["positions"]
         )
         return rows[0]["netPosition"], rows[0]["bodPosition"], rows[0]["updateTime"]
 
@@ -236,7 +236,7 @@ def test_p10_settlement_moves_a_position_at_its_instant_and_leaves_what_the_day_
             "/v1/positions/ledger",
             params={"account": account, "symbol": SYMBOL, "startTime": "2026-09-09T00:00:00Z"},
         )
-        .json["entries"]
+        .json()["entries"]
     )
     assert (
         told.net_position,
@@ -267,7 +267,7 @@ def test_l23_an_order_good_till_the_opening_does_not_trade_in_it(known_first: st
         "goodTillTime": "2026-10-06T15:00:00Z",
     }
     ids = [
-        trader(world, user).post("/v1/trading/orders", json=sent).json["orderId"]
+        trader(world, user).post("/v1/trading/orders", json=sent).json()["orderId"]
         for user, sent in enumerate((ending, {**body, "side": "SIDE_SELL"}))
     ]
     if known_first == "order":
@@ -296,7 +296,7 @@ def test_l12_a_trade_day_ends_before_what_begins_at_its_end() -> None:
         {**body, "side": "SIDE_BUY", "timeInForce": f"TIME_IN_FORCE_{tif}"}
         for tif in ("DAY", "GOOD_TILL_CANCEL")
     ]
-    ids = [trader(world).post("/v1/trading/orders", json=sent).json["orderId"] for sent in bids]
+    ids = [trader(world).post("/v1/trading/orders", json=sent).json()["orderId"] for sent in bids]
     world.advance_to("2026-09-08T20:59:58Z")
     world.simulation.control("assumption.set", "engine.latency", {"value": "2s"})
     late = (
@@ -305,7 +305,7 @@ def test_l12_a_trade_day_ends_before_what_begins_at_its_end() -> None:
             "/v1/trading/orders",
             json={**body, "side": "SIDE_SELL", "timeInForce": "TIME_IN_FORCE_IMMEDIATE_OR_CANCEL"},
         )
-        .json["orderId"]
+        .json()["orderId"]
     )
     world.advance_to("2026-09-08T21:00:00Z")
     assert [state(world, order_id) for order_id in (*ids, late)] == ["EXPIRED", "FILLED", "FILLED"]

@@ -43,17 +43,19 @@ def market(world: Connection) -> dict[str, dict[str, Any]]:
     window = {"startTime": "2026-09-08T00:00:00Z", "endTime": "2026-09-09T00:00:00Z"}
     points = {"symbol": SYMBOL, "fidelity": 1, "fixedInterval": "INTERVAL_1H"}
     return {
-        "book": trader(world).get(f"/v1/orderbook/{SYMBOL}").json["stats"],
+        "book": trader(world).get(f"/v1/orderbook/{SYMBOL}").json()["stats"],
         "report": (
             trader(world)
             .post("/v1/report/trades/stats", json={"symbol": SYMBOL, **window})
-            .json["stats"]
+            .json()["stats"]
         ),
         "bbo": (
-            world.retail(key(world.simulation)).get(f"/v1/markets/{SYMBOL}/bbo").json["marketData"]
+            world.retail(key(world.simulation))
+            .get(f"/v1/markets/{SYMBOL}/bbo")
+            .json()["marketData"]
         ),
-        "gateway": world.gateway.get(f"/v1/market/slug/{SYMBOL}").json["market"],
-        "history": world.gateway.get("/v1/price-history", params=points).json.get("history", []),
+        "gateway": world.gateway.get(f"/v1/market/slug/{SYMBOL}").json()["market"],
+        "history": world.gateway.get("/v1/price-history", params=points).json().get("history", []),
     }
 
 
@@ -71,7 +73,7 @@ def test_m42_an_undone_trade_counts_nowhere(world: Connection) -> None:
     ids = {
         int(row["aggressor"]["lastPx"]): row["id"]
         for row in (
-            trader(world).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json["trade"]
+            trader(world).post("/v1/report/trades/search", json={"symbol": SYMBOL}).json()["trade"]
         )
     }
     for undone in (None, 50, 60, 55, 45):
@@ -133,7 +135,7 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
             }
         ).encode()
     )
-    held = mine.get("/v1/account/balances").json["balances"][0]
+    held = mine.get("/v1/account/balances").json()["balances"][0]
     assert socket.take()[0]["accountBalancesSnapshot"]["balances"] == [held]
     instrument = world.simulation.exchange.instruments.require(SYMBOL)
     enter(world, 1, "BUY", 40, 3)
@@ -165,7 +167,7 @@ def test_p20_a_balance_frame_begins_where_the_last_one_ended_and_ends_where_the_
         for change in changes:
             assert change["beforeBalance"] == held
             held = change["afterBalance"]
-        assert held == mine.get("/v1/account/balances").json["balances"][0]
+        assert held == mine.get("/v1/account/balances").json()["balances"][0]
     assert held["marginRequirement"] == 0
 
 
@@ -185,7 +187,7 @@ def test_p20_the_balance_before_a_fill_is_that_with_the_order_still_open(world: 
     )
     instrument = world.simulation.exchange.instruments.require(SYMBOL)
     assert mine.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 40, 10)).status == 200
-    before = mine.get("/v1/account/balances").json["balances"][0]
+    before = mine.get("/v1/account/balances").json()["balances"][0]
     assert before["openOrders"] == 4
     socket.take()
     enter(world, 0, "SELL", 40, 6)
@@ -196,5 +198,5 @@ def test_p20_the_balance_before_a_fill_is_that_with_the_order_still_open(world: 
     ]
     assert (change["beforeBalance"], change["afterBalance"]) == (
         before,
-        mine.get("/v1/account/balances").json["balances"][0],
+        mine.get("/v1/account/balances").json()["balances"][0],
     )

@@ -45,7 +45,9 @@ class Careful:
     def open_ids(self) -> list[str] | None:
         answer = self.http.get("/v1/orders/open")
         return (
-            sorted(order["id"] for order in answer.json["orders"]) if answer.status == 200 else None
+            sorted(order["id"] for order in answer.json()["orders"])
+            if answer.status == 200
+            else None
         )
 
 

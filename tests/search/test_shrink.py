@@ -164,7 +164,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
                     "price": price,
                 },
             )
-            placed.append(answer.json["orderId"])
+            placed.append(answer.json()["orderId"])
             world.advance("10s")
             world.gateway.get("/v2/leagues")
         heard = streams.books(world, "s")

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sim import Simulation, load_scenario
 from sim.analysis.headless_run import run_scenario
 from sim.analysis.search.fast_rerun import Bench
-from sim.analysis.search.fuzz import stormy
+from sim.analysis.search.fuzz import with_random_steps
 from sim.analysis.search.yaml_writer import as_yaml
 from sim.core.model.enums import InstrumentState
 from sim.testing import connect
@@ -40,7 +40,7 @@ def test_every_storm_leaves_the_invariants_whole_and_its_journal_replays(sim):
     )
     assert code == 0
     assert "4 runs, 4 passed, 0 failed" in out
-    scenario = stormy(load_scenario("quickstart"), 5, 120)
+    scenario = with_random_steps(load_scenario("quickstart"), 5, 120)
     simulation = Simulation(scenario, seed=5)
     report = run_scenario(scenario, simulation=simulation)
     assert report.ok and len(report.results) == 120
@@ -51,7 +51,7 @@ def test_every_storm_leaves_the_invariants_whole_and_its_journal_replays(sim):
 def test_storms_draw_streams_grpc_and_verifications():
     seen: set[str] = set()
     for seed in range(1, 11):
-        scenario = stormy(load_scenario("quickstart"), seed, 160)
+        scenario = with_random_steps(load_scenario("quickstart"), seed, 160)
         seen |= {
             kind
             for step in scenario.steps
@@ -78,7 +78,7 @@ def test_storms_draw_deals_past_the_book_and_every_such_run_repeats_and_replays(
     """
     done: set[str] = set()
     for seed in (8, 13, 21):
-        scenario = stormy(load_scenario("quickstart"), seed, 150)
+        scenario = with_random_steps(load_scenario("quickstart"), seed, 150)
         simulation = Simulation(scenario, seed=seed)
         assert run_scenario(scenario, simulation=simulation, watch=False).ok
         done |= {
@@ -167,7 +167,7 @@ def test_what_streams_told_through_a_storm_is_what_is_so():
     """
     compared = 0
     for seed in range(1, 5):
-        drawn = stormy(load_scenario("quickstart"), seed, 150)
+        drawn = with_random_steps(load_scenario("quickstart"), seed, 150)
         calm = replace(
             drawn,
             faults=(),
@@ -197,18 +197,22 @@ def test_a_run_that_does_not_repeat_or_replay_is_found(sim, monkeypatch):
 
 def test_the_seed_decides_the_storm_and_the_scenarios_own_steps_come_first():
     scenario = load_scenario("price-time-priority")
-    first, again, other = stormy(scenario, 1, 40), stormy(scenario, 1, 40), stormy(scenario, 2, 40)
+    first, again, other = (
+        with_random_steps(scenario, 1, 40),
+        with_random_steps(scenario, 1, 40),
+        with_random_steps(scenario, 2, 40),
+    )
     assert first.plain() == again.plain() != other.plain()
     assert (
         first.steps[: len(scenario.steps)] == scenario.steps
         and len(first.steps) == len(scenario.steps) + 40
     )
-    assert stormy(scenario, 1, 0) is scenario
+    assert with_random_steps(scenario, 1, 0) is scenario
 
 
 def test_faults_of_a_storm_do_not_strike_what_the_scenario_expects():
     scenario = load_scenario("kyc-approval-window")
-    drawn = [stormy(scenario, seed, 12) for seed in range(20)]
+    drawn = [with_random_steps(scenario, seed, 12) for seed in range(20)]
     assert all(one.faults == scenario.faults for one in drawn)
     assert {
         sum(step.fault is not None for step in one.steps[len(scenario.steps) :][:3])
@@ -220,7 +224,7 @@ def test_faults_of_a_storm_do_not_strike_what_the_scenario_expects():
 @settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_a_storm_written_to_a_file_is_a_scenario_that_check_finds_fine(seed):
-    drawn = stormy(load_scenario("price-time-priority"), seed, 60)
+    drawn = with_random_steps(load_scenario("price-time-priority"), seed, 60)
     document = drawn.plain()
     document.pop("extends", None)
     assert load_scenario(as_yaml(document)).plain() == {**document}

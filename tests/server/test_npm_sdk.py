@@ -22,7 +22,7 @@ def usd(value: str) -> dict[str, str]:
     return {"value": value, "currency": "USD"}
 
 
-class Desk:
+class OrderService:
     """A served exchange with one market of its own, and two accounts that hold the npm client."""
 
     def __init__(self, exchange: Any, node: Node) -> None:
@@ -71,16 +71,16 @@ class Desk:
 
 
 @pytest.fixture
-def desk(exchange: Any) -> Iterator[Desk]:
+def order_service(exchange: Any) -> Iterator[OrderService]:
     node = Node()
-    yield Desk(exchange, node)
+    yield OrderService(exchange, node)
     node.close()
 
 
 @pytest.mark.spec(
     "S4.2-10", "S4.2-11", "S4.2-12", "S4.2-4", "S4.2-5", "S4.2-6", "S4.2-7", "S5.2-1", "S2.8-1"
 )
-def test_orders_portfolio_and_balances(desk: Desk) -> None:
+def test_orders_portfolio_and_balances(order_service: OrderService) -> None:
     request = {
         "marketSlug": MARKET,
         "intent": "ORDER_INTENT_BUY_LONG",
@@ -89,93 +89,105 @@ def test_orders_portfolio_and_balances(desk: Desk) -> None:
         "quantity": 2.5,
         "tif": GTC,
     }
-    assert desk("orders.preview", {"request": request})["order"]["price"] == usd("0.455")
-    placed = desk("orders.create", request)
-    assert desk("orders.modify", placed["id"], {"marketSlug": MARKET, "quantity": 3}) is None
-    assert desk("orders.retrieve", placed["id"])["order"]["quantity"] == 3
-    assert [one["id"] for one in desk("orders.list", {"slugs": [MARKET]})["orders"]] == [
+    assert order_service("orders.preview", {"request": request})["order"]["price"] == usd("0.455")
+    placed = order_service("orders.create", request)
+    assert (
+        order_service("orders.modify", placed["id"], {"marketSlug": MARKET, "quantity": 3}) is None
+    )
+    assert order_service("orders.retrieve", placed["id"])["order"]["quantity"] == 3
+    assert [one["id"] for one in order_service("orders.list", {"slugs": [MARKET]})["orders"]] == [
         placed["id"]
     ]
-    assert desk("orders.cancel", placed["id"], {"marketSlug": MARKET}) is None
-    other = desk.order("BUY_LONG", "0.30", 1)
-    assert desk("orders.cancelAll") == {"canceledOrderIds": [other["id"]]}
-    assert desk("orders.cancelAll", {"slugs": [MARKET]}) == {"canceledOrderIds": []}
-    opening = desk("account.balances")["balances"][0]["currentBalance"]
-    desk.order("SELL_LONG", "0.50", 4.25, by="bob")
-    fill = desk.order("BUY_LONG", "0.50", 4.25, synchronousExecution=True, maxBlockTime="5")[
-        "executions"
-    ][-1]
+    assert order_service("orders.cancel", placed["id"], {"marketSlug": MARKET}) is None
+    other = order_service.order("BUY_LONG", "0.30", 1)
+    assert order_service("orders.cancelAll") == {"canceledOrderIds": [other["id"]]}
+    assert order_service("orders.cancelAll", {"slugs": [MARKET]}) == {"canceledOrderIds": []}
+    opening = order_service("account.balances")["balances"][0]["currentBalance"]
+    order_service.order("SELL_LONG", "0.50", 4.25, by="bob")
+    fill = order_service.order(
+        "BUY_LONG", "0.50", 4.25, synchronousExecution=True, maxBlockTime="5"
+    )["executions"][-1]
     assert (fill["type"], fill["lastShares"]) == ("EXECUTION_TYPE_FILL", "4.25")
     assert (
-        desk("portfolio.positions", {"market": MARKET})["positions"][MARKET]["netPosition"] == "4"
+        order_service("portfolio.positions", {"market": MARKET})["positions"][MARKET]["netPosition"]
+        == "4"
     )
-    (trade,) = desk("portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]})[
-        "activities"
-    ]
+    (trade,) = order_service(
+        "portfolio.activities", {"limit": 1, "types": ["ACTIVITY_TYPE_TRADE"]}
+    )["activities"]
     assert (trade["trade"]["marketSlug"], trade["trade"]["price"]) == (MARKET, usd("0.50"))
     fee = float(fill["commissionNotionalCollected"]["value"])
-    assert desk("account.balances")["balances"][0]["currentBalance"] == pytest.approx(
+    assert order_service("account.balances")["balances"][0]["currentBalance"] == pytest.approx(
         opening - 2.125 - fee
     )
-    desk.order("BUY_LONG", "0.50", 10, by="bob")
-    closed = desk("orders.closePosition", {"marketSlug": MARKET, "synchronousExecution": True})
+    order_service.order("BUY_LONG", "0.50", 10, by="bob")
+    closed = order_service(
+        "orders.closePosition", {"marketSlug": MARKET, "synchronousExecution": True}
+    )
     assert closed["executions"][-1]["order"]["state"] == "ORDER_STATE_FILLED"
 
 
 @pytest.mark.spec("S4.1-9", "S4.1-10", "S4.1-11", "S4.2-8", "S4.2-9", "S5.3-1")
-def test_the_gateway_is_read_without_a_key(desk: Desk) -> None:
-    desk.order("SELL_LONG", "0.60", 5, by="bob")
-    desk.node("client", id="ann", options={"gatewayBaseUrl": desk.exchange.gateway})
-    market = desk("markets.retrieveBySlug", MARKET)["market"]
-    assert desk("markets.retrieve", int(market["id"]))["market"] == market
+def test_the_gateway_is_read_without_a_key(order_service: OrderService) -> None:
+    order_service.order("SELL_LONG", "0.60", 5, by="bob")
+    order_service.node(
+        "client", id="ann", options={"gatewayBaseUrl": order_service.exchange.gateway}
+    )
+    market = order_service("markets.retrieveBySlug", MARKET)["market"]
+    assert order_service("markets.retrieve", int(market["id"]))["market"] == market
     assert [
         one["slug"]
-        for one in desk("markets.list", {"slug": [MARKET], "active": True, "limit": 5})["markets"]
+        for one in order_service("markets.list", {"slug": [MARKET], "active": True, "limit": 5})[
+            "markets"
+        ]
     ] == [MARKET]
-    assert desk("markets.book", MARKET)["marketData"]["offers"] == [
+    assert order_service("markets.book", MARKET)["marketData"]["offers"] == [
         {"px": usd("0.6000"), "qty": "5.0000"}
     ]
-    assert desk("markets.bbo", MARKET)["marketData"]["bestAsk"] == usd("0.6000")
-    desk.exchange.control("POST", f"/instruments/{MARKET}/settle", {"price": "1"})
-    assert desk("markets.settlement", MARKET) == {"slug": MARKET, "settlement": 1}
-    event = desk(
+    assert order_service("markets.bbo", MARKET)["marketData"]["bestAsk"] == usd("0.6000")
+    order_service.exchange.control("POST", f"/instruments/{MARKET}/settle", {"price": "1"})
+    assert order_service("markets.settlement", MARKET) == {"slug": MARKET, "settlement": 1}
+    event = order_service(
         "events.list", {"limit": 3, "active": True, "orderBy": ["volume"], "orderDirection": "desc"}
     )["events"][0]
-    assert desk("events.retrieve", event["id"])["event"]["slug"] == event["slug"]
-    assert desk("events.retrieveBySlug", event["slug"])["event"]["id"] == event["id"]
+    assert order_service("events.retrieve", event["id"])["event"]["slug"] == event["slug"]
+    assert order_service("events.retrieveBySlug", event["slug"])["event"]["id"] == event["id"]
     assert event["slug"] in [
-        one["slug"] for one in desk("search.query", {"query": event["slug"], "limit": 5})["events"]
+        one["slug"]
+        for one in order_service("search.query", {"query": event["slug"], "limit": 5})["events"]
     ]
-    series = desk("series.list", {"limit": 2})["series"][0]
-    assert desk("series.retrieve", int(series["id"]))["series"]["slug"] == series["slug"]
-    assert "nba" in [sport["slug"] for sport in desk("sports.list")["sports"]]
+    series = order_service("series.list", {"limit": 2})["series"][0]
+    assert order_service("series.retrieve", int(series["id"]))["series"]["slug"] == series["slug"]
+    assert "nba" in [sport["slug"] for sport in order_service("sports.list")["sports"]]
     assert {
         team["league"]
-        for team in desk("sports.teams", {"provider": "PROVIDER_SPORTRADAR", "league": "nba"})[
-            "teams"
-        ].values()
+        for team in order_service(
+            "sports.teams", {"provider": "PROVIDER_SPORTRADAR", "league": "nba"}
+        )["teams"].values()
     } == {"nba"}
 
 
 @pytest.mark.spec("S4.2-15")
-def test_the_markets_socket(desk: Desk) -> None:
-    desk.order("BUY_LONG", "0.45", 10, by="bob")
-    markets = desk.socket("markets")
-    desk.node("once", id="markets", method="trade")
-    desk.node("silence", id="markets", method="message")
-    assert desk.node("isConnected", id="markets") is True
+def test_the_markets_socket(order_service: OrderService) -> None:
+    order_service.order("BUY_LONG", "0.45", 10, by="bob")
+    markets = order_service.socket("markets")
+    order_service.node("once", id="markets", method="trade")
+    order_service.node("silence", id="markets", method="message")
+    assert order_service.node("isConnected", id="markets") is True
     markets("subscribeMarketData", "book", [MARKET])
     markets("subscribeMarketDataLite", "lite", [MARKET])
     markets("subscribeTrades", "tape", [MARKET])
-    desk.node.until(lambda: len(desk.node.heard("markets", "marketDataLite")) == 1)
-    (book,) = desk.node.heard("markets", "marketData")
+    order_service.node.until(
+        lambda: len(order_service.node.heard("markets", "marketDataLite")) == 1
+    )
+    (book,) = order_service.node.heard("markets", "marketData")
     assert (book["requestId"], book["marketData"]["bids"]) == (
         "book",
         [{"px": usd("0.4500"), "qty": "10.0000"}],
     )
-    desk.order("SELL_LONG", "0.45", 4)
-    desk.node.until(lambda: len(desk.node.heard("markets", "trade")) == 1)
-    (trade,) = desk.node.heard("markets", "trade")
+    order_service.order("SELL_LONG", "0.45", 4)
+    order_service.node.until(lambda: len(order_service.node.heard("markets", "trade")) == 1)
+    (trade,) = order_service.node.heard("markets", "trade")
     assert (trade["requestId"], trade["trade"]["price"], trade["trade"]["quantity"]["value"]) == (
         "tape",
         usd("0.45"),
@@ -184,74 +196,75 @@ def test_the_markets_socket(desk: Desk) -> None:
     markets("unsubscribe", "book")
     markets("subscribeAll", "wrong", "SUBSCRIPTION_TYPE_TRADE", ["no-such-market"])
     markets("subscribe", "again", "SUBSCRIPTION_TYPE_MARKET_DATA", [MARKET])
-    desk.node.until(
+    order_service.node.until(
         lambda: (
-            len(desk.node.heard("markets", "error")) == 1
-            and desk.node.heard("markets", "marketData")[-1]["requestId"] == "again"
+            len(order_service.node.heard("markets", "error")) == 1
+            and order_service.node.heard("markets", "marketData")[-1]["requestId"] == "again"
         )
     )
-    (error,) = desk.node.heard("markets", "error")
+    (error,) = order_service.node.heard("markets", "error")
     assert (error["name"], error["requestId"]) == ("WebSocketError", "wrong")
-    desk.exchange.clock.advance("1m")
-    desk.node.until(lambda: desk.node.heard("markets", "heartbeat") != [])
+    order_service.exchange.clock.advance("1m")
+    order_service.node.until(lambda: order_service.node.heard("markets", "heartbeat") != [])
     markets("close")
-    desk.node.until(lambda: desk.node.heard("markets", "close") != [])
-    assert desk.node.heard("markets", "once trade") == [None]
-    assert desk.node.heard("", "silenced") == []
+    order_service.node.until(lambda: order_service.node.heard("markets", "close") != [])
+    assert order_service.node.heard("markets", "once trade") == [None]
+    assert order_service.node.heard("", "silenced") == []
 
 
 @pytest.mark.spec("S4.2-14", "S6.2-8")
-def test_the_private_socket(desk: Desk) -> None:
+def test_the_private_socket(order_service: OrderService) -> None:
     """This client has no name for three of today's payload keys and for one subscription type:
     those arrive under its `message` event (docs/clients.md).
     """
-    desk.order("BUY_LONG", "0.30", 2)
-    private = desk.socket("private")
+    order_service.order("BUY_LONG", "0.30", 2)
+    private = order_service.socket("private")
     private("subscribeAll", "open", "SUBSCRIPTION_TYPE_ORDER_SNAPSHOT")
     private("subscribeOrders", "orders", [MARKET])
     private("subscribePositions", "positions")
     private("subscribeAccountBalance", "money")
     private("send", {"unsubscribe": {"requestId": "none"}})
-    desk.node.until(lambda: desk.node.heard("private", "error") != [])
-    (snapshot,) = desk.node.heard("private", "orderSnapshot")
+    order_service.node.until(lambda: order_service.node.heard("private", "error") != [])
+    (snapshot,) = order_service.node.heard("private", "orderSnapshot")
     assert [order["quantity"] for order in snapshot["orderSubscriptionSnapshot"]["orders"]] == [2]
-    assert len(desk.node.heard("private", "accountBalanceSnapshot")) == 1
-    desk.order("SELL_LONG", "0.50", 3, by="bob")
-    desk.order("BUY_LONG", "0.50", 3)
-    desk.node.until(
+    assert len(order_service.node.heard("private", "accountBalanceSnapshot")) == 1
+    order_service.order("SELL_LONG", "0.50", 3, by="bob")
+    order_service.order("BUY_LONG", "0.50", 3)
+    order_service.node.until(
         lambda: any(
-            "accountBalancesUpdate" in frame for frame in desk.node.heard("private", "message")
+            "accountBalancesUpdate" in frame
+            for frame in order_service.node.heard("private", "message")
         )
     )
     kinds = [
         frame["orderSubscriptionUpdate"]["execution"]["type"]
-        for frame in desk.node.heard("private", "orderUpdate")
+        for frame in order_service.node.heard("private", "orderUpdate")
     ]
     assert kinds == ["EXECUTION_TYPE_NEW", "EXECUTION_TYPE_FILL"]
     (moved,) = [
         frame["positionSubscription"]
-        for frame in desk.node.heard("private", "message")
+        for frame in order_service.node.heard("private", "message")
         if "positionSubscription" in frame
     ]
     assert moved["afterPosition"]["netPosition"] == "3"
 
 
-def test_errors_arrive_as_the_clients_own(desk: Desk) -> None:
+def test_errors_arrive_as_the_clients_own(order_service: OrderService) -> None:
     def trouble(*call: Any, by: str = "ann") -> tuple[str, int | None, str]:
         with pytest.raises(Trouble) as raised:
-            desk(*call, by=by)
+            order_service(*call, by=by)
         return raised.value.name, raised.value.status, raised.value.message
 
     assert trouble("orders.create", {"marketSlug": MARKET})[:2] == ("BadRequestError", 400)
     assert trouble("orders.retrieve", "NOSUCHORDER1")[:2] == ("NotFoundError", 404)
-    one, other = desk.exchange.api_keys[:2]
-    desk.client("stranger", one["key_id"], other["secret_key"])
+    one, other = order_service.exchange.api_keys[:2]
+    order_service.client("stranger", one["key_id"], other["secret_key"])
     assert trouble("account.balances", by="stranger")[:2] == ("AuthenticationError", 401)
-    desk.exchange.fault("GetBalances", status=503, nth=1)
+    order_service.exchange.fault("GetBalances", status=503, nth=1)
     assert trouble("account.balances")[0] == "InternalServerError"
     for _ in range(20):
         try:
-            desk("account.balances")
+            order_service("account.balances")
         except Trouble as error:
             assert (error.name, error.status, error.message) == (
                 "RateLimitError",
@@ -262,10 +275,10 @@ def test_errors_arrive_as_the_clients_own(desk: Desk) -> None:
     raise AssertionError("no limit was met")
 
 
-def test_every_public_method_is_called_in_these_tests(desk: Desk) -> None:
+def test_every_public_method_is_called_in_these_tests(order_service: OrderService) -> None:
     source = Path(__file__).read_text() + Path(__file__).with_name("npm_client.cjs").read_text()
     called = set(re.findall(r'"([a-z]+\.[a-zA-Z]+)"', source))
-    methods = desk.node("inventory")
+    methods = order_service.node("inventory")
     assert len(methods) > 35
     plain = {name.removeprefix("socket.") for name in methods if name.startswith("socket.")}
     assert {name for name in methods if not name.startswith("socket.")} <= called

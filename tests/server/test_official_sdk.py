@@ -50,7 +50,7 @@ class Client:
         self._runner.close()
 
 
-class Desk:
+class OrderService:
     """A served exchange with one market of its own, and clients of two accounts."""
 
     def __init__(self, exchange: Any, kind: str) -> None:
@@ -99,16 +99,18 @@ class Desk:
 
 
 @pytest.fixture(params=["blocking", "async"])
-def desk(request: pytest.FixtureRequest, exchange: Any) -> Iterator[Desk]:
-    found = Desk(exchange, request.param)
+def order_service(request: pytest.FixtureRequest, exchange: Any) -> Iterator[OrderService]:
+    found = OrderService(exchange, request.param)
     yield found
     for client in found.clients:
         client.close()
 
 
 @pytest.mark.spec("S4.2-10", "S4.2-4", "S4.2-11", "S4.2-12", "S5.2-1", "S2.8-1")
-def test_an_order_is_previewed_placed_read_modified_and_canceled(desk: Desk) -> None:
-    ann = desk.ann
+def test_an_order_is_previewed_placed_read_modified_and_canceled(
+    order_service: OrderService,
+) -> None:
+    ann = order_service.ann
     request = {
         "marketSlug": MARKET,
         "intent": "ORDER_INTENT_BUY_LONG",
@@ -145,8 +147,8 @@ def test_an_order_is_previewed_placed_read_modified_and_canceled(desk: Desk) -> 
 
 
 @pytest.mark.spec("S4.2-13")
-def test_batches_and_cancel_all(desk: Desk) -> None:
-    ann = desk.ann
+def test_batches_and_cancel_all(order_service: OrderService) -> None:
+    ann = order_service.ann
     entry = {
         "marketSlug": MARKET,
         "intent": "ORDER_INTENT_BUY_LONG",
@@ -176,11 +178,13 @@ def test_batches_and_cancel_all(desk: Desk) -> None:
 
 
 @pytest.mark.spec("S4.2-5", "S4.2-6", "S4.2-7", "S2.8-3", "S2.8-4")
-def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(desk: Desk) -> None:
-    ann, bob = desk.ann, desk.bob
+def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(
+    order_service: OrderService,
+) -> None:
+    ann, bob = order_service.ann, order_service.bob
     opening = ann("account.balances")["balances"][0]["currentBalance"]
-    desk.order(bob, "SELL_LONG", "0.50", 4.25)
-    filled = desk.order(ann, "BUY_LONG", "0.50", 4.25)
+    order_service.order(bob, "SELL_LONG", "0.50", 4.25)
+    filled = order_service.order(ann, "BUY_LONG", "0.50", 4.25)
     assert [one["type"] for one in filled["executions"]] == [
         "EXECUTION_TYPE_NEW",
         "EXECUTION_TYPE_FILL",
@@ -194,7 +198,7 @@ def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(d
     assert trade["trade"]["qtyDecimal"] == "4.2500"
     money = ann("account.balances")["balances"][0]
     assert money["currentBalance"] == pytest.approx(opening - 2.125 - fee)
-    desk.order(bob, "BUY_LONG", "0.50", 10)
+    order_service.order(bob, "BUY_LONG", "0.50", 10)
     closed = ann("orders.close_position", {"marketSlug": MARKET, "synchronousExecution": True})
     assert closed["executions"][-1]["order"]["state"] == "ORDER_STATE_FILLED"
     assert MARKET not in ann("portfolio.positions")["positions"]
@@ -202,9 +206,9 @@ def test_a_trade_reaches_positions_activities_and_balances_and_is_closed_again(d
 
 
 @pytest.mark.spec("S4.2-8", "S4.2-9", "S4.1-9", "S4.1-11", "S5.3-1")
-def test_markets_books_and_settlements_are_read_without_a_key(desk: Desk) -> None:
-    desk.order(desk.bob, "SELL_LONG", "0.60", 5)
-    ann = desk.ann
+def test_markets_books_and_settlements_are_read_without_a_key(order_service: OrderService) -> None:
+    order_service.order(order_service.bob, "SELL_LONG", "0.60", 5)
+    ann = order_service.ann
     market = ann("markets.retrieve_by_slug", MARKET)["market"]
     assert ann("markets.retrieve", int(market["id"]))["market"] == market
     assert [
@@ -216,13 +220,13 @@ def test_markets_books_and_settlements_are_read_without_a_key(desk: Desk) -> Non
     assert ann("markets.bbo", MARKET)["marketData"]["longQuote"] == usd("0.6000")
     with pytest.raises(NotFoundError):
         ann("markets.settlement", MARKET)
-    desk.exchange.control("POST", f"/instruments/{MARKET}/settle", {"price": "1"})
+    order_service.exchange.control("POST", f"/instruments/{MARKET}/settle", {"price": "1"})
     assert ann("markets.settlement", MARKET) == {"slug": MARKET, "settlement": 1}
 
 
 @pytest.mark.spec("S4.1-10")
-def test_events_series_sports_and_search(desk: Desk) -> None:
-    ann = desk.ann
+def test_events_series_sports_and_search(order_service: OrderService) -> None:
+    ann = order_service.ann
     events = ann("events.list", {"limit": 3, "active": True})["events"]
     assert 0 < len(events) <= 3
     event = events[0]
@@ -239,17 +243,17 @@ def test_events_series_sports_and_search(desk: Desk) -> None:
     assert teams
 
 
-def test_errors_arrive_as_the_clients_own(desk: Desk) -> None:
-    ann = desk.ann
+def test_errors_arrive_as_the_clients_own(order_service: OrderService) -> None:
+    ann = order_service.ann
     with pytest.raises(BadRequestError):
         ann("orders.create", {"marketSlug": MARKET})
     with pytest.raises(NotFoundError):
         ann("orders.retrieve", "NOSUCHORDER1")
     with pytest.raises(NotFoundError):
         ann("events.retrieve", 1)
-    rejected = desk.order(ann, "BUY_LONG", "1.50", 1)
+    rejected = order_service.order(ann, "BUY_LONG", "1.50", 1)
     assert rejected["executions"][0]["orderRejectReason"] == "ORD_REJECT_REASON_PRICE_OUT_OF_BOUNDS"
-    desk.breathe()
+    order_service.breathe()
     with pytest.raises(RateLimitError):
         for _ in range(21):
             ann("account.balances")

@@ -333,7 +333,7 @@ async def test_chunks_leave_as_they_are_made(serve):
 @pytest.mark.parametrize("disturbance", ["reset", "refuse"])
 async def test_a_reset_is_a_connection_error_and_no_answer(serve, disturbance):
     served = await serve()
-    served.sim.replies["/x"] = lambda: Reply(body=b"{}", disturb=disturbance)
+    served.sim.replies["/x"] = lambda: Reply(body=b"{}", connection_fault=disturbance)
     async with aiohttp.ClientSession() as http:
         with pytest.raises(aiohttp.ClientConnectionError):
             await http.get(f"{served.at.exchange}/x")
@@ -341,7 +341,7 @@ async def test_a_reset_is_a_connection_error_and_no_answer(serve, disturbance):
 
 async def test_a_half_closed_answer_ends_in_the_middle(serve):
     served = await serve()
-    served.sim.replies["/x"] = lambda: Reply(body=b"x" * 1000, disturb="half_close")
+    served.sim.replies["/x"] = lambda: Reply(body=b"x" * 1000, connection_fault="half_close")
     async with aiohttp.ClientSession() as http:
         with pytest.raises(aiohttp.ClientPayloadError):
             async with http.get(f"{served.at.exchange}/x") as answer:
@@ -350,7 +350,7 @@ async def test_a_half_closed_answer_ends_in_the_middle(serve):
 
 async def test_a_slow_body_arrives_late_but_whole(serve):
     served = await serve()
-    served.sim.replies["/x"] = lambda: Reply(body=b"x" * 1000, disturb="slow_body")
+    served.sim.replies["/x"] = lambda: Reply(body=b"x" * 1000, connection_fault="slow_body")
     async with aiohttp.ClientSession() as http, http.get(f"{served.at.exchange}/x") as answer:
         assert await answer.read() == b"x" * 1000
 

@@ -263,7 +263,7 @@ async def test_stopping_ends_streams_with_unavailable(serve):
 
 async def test_a_connection_fault_is_unavailable(serve):
     served = await serve()
-    served.sim.replies["/t.T/Unary"] = lambda: Reply(disturb="reset")
+    served.sim.replies["/t.T/Unary"] = lambda: Reply(connection_fault="reset")
     async with grpc.aio.insecure_channel(served.at.grpc) as channel:
         with pytest.raises(grpc.aio.AioRpcError) as failed:
             await channel.unary_unary("/t.T/Unary")(b"")

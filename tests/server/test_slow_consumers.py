@@ -64,7 +64,7 @@ class Lagging:
         rows = (
             self.world.exchange(firm(self.sim))
             .get(f"/v1/orderbook/{symbol}", params={"depth": 10})
-            .json["bids"]
+            .json()["bids"]
         )
         return [(int(row["px"]), int(row["qty"])) for row in rows]
 

@@ -82,7 +82,7 @@ def routes() -> list[tuple[Plane, Operation, Binding]]:
 def check_refusal(plane: Plane, answer: Any, *statuses: int) -> None:
     """The documented status, in the shape of the plane, without a word of ours."""
     assert answer.status in statuses, (answer.status, answer.body[:300])
-    body = answer.json
+    body = answer.json()
     if plane == "auth":
         assert set(body) == {"error", "error_description"}
     elif plane == "retail" or (plane == "gateway" and answer.status == 429):

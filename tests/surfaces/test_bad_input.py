@@ -122,7 +122,7 @@ def test_a_value_of_the_wrong_type_is_refused_and_the_field_is_named(
         if name in in_path and len(body) == 1 and name in body:
             continue  # the path says it, whatever the body does
         check_refusal(plane, answer, 400)
-        assert name in answer.json["message"], (body, answer.json)
+        assert name in answer.json()["message"], (body, answer.json())
     assert kept(world) == before
 
 
@@ -315,7 +315,7 @@ def test_a_missing_scope_is_refused_with_403_and_named(
         binding[0], path_of(world, binding), json={} if binding[2] else None
     )
     check_refusal(plane, answer, 403)
-    assert operation.scope in answer.json["message"]
+    assert operation.scope in answer.json()["message"]
 
 
 @pytest.mark.spec("S7.1-3")

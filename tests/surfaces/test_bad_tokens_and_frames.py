@@ -27,8 +27,8 @@ def world() -> Connection:
 
 def refused(answer: Any, *errors: str) -> None:
     assert answer.status in (400, 401, 403), (answer.status, answer.body)
-    assert set(answer.json) == {"error", "error_description"}
-    assert not errors or answer.json["error"] in errors
+    assert set(answer.json()) == {"error", "error_description"}
+    assert not errors or answer.json()["error"] in errors
 
 
 def form(world: Connection, **changes: str | None) -> dict[str, str]:
@@ -55,7 +55,7 @@ def test_every_field_of_a_token_request_is_checked(world: Connection, as_json: b
             else world.auth.post("/oauth/token", form=fields)
         )
 
-    assert ask().json.keys() == {"access_token", "token_type", "expires_in"}
+    assert ask().json().keys() == {"access_token", "token_type", "expires_in"}
     refused(ask(grant_type="password"), "unsupported_grant_type")
     refused(ask(grant_type=None))
     refused(ask(client_id="somebody-else"), "invalid_client", "invalid_client_assertion")

@@ -12,7 +12,7 @@ from tests.journeys import key
 @pytest.mark.spec("S4.2-1", "S3.2-1")
 def test_periods_are_announced_before_now_and_follow_the_game(world: Connection) -> None:
     now = world.simulation.now
-    programs = world.retail(key(world.simulation)).get("/v1/incentives").json["programs"]
+    programs = world.retail(key(world.simulation)).get("/v1/incentives").json()["programs"]
     statuses = set()
     assert any(len(program["timePeriods"]) > 1 for program in programs)
     for program in programs:
@@ -41,11 +41,11 @@ def test_rewards_come_from_programs_that_ran(world: Connection) -> None:
     seen = set()
     for one in world.simulation.exchange.firms.api_keys():
         client = world.retail(one)
-        for reward in client.get("/v1/incentives/earnings").json["rewards"]:
+        for reward in client.get("/v1/incentives/earnings").json()["rewards"]:
             seen.add(reward["status"])
             (program,) = client.get(
                 "/v1/incentives", params={"symbols": reward["marketSlug"]}
-            ).json["programs"]
+            ).json()["programs"]
             ran = [
                 part
                 for part in program["timePeriods"]

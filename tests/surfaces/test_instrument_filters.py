@@ -25,10 +25,10 @@ def found(world: Connection, **asked: object) -> list[str]:
             "/v1/refdata/instruments", json={"pageSize": 1000, "pageToken": token, **asked}
         )
         assert answer.status == 200, answer
-        symbols += [row["symbol"] for row in answer.json["instruments"]]
-        if answer.json["eof"]:
+        symbols += [row["symbol"] for row in answer.json()["instruments"]]
+        if answer.json()["eof"]:
             return symbols
-        token = answer.json["nextPageToken"]
+        token = answer.json()["nextPageToken"]
 
 
 @pytest.mark.spec("S4.3-13")
@@ -37,7 +37,7 @@ def test_the_metadata_of_an_instrument_finds_it(world: Connection, symbol: str) 
     row = (
         trader(world)
         .post("/v1/refdata/instruments", json={"symbols": [symbol]})
-        .json["instruments"][0]
+        .json()["instruments"][0]
     )
     everything = len(found(world))
     for name, key in (
@@ -58,7 +58,7 @@ def test_the_metadata_of_an_instrument_finds_it(world: Connection, symbol: str) 
 
 @pytest.mark.spec("S4.3-13")
 def test_the_game_of_an_event_finds_its_instruments(world: Connection) -> None:
-    event = world.gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json["event"]
+    event = world.gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10").json()["event"]
     assert sorted(found(world, gameId=event["gameId"])) == sorted(
         market["slug"] for market in event["markets"]
     )
@@ -76,7 +76,7 @@ def test_some_columns_fail_as_documented_until_the_quirk_is_off(
     row = (
         trader(world)
         .post("/v1/refdata/instruments", json={"symbols": [symbol]})
-        .json["instruments"][0]
+        .json()["instruments"][0]
     )
     clause = {
         "pageSize": 1000,
@@ -84,13 +84,13 @@ def test_some_columns_fail_as_documented_until_the_quirk_is_off(
     }
     answer = trader(world).post("/v1/refdata/instruments", json=clause)
     if column == "event_id":
-        assert (answer.status, answer.json["instruments"]) == (200, [])
+        assert (answer.status, answer.json()["instruments"]) == (200, [])
     else:
-        assert (answer.status, answer.json) == (
+        assert (answer.status, answer.json()) == (
             500,
             {"code": 13, "message": "internal error", "details": []},
         )
     world.simulation.control("quirk.set", "instrument_columns_fail", {"value": "never"})
-    found = trader(world).post("/v1/refdata/instruments", json=clause).json["instruments"]
+    found = trader(world).post("/v1/refdata/instruments", json=clause).json()["instruments"]
     assert symbol in [one["symbol"] for one in found]
     assert {one["metadata"][column] for one in found} == {row["metadata"][column]}

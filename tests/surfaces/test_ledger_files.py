@@ -38,7 +38,7 @@ def test_a_ledger_file_holds_the_rows_of_its_pages_word_for_word(
         == 200
     )
     asked = {"account": account(world, 0)}
-    rows: list[dict[str, Any]] = client.get(path, params=asked).json["entries"]
+    rows: list[dict[str, Any]] = client.get(path, params=asked).json()["entries"]
     answer = client.get(f"{path}/download", params=asked)
     told = [
         {camel(name): text for name, text in row.items()}

@@ -97,7 +97,7 @@ class Both:
             answer = trader(self.world, step.user).post("/v1/trading/orders", json=body)
             assert answer.status == 200, answer
             number = len(self.ids)
-            self.ids.append(answer.json["orderId"])
+            self.ids.append(answer.json()["orderId"])
             self.owners.append(step.user)
             self.naive.place(Resting(number, step.buying, step.cents, step.contracts, 0, step.tif))
         elif self.ids:
@@ -154,7 +154,7 @@ class Both:
     def by_rest(self) -> None:
         """At the end, the same once more for who polls."""
         client, symbol = trader(self.world), self.instrument.symbol
-        book = client.get(f"/v1/orderbook/{symbol}", params={"depth": "10"}).json
+        book = client.get(f"/v1/orderbook/{symbol}", params={"depth": "10"}).json()
         for side, buying in (("bids", True), ("offers", False)):
             assert [
                 (int(level["px"]), int(level["qty"]) // self.scale) for level in book[side]
@@ -165,13 +165,13 @@ class Both:
             "startTime": format_instant(now - 1),
             "endTime": format_instant(now + 1),
         }
-        stats = client.post("/v1/report/trades/stats", json=asked).json["stats"]
+        stats = client.post("/v1/report/trades/stats", json=asked).json()["stats"]
         assert int(stats["totalTradeCount"]) == len(self.trades)
         assert int(stats["volume"]) == sum(trade.qty for trade in self.trades) * self.scale
         working = {
             row["id"]: int(row["leavesQty"])
             for user in (0, 1)
-            for row in trader(self.world, user).get("/v1/trading/orders/open").json["orders"]
+            for row in trader(self.world, user).get("/v1/trading/orders/open").json()["orders"]
         }
         assert {
             self.ids[found.number]: found.leaves * self.scale for found in self.naive.resting

@@ -244,7 +244,14 @@ class Both:
         answer = self.clients[user].post("/v1/trading/orders", json=body)
         self.naive.clock += 1
         order = Working(
-            answer.json.get("orderId", ""), user, symbol, buying, asked, qty, self.naive.clock, tif
+            answer.json().get("orderId", ""),
+            user,
+            symbol,
+            buying,
+            asked,
+            qty,
+            self.naive.clock,
+            tif,
         )
         assert self.naive.affords(order) is (answer.status == 200), answer
         self.refused += answer.status != 200
@@ -305,7 +312,7 @@ class Both:
             account = f"firms/naive/accounts/{user}"
             shown = client.post(
                 "/v1/positions/balance", json={"name": account, "currency": "USD"}
-            ).json
+            ).json()
             wanted = {
                 "balance": self.naive.cash[user],
                 "marginRequirement": self.naive.margin(user),
@@ -315,7 +322,7 @@ class Both:
             assert {name: Fraction(shown[name]) for name in wanted} == wanted
             rows = {
                 row["symbol"]: row
-                for row in client.get("/v1/positions", params={"name": account}).json["positions"]
+                for row in client.get("/v1/positions", params={"name": account}).json()["positions"]
             }
             for symbol in MARKETS:
                 seen = (
@@ -326,7 +333,7 @@ class Both:
                 assert seen == self.naive.held[user, symbol]
             working = {
                 row["id"]: int(row["leavesQty"])
-                for row in client.get("/v1/trading/orders/open").json["orders"]
+                for row in client.get("/v1/trading/orders/open").json()["orders"]
             }
             assert working == {
                 order.id: order.leaves
@@ -337,13 +344,13 @@ class Both:
     def compare_ledgers(self) -> None:
         for user, client in self.clients.items():
             asked = {"account": f"firms/naive/accounts/{user}", "pageSize": "1000"}
-            cash = client.get("/v1/funding/balance-ledger", params=asked).json["entries"]
+            cash = client.get("/v1/funding/balance-ledger", params=asked).json()["entries"]
             assert [row["beforeBalance"] for row in cash[1:]] == [
                 row["afterBalance"] for row in cash[:-1]
             ]
             assert Fraction(cash[-1]["afterBalance"]) == self.naive.cash[user]
             moved = {symbol: Held() for symbol in MARKETS}
-            for row in client.get("/v1/positions/ledger", params=asked).json["entries"]:
+            for row in client.get("/v1/positions/ledger", params=asked).json()["entries"]:
                 held = moved[row["symbol"]]
                 held.net, held.cost, held.realized = (
                     one + int(row[name])

@@ -16,8 +16,8 @@ def test_single_records_are_as_private_as_the_lists_they_are_in(world: Connectio
     placed = mine.post(
         "/v1/trading/orders",
         json=order(instrument, "buy", 20, 1, account=firm(world.simulation).users[0].account),
-    ).json["orderId"]
-    execution = mine.post("/v1/report/executions/search", json={"orderId": placed}).json[
+    ).json()["orderId"]
+    execution = mine.post("/v1/report/executions/search", json={"orderId": placed}).json()[
         "executions"
     ][0]["id"]
     for path, listed in (
@@ -25,6 +25,6 @@ def test_single_records_are_as_private_as_the_lists_they_are_in(world: Connectio
         (f"/v1/report/executions/{execution}", "/v1/report/executions/search"),
     ):
         assert mine.get(path).status == 200
-        answer = theirs.post(listed, json={"orderId": placed}).json
+        answer = theirs.post(listed, json={"orderId": placed}).json()
         assert not (answer.get("order") or answer.get("executions"))
-        assert (theirs.get(path).status, theirs.get(path).json["code"]) == (404, 5)
+        assert (theirs.get(path).status, theirs.get(path).json()["code"]) == (404, 5)

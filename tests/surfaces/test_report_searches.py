@@ -424,7 +424,7 @@ def test_both_spellings_of_structured_filters_have_the_same_allowlist(path: str)
             {"filter": {"field_filters": [comparison]}},
         ):
             answer = client.post(path, json={"symbol": symbol, **asked})
-            assert (answer.status, answer.json["code"], answer.json["message"]) == (
+            assert (answer.status, answer.json()["code"], answer.json()["message"]) == (
                 400,
                 3,
                 "field not allowed",
@@ -437,7 +437,7 @@ def test_both_spellings_of_structured_filters_have_the_same_allowlist(path: str)
 @pytest.mark.spec("S4.3-4", "S4.3-8")
 def test_a_clause_in_a_filter_filters(world: Connection) -> None:
     client = caller(world, "exchange")
-    every = client.post(SEARCHES[0], json={"pageSize": 1000}).json["order"]
+    every = client.post(SEARCHES[0], json={"pageSize": 1000}).json()["order"]
     symbol = every[0]["symbol"]
     found = client.post(
         SEARCHES[0],
@@ -446,7 +446,7 @@ def test_a_clause_in_a_filter_filters(world: Connection) -> None:
             "filter": {"whereClause": f"symbol = '{symbol}'"},
             "where_clause": "side = 'BUY'",
         },
-    ).json["order"]
+    ).json()["order"]
     assert (
         [row["id"] for row in found]
         == [row["id"] for row in every if row["symbol"] == symbol and row["side"] == "SIDE_BUY"]
@@ -463,7 +463,7 @@ def test_other_unfiltered_searches_time_out_where_that_is_wanted(path: str) -> N
     assert {client.post(path, json={}).status for _ in range(8)} == {200}
     world.simulation.control("quirk.set", "unfiltered_reports_time_out", {"value": "always"})
     answer = client.post(path, json={"pageSize": 10})
-    assert (answer.status, answer.json["code"]) == (504, 4)
+    assert (answer.status, answer.json()["code"]) == (504, 4)
     symbol = quiet(world.simulation).symbol
     for narrow in (
         {"symbol": symbol},
@@ -515,9 +515,11 @@ def test_statistics_of_a_time_in_which_an_instrument_could_not_trade_are_zero(
     answer = client.post("/v1/report/trades/stats", json={"symbol": "new-born", **asked})
     assert answer.status == 200
     bars = asked.get("bars", 0)
-    assert [len(answer.json[name]) for name in ("bars", "barStartTime", "barEndTime")] == [bars] * 3
+    assert [len(answer.json()[name]) for name in ("bars", "barStartTime", "barEndTime")] == [
+        bars
+    ] * 3
     assert {
-        value for bar in [answer.json["stats"], *answer.json["bars"]] for value in bar.values()
+        value for bar in [answer.json()["stats"], *answer.json()["bars"]] for value in bar.values()
     } == {"0"}
     wrong = {
         "symbol": "new-born",
@@ -561,7 +563,7 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
             )
             assert (
                 answer.status,
-                answer.json["code"] if answer.status == 400 else None,
+                answer.json()["code"] if answer.status == 400 else None,
             ) == wanted, path
         world.simulation.control("assumption.set", "report.reversed_window", {"value": "empty"})
     instant = {"startTime": TIMES["endTime"], "endTime": TIMES["endTime"]}
@@ -569,4 +571,4 @@ def test_a_window_that_ends_before_it_starts_is_a_bad_combination() -> None:
     assert client.post(SEARCHES[0], json=instant).status == 200
     # its start is raised to the floor, which is nobody's mistake
     before_the_floor = {"account": account, "endTime": "2026-04-01T00:00:00Z"}
-    assert client.get(LEDGERS[0], params=before_the_floor).json["entries"] == []
+    assert client.get(LEDGERS[0], params=before_the_floor).json()["entries"] == []

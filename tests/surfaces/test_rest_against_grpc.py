@@ -78,7 +78,7 @@ class Pair:
         placed = [
             mine.post(
                 "/v1/trading/orders", json=order(instrument, side, cents, 5, clordId=f"c-{cents}")
-            ).json
+            ).json()
             for side, cents in (("BUY", 30), ("SELL", 70))
         ]
         other.post("/v1/trading/orders", json=order(instrument, "SELL", 30, 2, clordId="c-30"))
@@ -416,12 +416,12 @@ def check(
     )
     assert answer.reply.ready_at == reply.ready_at
     if reply.code:
-        assert (answer.json["code"], answer.json["message"]) == (reply.code, reply.message)
+        assert (answer.json()["code"], answer.json()["message"]) == (reply.code, reply.message)
     elif operation.kind == "unary":
         shown = json_encoder(operation.response, dialect_at("exchange", simulation.now))(
             protobuf_decoder(operation.response)(reply.body)
         )
-        assert msgspec.json.decode(shown) == answer.json
+        assert msgspec.json.decode(shown) == answer.json()
     else:
         parts = [protobuf_decoder(operation.response)(part) for part in reply.chunks or ()]
         if operation.content == "csv":

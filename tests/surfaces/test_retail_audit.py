@@ -58,7 +58,7 @@ def other_side(
 
 
 def balance(client: Http) -> dict[str, Any]:
-    (found,) = client.get("/v1/account/balances").json["balances"]
+    (found,) = client.get("/v1/account/balances").json()["balances"]
     return dict(found)
 
 
@@ -123,8 +123,8 @@ def test_the_current_price_of_a_market_is_one_wherever_it_stands(
     shown: list[str | None] = []
 
     def look() -> None:
-        best = client.get(f"/v1/markets/{instrument.symbol}/bbo").json["marketData"]["currentPx"]
-        book = client.get(f"/v1/markets/{instrument.symbol}/book").json["marketData"]["stats"][
+        best = client.get(f"/v1/markets/{instrument.symbol}/bbo").json()["marketData"]["currentPx"]
+        book = client.get(f"/v1/markets/{instrument.symbol}/book").json()["marketData"]["stats"][
             "currentPx"
         ]
         assert (
@@ -159,7 +159,7 @@ def test_maintenance_announced_for_now_is_on_before_the_clock_moves(
     assert isinstance(made, dict) and made["begins"] == "2026-09-08T18:00:00Z"
     assert socket.end is not None and socket.end[1] == "service unavailable"
     refused = client.get("/v1/orders/open")
-    assert (refused.status, refused.json) == (
+    assert (refused.status, refused.json()) == (
         503,
         {"status": 503, "message": "Service Unavailable"},
     )
@@ -177,7 +177,7 @@ def test_an_injected_429_says_when_to_come_back(world: Connection, client: Http)
     )
     refused = client.get("/v1/orders/open")
     assert (refused.status, refused.headers["retry-after"]) == (429, "1")
-    assert refused.json == {"status": 429, "message": "Too Many Requests"}
+    assert refused.json() == {"status": 429, "message": "Too Many Requests"}
 
 
 @pytest.mark.spec("S7.1-9")
@@ -192,8 +192,8 @@ def test_the_edge_waits_thirty_seconds_for_an_answer(
     start = world.simulation.now
     answer = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
     assert (answer.status, answer.reply.ready_at - start) == (status, 30 * 10**9)
-    assert status == 200 or answer.json == {"status": 504, "message": "upstream timeout"}
-    assert len(client.get("/v1/orders/open").json["orders"]) == 1
+    assert status == 200 or answer.json() == {"status": 504, "message": "upstream timeout"}
+    assert len(client.get("/v1/orders/open").json()["orders"]) == 1
 
 
 @pytest.mark.spec("S4.2-10", "S4.2-11")
@@ -204,13 +204,13 @@ def test_a_limit_order_shows_the_price_it_was_cut_down_to_even_if_that_is_nothin
         **retail_order(instrument, "BUY_LONG", 20, 1, synchronousExecution=True),
         "price": {"value": "0.0001", "currency": "USD"},
     }
-    (execution,) = client.post("/v1/orders", json=body).json["executions"]
-    preview = client.post("/v1/order/preview", json={"request": body}).json["order"]
+    (execution,) = client.post("/v1/orders", json=body).json()["executions"]
+    preview = client.post("/v1/order/preview", json={"request": body}).json()["order"]
     assert execution["order"]["price"] == preview["price"] == {"value": "0.00", "currency": "USD"}
     market = {**body, "type": "ORDER_TYPE_MARKET", "price": None}
     (execution,) = client.post(
         "/v1/orders", json={name: value for name, value in market.items() if value is not None}
-    ).json["executions"]
+    ).json()["executions"]
     assert execution["order"]["price"] is None  # nothing to meet, so no price was found
 
 
@@ -220,9 +220,9 @@ def test_a_settled_short_position_stays_the_position_that_it_was(
 ) -> None:
     other_side(world, instrument, "buy", "0.40", "3")
     client.post("/v1/orders", json=retail_order(instrument, "BUY_SHORT", 40, 3))
-    held = client.get("/v1/portfolio/positions").json["positions"][instrument.symbol]
+    held = client.get("/v1/portfolio/positions").json()["positions"][instrument.symbol]
     world.absorb(world.simulation.control("instrument.settle", instrument.symbol, {"price": "0"}))
-    settled = client.get("/v1/portfolio/positions").json["positions"][instrument.symbol]
+    settled = client.get("/v1/portfolio/positions").json()["positions"][instrument.symbol]
     assert (settled["netPositionDecimal"], settled["expired"]) == ("0.0000", True)
     assert settled["positionId"] == held["positionId"] and settled["positionId"].endswith(
         f":SHORT:{instrument.symbol}"
@@ -240,7 +240,7 @@ def test_markets_are_found_by_the_type_they_show_and_by_its_former_name(
             row["id"]
             for row in world.gateway.get(
                 f"/v1/{listed}", params={"limit": 1000, "sportsMarketTypes": list(types)}
-            ).json[listed]
+            ).json()[listed]
         ]
 
     points = found("basketball_player_points")
@@ -263,7 +263,7 @@ def test_money_of_every_kind_is_an_activity_of_its_own(
     )
     (activity,) = client.get(
         "/v1/portfolio/activities", params={"types": f"ACTIVITY_TYPE_{purpose}"}
-    ).json["activities"]
+    ).json()["activities"]
     assert activity.keys() == {"type", "accountBalanceChange"}
     change = activity["accountBalanceChange"]
     assert (
@@ -303,7 +303,7 @@ def test_all_payouts_of_a_market_on_a_date_are_one_entry() -> None:
         found = (
             world.retail(key(world.simulation))
             .get("/v1/incentives/earnings", params={"market_slug": "paying"})
-            .json["rewards"]
+            .json()["rewards"]
         )
         return [(entry["date"], entry["reward"], entry["status"]) for entry in found]
 
@@ -349,7 +349,7 @@ def test_a_client_that_writes_every_field_may_send_no_quantity_beside_its_cash(
         "/v1/orders",
         json={**body, "quantity": 0, "cashOrderQty": {"value": "2.00", "currency": "USD"}},
     )
-    assert spent.json["executions"][-1]["order"]["cumQuantity"] == 4
+    assert spent.json()["executions"][-1]["order"]["cumQuantity"] == 4
     both = client.post(
         "/v1/orders",
         json={**body, "quantity": 1, "cashOrderQty": {"value": "2.00", "currency": "USD"}},
@@ -362,25 +362,29 @@ def test_an_empty_parameter_filters_nothing(
     world: Connection, client: Http, instrument: Instrument
 ) -> None:
     client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1))
-    assert len(client.get("/v1/orders/open", params={"slugs": ""}).json["orders"]) == 1
+    assert len(client.get("/v1/orders/open", params={"slugs": ""}).json()["orders"]) == 1
     assert (
-        len(client.get("/v1/orders/open", params={"slugs": ["", instrument.symbol]}).json["orders"])
+        len(
+            client.get("/v1/orders/open", params={"slugs": ["", instrument.symbol]}).json()[
+                "orders"
+            ]
+        )
         == 1
     )
-    assert client.get("/v1/orders/open", params={"slugs": ["", "another"]}).json["orders"] == []
+    assert client.get("/v1/orders/open", params={"slugs": ["", "another"]}).json()["orders"] == []
     for path, params in (
         ("/v1/incentives", {"symbols": "", "statuses": "", "category": ""}),
         ("/v1/portfolio/positions", {"market": ""}),
     ):
-        assert client.get(path, params=params).json == client.get(path).json
+        assert client.get(path, params=params).json() == client.get(path).json()
     for path in ("/v1/markets", "/v1/events"):
         assert (
-            world.gateway.get(path, params={"slug": "", "categories": "", "limit": 3}).json
-            == world.gateway.get(path, params={"limit": 3}).json
+            world.gateway.get(path, params={"slug": "", "categories": "", "limit": 3}).json()
+            == world.gateway.get(path, params={"limit": 3}).json()
         )
     window = {"assets": "", "from": "1788890000", "to": "0", "bucket": "ASSET_PRICE_BUCKET_1S"}
     refused = world.gateway.get("/v1/asset-prices/history", params=window)
-    assert (refused.status, refused.json["message"]) == (400, "assets is required")
+    assert (refused.status, refused.json()["message"]) == (400, "assets is required")
 
 
 EVENTS = """
@@ -410,12 +414,12 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
     world = connect(Simulation(load_scenario(EVENTS)))
 
     def event(slug: str) -> dict[str, Any]:
-        return dict(world.gateway.get(f"/v1/events/slug/{slug}").json["event"])
+        return dict(world.gateway.get(f"/v1/events/slug/{slug}").json()["event"])
 
     def listed(**filters: Any) -> list[str]:
         return [
             row["slug"]
-            for row in world.gateway.get("/v1/events", params={"limit": 1000, **filters}).json[
+            for row in world.gateway.get("/v1/events", params={"limit": 1000, **filters}).json()[
                 "events"
             ]
         ]
@@ -449,7 +453,7 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
     assert listed(gameId=derby["gameId"]) == ["derby"]
     assert "derby" in [
         row["slug"]
-        for row in world.gateway.get("/v2/leagues/nba/events", params={"limit": 1000}).json[
+        for row in world.gateway.get("/v2/leagues/nba/events", params={"limit": 1000}).json()[
             "events"
         ]
     ]
@@ -483,7 +487,7 @@ def test_an_event_of_a_scenario_is_shown_as_the_scenario_tells_it() -> None:
     untouched = (
         connect(Simulation(load_scenario("quickstart")))
         .gateway.get("/v1/events/slug/nfl-dal-phi-2026-09-10")
-        .json["event"]
+        .json()["event"]
     )
     assert untouched["title"] == "Dallas Cowboys vs. Philadelphia Eagles"
 

@@ -55,7 +55,7 @@ def test_a_price_or_quantity_cut_down_to_nothing_is_rejected_by_execution(
         json={name: value for name, value in {**body, **fields}.items() if value is not None},
     )
     assert answer.status == 200, answer
-    (execution,) = answer.json["executions"]
+    (execution,) = answer.json()["executions"]
     assert (execution["type"], execution["orderRejectReason"]) == (
         "EXECUTION_TYPE_REJECTED",
         f"ORD_REJECT_REASON_{reason}",
@@ -73,8 +73,8 @@ def test_no_quantity_at_all_is_a_bad_request_in_the_words_of_the_plane(
     )
     assert (
         answer.status == 400
-        and "quantity" in answer.json["message"]
-        and "order_qty" not in answer.json["message"]
+        and "quantity" in answer.json()["message"]
+        and "order_qty" not in answer.json()["message"]
     )
 
 
@@ -84,7 +84,9 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
 ) -> None:
     """M33: the REST answer says only that the change was passed on."""
     client, socket = world.retail(key(world.simulation)), listening(world)
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
+        "id"
+    ]
     socket.take()
     too_dear = {"marketSlug": instrument.symbol, "price": {"value": "3.00", "currency": "USD"}}
     assert client.post(f"/v1/order/{placed}/modify", json=too_dear).status == 200
@@ -94,7 +96,7 @@ def test_a_change_that_fails_is_told_and_leaves_the_order_as_it_was(
         "ORD_REJECT_REASON_PRICE_OUT_OF_BOUNDS",
     )
     assert execution["text"] and execution["traceId"] and execution["lastShares"] == "0"
-    now = client.get(f"/v1/order/{placed}").json["order"]
+    now = client.get(f"/v1/order/{placed}").json()["order"]
     assert (
         execution["order"] == now
         and now["state"] == "ORDER_STATE_NEW"
@@ -111,10 +113,12 @@ def test_an_order_that_is_done_conflicts_with_any_further_wish(
     world: Connection, instrument: Instrument, verb: str
 ) -> None:
     client = world.retail(key(world.simulation))
-    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json["id"]
+    placed = client.post("/v1/orders", json=retail_order(instrument, "BUY_LONG", 20, 1)).json()[
+        "id"
+    ]
     body = {"marketSlug": instrument.symbol}
     assert client.post(f"/v1/order/{placed}/cancel", json=body).status == 200
     again = client.post(
         f"/v1/order/{placed}/{verb}", json={**body, "quantity": 2} if verb == "modify" else body
     )
-    assert (again.status, again.json["status"]) == (409, 409)
+    assert (again.status, again.json()["status"]) == (409, 409)

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from sim.actors.participants.fair_prices import FairPrices
 from sim.actors.participants.order_flow_player import ROW_TIMER, FlowPlayer, FlowState
-from sim.actors.participants.quoter import Seat, SeatState
+from sim.actors.participants.quoter import SeatState, TraderOnInstrument
 from sim.actors.participants.recurring_quoters import LISTED_TIMER, WindowSeats
 from sim.actors.participants.strategies import act, first_wait, next_wait
 from sim.core.model.enums import InstrumentState
@@ -55,8 +55,8 @@ class Participants:
         section = sim.scenario.participants
         self.fair_prices = FairPrices(sim.exchange, section.fair_prices, sim.start, first_prices)
         self._flows = {entry.name: FlowPlayer(sim, entry) for entry in section.flows}
-        self._seats: dict[str, Seat] = {}
-        self._by_symbol: dict[str, list[Seat]] = {}
+        self._seats: dict[str, TraderOnInstrument] = {}
+        self._by_symbol: dict[str, list[TraderOnInstrument]] = {}
         self._stopped: dict[str, bool] = {}
         windows = sim.exchange.windows
         symbols = (
@@ -75,15 +75,17 @@ class Participants:
                 self._sit(entry, symbol)
         self._window_seats = WindowSeats(sim.exchange, section.traders)
 
-    def _sit(self, entry: Trader, symbol: str) -> Seat:
+    def _sit(self, entry: Trader, symbol: str) -> TraderOnInstrument:
         user = self._sim.world.parties.require_user(entry.as_ or entry.name)
-        seat = Seat(self._sim.exchange, entry, user, symbol, self.fair_prices.of(symbol))
+        seat = TraderOnInstrument(
+            self._sim.exchange, entry, user, symbol, self.fair_prices.of(symbol)
+        )
         self._seats[seat.name] = seat
         self._by_symbol.setdefault(symbol, []).append(seat)
         return seat
 
     @property
-    def attentive(self) -> bool:
+    def wants_events(self) -> bool:
         """Whether anybody wants to know what happens."""
         return bool(self._seats)
 
@@ -104,7 +106,7 @@ class Participants:
             self._window_seats.begin()
             self._take(self._window_seats.open())
 
-    def _start(self, seat: Seat) -> None:
+    def _start(self, seat: TraderOnInstrument) -> None:
         """It acts at once or waits for its turn."""
         seat.state.asleep = False
         wait = first_wait(seat)
@@ -127,7 +129,7 @@ class Participants:
                 self._sim.exchange.windows.wake(symbol)
                 self._start(self._sit(entry, symbol))
 
-    def _leave(self, seat: Seat) -> None:
+    def _leave(self, seat: TraderOnInstrument) -> None:
         """A window is over: nobody sits there any more."""
         del self._seats[seat.name]
         others = self._by_symbol[seat.symbol]
@@ -199,7 +201,7 @@ class Participants:
             )
         self.fair_prices.of(symbol).turn((self._ctx.now, price))
 
-    def rows(self) -> Iterator[tuple[Seat, int]]:
+    def rows(self) -> Iterator[tuple[TraderOnInstrument, int]]:
         """Every seat with its fair price now, in order."""
         for seat in self._seats.values():
             yield seat, seat.fair.at(self._ctx.now)
@@ -209,12 +211,12 @@ class Participants:
         """Every order flow."""
         return list(self._flows.values())
 
-    def _wake(self, seat: Seat) -> None:
+    def _wake(self, seat: TraderOnInstrument) -> None:
         if seat.state.asleep and seat.state.active:
             seat.state.asleep = False
             self._wait(seat, first_wait(seat))
 
-    def _wait(self, seat: Seat, span: int) -> None:
+    def _wait(self, seat: TraderOnInstrument, span: int) -> None:
         self._ctx.timers.schedule(self._ctx.now + span, ACT_TIMER, seat.name)
 
     def save(self) -> ParticipantsState:

@@ -42,7 +42,7 @@ class SeatState(Struct):
     refused: int = 0
 
 
-class Seat:
+class TraderOnInstrument:
     """One participant on one instrument."""
 
     __slots__ = (

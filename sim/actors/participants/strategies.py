@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from sim.actors.participants.quoter import Seat
+from sim.actors.participants.quoter import TraderOnInstrument
 from sim.actors.participants.recurring_fair_price import UNIT
 from sim.core.catalogue.quirks import Chance, parse_chance
 from sim.core.model.enums import BUY, SELL, Side, TimeInForce
@@ -37,12 +37,12 @@ def _mean_wait(rate: str) -> Span:
     return mean_wait(rate)
 
 
-def first_wait(seat: Seat) -> Span:
+def first_wait(seat: TraderOnInstrument) -> Span:
     """How long after its market opens it acts first: a maker at once, others when they arrive."""
     return 0 if isinstance(seat.entry, MakerEntry) else next_wait(seat)
 
 
-def next_wait(seat: Seat) -> Span:
+def next_wait(seat: TraderOnInstrument) -> Span:
     """How long until it acts again."""
     entry = seat.entry
     if isinstance(entry, MakerEntry):
@@ -52,7 +52,7 @@ def next_wait(seat: Seat) -> Span:
     raise AssertionError(f"no kind of participant: {type(entry).__name__}")
 
 
-def act(seat: Seat) -> None:
+def act(seat: TraderOnInstrument) -> None:
     """Let a participant do what its kind does; its market is open."""
     entry, fair = seat.entry, seat.fair.at(seat.exchange.now)
     if isinstance(entry, MakerEntry):
@@ -66,7 +66,7 @@ def act(seat: Seat) -> None:
 # ---- market makers
 
 
-def _quote(seat: Seat, entry: MakerEntry, fair: int) -> None:
+def _quote(seat: TraderOnInstrument, entry: MakerEntry, fair: int) -> None:
     """Take out what is not wanted any more, then quote what is missing: bids, then offers, best
     first. An order keeps its place until half of it is traded.
     """
@@ -87,7 +87,7 @@ def _quote(seat: Seat, entry: MakerEntry, fair: int) -> None:
     seat.seen = (book.version, bid, offer) if seat.state.refused == refused else None
 
 
-def _touch(seat: Seat, entry: MakerEntry, fair: int) -> tuple[Price, Price]:
+def _touch(seat: TraderOnInstrument, entry: MakerEntry, fair: int) -> tuple[Price, Price]:
     """The best bid and offer it would show were it alone."""
     tick, scale = seat.instrument.tick, seat.instrument.price_scale
     middle = fair
@@ -102,7 +102,7 @@ def _touch(seat: Seat, entry: MakerEntry, fair: int) -> tuple[Price, Price]:
 
 
 def _levels(
-    seat: Seat, entry: MakerEntry, side: Side, best: Price, mine: list[Order]
+    seat: TraderOnInstrument, entry: MakerEntry, side: Side, best: Price, mine: list[Order]
 ) -> Iterator[tuple[Price, Qty]]:
     """(price, quantity) of the quotes of one side, best first, which leave others' orders on the
     other side alone.
@@ -131,7 +131,7 @@ def _levels(
             yield price, qty
 
 
-def _others_best(seat: Seat, side: Side, mine: list[Order]) -> Price:
+def _others_best(seat: TraderOnInstrument, side: Side, mine: list[Order]) -> Price:
     """Best price on a side at which somebody else has an order; 0 for none."""
     own: dict[Price, Qty] = {}
     for order in mine:
@@ -150,7 +150,7 @@ def _others_best(seat: Seat, side: Side, mine: list[Order]) -> Price:
 # ---- takers
 
 
-def _take(seat: Seat, entry: TakerEntry, fair: int) -> None:
+def _take(seat: TraderOnInstrument, entry: TakerEntry, fair: int) -> None:
     """Take from the book what a drawn size, the inventory and the price allow."""
     odds = _odds(entry.buys)
     buys, qty = seat.stream.chance(odds.numerator, odds.denominator), seat.drawn_size(entry.size)
@@ -177,7 +177,7 @@ def _take(seat: Seat, entry: TakerEntry, fair: int) -> None:
         )
 
 
-def _beyond(seat: Seat, side: Side, price: Price, slippage: int) -> Price:
+def _beyond(seat: TraderOnInstrument, side: Side, price: Price, slippage: int) -> Price:
     """A price worse than another by some dollars, on the tick and within the band."""
     instrument = seat.instrument
     far = slippage * instrument.price_scale // UNIT // instrument.tick * instrument.tick
@@ -187,7 +187,7 @@ def _beyond(seat: Seat, side: Side, price: Price, slippage: int) -> Price:
 # ---- noise
 
 
-def _make_noise(seat: Seat, entry: NoiseEntry, fair: int) -> None:
+def _make_noise(seat: TraderOnInstrument, entry: NoiseEntry, fair: int) -> None:
     """Leave an order near the fair price, or take one out."""
     stream, instrument = seat.stream, seat.instrument
     odds, width = _odds(entry.cancels), _dollars(entry.width)

@@ -249,8 +249,8 @@ def _level(text: str) -> tuple[Decimal, ...]:
 
 def _trades(sim: Simulation, wanted: TradesExpect) -> Iterator[str]:
     instrument = sim.exchange.instruments.require(wanted.symbol)
-    tape = sim.exchange.trading.trades
-    trades = [tape[seq] for seq in tape.of_symbol(wanted.symbol)]
+    execution_log = sim.exchange.trading.trades
+    trades = [execution_log[seq] for seq in execution_log.of_symbol(wanted.symbol)]
     if wanted.count is not None and len(trades) != wanted.count:
         yield f"{wanted.symbol} traded {len(trades)} times, not {wanted.count}"
     if wanted.last_price is not None:

@@ -199,9 +199,9 @@ class _Reader:
                 )
             elif isinstance(given, StreamHungUp):
                 self._open.pop(given.stream, None)
-            self._note(line.seq, line.at, out)
+            self._log_call(line.seq, line.at, out)
 
-    def _note(self, seq: int, at: Instant, out: dict[str, Any]) -> None:
+    def _log_call(self, seq: int, at: Instant, out: dict[str, Any]) -> None:
         for post in out.get("posts", ()):
             attempt, event_id, rest = post.split(" ", 2)
             self._attempts[attempt] = event_id, rest.rpartition(" ")[0]

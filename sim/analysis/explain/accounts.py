@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.analysis.explain.causes import Link, Reason, Step, link, steps_back
+from sim.analysis.explain.causes import Cause, Reason, Step, link, steps_back
 from sim.core.catalogue.assumptions import BUYING_POWER_NET, CLEARING_DELAY, LEDGER_COMMISSION
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.quantities import cash_text, decimal_text
@@ -71,9 +71,9 @@ def explain_account(sim: Simulation, name: str) -> dict[str, Any] | None:
 
 def account_chain(
     sim: Simulation, account: str, until: int | None = None, *, most: int
-) -> list[Link]:
+) -> list[Cause]:
     """The latest cash and position rows of an account, at most so many, oldest first."""
-    chain: list[Link] = []
+    chain: list[Cause] = []
     for step in steps_back(sim, f'"account":"{account}"', until):
         for event in reversed(step.events):
             if event["event"] == "CashMoved" and event["account"] == account:
@@ -85,7 +85,7 @@ def account_chain(
     return chain[:most][::-1]
 
 
-def _cash(sim: Simulation, step: Step, event: dict[str, Any]) -> Link:
+def _cash(sim: Simulation, step: Step, event: dict[str, Any]) -> Cause:
     kind = LedgerEntryType(event["type"])
     change = event["after"] - event["before"]
     about = "".join(
@@ -100,7 +100,7 @@ def _cash(sim: Simulation, step: Step, event: dict[str, Any]) -> Link:
     return link(sim, step, what, _REASONS.get(kind, Reason("P17", "4.3")), event["at"])
 
 
-def _position(sim: Simulation, step: Step, event: dict[str, Any]) -> Link:
+def _position(sim: Simulation, step: Step, event: dict[str, Any]) -> Cause:
     scale = sim.exchange.instruments.require(event["symbol"]).qty_scale
     change = event["qty_change"]
     what = (

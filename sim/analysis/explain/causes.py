@@ -16,7 +16,7 @@ from sim.kernel.journal import read_line
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-Link = dict[str, Any]
+Cause = dict[str, Any]
 _PIECE = 1_000  # lines held at once
 
 
@@ -131,10 +131,12 @@ def _step(raw: bytes) -> Step:
     return Step(line.seq, line.at, json.decode(line.input), json.decode(line.out))
 
 
-def link(sim: Simulation, step: Step, what: str, reason: Reason, at: Instant | None = None) -> Link:
+def link(
+    sim: Simulation, step: Step, what: str, reason: Reason, at: Instant | None = None
+) -> Cause:
     """One link of a chain."""
     at = step.at if at is None else at
-    made: Link = {"seq": step.seq, "at": format_instant(at), "by": step.cause(at), "what": what}
+    made: Cause = {"seq": step.seq, "at": format_instant(at), "by": step.cause(at), "what": what}
     if step.given["type"] in ("rest", "rpc", "open"):
         made["request_id"] = f"{step.seq:016x}"
     return made | told(sim, reason)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.analysis.explain.causes import Link, Reason, Step, link, steps
+from sim.analysis.explain.causes import Cause, Reason, Step, link, steps
 from sim.core.catalogue.assumptions import (
     CANCEL_LEAD,
     GAMES_ARE_PLAYED,
@@ -50,11 +50,11 @@ def explain_instrument(sim: Simulation, symbol: str) -> dict[str, Any]:
     }
 
 
-def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> list[Link]:
+def instrument_chain(sim: Simulation, symbol: str, until: int | None = None) -> list[Cause]:
     """Edges and settlements of an instrument, oldest first. What it began with is the scenario's
     and in no line.
     """
-    chain: list[Link] = []
+    chain: list[Cause] = []
     for step in steps(
         sim,
         f'"StateChanged","symbol":"{symbol}"',

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.analysis.explain.causes import Link, Reason, Step, link, steps
+from sim.analysis.explain.causes import Cause, Reason, Step, link, steps
 from sim.core.catalogue.assumptions import (
     CANCEL_LEAD,
     COLLAPSE_TO_EXPIRED,
@@ -76,9 +76,9 @@ def explain_order(sim: Simulation, order_id: str) -> dict[str, Any]:
     }
 
 
-def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> list[Link]:
+def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> list[Cause]:
     """What happened to an order, oldest first."""
-    chain: list[Link] = []
+    chain: list[Cause] = []
     seen_new = False
     for step in steps(sim, f'"{order_id}"', until=until):
         for event in step.events:
@@ -103,7 +103,7 @@ def order_chain(sim: Simulation, order_id: str, until: int | None = None) -> lis
     return chain
 
 
-def _reported(sim: Simulation, step: Step, execution: dict[str, Any], *, triggered: bool) -> Link:
+def _reported(sim: Simulation, step: Step, execution: dict[str, Any], *, triggered: bool) -> Cause:
     kind = ExecutionType(execution.get("type", 0))
     order, text = execution["order"], execution.get("text", "")
     at: int = execution["at"]

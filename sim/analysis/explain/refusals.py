@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from sim.analysis.explain.accounts import account_chain, explain_account
-from sim.analysis.explain.causes import Link, Reason, Step, fault_told, link, step_of, steps, told
+from sim.analysis.explain.causes import Cause, Reason, Step, fault_told, link, step_of, steps, told
 from sim.analysis.explain.instruments import instrument_chain
 from sim.analysis.explain.orders import order_chain
 from sim.core.catalogue.assumptions import (
@@ -93,7 +93,7 @@ def _by(found: dict[str, Any]) -> str:
     )
 
 
-def _itself(sim: Simulation, step: Step, found: dict[str, Any]) -> Link:
+def _itself(sim: Simulation, step: Step, found: dict[str, Any]) -> Cause:
     """The refusal; of a held answer, where it left."""
     end = step_of(sim, found["answered_in"]) if "answered_in" in found else step
     at = step.at if end is step else parse_instant(found["now"])
@@ -111,7 +111,7 @@ def _itself(sim: Simulation, step: Step, found: dict[str, Any]) -> Link:
 # ---- what had led to it
 
 
-def _causes(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Link]:
+def _causes(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Cause]:
     refusal, before = found["refusal"], step.seq - 1
     if found["stage"] == "answer":
         asked = link(
@@ -206,7 +206,7 @@ def _accounts(sim: Simulation, step: Step) -> list[str]:
     return list(dict.fromkeys(one["subject"] for one in found if one is not None))
 
 
-def _spent(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Link]:
+def _spent(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Cause]:
     """The latest calls that took from the limit."""
     caller = step.out.get("caller", "")
     calls = [
@@ -228,7 +228,7 @@ def _spent(sim: Simulation, step: Step, found: dict[str, Any]) -> list[Link]:
     ]
 
 
-def _token(sim: Simulation, step: Step) -> list[Link]:
+def _token(sim: Simulation, step: Step) -> list[Cause]:
     """Where the token of a call came from."""
     key = step.given.get("credential", {}).get("key", "")
     if not key:

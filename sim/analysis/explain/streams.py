@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sim.analysis.explain.causes import Link, Reason, Step, link, steps
+from sim.analysis.explain.causes import Cause, Reason, Step, link, steps
 from sim.api.streams.stream_faults import REVOKED
 from sim.core.catalogue.assumptions import (
     BIDI_IDLE_TIMEOUT,
@@ -25,7 +25,7 @@ _REVOCATION = Reason(
 
 def explain_stream(sim: Simulation, number: int) -> dict[str, Any] | None:
     """The explanation of a stream by its id; None when the present branch never had it."""
-    chain: list[Link] = []
+    chain: list[Cause] = []
     rpc, caller, end, remedy, retry = "", "", None, "", False
     for step in steps(sim, f'"stream":{number},', f'"stream":{number}}}'):
         if step.out.get("stream") == number:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, json
 
-from sim.analysis.explain.causes import Link, Reason, Step, due_of, link, step_of, steps
+from sim.analysis.explain.causes import Cause, Reason, Step, due_of, link, step_of, steps
 from sim.analysis.explain.webhooks import deliveries_about
 from sim.core.catalogue.assumptions import (
     KYC_DOCUMENT_DELAY,
@@ -114,7 +114,7 @@ def explain_verification(sim: Simulation, name: str) -> dict[str, Any] | None:
     }
 
 
-def _chain(sim: Simulation, case: KycCase) -> Iterator[Link]:
+def _chain(sim: Simulation, case: KycCase) -> Iterator[Cause]:
     """What happened to a verification, oldest first. Steps of the scenario leave no line of their
     own, so they are looked up where they ran.
     """
@@ -168,7 +168,7 @@ def _input_of(sim: Simulation, result: StepResult, ran: ScenarioStep) -> Step:
     return found[0]
 
 
-def _told(sim: Simulation, case: KycCase) -> Iterator[Link]:
+def _told(sim: Simulation, case: KycCase) -> Iterator[Cause]:
     key = f"{case.firm}|{case.external_id}"
     text = json.encode(case.external_id).decode()[1:-1]
     for step in steps(sim, text, '"action":"kyc.document"', '"timer":"script.step"'):
@@ -236,7 +236,7 @@ def _means(subject: str, case: KycCase) -> bool:
     return subject == case.external_id or subject in case.docv_tokens
 
 
-def _started(sim: Simulation, step: Step) -> Link:
+def _started(sim: Simulation, step: Step) -> Cause:
     out = step.out
     if out["status"] != 200:
         rule = "K6" if "SSN" in out.get("message", "") else "K1" if out["status"] == 409 else "K2"
@@ -257,7 +257,7 @@ def _started(sim: Simulation, step: Step) -> Link:
     )
 
 
-def _decided(sim: Simulation, step: Step, event: dict[str, Any]) -> Link:
+def _decided(sim: Simulation, step: Step, event: dict[str, Any]) -> Cause:
     if not event["approved"]:
         return link(
             sim, step, "rejected", Reason("K5", "3.5", (KYC_OUTCOME_RULES.name,)), event["at"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import json
 
-from sim.analysis.explain.causes import Link, Reason, Step, due_of, fault_told, link, steps
+from sim.analysis.explain.causes import Cause, Reason, Step, due_of, fault_told, link, steps
 from sim.core.catalogue.assumptions import (
     WEBHOOK_ATTEMPTS,
     WEBHOOK_BREAKER_BUFFERS,
@@ -158,7 +158,7 @@ def _said(record: DeliveryRecord) -> str:
     )
 
 
-def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Iterator[Link]:
+def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Iterator[Cause]:
     """What raised the event, each attempt, each answer. Attempts are named by the journal's posts:
     "a7 <event id> <url> <checksum>".
     """
@@ -221,7 +221,7 @@ def _chain(sim: Simulation, event_id: str, records: list[DeliveryRecord]) -> Ite
                 )
 
 
-def _unsent(sim: Simulation, step: Step, record: DeliveryRecord) -> Link:
+def _unsent(sim: Simulation, step: Step, record: DeliveryRecord) -> Cause:
     reason = _BREAKER if "breaker" in record.error else Reason(section="6.1")
     made = link(sim, step, f"an attempt was not made: {record.error}", reason, record.at)
     return made | fault_told(
@@ -231,7 +231,7 @@ def _unsent(sim: Simulation, step: Step, record: DeliveryRecord) -> Link:
 
 def _attempt(
     sim: Simulation, step: Step, number: int, url: str, record: DeliveryRecord, at: int
-) -> Link:
+) -> Cause:
     what = f"attempt {number} was sent to {url}"
     if number == 1:
         return link(sim, step, what, _FIRST, at)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from sim.analysis.headless_run import Report, junit, run_scenario
 from sim.analysis.replay import Divergence, run, simulation_of
-from sim.analysis.search.fuzz import stormy
+from sim.analysis.search.fuzz import with_random_steps
 from sim.kernel.journal import read_journal
 from sim.loader.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.scenario import Scenario
@@ -75,7 +75,7 @@ def scenario_of(job: Job) -> Scenario:
     scenario = changed(
         replace(scenario, preset=job.preset) if job.preset else scenario, job.changes
     )
-    return stormy(scenario, scenario.seed if job.seed is None else job.seed, job.storm)
+    return with_random_steps(scenario, scenario.seed if job.seed is None else job.seed, job.storm)
 
 
 def run_one(job: Job) -> Report:

@@ -17,7 +17,7 @@ from sim.core.service.fault_spec import CALLS, HTTP
 from sim.scenario.fault_names import operation_names, unknown_operation
 
 
-class Attack(NamedTuple):
+class FaultKind(NamedTuple):
     """A fault to try: its name, the planes on which it is tried, its act, and whether it takes a
     connection to tell it from an error.
     """
@@ -30,23 +30,23 @@ class Attack(NamedTuple):
 
 MESSAGES = ("stream", "webhook")
 ATTACKS = (
-    Attack("error", (*CALLS, *MESSAGES), {"status": 503}),
-    Attack("limited", CALLS, {"status": 429, "retry_after": "2s"}),
-    Attack("lost", CALLS, {"status": 504, "handled": True}),
-    Attack("late", (*CALLS, *MESSAGES), {"delay": "4s"}),
-    Attack("late engine", ("engine",), {"delay": "6s"}),
-    Attack("refuse", CALLS, {"refuse": True}, wire=True),
-    Attack("reset", CALLS, {"reset": True}, wire=True),
-    Attack("reset stream", ("stream",), {"reset": True}),
-    Attack("lost by reset", CALLS, {"reset": True, "handled": True}, wire=True),
-    Attack("half answer", CALLS, {"half_close": True}, wire=True),
-    Attack("slow answer", HTTP, {"slow_body": True}, wire=True),
-    Attack("hang", CALLS, {"hang": True}, wire=True),
-    Attack("reset delivery", ("webhook",), {"reset": True}),
-    Attack("drop", MESSAGES, {"drop": True}),
-    Attack("duplicate", MESSAGES, {"duplicate": True}),
-    Attack("reorder", ("stream",), {"reorder": True}),
-    Attack("revoke", ("stream",), {"revoke": True}),
+    FaultKind("error", (*CALLS, *MESSAGES), {"status": 503}),
+    FaultKind("limited", CALLS, {"status": 429, "retry_after": "2s"}),
+    FaultKind("lost", CALLS, {"status": 504, "handled": True}),
+    FaultKind("late", (*CALLS, *MESSAGES), {"delay": "4s"}),
+    FaultKind("late engine", ("engine",), {"delay": "6s"}),
+    FaultKind("refuse", CALLS, {"refuse": True}, wire=True),
+    FaultKind("reset", CALLS, {"reset": True}, wire=True),
+    FaultKind("reset stream", ("stream",), {"reset": True}),
+    FaultKind("lost by reset", CALLS, {"reset": True, "handled": True}, wire=True),
+    FaultKind("half answer", CALLS, {"half_close": True}, wire=True),
+    FaultKind("slow answer", HTTP, {"slow_body": True}, wire=True),
+    FaultKind("hang", CALLS, {"hang": True}, wire=True),
+    FaultKind("reset delivery", ("webhook",), {"reset": True}),
+    FaultKind("drop", MESSAGES, {"drop": True}),
+    FaultKind("duplicate", MESSAGES, {"duplicate": True}),
+    FaultKind("reorder", ("stream",), {"reorder": True}),
+    FaultKind("revoke", ("stream",), {"revoke": True}),
 )
 
 

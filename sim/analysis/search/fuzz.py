@@ -57,7 +57,7 @@ _EXTRAS: tuple[Document, ...] = (
 )
 
 
-def stormy(scenario: Scenario, seed: int, steps: int) -> Scenario:
+def with_random_steps(scenario: Scenario, seed: int, steps: int) -> Scenario:
     """The scenario with so many drawn steps behind its own, the first of which may be faults: they
     strike the storm and not what the scenario expects.
 

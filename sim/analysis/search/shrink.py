@@ -48,7 +48,7 @@ class Failure(NamedTuple):
     step: int
     words: str
 
-    def among(self, report: Report, steps: list[int], *, loose: bool) -> bool:
+    def among(self, report: Report, steps: list[int], *, any_failure: bool) -> bool:
         """Whether a run whose steps were those of `steps` shows it. `loose`: any failure of the
         step will do.
         """
@@ -56,7 +56,7 @@ class Failure(NamedTuple):
             return any(_name(found) == self.words for found in report.broken)
         return any(
             steps[result.index] == self.step
-            and any(loose or words(line) == self.words for line in result.failures)
+            and any(any_failure or words(line) == self.words for line in result.failures)
             for result in report.results
         )
 
@@ -112,7 +112,7 @@ class Shrinker:
         self,
         scenario: Scenario,
         *,
-        loose: bool = False,
+        any_failure: bool = False,
         unless: str = "",
         trials: int = TRIALS,
         told: Callable[[int, int], None] = lambda trials, steps: None,
@@ -125,7 +125,7 @@ class Shrinker:
             )
         self.failure = failure
         self._bench = Bench(watch=failure.step < 0)
-        self._loose = loose
+        self._loose = any_failure
         self._most = trials
         self._told = told
         self._known: dict[bytes, bool] = {}
@@ -262,7 +262,7 @@ class Shrinker:
         # not a scenario, or of a world that cannot be: no smaller form of this one
         except Exception:
             return False
-        return self.failure.among(report, [number for number, _ in steps], loose=self._loose)
+        return self.failure.among(report, [number for number, _ in steps], any_failure=self._loose)
 
     def _depends(self, what: str, document: Document, steps: Steps) -> bool:
         """Whether the failure is gone without something, and the run otherwise possible."""
@@ -296,7 +296,7 @@ class Shrinker:
             report = self._bench.run(document)
         except Exception:
             return False
-        return not self.failure.among(report, [number for number, _ in steps], loose=True)
+        return not self.failure.among(report, [number for number, _ in steps], any_failure=True)
 
 
 def _dangles(document: Document) -> bool:

@@ -26,7 +26,7 @@ from sim.scenario.scenario import Scenario
 from sim.scenario.yaml_tree import read_text, value_of
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class ShrinkRequest(Struct, frozen=True, kw_only=True):
     """What to shrink and how; the options of `sim shrink`."""
 
     what: str
@@ -35,12 +35,12 @@ class Asked(Struct, frozen=True, kw_only=True):
     preset: str = ""
     expect: str = ""
     unless: str = ""
-    loose: bool = False
+    any_failure: bool = False
     trials: int = 3000
     out: Path | None = None
 
 
-def shrink(asked: Asked, out: TextIO, progress: TextIO) -> Path:
+def shrink(asked: ShrinkRequest, out: TextIO, progress: TextIO) -> Path:
     """Shrink and write; the file. ValueError when nothing fails."""
     scenario = _of_journal(asked, out) if _is_journal(asked.what) else _failing(asked)
     return (
@@ -50,7 +50,7 @@ def shrink(asked: Asked, out: TextIO, progress: TextIO) -> Path:
     )
 
 
-def write_shortest(asked: Asked, out: TextIO, progress: TextIO) -> Path:
+def write_shortest(asked: ShrinkRequest, out: TextIO, progress: TextIO) -> Path:
     """Shrink a journal to its fewest inputs and write them as a journal; the file."""
     session, ask = session_of(Path(asked.what)), expecting(asked.expect) if asked.expect else sound
     told = Progress(progress, 0, "trials")
@@ -68,12 +68,12 @@ def write_shortest(asked: Asked, out: TextIO, progress: TextIO) -> Path:
     return path
 
 
-def write_smallest(scenario: Scenario, asked: Asked, out: TextIO, progress: TextIO) -> Path:
+def write_smallest(scenario: Scenario, asked: ShrinkRequest, out: TextIO, progress: TextIO) -> Path:
     """Shrink a scenario that fails and write it; the file."""
     told = Progress(progress, 0, "trials")
     shrinker = Shrinker(
         scenario,
-        loose=asked.loose,
+        any_failure=asked.any_failure,
         unless=asked.unless,
         trials=asked.trials,
         told=lambda trials, steps: told.step(f"{steps} steps left"),
@@ -108,7 +108,7 @@ def write_smallest(scenario: Scenario, asked: Asked, out: TextIO, progress: Text
     return path
 
 
-def _failing(asked: Asked) -> Scenario:
+def _failing(asked: ShrinkRequest) -> Scenario:
     """The first combination of matrix and seed that fails."""
     tried = 0
     for variant in scenario_variants(asked.what):
@@ -132,7 +132,7 @@ def _is_journal(what: str) -> bool:
         return file.peek(2).startswith((b'{"journal":', b"\x1f\x8b"))
 
 
-def _of_journal(asked: Asked, out: TextIO) -> Scenario | None:
+def _of_journal(asked: ShrinkRequest, out: TextIO) -> Scenario | None:
     """The run of a journal as a scenario that fails; None when no scenario can tell it."""
     path = Path(asked.what)
     if not is_session(path):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sim.analysis.headless_run import Report
 from sim.analysis.search.campaign import Job, Wanted, finished, planned, scenario_of
 from sim.analysis.search.progress import Progress
-from sim.analysis.search.shrink_command import Asked, write_smallest
+from sim.analysis.search.shrink_command import ShrinkRequest, write_smallest
 from sim.analysis.tables import as_text
 from sim.loader.load import load_scenario
 from sim.scenario.variation import Change, alternatives
@@ -91,7 +91,10 @@ def sweep(
         scenario = scenario_of(first)
         seed = scenario.seed if first.seed is None else first.seed
         write_smallest(
-            replace(scenario, seed=seed), Asked(what=failures[0].title, out=smallest), out, progress
+            replace(scenario, seed=seed),
+            ShrinkRequest(what=failures[0].title, out=smallest),
+            out,
+            progress,
         )
     return not failures
 

@@ -1,12 +1,14 @@
-"""The codecs: JSON, query strings, form bodies and protobuf bytes ↔ the contract's Structs.
+"""The codecs: JSON, query strings, form bodies and protobuf bytes to and from the contract's Structs.
 
 Every function is compiled once per message type (and, for JSON answers, per dialect) from the
 generated wire tables:
 
-    encode = json_encoder(GetOrderBookResponse, dialect_at("exchange", now))      # encode(response)
-    -> bytes decode = json_decoder(InsertOrderRequest)                                     #
-    decode(body, unknown) -> InsertOrderRequest decode = query_decoder(GetOrderBookRequest,
-    Casing.CAMEL_OR_SNAKE)            # decode("depth=3", unknown)
+    encode = json_encoder(GetOrderBookResponse, dialect_at("exchange", now))
+    encode(response)                     # bytes
+    decode = json_decoder(InsertOrderRequest)
+    decode(body, unknown)                # an InsertOrderRequest
+    decode = query_decoder(GetOrderBookRequest, Casing.CAMEL_OR_SNAKE)
+    decode("depth=3", unknown)
 
 Readers refuse with `BadBody` (the whole) or `BadField` (one field, by its path); both are
 `BadInput`.

@@ -1,12 +1,12 @@
-"""Struct → JSON: one generated Python function per message type and dialect, made when first asked
-for.
+"""Struct to JSON: one generated Python function per message type and dialect, made on first use.
 
 The source of such a function is a single f-string over escaped literals, because that is the
 fastest thing Python does with text:
 
     def write_5(m):
-        p0 = "" if m.state is None else f',"state":{enum_2[m.state]}' return
-        f'{{"symbol":{quote(m.symbol)},"bids":[{join([write_3(x) for x in m.bids])}]{p0}}}'
+        p0 = "" if m.state is None else f',"state":{enum_2[m.state]}'
+        bids = join([write_3(x) for x in m.bids])
+        return f'{{"symbol":{quote(m.symbol)},"bids":[{bids}]{p0}}}'
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from sim.core.catalogue.quirks import UNFILTERED_REPORTS_TIME_OUT, UNFILTERED_SE
 from sim.core.exchange import Exchange
 from sim.core.model.orders import Execution, Order
 from sim.core.model.refusals import EdgeTimeout, InvalidRequest, NotFound
-from sim.core.trading.synchronous import EDGE
+from sim.core.trading.synchronous import EDGE_TIMEOUT
 from sim.kernel.instants import NS_PER_MS, Span, seconds
 from sim.messages import exchange_v1 as wire
 
@@ -101,7 +101,10 @@ def download_orders(
     """
     search = wire.SearchOrdersRequest(start_time=request.start_time, end_time=request.end_time)
     found = orders_found(
-        exchange, visible_accounts(caller, request.accounts), search, exchange.trading.tape.past()
+        exchange,
+        visible_accounts(caller, request.accounts),
+        search,
+        exchange.trading.execution_log.past(),
     )
     rows = (order_message(exchange, order) for order in found)
     return (
@@ -122,11 +125,11 @@ def _meet_the_edge(
         and not narrowed(request, conditions_of(request))
         and quirks.strikes(UNFILTERED_REPORTS_TIME_OUT)
     ):
-        raise EdgeTimeout(EDGE, rule="R6", remedy=_NARROWER)
+        raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
 
 
 def _last_execution(exchange: Exchange, order: Order) -> wire.Execution:
-    last = next(exchange.trading.tape.of_order(order), None)
+    last = next(exchange.trading.execution_log.of_order(order), None)
     return (
         wire.Execution(order=order_message(exchange, order))
         if last is None
@@ -208,7 +211,7 @@ def search_trades(
     page, token = page_of(found, request.page_token, page_length(request.page_size, PAGE_DEFAULT))
     narrow = narrowed(request, conditions)
     if not narrow and exchange.ctx.quirks.strikes(UNFILTERED_SEARCH_TIMES_OUT):
-        raise EdgeTimeout(EDGE, rule="R6", remedy=_NARROWER)
+        raise EdgeTimeout(EDGE_TIMEOUT, rule="R6", remedy=_NARROWER)
     exchange.takes(NARROW_SEARCH if narrow else WIDE_SEARCH)
     return wire.SearchTradesResponse(
         trade=[trade_message(exchange, trade, caller.accounts) for trade in page],

@@ -59,7 +59,7 @@ def get_trade_stats(
         )
     instrument = exchange.instruments.require(named[0])
     start, end = _window(exchange, instrument, request)
-    between, test = exchange.trading.tape.between, predicate(conditions, TRADE_COLUMNS)
+    between, test = exchange.trading.execution_log.between, predicate(conditions, TRADE_COLUMNS)
     bars = max(0, request.bars - 1) if assumptions.text(STATS_BARS) == "edges" else request.bars
     lag = exchange.ctx.quirks.strikes(CLEARED_FIELDS_LAG)
     since = (

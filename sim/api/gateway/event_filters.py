@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.live_views import event_view
 from sim.api.gateway.market_index import Facets
-from sim.indexes.ordered_index import Grouped, Key, both, flags_of, neither, pick
+from sim.indexes.ordered_index import Key, KeyIndex, both, flags_of, neither, pick
 from sim.messages.gateway_v1 import Event, Market, Tag
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def between(found: Facets, name: str, low: int | None, high: int | None) -> Flag
     """Flags of the events whose date of a name lies within bounds, both inclusive."""
     key = found.catalogue.event_key(name)
     return flags_of(
-        key.between(low, high) if isinstance(key, Grouped) else (), found.catalogue.events.count
+        key.between(low, high) if isinstance(key, KeyIndex) else (), found.catalogue.events.count
     )
 
 

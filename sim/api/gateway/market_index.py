@@ -28,7 +28,7 @@ from sim.api.gateway.volume import NO_VOLUME, Volumes, fades, volumes
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import NOTHING as UNTOLD
-from sim.indexes.ordered_index import Amounts, Grouped
+from sim.indexes.ordered_index import KeyIndex, SparseAmounts
 from sim.kernel.instants import DAY, Instant
 
 # added to the state of a market that has none of its own: maintenance may suspend it without
@@ -83,13 +83,13 @@ class Facet:
             if self.look(place, symbol)
         }
         for event in events:
-            self.sum_up(event)
+            self.aggregate(event)
 
     def look(self, place: int, symbol: str) -> bool:
         """Look at a market, "" where there is none; whether it is not what it was."""
         return False
 
-    def sum_up(self, event: int) -> None:
+    def aggregate(self, event: int) -> None:
         """Look at an event whose markets have been looked at."""
 
     def hear(self, events: Iterable[int]) -> None:
@@ -103,7 +103,7 @@ class Facet:
         their games may stand otherwise than they did.
         """
         begun, ending = (self.catalogue.event_key(name) for name in ("starttime", "enddate"))
-        if not isinstance(begun, Grouped) or not isinstance(ending, Grouped):
+        if not isinstance(begun, KeyIndex) or not isinstance(ending, KeyIndex):
             return []
         ended = ending.between(since, self.exchange.now)
         return list(
@@ -161,7 +161,7 @@ class States(Facet):
         self.closed = bytearray(catalogue.events.count)
         self._begin_season()
         for place in catalogue.singles(catalogue.events):
-            self.sum_up(place)
+            self.aggregate(place)
         self.look_at(self.listed_markets())
         self.look_at(self.owned_markets())
 
@@ -202,7 +202,7 @@ class States(Facet):
                     self.codes[mine] = bytes(
                         resting if code & _RESTING else code for code in self.codes[mine]
                     )
-                    self.sum_up(event)
+                    self.aggregate(event)
 
     def time_passed(self, since: Instant) -> None:
         """Games may be over."""
@@ -223,7 +223,7 @@ class States(Facet):
         self.codes[place] = code
         return True
 
-    def sum_up(self, event: int) -> None:
+    def aggregate(self, event: int) -> None:
         """Look at an event."""
         codes = [
             code
@@ -295,7 +295,7 @@ class Updates(Facet):
                 for number in range(season.games)
             ]
         )
-        self.markets = Grouped(
+        self.markets = KeyIndex(
             catalogue.runs(
                 catalogue.markets, {}, zip(moved, map(int.__sub__, firsts[1:], firsts), strict=True)
             )
@@ -305,7 +305,7 @@ class Updates(Facet):
             for number, at in enumerate(moved)
             if season is not None
         )
-        self.events = Grouped(catalogue.runs(catalogue.events, {}, ((at, 1) for at in updated)))
+        self.events = KeyIndex(catalogue.runs(catalogue.events, {}, ((at, 1) for at in updated)))
         self.look_at(self.listed_markets())
         self.look_at(self.owned_markets())
         self.hear((*catalogue.singles(catalogue.events), *self.told()))
@@ -330,7 +330,7 @@ class Updates(Facet):
             self.exchange, symbol, catalogue.season.created(catalogue.split(place)[0])
         )
 
-    def sum_up(self, event: int) -> None:
+    def aggregate(self, event: int) -> None:
         """Look at an event."""
         shown = self.catalogue.event(event)
         game = how_it_stands(self.exchange, shown)
@@ -350,7 +350,7 @@ class Updates(Facet):
     def hear(self, events: Iterable[int]) -> None:
         """Look at events."""
         for event in events:
-            self.sum_up(event)
+            self.aggregate(event)
 
     def time_passed(self, since: Instant) -> None:
         """Games go on, and what was over before the world began settles on the shelf."""
@@ -382,9 +382,9 @@ class Trades(Facet):
         self._interest: dict[int, float] = {}
         self._fades: dict[int, Instant | None] = {}
         self._fading: list[tuple[Instant, int, str]] = []
-        self.markets = [Amounts(catalogue.markets.count) for _ in NO_VOLUME]
-        self.events = [Amounts(catalogue.events.count) for _ in NO_VOLUME]
-        self.interest = Amounts(catalogue.events.count)
+        self.markets = [SparseAmounts(catalogue.markets.count) for _ in NO_VOLUME]
+        self.events = [SparseAmounts(catalogue.events.count) for _ in NO_VOLUME]
+        self.interest = SparseAmounts(catalogue.events.count)
         traded = dict.fromkeys(
             (*exchange.trading.trades.symbols(), *exchange.trading.positions.open_interest)
         )
@@ -424,7 +424,7 @@ class Trades(Facet):
         for key, amount in zip(self.markets, found, strict=True):
             key.move(place, amount)
 
-    def sum_up(self, event: int) -> None:
+    def aggregate(self, event: int) -> None:
         """Look at an event."""
         places = [place for place in self.catalogue.markets_of(event) if place in self._volumes]
         for key, amounts in zip(
@@ -448,8 +448,8 @@ class Resting(Facet):
 
     def __init__(self, exchange: Exchange, catalogue: Catalogue) -> None:
         super().__init__(exchange, catalogue)
-        self.markets = Amounts(catalogue.markets.count)
-        self.events = Amounts(catalogue.events.count)
+        self.markets = SparseAmounts(catalogue.markets.count)
+        self.events = SparseAmounts(catalogue.events.count)
         booked = list(exchange.trading.books.looked_at())
         self.look_at(
             (place, symbol)
@@ -463,7 +463,7 @@ class Resting(Facet):
         self.markets.move(place, liquidity(self.exchange, symbol))
         return self.markets.key(place) != was
 
-    def sum_up(self, event: int) -> None:
+    def aggregate(self, event: int) -> None:
         """Look at an event."""
         self.events.move(event, sum(map(self.markets.key, self.catalogue.markets_of(event))))
 
@@ -476,8 +476,8 @@ class Plays(Facet):
         count, season = catalogue.events.count, catalogue.reference.season
         self.live, self.ended = bytearray(count), bytearray(count)
         self.period, self.finished = (
-            Grouped(((NOT_BEGUN, count),)),
-            Grouped(((known_key(None), count),)),
+            KeyIndex(((NOT_BEGUN, count),)),
+            KeyIndex(((known_key(None), count),)),
         )
         self.hear(catalogue.singles(catalogue.events))
         if season is not None:
@@ -610,7 +610,7 @@ def facets(exchange: Exchange) -> Facets:
     """The facets of an exchange; new ones after a journey in time, and once something was listed by
     hand.
     """
-    table = exchange.memos.setdefault(Facets, {})
+    table = exchange.answer_caches.setdefault(Facets, {})
     found: Facets | None = table.get("")
     if (
         found is None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.core.exchange import Exchange
 from sim.core.recurring.markets import Place
-from sim.indexes.ordered_index import NOTHING, Grouped, Ranked
+from sim.indexes.ordered_index import NOTHING, KeyIndex, Ranked
 from sim.messages.gateway_v1 import Event, Market
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Catalogue:
             if event is not None:
                 self._owners[place] = event
                 self._markets.setdefault(event, []).append(place)
-        self._event_keys: dict[str, Grouped | Ranked] = {}
-        self._market_keys: dict[str, Grouped | Ranked] = {}
+        self._event_keys: dict[str, KeyIndex | Ranked] = {}
+        self._market_keys: dict[str, KeyIndex | Ranked] = {}
 
     @staticmethod
     def _listed(places: Places, number: int) -> int:
@@ -231,7 +231,7 @@ class Catalogue:
 
     # ---- keys to sort by
 
-    def event_key(self, name: str) -> Grouped | Ranked | None:
+    def event_key(self, name: str) -> KeyIndex | Ranked | None:
         """Events in order of what never changes; None where the name is no such key."""
         found = self._event_keys.get(name)
         if found is None and name in EVENT_KEYS:
@@ -248,7 +248,7 @@ class Catalogue:
                 ]
                 found = Ranked(ranks, lambda place: of_season(self.season, place - first), others)
             else:
-                found = Grouped(
+                found = KeyIndex(
                     self.runs(
                         self.events,
                         others,
@@ -258,7 +258,7 @@ class Catalogue:
             self._event_keys[name] = found
         return found
 
-    def market_key(self, name: str) -> Grouped | Ranked | None:
+    def market_key(self, name: str) -> KeyIndex | Ranked | None:
         """Markets in order of what never changes; None where the name is no such key."""
         found = self._market_keys.get(name)
         if found is None and name in MARKET_KEYS:
@@ -281,9 +281,9 @@ class Catalogue:
                     for number, size in enumerate(sizes)
                     for offset in range(size)
                 )
-                found = Grouped(self.runs(self.markets, others, ((key, 1) for key in each)))
+                found = KeyIndex(self.runs(self.markets, others, ((key, 1) for key in each)))
             else:
-                found = Grouped(
+                found = KeyIndex(
                     self.runs(
                         self.markets,
                         others,
@@ -320,7 +320,7 @@ def known_key(key: Any) -> Any:
     return NOTHING if key is None else key
 
 
-def _deal(key: Grouped | Ranked, first: int, values: dict[int, Any]) -> None:
+def _deal(key: KeyIndex | Ranked, first: int, values: dict[int, Any]) -> None:
     """Give windows' places new values. First they lose the old ones, so that no two have the same
     at any time.
     """

@@ -23,9 +23,9 @@ class Memo(Generic[T]):
 
     def get(self, exchange: Exchange, key: Hashable, version: Hashable, make: Callable[[], T]) -> T:
         """The value for a key at a version."""
-        table: dict[Hashable, tuple[Hashable, T]] | None = exchange.memos.get(self)
+        table: dict[Hashable, tuple[Hashable, T]] | None = exchange.answer_caches.get(self)
         if table is None:
-            table = exchange.memos[self] = {}
+            table = exchange.answer_caches[self] = {}
         found = table.get(key)
         if found is not None and found[0] == version:
             return found[1]

@@ -30,7 +30,7 @@ from sim.core.model import refusals
 from sim.core.model.refusals import Refusal
 from sim.core.service.fault_spec import FaultAction
 from sim.core.service.faults import InjectedFault
-from sim.core.trading.synchronous import EDGE
+from sim.core.trading.synchronous import EDGE_TIMEOUT
 
 # Planes that stop during maintenance (§1 item 5, rule W6): reference data, tokens and webhooks go
 # on.
@@ -70,7 +70,7 @@ class Pipeline:
         self._requests = Requests(exchange.ctx.quirks)
         self.replies = Replies(exchange.ctx, vendor_prefix=settings.vendor_prefix)
         self._stage = ""
-        self._struck: FaultAction | None = None
+        self._fault: FaultAction | None = None
         self._caller: Caller | None = None
 
     # ---- REST
@@ -83,7 +83,7 @@ class Pipeline:
         ignored: list[str] = []
         refusal: Refusal | None = None
         exchange = self._exchange
-        self._struck = self._caller = None
+        self._fault = self._caller = None
         try:
             if exchange.faults.armed:
                 self._inject(call.plane, operation, call)
@@ -109,11 +109,11 @@ class Pipeline:
         except Exception as problem:
             refusal = _refusal_of(problem)
             reply = self.replies.refused(refusal, call.plane)
-        if self._struck is not None:
-            reply, refusal = self._befall(self._struck, call.plane, reply, refusal)
-        if exchange.ctx.elapsed > EDGE:
+        if self._fault is not None:
+            reply, refusal = self._apply_fault(self._fault, call.plane, reply, refusal)
+        if exchange.ctx.service_time > EDGE_TIMEOUT:
             reply, refusal = self._cut(call.plane, reply, refusal)
-        self._note(call, operation, caller, reply, ignored, refusal)
+        self._log_call(call, operation, caller, reply, ignored, refusal)
         return reply
 
     # ---- gRPC
@@ -123,7 +123,7 @@ class Pipeline:
         operation = self._contract.by_rpc(call.method)
         caller: Caller | None = None
         refusal: Refusal | None = None
-        self._struck = self._caller = None
+        self._fault = self._caller = None
         try:
             operation = self._admit_rpc(call, operation)
             caller = self._admit(call, operation, None)
@@ -138,11 +138,11 @@ class Pipeline:
         except Exception as problem:
             refusal = _refusal_of(problem)
             reply = self.replies.refused(refusal, "grpc")
-        if self._struck is not None:
-            reply, refusal = self._befall(self._struck, "grpc", reply, refusal)
-        if self._exchange.ctx.elapsed > EDGE:
+        if self._fault is not None:
+            reply, refusal = self._apply_fault(self._fault, "grpc", reply, refusal)
+        if self._exchange.ctx.service_time > EDGE_TIMEOUT:
             reply, refusal = self._cut("grpc", reply, refusal)
-        self._note(call, operation, caller, reply, (), refusal)
+        self._log_call(call, operation, caller, reply, (), refusal)
         return reply
 
     def _admit_rpc(self, call: RpcCall | StreamOpened, operation: Operation | None) -> Operation:
@@ -169,7 +169,7 @@ class Pipeline:
         caller: Caller | None = None
         operation: Operation | None = None
         plane: Plane = "retail" if call.web_socket else "exchange"
-        self._struck = self._caller = None
+        self._fault = self._caller = None
         try:
             if call.web_socket:
                 found = self._routers[plane].match("GET", call.method)
@@ -207,7 +207,7 @@ class Pipeline:
 
     def begun(self, call: StreamOpened, admitted: Admitted) -> None:
         """Note in the log that a stream began."""
-        self._note(
+        self._log_call(
             call,
             admitted.operation,
             admitted.caller,
@@ -224,7 +224,7 @@ class Pipeline:
         refusal: Refusal,
     ) -> Reply:
         reply = self.replies.refused(refusal, "retail" if call.web_socket else "grpc")
-        self._note(call, operation, caller, reply, (), refusal)
+        self._log_call(call, operation, caller, reply, (), refusal)
         return reply
 
     def download(self, call: StreamOpened, admitted: Admitted) -> Reply | None:
@@ -241,9 +241,9 @@ class Pipeline:
         except Exception as problem:
             refusal = _refusal_of(problem)
             reply = self.replies.refused(refusal, "grpc")
-        if self._struck is not None:
-            reply, refusal = self._befall(self._struck, "grpc", reply, refusal)
-        self._note(call, operation, admitted.caller, reply, (), refusal)
+        if self._fault is not None:
+            reply, refusal = self._apply_fault(self._fault, "grpc", reply, refusal)
+        self._log_call(call, operation, admitted.caller, reply, (), refusal)
         return reply
 
     # ---- stages shared by all
@@ -263,9 +263,9 @@ class Pipeline:
         struck = self._exchange.faults.strike(
             plane, operation.name if operation else "", names, symbols
         )
-        self._struck = struck or self._struck
+        self._fault = struck or self._fault
 
-    def _befall(
+    def _apply_fault(
         self, struck: FaultAction, plane: str, reply: Reply, refusal: Refusal | None
     ) -> tuple[Reply, Refusal | None]:
         """What a fault makes of an answer it did not keep from being given."""
@@ -274,7 +274,7 @@ class Pipeline:
             refusal = InjectedFault(struck)
             reply = self.replies.refused(refusal, plane)
         elif struck.handled:
-            reply.disturb = struck.effect
+            reply.connection_fault = struck.effect
         return reply, refusal
 
     def _cut(
@@ -283,11 +283,13 @@ class Pipeline:
         """What the edge makes of an answer that takes longer than it waits (§8). What was asked for
         is done all the same; a lost connection stays lost.
         """
-        if reply.disturb or reply.awaits:
+        if reply.connection_fault or reply.awaits:
             return reply, refusal
         self._stage = "edge"
         late = refusals.AnswerTooLate(
-            EDGE, rule="S7.1-9", remedy="ask again: whatever made the answer slow may be over"
+            EDGE_TIMEOUT,
+            rule="S7.1-9",
+            remedy="ask again: whatever made the answer slow may be over",
         )
         return self.replies.refused(late, plane), late
 
@@ -354,7 +356,7 @@ class Pipeline:
         why |= {"stage": "answer", "answered_in": int(ctx.trace_id, 16), "orders": list(orders)}
         self._log.answered(int(asked, 16), int(ctx.trace_id, 16), reply.status, reply.code, why)
 
-    def _note(
+    def _log_call(
         self,
         call: RestCall | RpcCall | StreamOpened,
         operation: Operation | None,
@@ -366,7 +368,7 @@ class Pipeline:
         ctx = self._exchange.ctx
         caller = caller or self._caller  # one who was refused after being recognised is known too
         name = operation.name if operation else ""
-        fault = getattr(refusal, "fault", "") if self._struck is None else self._struck.fault
+        fault = getattr(refusal, "fault", "") if self._fault is None else self._fault.fault
         if fault:
             reply.headers = (*reply.headers, ("x-sim-fault", fault))
         why = None

@@ -47,7 +47,7 @@ _EMPTY_OF_TYPE: dict[type, Any] = {int: 0, float: 0, bool: False, list: [], dict
 Given = TypeVar("Given", RestCall, RpcCall, StreamOpened)
 
 
-class House(Protocol):
+class RedactionContext(Protocol):
     """What the door needs of a simulation: who is registered, whose clock counts, and where clear
     signing keys are kept (outside journal and state).
     """
@@ -57,14 +57,14 @@ class House(Protocol):
     @property
     def settings(self) -> Settings: ...
     @property
-    def vault(self) -> dict[str, bytes]: ...
+    def signing_secrets(self) -> dict[str, bytes]: ...
 
 
 # ---- calls
 
 
 def seal_rest(
-    house: House,
+    house: RedactionContext,
     plane: Plane,
     verb: str,
     path: str,
@@ -94,7 +94,7 @@ def seal_rest(
     if body and plane != "auth":
         secrets = _secrets_of(plane, path) or _misplaced(plane, body)
         if secrets:
-            body = seal_body(body, secrets, _key(house), house.vault)
+            body = seal_body(body, secrets, _key(house), house.signing_secrets)
     text, binary = _text(body)
     text, path, query = _unspoken(text), _unspoken(path), seal_query(query) if query else query
     return RestCall(
@@ -113,7 +113,7 @@ def seal_rest(
 
 
 def seal_rpc(
-    house: House,
+    house: RedactionContext,
     method: str,
     metadata: Mapping[str, str],
     message: bytes,
@@ -131,7 +131,7 @@ def seal_rpc(
 
 
 def seal_open(
-    house: House,
+    house: RedactionContext,
     method: str,
     metadata: Mapping[str, str],
     message: bytes,
@@ -181,7 +181,12 @@ def bearer(header: str | None) -> Sealed:
 
 
 def api_key(
-    house: House, verb: str, path: str, query: str, headers: Mapping[str, str], wall: Instant | None
+    house: RedactionContext,
+    verb: str,
+    path: str,
+    query: str,
+    headers: Mapping[str, str],
+    wall: Instant | None,
 ) -> Sealed:
     """Finding on the three retail headers. Kind "none" when none of them was sent. The path is
     signed without its query, or with it (gap G-3).
@@ -204,14 +209,14 @@ def api_key(
 
 
 def _token_call(
-    house: House, host: str, path: str, body: bytes, form: bool, wall: Instant | None
+    house: RedactionContext, host: str, path: str, body: bytes, form: bool, wall: Instant | None
 ) -> tuple[Sealed, bytes]:
     """Finding on the assertion in a token request, and the body without it. An address of this
     environment becomes its name: ports are not reproducible.
     """
     fields = _fields(body, form)
     if fields is None:
-        return NOBODY, seal_text(body, _key(house), house.vault).encode()
+        return NOBODY, seal_text(body, _key(house), house.signing_secrets).encode()
     credentials = house.exchange.credentials
     addresses = {
         name.rstrip("/")
@@ -265,7 +270,7 @@ def _spellings(addresses: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _clocks(house: House, wall: Instant | None) -> tuple[Instant, ...]:
+def _clocks(house: RedactionContext, wall: Instant | None) -> tuple[Instant, ...]:
     """Instants a client's clock may agree with. Without a wall clock (in process, in scripts)
     virtual now is the only one.
     """
@@ -281,18 +286,20 @@ def _clocks(house: House, wall: Instant | None) -> tuple[Instant, ...]:
 # ---- bodies
 
 
-def seal_body(body: bytes, secrets: Container[str], key: bytes, vault: dict[str, bytes]) -> bytes:
+def seal_body(
+    body: bytes, secrets: Container[str], key: bytes, signing_secrets: dict[str, bytes]
+) -> bytes:
     """A JSON body with its secret fields sealed. One that is no JSON object is sealed whole: it may
     hold the secret and is refused either way.
     """
     fields = _fields(body, form=False)
     if fields is None:
-        return seal_text(body, key, vault).encode()
-    return msgspec.json.encode(seal_fields(fields, secrets, key, vault))
+        return seal_text(body, key, signing_secrets).encode()
+    return msgspec.json.encode(seal_fields(fields, secrets, key, signing_secrets))
 
 
 def seal_fields(
-    fields: dict[str, Any], secrets: Container[str], key: bytes, vault: dict[str, bytes]
+    fields: dict[str, Any], secrets: Container[str], key: bytes, signing_secrets: dict[str, bytes]
 ) -> dict[str, Any]:
     """Fields with the secret ones replaced, at the top level. A value of a wrong type keeps only
     its type, so it is refused for the same reason.
@@ -302,7 +309,7 @@ def seal_fields(
         if name not in secrets or value is None:
             sealed[name] = value
         elif isinstance(value, str):
-            sealed[name] = seal_text(value, key, vault)
+            sealed[name] = seal_text(value, key, signing_secrets)
         else:
             sealed[name] = _EMPTY_OF_TYPE.get(type(value))
     return sealed
@@ -321,7 +328,7 @@ def _unspoken(text: str) -> str:
     return _SPELT.sub(_SEEN, text) if "eyJ" in text or "whsec_" in text else text
 
 
-def seal_text(value: str | bytes, key: bytes, vault: dict[str, bytes]) -> str:
+def seal_text(value: str | bytes, key: bytes, signing_secrets: dict[str, bytes]) -> str:
     """ "sealed:<shape>:<fingerprint>" of a secret, where the shape keeps what validation asks: d<n>
     digits, w<n> bytes of signing secret, x<n> anything else.
 
@@ -338,14 +345,14 @@ def seal_text(value: str | bytes, key: bytes, vault: dict[str, bytes]) -> str:
         shape = f"{'d' if text.isascii() and text.isdigit() else 'x'}{len(text)}"
     sealed = f"sealed:{shape}:{blake2b(text.encode(), digest_size=16, key=key).hexdigest()}"
     if signing is not None:
-        vault.pop(sealed, None)
-        vault[sealed] = signing
-        if len(vault) > VAULT_MAX:
-            del vault[next(iter(vault))]
+        signing_secrets.pop(sealed, None)
+        signing_secrets[sealed] = signing
+        if len(signing_secrets) > VAULT_MAX:
+            del signing_secrets[next(iter(signing_secrets))]
     return sealed
 
 
-def _key(house: House) -> bytes:
+def _key(house: RedactionContext) -> bytes:
     return house.exchange.ctx.entropy.key("sealing")
 
 

@@ -35,7 +35,7 @@ class Replies:
     def rest(self, plane: Plane, operation: Operation, answer: Any) -> Reply:
         """The answer to an HTTP request."""
         ctx, dialect = self._ctx, self.dialect(plane)
-        reply = Reply(ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id)
+        reply = Reply(ready_at=ctx.now + ctx.service_time, request_id=ctx.trace_id)
         if operation.cache:
             reply.headers = (("Cache-Control", operation.cache),)
         if isinstance(answer, Pending):
@@ -82,7 +82,9 @@ class Replies:
     def _grpc(self) -> Reply:
         ctx = self._ctx
         return Reply(
-            content_type="application/grpc", ready_at=ctx.now + ctx.elapsed, request_id=ctx.trace_id
+            content_type="application/grpc",
+            ready_at=ctx.now + ctx.service_time,
+            request_id=ctx.trace_id,
         )
 
     def _parts(self, answer: Iterator[Any]) -> Iterator[Any]:
@@ -117,14 +119,14 @@ class Replies:
         """A refusal as the clients of a plane ("grpc" is one here) see it."""
         ctx = self._ctx
         if isinstance(refusal, refusals.EdgeTimeout):
-            ctx.elapsed = refusal.after
+            ctx.service_time = refusal.after
         reply = Reply(
             code=grpc_code(refusal),
             message=refusal.message,
-            ready_at=ctx.now + ctx.elapsed,
+            ready_at=ctx.now + ctx.service_time,
             request_id=ctx.trace_id,
         )
-        reply.disturb = getattr(refusal, "disturb", "")
+        reply.connection_fault = getattr(refusal, "connection_fault", "")
         reply.failure = refusal.__cause__ if type(refusal) is Refusal else None
         if plane != "grpc":
             reply.status = http_status(refusal)

@@ -52,7 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     docs_url: str = ""
     scenarios: str = ""
 
-    def lasting(self) -> dict[str, Any]:
+    def recorded(self) -> dict[str, Any]:
         """Those that change what comes out, where they are not the usual ones: a journal's header
         keeps them, and a replay takes them from there.
         """

@@ -229,7 +229,7 @@ def _of_orders(exchange: Exchange, ids: Iterable[str]) -> list[int]:
         seq
         for order in map(trading.orders.get, ids)
         if order is not None
-        for seq in trading.tape.of_order(order)
+        for seq in trading.execution_log.of_order(order)
     ]
 
 

@@ -125,7 +125,7 @@ def _records(
     exchange: Exchange, account: str, symbol: str, wanted: frozenset[int]
 ) -> tuple[_Record, _Record, _Record]:
     trading = exchange.trading
-    trades = trading.tape.trades
+    trades = trading.execution_log.trades
     seqs = trades.of_account(account)
     positions = trading.positions.rows(account)
     cash = trading.ledger.entries(account)
@@ -193,7 +193,7 @@ def _rows(
     """Rows of an account's record that pass a test, ascending. Records only grow between two
     journeys in time, so they are read on where reading stopped.
     """
-    loaded, table = exchange.trading.books.loaded, exchange.memos.setdefault(_Read, {})
+    loaded, table = exchange.trading.books.loaded, exchange.answer_caches.setdefault(_Read, {})
     read: _Read | None = table.get((name, account))
     if read is None or read.loaded != loaded:
         read = table[name, account] = _Read(loaded)

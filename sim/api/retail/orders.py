@@ -224,10 +224,10 @@ def _held(exchange: Exchange, kind: Kind, order: Order, span: Span) -> Pending |
 def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:
     """Everything that has happened to an order, in order; whoever is told that may read it too."""
     exchange.awaited.answered((order.id,))
-    tape = exchange.trading.tape
+    execution_log = exchange.trading.execution_log
     return [
-        retail_execution(exchange, tape.executions.rows[seq])
-        for seq in reversed(list(tape.of_order(order)))
+        retail_execution(exchange, execution_log.executions.rows[seq])
+        for seq in reversed(list(execution_log.of_order(order)))
     ]
 
 

@@ -93,7 +93,7 @@ def _order_at(exchange: Exchange, order: Order, moment: Instant) -> Order | None
         return order
     executions = exchange.trading.executions
     later: Order | None = None
-    for seq in exchange.trading.tape.of_order(order):
+    for seq in exchange.trading.execution_log.of_order(order):
         execution = executions.rows[seq]
         if execution.at <= moment:
             return execution.order if later is not None else order

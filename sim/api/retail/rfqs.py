@@ -150,7 +150,7 @@ def list_rfq_trades(
     ):
         raise InvalidRequest("start_time lies after end_time")
     before = _seq(request.cursor) if request.cursor else None
-    trades = exchange.trading.tape.trades
+    trades = exchange.trading.execution_log.trades
     seqs = sorted(
         seq
         for combo in exchange.combos.all()

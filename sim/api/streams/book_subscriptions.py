@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from sim.api.rendering.exchange import book_message, unmade_book_message
-from sim.api.streams.feed import Desk, Feed, Stream, Topic, Topics
+from sim.api.streams.feed import Feed, OrderService, Stream, Topic, Topics
 from sim.api.streams.limits import MARKET_DATA_DEPTH
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.core.lifecycle.states import SETTLED_STATES
@@ -72,8 +72,8 @@ class BookStream(Stream):
 class Books:
     """Followers of books by symbol and shape."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, order_service: OrderService) -> None:
+        self._order_service = order_service
         self._topics: dict[str, Topics[Shape, BookStream]] = {}
         self._everything: Topics[Shape, BookStream] = Topics()
         self._encoded: dict[str, tuple[int, dict[Shape, bytes]]] = {}
@@ -81,7 +81,7 @@ class Books:
     def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Add symbols to a stream."""
         for symbol in symbols:
-            self._desk.exchange.windows.wake(symbol)
+            self._order_service.exchange.windows.wake(symbol)
             stream.symbols[symbol] = None
             shapes = self._topics.get(symbol)
             if shapes is None:
@@ -93,7 +93,7 @@ class Books:
         stream.everything = True
         stream.shape = stream.shape._replace(scales=True)
         self._everything.join(stream.shape, stream)
-        self._desk.exchange.window_news.follow()
+        self._order_service.exchange.window_news.follow()
 
     def leave(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Take symbols from a stream."""
@@ -108,7 +108,7 @@ class Books:
         """The stream no longer has every book."""
         stream.everything = False
         self._everything.leave(stream.shape, stream)
-        self._desk.exchange.window_news.leave()
+        self._order_service.exchange.window_news.leave()
         stream.shape = stream.shape._replace(scales=False)
 
     def forget(self, stream: BookStream) -> None:
@@ -124,7 +124,7 @@ class Books:
         only when that is asked for: nothing happens there.
         """
         if self._everything:
-            exchange = self._desk.exchange
+            exchange = self._order_service.exchange
             return list(
                 exchange.instruments.symbols()
                 if shelf
@@ -144,7 +144,7 @@ class Books:
             if frame is None and self._begun(symbol):
                 frame = self.frame(symbol, stream.shape)
             if frame:
-                self._desk.outbox.send(stream, frame)
+                self._order_service.outbox.send(stream, frame)
 
     def present(self, stream: BookStream, symbols: Iterable[str]) -> list[bytes]:
         """The present books of symbols for somebody outside the run of inputs: nothing is
@@ -167,7 +167,7 @@ class Books:
         return found
 
     def _begun(self, symbol: str) -> bool:
-        return self._desk.exchange.trading.state(symbol) not in SILENT_STATES
+        return self._order_service.exchange.trading.state(symbol) not in SILENT_STATES
 
     def _unmade(self, stream: BookStream) -> dict[str, bytes]:
         """Books of what is on the shelf, for a stream that has every book: empty ones, which differ
@@ -175,7 +175,7 @@ class Books:
         """
         if not stream.everything:
             return {}
-        exchange, now = self._desk.exchange, self._desk.now
+        exchange, now = self._order_service.exchange, self._order_service.now
         lifecycle = exchange.trading.lifecycle
         rests: dict[tuple[InstrumentState, int, int], bytes] = {}
         found: dict[str, bytes] = {}
@@ -198,7 +198,7 @@ class Books:
 
     def publish(self, symbol: str, *, everybody: bool = True) -> None:
         """Send a book to all who follow it; without `everybody` to those who named it."""
-        send_all = self._desk.outbox.send_all
+        send_all = self._order_service.outbox.send_all
         for shape, topic in self._groups(symbol, everybody):
             send_all(topic.values(), self.frame(symbol, shape))
 
@@ -217,7 +217,7 @@ class Books:
         """What an encoded book is valid for. An empty book on the shelf differs by its state, and
         by the settlement of one that settles by itself.
         """
-        trading = self._desk.exchange.trading
+        trading = self._order_service.exchange.trading
         book = trading.books.touched(symbol)
         if book is not None:
             return book.version
@@ -225,13 +225,13 @@ class Books:
         return ~(state if settled is None else state + (32 if settled.preliminary else 64))
 
     def _encode(self, symbol: str, shape: Shape) -> bytes:
-        exchange = self._desk.exchange
+        exchange = self._order_service.exchange
         trading = exchange.trading
         update = book_message(
             trading.books.touched(symbol) or Book(exchange.instruments.require(symbol)),
             trading.state(symbol),
             trading.stats(symbol),
-            self._desk.now,
+            self._order_service.now,
             depth=shape.depth,
             unaggregated=shape.unaggregated,
             scales=shape.scales,

@@ -12,7 +12,7 @@ from sim.api.rendering.exchange import execution_message, trade_message
 from sim.api.streams.resumable import ReplayFeed
 from sim.api.streams.resume_tokens import Place
 from sim.api.streams.shared_frames import encoded
-from sim.core.market_data.execution_log import Record, Tape
+from sim.core.market_data.execution_log import ExecutionLog, Record
 from sim.core.model.enums import TradeState
 from sim.core.model.events import Event, Executed, Traded
 from sim.core.model.orders import Execution, Trade
@@ -35,13 +35,13 @@ class DropCopyFeed(ReplayFeed[Execution]):
             self.tell(firm, event.execution)
 
     def place(self) -> Place:
-        return Place(len(self._record), self.desk.now)
+        return Place(len(self._record), self.order_service.now)
 
     def place_at(self, at: Instant) -> Place:
         return Place(_first_at(self._record, at), at)
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, Execution]]:
-        boundary = purged_before(self.desk.exchange, EXECUTIONS_KEPT)
+        boundary = purged_before(self.order_service.exchange, EXECUTIONS_KEPT)
         for seq in _seqs(
             self._record, self.accounts_of(firm), max(place.seq, _first_at(self._record, boundary))
         ):
@@ -52,11 +52,11 @@ class DropCopyFeed(ReplayFeed[Execution]):
         return row.order.symbol
 
     def encode(self, firm: str, row: Execution) -> bytes:
-        return encoded(execution_message(self.desk.exchange, row))
+        return encoded(execution_message(self.order_service.exchange, row))
 
     @property
     def _record(self) -> Record[Execution]:
-        return self.desk.exchange.trading.executions
+        return self.order_service.exchange.trading.executions
 
 
 class TradeReport(NamedTuple):
@@ -85,18 +85,23 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
             self.tell(second, report)
 
     def place(self) -> Place:
-        return Place(len(self._tape.told), self.desk.now)
+        return Place(len(self._execution_log.told), self.order_service.now)
 
     def place_at(self, at: Instant) -> Place:
-        tape = self._tape
+        execution_log = self._execution_log
         return Place(
-            bisect_left(range(len(tape.told)), at, key=lambda number: tape.telling(number)[2]), at
+            bisect_left(
+                range(len(execution_log.told)),
+                at,
+                key=lambda number: execution_log.telling(number)[2],
+            ),
+            at,
         )
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, TradeReport]]:
-        tape, accounts = self._tape, frozenset(self.accounts_of(firm))
-        for number in range(place.seq, len(tape.told)):
-            trade, state, at = tape.telling(number)
+        execution_log, accounts = self._execution_log, frozenset(self.accounts_of(firm))
+        for number in range(place.seq, len(execution_log.told)):
+            trade, state, at = execution_log.telling(number)
             if trade.aggressor.order.account in accounts or trade.passive.order.account in accounts:
                 yield Place(number + 1, at), TradeReport(trade, state)
 
@@ -105,12 +110,12 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
 
     def encode(self, firm: str, row: TradeReport) -> bytes:
         return encoded(
-            trade_message(self.desk.exchange, row.trade, self.accounts_of(firm), row.state)
+            trade_message(self.order_service.exchange, row.trade, self.accounts_of(firm), row.state)
         )
 
     @property
-    def _tape(self) -> Tape:
-        return self.desk.exchange.trading.tape
+    def _execution_log(self) -> ExecutionLog:
+        return self.order_service.exchange.trading.execution_log
 
 
 def _first_at(record: Record[Execution], at: Instant) -> int:

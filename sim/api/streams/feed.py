@@ -109,7 +109,7 @@ class Outbox:
         return taken
 
 
-class Desk:
+class OrderService:
     """What feeds work with: the exchange, the outbox, and `end`, which closes a stream of theirs
     for good.
     """
@@ -151,8 +151,8 @@ class Feed(ABC):
     timers: ClassVar[tuple[str, ...]] = ()
     scoped: ClassVar[bool] = False
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, order_service: OrderService) -> None:
+        self.order_service = order_service
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
         """What to call for which event. Called in order of happening."""

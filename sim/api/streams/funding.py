@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
-from sim.api.streams.feed import Desk, Feed, Stream
+from sim.api.streams.feed import Feed, OrderService, Stream
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded
 from sim.core.catalogue.assumptions import FUNDING_POLL
@@ -49,13 +49,13 @@ class FundingFeed(Feed):
     timers: ClassVar[tuple[str, ...]] = (POLL_TIMER,)
     scoped = True
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, order_service: OrderService) -> None:
+        super().__init__(order_service)
         self._streams: dict[int, FundingStream] = {}
         self._timer = 0
 
     def accept(self, admitted: Admitted) -> Stream:
-        exchange, request = self.desk.exchange, admitted.request
+        exchange, request = self.order_service.exchange, admitted.request
         if not set(request.account_ids) <= set(funding_accounts(exchange, admitted.caller)):
             raise PermissionDenied(
                 rule="P24",
@@ -74,20 +74,22 @@ class FundingFeed(Feed):
         self._streams[mine.id] = mine
         self._look(mine)
         if not self._timer:
-            self._timer = self.desk.schedule(self.desk.period(FUNDING_POLL), POLL_TIMER)
+            self._timer = self.order_service.schedule(
+                self.order_service.period(FUNDING_POLL), POLL_TIMER
+            )
 
     def forget(self, stream: Stream) -> None:
         del self._streams[stream.id]
         if not self._streams:
-            self._timer = self.desk.cancel(self._timer)
+            self._timer = self.order_service.cancel(self._timer)
 
     def heartbeat(self, stream: Stream) -> bytes:
         """No changes, and where to resume: what has happened since the last look is not passed
         over, for `resume_time` includes its instant.
         """
-        changes = self.desk.exchange.funding.changes
+        changes = self.order_service.exchange.funding.changes
         seen = cast(FundingStream, stream).seen
-        at = changes[seen].at if seen < len(changes) else self.desk.now
+        at = changes[seen].at if seen < len(changes) else self.order_service.now
         return encoded(wire.CreateFundingTransactionSubscriptionResponse(server_time=at))
 
     def fire(self, timer: Timer) -> None:
@@ -95,11 +97,13 @@ class FundingFeed(Feed):
             return
         for stream in self._streams.values():
             self._look(stream)
-        self._timer = self.desk.schedule(self.desk.period(FUNDING_POLL), POLL_TIMER)
+        self._timer = self.order_service.schedule(
+            self.order_service.period(FUNDING_POLL), POLL_TIMER
+        )
 
     def _look(self, stream: FundingStream) -> None:
         """Send what changed since the last look, if it concerns the stream."""
-        exchange = self.desk.exchange
+        exchange = self.order_service.exchange
         changes = exchange.funding.changes
         accounts = stream.asked or frozenset(funding_accounts(exchange, stream.caller))
         found = [
@@ -109,7 +113,7 @@ class FundingFeed(Feed):
         for first in range(0, len(found), BATCH):
             batch = found[first : first + BATCH]
             last = first + BATCH >= len(found)
-            self.desk.outbox.send(
+            self.order_service.outbox.send(
                 stream,
                 encoded(
                     wire.CreateFundingTransactionSubscriptionResponse(
@@ -121,7 +125,7 @@ class FundingFeed(Feed):
                             )
                             for change in batch
                         ],
-                        server_time=self.desk.now if last else batch[-1].at,
+                        server_time=self.order_service.now if last else batch[-1].at,
                     )
                 ),
             )

@@ -6,7 +6,7 @@ While there is no stream there is no timer, and a stream between two checks cost
 
 from __future__ import annotations
 
-from sim.api.streams.feed import Desk, Stream
+from sim.api.streams.feed import OrderService, Stream
 from sim.core.catalogue.assumptions import IDLE_TIMEOUT, STREAM_HEARTBEAT
 from sim.core.model.refusals import Code
 from sim.kernel.instants import NS_PER_S, Instant, format_span
@@ -20,17 +20,17 @@ class Heartbeats:
     that comes first (rules S5, S13).
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, order_service: OrderService) -> None:
+        self._order_service = order_service
         self._slots: dict[Instant, dict[int, Stream]] = {}
         self._slot_of: dict[int, Instant] = {}
         self._timer = 0
 
     def join(self, stream: Stream) -> None:
         """A stream begins; its first heartbeat comes after an interval, up to a second early."""
-        stream.moved = self._desk.now
-        every = self._desk.period(STREAM_HEARTBEAT)
-        due = self._desk.now + every
+        stream.moved = self._order_service.now
+        every = self._order_service.period(STREAM_HEARTBEAT)
+        due = self._order_service.now + every
         self._put(stream, due - due % NS_PER_S if every > NS_PER_S else due)
         if not self._timer:
             self._wait()
@@ -44,17 +44,20 @@ class Heartbeats:
             if not slot:
                 del self._slots[due]
         if not self._slots:
-            self._timer = self._desk.cancel(self._timer)
+            self._timer = self._order_service.cancel(self._timer)
 
     def fire(self, timer: Timer) -> None:
         """Do what is due."""
         if timer.seq != self._timer:
             return
         self._timer = 0
-        every, patience = self._desk.period(STREAM_HEARTBEAT), self._desk.period(IDLE_TIMEOUT)
+        every, patience = (
+            self._order_service.period(STREAM_HEARTBEAT),
+            self._order_service.period(IDLE_TIMEOUT),
+        )
         for stream in self._slots.pop(timer.due, {}).values():
             if timer.due >= stream.moved + patience:
-                self._desk.end(
+                self._order_service.end(
                     stream,
                     Code.UNAVAILABLE,
                     f"idle timeout: nothing was sent for {format_span(patience)}",
@@ -62,7 +65,7 @@ class Heartbeats:
                 continue
             beat = stream.beat
             if every and timer.due >= beat:
-                self._desk.outbox.send(stream, stream.feed.heartbeat(stream))
+                self._order_service.outbox.send(stream, stream.feed.heartbeat(stream))
                 beat = timer.due + every
             self._put(stream, beat)
         self._wait()
@@ -72,9 +75,9 @@ class Heartbeats:
         first.
         """
         stream.beat = beat
-        due = stream.moved + self._desk.period(IDLE_TIMEOUT)
+        due = stream.moved + self._order_service.period(IDLE_TIMEOUT)
         due += -due % NS_PER_S  # few slots, however many streams
-        if self._desk.period(STREAM_HEARTBEAT):
+        if self._order_service.period(STREAM_HEARTBEAT):
             due = min(due, beat)
         slot = self._slots.get(due)
         if slot is None:
@@ -84,4 +87,6 @@ class Heartbeats:
 
     def _wait(self) -> None:
         if self._slots:
-            self._timer = self._desk.schedule(min(self._slots) - self._desk.now, HEARTBEAT_TIMER)
+            self._timer = self._order_service.schedule(
+                min(self._slots) - self._order_service.now, HEARTBEAT_TIMER
+            )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.api.pipeline.inputs import Effect
 from sim.api.streams.drop_copy import DropCopyFeed, TradeCaptureFeed
-from sim.api.streams.feed import Desk, Feed, Outbox, Stream
+from sim.api.streams.feed import Feed, OrderService, Outbox, Stream
 from sim.api.streams.funding import FundingFeed
 from sim.api.streams.heartbeats import HEARTBEAT_TIMER, Heartbeats
 from sim.api.streams.instruments import InstrumentFeed
@@ -71,10 +71,10 @@ class Hub:
         self._streams: dict[int, Stream] = {}
         self._sessions: dict[tuple[str, str, str], Stream] = {}
         self._pools: dict[str, int] = {}
-        desk = Desk(exchange, self._outbox, self._end)
-        self._heartbeats = Heartbeats(desk)
-        self._disturbance = Disturbance(desk, self._streams, self._end)
-        feeds = {kind: kind(desk) for kind in dict.fromkeys(FEEDS.values())}
+        order_service = OrderService(exchange, self._outbox, self._end)
+        self._heartbeats = Heartbeats(order_service)
+        self._disturbance = Disturbance(order_service, self._streams, self._end)
+        feeds = {kind: kind(order_service) for kind in dict.fromkeys(FEEDS.values())}
         self._feeds = tuple(feeds.values())
         # The contract's own name: a misspelt one is found at start.
         self._by_operation = {

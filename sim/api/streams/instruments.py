@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.rendering.exchange import instrument_as_it_is, instrument_message
-from sim.api.streams.feed import Desk, Feed, Stream, Topics
+from sim.api.streams.feed import Feed, OrderService, Stream, Topics
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import part
 from sim.core.model.enums import InstrumentState
@@ -41,8 +41,8 @@ class InstrumentStream(Stream):
 class InstrumentFeed(Feed):
     """Instrument state streams by symbol."""
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, order_service: OrderService) -> None:
+        super().__init__(order_service)
         self._topics: Topics[str, InstrumentStream] = Topics()
 
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
@@ -54,26 +54,26 @@ class InstrumentFeed(Feed):
 
     def accept(self, admitted: Admitted) -> Stream:
         for symbol in admitted.request.symbols:
-            self.desk.exchange.instruments.require(symbol)
+            self.order_service.exchange.instruments.require(symbol)
         return InstrumentStream(self, admitted)
 
     def begin(self, stream: Stream) -> None:
         mine = cast(InstrumentStream, stream)
-        exchange = self.desk.exchange
+        exchange = self.order_service.exchange
         if mine.symbols == (_EVERY,):
             exchange.window_news.follow()
         for symbol in mine.symbols:
             exchange.windows.wake(symbol)
             self._topics.join(symbol, mine)
         for page in self._pages(mine):
-            self.desk.outbox.send(mine, page)
+            self.order_service.outbox.send(mine, page)
 
     def catch_up(self, stream: Stream, waiting: Sequence[bytes]) -> list[bytes]:
         """The followed instruments as they are now."""
         return list(self._pages(cast(InstrumentStream, stream)))
 
     def _pages(self, stream: InstrumentStream) -> Iterator[bytes]:
-        exchange = self.desk.exchange
+        exchange = self.order_service.exchange
         instruments = exchange.instruments
         found = (
             list(instruments)
@@ -92,22 +92,24 @@ class InstrumentFeed(Feed):
         for symbol in mine.symbols:
             self._topics.leave(symbol, mine)
         if mine.symbols == (_EVERY,):
-            self.desk.exchange.window_news.leave()
+            self.order_service.exchange.window_news.leave()
 
     def heartbeat(self, stream: Stream) -> bytes:
         return b""  # an empty list of instruments
 
     def _state_changed(self, event: StateChanged | InstrumentListed) -> None:
         if self._topics:
-            self._tell(self.desk.exchange.instruments.require(event.symbol), event.state, event.at)
+            self._tell(
+                self.order_service.exchange.instruments.require(event.symbol), event.state, event.at
+            )
 
     def _shelf_moved(self, event: ShelfMoved) -> None:
         """What nobody has touched moved all at once; who follows some of it hears of each by
         itself.
         """
         instruments, lifecycle = (
-            self.desk.exchange.instruments,
-            self.desk.exchange.trading.lifecycle,
+            self.order_service.exchange.instruments,
+            self.order_service.exchange.trading.lifecycle,
         )
         for symbol in instruments.symbols() if _EVERY in self._topics else list(self._topics):
             if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
@@ -125,4 +127,4 @@ class InstrumentFeed(Feed):
                 instruments=[instrument_message(instrument, state, at)],
             )
             for topic in topics:
-                self.desk.outbox.send_all(topic.values(), frame)
+                self.order_service.outbox.send_all(topic.values(), frame)

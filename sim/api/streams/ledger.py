@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sim.api.exchange.ledgers import FLOOR, SUPPRESSED, public_types
 from sim.api.pipeline.account_access import ledger_account
 from sim.api.rendering.exchange import CURRENCY, ledger_entry_message
-from sim.api.streams.feed import Desk, Feed, Stream, Topics
+from sim.api.streams.feed import Feed, OrderService, Stream, Topics
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded, nesting
 from sim.core.model.events import CashMoved, Event
@@ -56,8 +56,8 @@ class LedgerFeed(Feed):
 
     scoped = True
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, order_service: OrderService) -> None:
+        super().__init__(order_service)
         self._topics: Topics[str, LedgerStream] = Topics()
         self._waiting: dict[int, LedgerStream] = {}
 
@@ -68,7 +68,7 @@ class LedgerFeed(Feed):
         return LedgerStream(
             self,
             admitted,
-            ledger_account(self.desk.exchange, admitted.caller, admitted.request.account),
+            ledger_account(self.order_service.exchange, admitted.caller, admitted.request.account),
         )
 
     def begin(self, stream: Stream) -> None:
@@ -76,7 +76,7 @@ class LedgerFeed(Feed):
         self._topics.join(mine.account, mine)
         if mine.replay_from is None:
             return
-        rows = self.desk.exchange.trading.ledger.entries(mine.account)
+        rows = self.order_service.exchange.trading.ledger.entries(mine.account)
         for index in range(bisect_left(rows, mine.replay_from, key=lambda row: row.at), len(rows)):
             if mine.wants(rows[index]):
                 mine.pending.append(_entry(rows[index]))
@@ -110,7 +110,7 @@ class LedgerFeed(Feed):
             self._send(stream)
 
     def _send(self, stream: LedgerStream) -> None:
-        self.desk.outbox.send(stream, b"".join(stream.pending))
+        self.order_service.outbox.send(stream, b"".join(stream.pending))
         stream.pending.clear()
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sim.api.codecs.codecs import BadInput, protobuf_decoder
 from sim.api.streams import limits as rules
 from sim.api.streams.book_subscriptions import SILENT_STATES, Books, BookStream, heartbeat, shape_of
-from sim.api.streams.feed import Desk, Feed, Stream
+from sim.api.streams.feed import Feed, OrderService, Stream
 from sim.api.streams.shared_frames import part
 from sim.core.catalogue.assumptions import (
     BIDI_IDLE_TIMEOUT,
@@ -40,9 +40,9 @@ class MarketDataFeed(Feed):
 
     timers = (REFRESH_TIMER, IDLE_TIMER)
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self._books = Books(desk)
+    def __init__(self, order_service: OrderService) -> None:
+        super().__init__(order_service)
+        self._books = Books(order_service)
         self._streams = 0
         self._refresh = 0
         self._last_words: dict[str, None] = {}
@@ -86,7 +86,7 @@ class MarketDataFeed(Feed):
                 remedy="split the list, or leave it empty for all instruments",
             )
         for symbol in request.symbols:
-            self.desk.exchange.instruments.require(symbol)
+            self.order_service.exchange.instruments.require(symbol)
         stream.shape = shape_of(request.depth, request.unaggregated)
         stream.snapshot_only = request.snapshot_only
         stream.skips = request.slow_consumer_skip_to_head
@@ -99,7 +99,9 @@ class MarketDataFeed(Feed):
         mine = cast(BookStream, stream)
         self._streams += 1
         if not self._refresh:
-            self._refresh = self.desk.schedule(self.desk.period(MARKET_DATA_REFRESH), REFRESH_TIMER)
+            self._refresh = self.order_service.schedule(
+                self.order_service.period(MARKET_DATA_REFRESH), REFRESH_TIMER
+            )
         if mine.started:
             symbols = list(mine.symbols)
             if mine.everything:
@@ -117,17 +119,17 @@ class MarketDataFeed(Feed):
         self._quiet.pop(mine.id, None)
         self._streams -= 1
         if not self._streams:
-            self._refresh = self.desk.cancel(self._refresh)
+            self._refresh = self.order_service.cancel(self._refresh)
         if not self._quiet:
-            self._idle = self.desk.cancel(self._idle)
+            self._idle = self.order_service.cancel(self._idle)
 
     def _show_first(self, stream: BookStream, symbols: list[str]) -> None:
         self._books.show(stream, symbols)
         if stream.snapshot_only:
-            self.desk.end(stream, Code.OK, "")
+            self.order_service.end(stream, Code.OK, "")
 
     def _every_symbol(self) -> list[str]:
-        return list(self.desk.exchange.instruments.symbols())
+        return list(self.order_service.exchange.instruments.symbols())
 
     # ---- events and time
 
@@ -138,7 +140,7 @@ class MarketDataFeed(Feed):
     def _shelf_moved(self, event: ShelfMoved) -> None:
         if not self._streams:
             return
-        lifecycle = self.desk.exchange.trading.lifecycle
+        lifecycle = self.order_service.exchange.trading.lifecycle
         for symbol in self._books.followed(shelf=True):
             if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
                 self._books.publish(symbol)
@@ -148,7 +150,7 @@ class MarketDataFeed(Feed):
             return
         symbol = event.symbol
         if (
-            self.desk.exchange.trading.state(symbol) not in SILENT_STATES
+            self.order_service.exchange.trading.state(symbol) not in SILENT_STATES
             or symbol in self._last_words
         ):
             self._last_words.pop(symbol, None)
@@ -159,9 +161,11 @@ class MarketDataFeed(Feed):
 
     def fire(self, timer: Timer) -> None:
         if timer.seq == self._refresh:
-            self._refresh = self.desk.schedule(self.desk.period(MARKET_DATA_REFRESH), REFRESH_TIMER)
-            trading = self.desk.exchange.trading
-            everybody = self.desk.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
+            self._refresh = self.order_service.schedule(
+                self.order_service.period(MARKET_DATA_REFRESH), REFRESH_TIMER
+            )
+            trading = self.order_service.exchange.trading
+            everybody = self.order_service.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
             for symbol in self._books.followed() if everybody else self._books.named():
                 if trading.state(symbol) not in SILENT_STATES:
                     self._books.publish(symbol, everybody=everybody)
@@ -170,24 +174,26 @@ class MarketDataFeed(Feed):
 
     def _end_idle(self) -> None:
         """End the streams whose client has been quiet too long; the quietest comes first."""
-        self._idle, limit = 0, self.desk.period(BIDI_IDLE_TIMEOUT)
+        self._idle, limit = 0, self.order_service.period(BIDI_IDLE_TIMEOUT)
         for stream in list(self._quiet.values()):
             due = stream.heard + limit
-            if due > self.desk.now:
-                self._idle = self.desk.schedule(due - self.desk.now, IDLE_TIMER)
+            if due > self.order_service.now:
+                self._idle = self.order_service.schedule(due - self.order_service.now, IDLE_TIMER)
                 return
-            self.desk.end(
+            self.order_service.end(
                 stream, Code.UNAVAILABLE, f"idle timeout: no client frame for {format_span(limit)}"
             )
 
     # ---- frames of the client
 
     def _hear(self, stream: BookStream) -> None:
-        stream.heard = self.desk.now
+        stream.heard = self.order_service.now
         self._quiet.pop(stream.id, None)
         self._quiet[stream.id] = stream
         if not self._idle:
-            self._idle = self.desk.schedule(self.desk.period(BIDI_IDLE_TIMEOUT), IDLE_TIMER)
+            self._idle = self.order_service.schedule(
+                self.order_service.period(BIDI_IDLE_TIMEOUT), IDLE_TIMER
+            )
 
     def frame(self, stream: Stream, message: bytes) -> None:
         mine = cast(BookStream, stream)
@@ -196,9 +202,9 @@ class MarketDataFeed(Feed):
             request = protobuf_decoder(wire.BiDirectionalStreamMarketDataRequest)(message)
             self._obey(mine, request)
         except BadInput as wrong:
-            self.desk.end(stream, Code.INVALID_ARGUMENT, str(wrong))
+            self.order_service.end(stream, Code.INVALID_ARGUMENT, str(wrong))
         except Refusal as refusal:
-            self.desk.end(stream, refusal.code, refusal.message)
+            self.order_service.end(stream, refusal.code, refusal.message)
 
     def _obey(self, stream: BookStream, request: wire.BiDirectionalStreamMarketDataRequest) -> None:
         if not stream.started and (request.subscribe or request.unsubscribe):
@@ -218,7 +224,7 @@ class MarketDataFeed(Feed):
             )
 
     def _subscribe(self, stream: BookStream, asked: list[str]) -> None:
-        instruments = self.desk.exchange.instruments
+        instruments = self.order_service.exchange.instruments
         symbols = list(dict.fromkeys(asked))
         unknown = [symbol for symbol in symbols if symbol not in instruments]
         if unknown:
@@ -259,7 +265,7 @@ class MarketDataFeed(Feed):
 
     def _complain(self, stream: BookStream, code: str, text: str, symbols: list[str]) -> None:
         error = wire.SubscriptionError(error_code=code, message=text, symbols=symbols)
-        self.desk.outbox.send(
+        self.order_service.outbox.send(
             stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_error=error)
         )
 
@@ -289,12 +295,12 @@ class MarketDataFeed(Feed):
             symbols_removed_count=len(removed),
             symbols_removed_truncated=many_removed,
         )
-        self.desk.outbox.send(
+        self.order_service.outbox.send(
             stream, part(wire.BiDirectionalStreamMarketDataResponse, subscription_ack=ack)
         )
 
     def _scales(self, symbol: str) -> wire.SymbolScales:
-        instrument = self.desk.exchange.instruments.require(symbol)
+        instrument = self.order_service.exchange.instruments.require(symbol)
         return wire.SymbolScales(
             symbol=symbol, price_scale=instrument.price_scale, quantity_scale=instrument.qty_scale
         )

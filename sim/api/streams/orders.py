@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.pipeline.account_access import visible_accounts
 from sim.api.rendering.exchange import cancel_reject_message, execution_message, order_message
-from sim.api.streams.feed import Desk, Feed, Stream, Topic, Topics
+from sim.api.streams.feed import Feed, OrderService, Stream, Topic, Topics
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import encoded, nesting, part
 from sim.core.model.events import CancelRejected, Event, Executed
@@ -51,8 +51,8 @@ class OrderFeed(Feed):
 
     scoped = True
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, order_service: OrderService) -> None:
+        super().__init__(order_service)
         self._topics: Topics[str, OrderStream] = Topics()
         self._waiting: dict[int, OrderStream] = {}
 
@@ -64,7 +64,7 @@ class OrderFeed(Feed):
 
     def begin(self, stream: Stream) -> None:
         mine = cast(OrderStream, stream)
-        exchange = self.desk.exchange
+        exchange = self.order_service.exchange
         mine.session_id = exchange.ctx.ids.uuid("session")
         mine.signature = part(_Response, session_id=mine.session_id)
         exchange.order_sessions.begin(mine.session_id, mine.accounts)
@@ -77,14 +77,14 @@ class OrderFeed(Feed):
             )
             self._send(mine, part(_Response, snapshot=snapshot), self._stamp())
         if mine.snapshot_only:
-            self.desk.end(mine, Code.OK, "")
+            self.order_service.end(mine, Code.OK, "")
 
     def forget(self, stream: Stream) -> None:
         mine = cast(OrderStream, stream)
         for account in mine.accounts:
             self._topics.leave(account, mine)
         self._waiting.pop(mine.id, None)
-        self.desk.exchange.order_sessions.end(mine.session_id)
+        self.order_service.exchange.order_sessions.end(mine.session_id)
 
     def heartbeat(self, stream: Stream) -> bytes:
         return (
@@ -100,7 +100,9 @@ class OrderFeed(Feed):
             self._tell(
                 topic,
                 order.symbol,
-                _in_executions(encoded(execution_message(self.desk.exchange, event.execution))),
+                _in_executions(
+                    encoded(execution_message(self.order_service.exchange, event.execution))
+                ),
             )
 
     def _cancel_rejected(self, event: CancelRejected) -> None:
@@ -129,7 +131,7 @@ class OrderFeed(Feed):
             self._send(stream, _in_update(update), stamp)
 
     def _send(self, stream: OrderStream, event: bytes, stamp: bytes) -> None:
-        self.desk.outbox.send(stream, event + stream.signature + stamp)
+        self.order_service.outbox.send(stream, event + stream.signature + stamp)
 
     def _stamp(self) -> bytes:
-        return part(_Response, processed_sent_time=self.desk.now)
+        return part(_Response, processed_sent_time=self.order_service.now)

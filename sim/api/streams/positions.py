@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from sim.api.pipeline.account_access import visible_accounts
 from sim.api.rendering.exchange import position_message
-from sim.api.streams.feed import Desk, Feed, Stream, Topics
+from sim.api.streams.feed import Feed, OrderService, Stream, Topics
 from sim.api.streams.limits import BATCH
 from sim.api.streams.resumable import ReplayFeed, ReplayStream
 from sim.api.streams.resume_tokens import Place
@@ -35,8 +35,8 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
     response = wire.CreatePositionChangeSubscriptionResponse
     rows_field = "position_changes"
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, order_service: OrderService) -> None:
+        super().__init__(order_service)
         self._changed: list[PositionChanged] = []
         self._length = 0
 
@@ -53,12 +53,14 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
             self._length = len(self._history)
         super().begin(stream)
         mine = cast(ReplayStream, stream)
-        if mine.after is None and self.desk.exchange.ctx.assumptions.flag(POSITION_CHANGE_SNAPSHOT):
+        if mine.after is None and self.order_service.exchange.ctx.assumptions.flag(
+            POSITION_CHANGE_SNAPSHOT
+        ):
             self.send_rows(mine, self._held(mine.firm))
 
     def _held(self, firm: str) -> Iterator[tuple[Place, PositionChanged]]:
         """Positions of a firm that are not flat, as their last rows say."""
-        positions = self.desk.exchange.trading.positions
+        positions = self.order_service.exchange.trading.positions
         for account in sorted(self.accounts_of(firm)):
             for _, row in sorted({row.symbol: row for row in positions.rows(account)}.items()):
                 if row.net:
@@ -76,7 +78,7 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
     def place(self) -> Place:
         # Counted while anybody listens, so that a token costs nothing that grows with the number of
         # positions.
-        return Place(self._length if self.followed else len(self._history), self.desk.now)
+        return Place(self._length if self.followed else len(self._history), self.order_service.now)
 
     def place_at(self, at: Instant) -> Place:
         return Place(bisect_left(self._history, at, key=lambda row: row.at), at)
@@ -94,7 +96,7 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
 
     def encode(self, firm: str, row: PositionChanged) -> bytes:
         settled = row.settlement is not None
-        stats = self.desk.exchange.trading.stats(row.symbol) if settled else None
+        stats = self.order_service.exchange.trading.stats(row.symbol) if settled else None
         return encoded(
             wire.PositionChange(
                 position=position_message(standing(row), row.at, expired=settled),
@@ -111,7 +113,7 @@ class PositionChangeFeed(ReplayFeed[PositionChanged]):
     @property
     def _history(self) -> Sequence[PositionChanged]:
         """Every row of the position ledger, oldest first."""
-        return self.desk.exchange.trading.positions.save().rows
+        return self.order_service.exchange.trading.positions.save().rows
 
 
 # ---- snapshot, then changes
@@ -136,8 +138,8 @@ class PositionFeed(Feed):
 
     scoped = True
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, order_service: OrderService) -> None:
+        super().__init__(order_service)
         self._topics: Topics[str, PositionStream] = Topics()
         self._changed: dict[tuple[str, str], None] = {}
 
@@ -152,12 +154,12 @@ class PositionFeed(Feed):
         positions: list[Position] = []
         for account in mine.accounts:
             self._topics.join(account, mine)
-            positions += self.desk.exchange.trading.positions.of(account)
+            positions += self.order_service.exchange.trading.positions.of(account)
         for first in range(0, len(positions) or 1, BATCH):
             snapshot = wire.CreatePositionSubscriptionResponse_Snapshot(
                 positions=self._messages(positions[first : first + BATCH])
             )
-            self.desk.outbox.send(mine, part(_Response, snapshot=snapshot))
+            self.order_service.outbox.send(mine, part(_Response, snapshot=snapshot))
 
     def forget(self, stream: Stream) -> None:
         mine = cast(PositionStream, stream)
@@ -176,17 +178,19 @@ class PositionFeed(Feed):
             return
         changed, self._changed = self._changed, {}
         for account, symbol in changed:
-            position = self.desk.exchange.trading.positions.get(account, symbol)
+            position = self.order_service.exchange.trading.positions.get(account, symbol)
             topic = self._topics.get(account)
             if position is not None and topic is not None:
                 frame = _in_update(_in_positions(encoded(self._messages([position])[0])))
-                self.desk.outbox.send_all(topic.values(), frame)
+                self.order_service.outbox.send_all(topic.values(), frame)
 
     def _messages(self, positions: Sequence[Position]) -> list[wire.Position]:
-        trading = self.desk.exchange.trading
+        trading = self.order_service.exchange.trading
         return [
             position_message(
-                position, self.desk.now, expired=trading.state(position.symbol) in GONE_STATES
+                position,
+                self.order_service.now,
+                expired=trading.state(position.symbol) in GONE_STATES,
             )
             for position in positions
         ]

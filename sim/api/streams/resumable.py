@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
-from sim.api.streams.feed import Desk, Feed, Stream, Topics
+from sim.api.streams.feed import Feed, OrderService, Stream, Topics
 from sim.api.streams.limits import BATCH
 from sim.api.streams.resume_tokens import Place, ResumeTokens, binding_of
 from sim.api.streams.shared_frames import nesting
@@ -53,8 +53,8 @@ class ReplayFeed(Feed, Generic[R]):
     rows_field: ClassVar[str]
     scoped = True
 
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
+    def __init__(self, order_service: OrderService) -> None:
+        super().__init__(order_service)
         self._topics: Topics[str, ReplayStream] = Topics()
         self._waiting: dict[int, ReplayStream] = {}
         self._in_token = nesting(self.response, "resume_token")
@@ -62,7 +62,7 @@ class ReplayFeed(Feed, Generic[R]):
 
     @cached_property
     def _tokens(self) -> ResumeTokens:
-        return ResumeTokens(self.desk.exchange.ctx.entropy.key("resume_token"))
+        return ResumeTokens(self.order_service.exchange.ctx.entropy.key("resume_token"))
 
     # ---- what a kind of stream knows
 
@@ -101,8 +101,8 @@ class ReplayFeed(Feed, Generic[R]):
             stream.after = self._tokens.read(
                 request.resume_token,
                 stream.binding,
-                now=self.desk.now,
-                lifetime=self.desk.period(RESUME_TOKEN_TTL),
+                now=self.order_service.now,
+                lifetime=self.order_service.period(RESUME_TOKEN_TTL),
             )
             if stream.after.seq > self.place().seq:
                 raise InvalidRequest(
@@ -170,7 +170,7 @@ class ReplayFeed(Feed, Generic[R]):
             self._send(stream, place, stream.pending)
 
     def _send(self, stream: ReplayStream, place: Place, rows: list[bytes]) -> None:
-        self.desk.outbox.send(stream, self._token(stream, place) + b"".join(rows))
+        self.order_service.outbox.send(stream, self._token(stream, place) + b"".join(rows))
         rows.clear()
 
     def _token(self, stream: ReplayStream, place: Place) -> bytes:
@@ -185,12 +185,12 @@ class ReplayFeed(Feed, Generic[R]):
         """The firm whose streams see an account; None when nobody listens or no firm has it."""
         if not self._topics:
             return None
-        firm = self.desk.exchange.firms.firm_of(account)
+        firm = self.order_service.exchange.firms.firm_of(account)
         return firm.name if firm is not None else None
 
     def accounts_of(self, firm: str) -> tuple[str, ...]:
         """Accounts of a firm."""
-        firms = self.desk.exchange.firms
+        firms = self.order_service.exchange.firms
         return firms.accounts_of(firms.require(firm))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import structs
 
 from sim.api.pipeline.inputs import Close, Effect, Send
-from sim.api.streams.feed import Desk, Outbox, Stream
+from sim.api.streams.feed import OrderService, Outbox, Stream
 from sim.core.catalogue.quirks import STREAM_DUPLICATES
 from sim.core.model.refusals import Code
 from sim.core.service.fault_spec import FaultAction
@@ -33,10 +33,13 @@ class Disturbance:
     """Lets faults befall frames."""
 
     def __init__(
-        self, desk: Desk, streams: Mapping[int, Stream], end: Callable[[Stream, int, str], None]
+        self,
+        order_service: OrderService,
+        streams: Mapping[int, Stream],
+        end: Callable[[Stream, int, str], None],
     ) -> None:
-        self._desk = desk
-        self._outbox: Outbox = desk.outbox
+        self._order_service = order_service
+        self._outbox: Outbox = order_service.outbox
         self._streams = streams
         self._end = end
         self._swapped: dict[int, Send] = {}
@@ -44,7 +47,7 @@ class Disturbance:
 
     def apply(self, effects: list[Effect]) -> list[Effect]:
         """Effects as they leave."""
-        exchange = self._desk.exchange
+        exchange = self._order_service.exchange
         if not (
             self._swapped
             or self._late
@@ -64,7 +67,7 @@ class Disturbance:
 
     def fire(self, timer: Timer) -> list[Effect]:
         """Late frames whose time has come."""
-        stream, now = int(timer.subject), self._desk.now
+        stream, now = int(timer.subject), self._order_service.now
         queue = self._late.get(stream)
         found: list[Effect] = []
         while queue and queue[0][0] <= now:
@@ -85,7 +88,7 @@ class Disturbance:
         if stream is None:
             # Its end is further down the list.
             return (send,)
-        exchange = self._desk.exchange
+        exchange = self._order_service.exchange
         sends: tuple[Send, ...] = (send,)
         action = exchange.faults.pick("stream", stream.operation, stream.caller.names)
         if action is None:
@@ -108,7 +111,7 @@ class Disturbance:
         queue = self._late.get(stream)
         if not delay and queue is None:
             return sends
-        due = self._desk.now + delay
+        due = self._order_service.now + delay
         if queue is None:
             queue = self._late[stream] = deque()
             self._wait(stream, due)
@@ -118,7 +121,7 @@ class Disturbance:
         return ()
 
     def _wait(self, stream: int, due: Instant) -> None:
-        self._desk.exchange.ctx.timers.schedule(due, LATE_TIMER, str(stream))
+        self._order_service.exchange.ctx.timers.schedule(due, LATE_TIMER, str(stream))
 
     def _ended(self, stream: Stream, action: FaultAction) -> Iterable[Effect]:
         waiting = self._waiting(stream.id)

@@ -21,12 +21,12 @@ from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
 from sim.core.model.funding_records import (
     AccountNotes,
-    Course,
     FundingChange,
     FundingSource,
     FundingState,
     FundingTransaction,
     FundingType,
+    GameClock,
     Review,
 )
 from sim.core.model.quantities import Cash, cash_text
@@ -113,7 +113,7 @@ class Funding:
     # ---- through a source
 
     def begin(
-        self, account: str, amount: Cash, source: FundingSource, course: Course
+        self, account: str, amount: Cash, source: FundingSource, course: GameClock
     ) -> FundingTransaction:
         """Begin a deposit from a source, or a withdrawal to it when negative. Conflict when the
         source or the account does not allow it.
@@ -157,7 +157,7 @@ class Funding:
             raise Conflict(f"the transaction is {found.state.name} already", rule="control")
         found = replace(
             found,
-            course=Course.COMPLETE,
+            course=GameClock.COMPLETE,
             review=Review.APPROVED if state is FundingState.COMPLETED else Review.REJECTED,
         )
         while found.state is not state:
@@ -208,7 +208,7 @@ class Funding:
             return False
         found = self._by_id[timer.subject]
         if found.state in _UNDER_WAY and found.review is not Review.PENDING:
-            cancels = found.state is FundingState.PROCESSING and found.course is Course.CANCEL
+            cancels = found.state is FundingState.PROCESSING and found.course is GameClock.CANCEL
             found = self._cancel(found) if cancels else self._step(found)
             if found.state in _UNDER_WAY and found.review is not Review.PENDING:
                 self._wait(found)
@@ -227,7 +227,7 @@ class Funding:
                     reference=found.id,
                 ),
             )
-        if state is FundingState.PROCESSING and found.course is Course.HOLD:
+        if state is FundingState.PROCESSING and found.course is GameClock.HOLD:
             return self._change(found, state, review=Review.PENDING, message="held for review")
         return self._change(found, state, message="")
 

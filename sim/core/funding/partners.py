@@ -100,7 +100,7 @@ class Partners:
         self._trading = trading
         self._funding = funding
         self._state = PartnersState()
-        trading.desk.taken = self._taken
+        trading.order_service.taken = self._taken
 
     # ---- transfers
 

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from sim.core.catalogue.assumptions import TAKER_REBATES
 from sim.core.incentives.incentives import REBATE, Reward
-from sim.core.market_data.execution_log import Tape
+from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.model.context import Context
 from sim.core.model.enums import TradeState
 from sim.core.model.instruments import Instruments
@@ -49,14 +49,18 @@ class RebatesState(Struct):
 class Rebates:
     """Pays at the Eastern midnight that ends a Sunday."""
 
-    __slots__ = ("_ctx", "_grant", "_instruments", "_now", "_tape")
+    __slots__ = ("_ctx", "_execution_log", "_grant", "_instruments", "_now")
 
     def __init__(
-        self, ctx: Context, instruments: Instruments, tape: Tape, grant: Callable[[Reward], None]
+        self,
+        ctx: Context,
+        instruments: Instruments,
+        execution_log: ExecutionLog,
+        grant: Callable[[Reward], None],
     ) -> None:
         self._ctx = ctx
         self._instruments = instruments
-        self._tape = tape
+        self._execution_log = execution_log
         self._grant = grant
         self._now = RebatesState()
 
@@ -71,7 +75,7 @@ class Rebates:
 
     def wait(self) -> None:
         """See to it that a week with trades is paid for."""
-        trades = self._tape.trades.rows
+        trades = self._execution_log.trades.rows
         if (
             not self._now.timer
             and trades
@@ -141,7 +145,7 @@ class Rebates:
         return found
 
     def _between(self, start: Instant, end: Instant) -> Iterator[Trade]:
-        rows = self._tape.trades.rows
+        rows = self._execution_log.trades.rows
         for index in range(bisect_left(rows, start, key=lambda trade: trade.at), len(rows)):
             if rows[index].at >= end:
                 return

@@ -212,7 +212,7 @@ class Scoring:
         instrument = self._trading.instruments.require(period.symbol)
         low, high = (cents * instrument.price_scale for cents in _PRICED)
         found: dict[str, Cash] = {}
-        for trade in self._trading.tape.between(period.symbol, start, end):
+        for trade in self._trading.execution_log.between(period.symbol, start, end):
             if low <= trade.price * 100 <= high and trade.state is not TradeState.BUSTED:
                 account = trade.aggressor.order.account
                 found[account] = (

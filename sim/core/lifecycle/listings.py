@@ -9,12 +9,12 @@ from sim.core.lifecycle.resolution import Resolution
 from sim.core.lifecycle.settlement import SETTLEMENT_TIMER, Settlements
 from sim.core.lifecycle.states import ENTRY_STATES, SETTLED_STATES, Lifecycle, check_listing
 from sim.core.lifecycle.transitions import Transitions
-from sim.core.market_data.execution_log import Tape
+from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.market_data.statistics import Statistics
 from sim.core.matching.books import Books
 from sim.core.matching.clearing import Clearing
 from sim.core.model.context import Context
-from sim.core.model.dormant import Shelf
+from sim.core.model.dormant import DormantInstruments
 from sim.core.model.enums import ExecutionType, InstrumentState, Side
 from sim.core.model.events import InstrumentListed, Settled
 from sim.core.model.instruments import Instrument, Instruments
@@ -38,7 +38,7 @@ class Listings:
         clearing: Clearing,
         statistics: Statistics,
         books: Books,
-        tape: Tape,
+        execution_log: ExecutionLog,
         resolution: Resolution,
     ) -> None:
         self._ctx = ctx
@@ -49,7 +49,7 @@ class Listings:
         self._clearing = clearing
         self._statistics = statistics
         self._books = books
-        self._tape = tape
+        self._execution_log = execution_log
         self._resolution = resolution
 
     def list_instrument(self, instrument: Instrument, *, tell: bool = False) -> None:
@@ -69,7 +69,7 @@ class Listings:
                 )
             )
 
-    def stock(self, shelf: Shelf) -> None:
+    def stock(self, shelf: DormantInstruments) -> None:
         """Everything listed so far is the beginning of the world, and so is what is on the shelf."""
         self._instruments.settle_base(shelf)
         self._lifecycle.watch_shelf()
@@ -210,11 +210,11 @@ class Listings:
 
     def bust(self, trade_id: str) -> Trade:
         """Undo a trade (rule M42). Refused once its instrument has paid."""
-        trade = self._tape.require_trade(trade_id)
+        trade = self._execution_log.require_trade(trade_id)
         if self._settlements.final(trade.symbol):
             raise Conflict(f"{trade.symbol} is settled; correct its price instead", rule="M42")
         self._clearing.bust(trade_id)
-        trades = self._tape.trades
+        trades = self._execution_log.trades
         self._statistics.busted(
             trade.symbol, (trades[seq] for seq in trades.of_symbol(trade.symbol))
         )

@@ -105,7 +105,7 @@ class TapeState(Struct):
     told: list[int] = []
 
 
-class Tape:
+class ExecutionLog:
     """Executions and trades. Writing a row also tells it as an event. `told` lists the states of
     trades in the order in which they came about.
     """

@@ -20,14 +20,16 @@ from sim.core.model.orders import Order, Orders
 from sim.core.model.quantities import Price, Qty
 
 
-class Crossing(NamedTuple):
+class CrossOrders(NamedTuple):
     """What would trade at the auction price."""
 
     price: Price
     qty: Qty
 
 
-def crossing(book: Book, reference: Price | None, tiebreak: str = "reference") -> Crossing | None:
+def crossing(
+    book: Book, reference: Price | None, tiebreak: str = "reference"
+) -> CrossOrders | None:
     """The auction price and its volume, or None when the book does not cross (rule L17).
     `tiebreak`: value of `auction.tiebreak`.
 
@@ -61,7 +63,7 @@ def crossing(book: Book, reference: Price | None, tiebreak: str = "reference") -
     else:
         doubled = 2 * reference if reference is not None else low + high
         chosen = min(left, key=lambda index: (abs(2 * ticks[index] - doubled), index))
-    return Crossing(ticks[chosen], most)
+    return CrossOrders(ticks[chosen], most)
 
 
 def _at_or_beyond(levels: Iterator[tuple[Price, Qty]], ticks: range, *, buying: bool) -> list[Qty]:
@@ -103,7 +105,7 @@ class Auction:
             self._matching.rest(book, order)
         return found.price if found is not None else None
 
-    def _agree(self, book: Book, reference: Price | None, tiebreak: str) -> Crossing | None:
+    def _agree(self, book: Book, reference: Price | None, tiebreak: str) -> CrossOrders | None:
         """The crossing, once self-match prevention is content. Each cancel may change the price, so
         it is looked for again until no conflict is left.
         """
@@ -116,7 +118,7 @@ class Auction:
                 return found
             self._prevent(book, *conflict)
 
-    def _trade(self, book: Book, found: Crossing) -> None:
+    def _trade(self, book: Book, found: CrossOrders) -> None:
         left = found.qty
         while left:
             bid = book.bids.levels[book.bids.best].oldest()
@@ -148,7 +150,7 @@ class Auction:
             self._orders.add(record)
         return aside
 
-    def _conflict(self, book: Book, found: Crossing) -> tuple[Order, Order] | None:
+    def _conflict(self, book: Book, found: CrossOrders) -> tuple[Order, Order] | None:
         """First pair that would trade and must not, as (later, earlier)."""
         for bid, offer in _pairs(book, found.qty):
             later, earlier = (bid, offer) if bid.priority > offer.priority else (offer, bid)

@@ -9,7 +9,7 @@ from sim.core.accounts.ledger import Ledger
 from sim.core.accounts.positions import Positions
 from sim.core.accounts.risk import Risk
 from sim.core.catalogue.assumptions import CLEARING_DELAY
-from sim.core.market_data.execution_log import Tape
+from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, TradeState
 from sim.core.model.instruments import Instruments
@@ -26,11 +26,11 @@ class Clearing:
 
     __slots__ = (
         "_ctx",
+        "_execution_log",
         "_instruments",
         "_ledger",
         "_positions",
         "_risk",
-        "_tape",
         "next_seq",
         "timer",
     )
@@ -39,14 +39,14 @@ class Clearing:
         self,
         ctx: Context,
         instruments: Instruments,
-        tape: Tape,
+        execution_log: ExecutionLog,
         positions: Positions,
         ledger: Ledger,
         risk: Risk,
     ) -> None:
         self._ctx = ctx
         self._instruments = instruments
-        self._tape = tape
+        self._execution_log = execution_log
         self._positions = positions
         self._ledger = ledger
         self._risk = risk
@@ -55,21 +55,23 @@ class Clearing:
 
     def wait(self) -> None:
         """See to it that the oldest waiting trade clears in time."""
-        if not self.timer and self.next_seq < len(self._tape.trades):
-            due = self._tape.trades[self.next_seq].at + self._ctx.assumptions.number(CLEARING_DELAY)
+        if not self.timer and self.next_seq < len(self._execution_log.trades):
+            due = self._execution_log.trades[self.next_seq].at + self._ctx.assumptions.number(
+                CLEARING_DELAY
+            )
             self.timer = self._ctx.timers.schedule(max(due, self._ctx.now), CLEARING_TIMER)
 
     def clear(self) -> list[Trade]:
         """Clear what is due and wait for the next. Returns the trades that cleared."""
         self.timer = 0
-        trades = self._tape.trades
+        trades = self._execution_log.trades
         latest = self._ctx.now - self._ctx.assumptions.number(CLEARING_DELAY)
         cleared = []
         while self.next_seq < len(trades) and trades[self.next_seq].at <= latest:
             trade = trades[self.next_seq]
             self.next_seq += 1
             if trade.state is TradeState.NEW:
-                cleared.append(self._tape.advance(trade, TradeState.CLEARED))
+                cleared.append(self._execution_log.advance(trade, TradeState.CLEARED))
         self.wait()
         return cleared
 
@@ -77,11 +79,11 @@ class Clearing:
         """Undo a trade: positions and cash of both sides go back, fees included. The orders stay as
         they are.
         """
-        trade = self._tape.require_trade(trade_id)
+        trade = self._execution_log.require_trade(trade_id)
         if trade.state is TradeState.BUSTED:
             raise Conflict(f"trade {trade_id} is busted already", rule="M42")
         instrument = self._instruments.require(trade.symbol)
-        trade = self._tape.advance(trade, TradeState.BUSTED)
+        trade = self._execution_log.advance(trade, TradeState.BUSTED)
         value = trade.price * trade.qty * instrument.cash_per_notional
         for execution in (trade.aggressor, trade.passive):
             order = execution.order

@@ -9,7 +9,7 @@ from sim.core.accounts.ledger import Ledger
 from sim.core.accounts.positions import Positions
 from sim.core.accounts.risk import Risk
 from sim.core.catalogue.assumptions import AUCTION_FEE_MODE, CROSS_FEE_MODE
-from sim.core.market_data.execution_log import Tape
+from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.market_data.statistics import Statistics
 from sim.core.matching.book import Book
 from sim.core.model.context import Context
@@ -28,13 +28,13 @@ class Fills:
 
     __slots__ = (
         "_ctx",
+        "_execution_log",
         "_fees",
         "_ledger",
         "_orders",
         "_positions",
         "_risk",
         "_statistics",
-        "_tape",
         "high",
         "low",
         "touched",
@@ -44,7 +44,7 @@ class Fills:
         self,
         ctx: Context,
         orders: Orders,
-        tape: Tape,
+        execution_log: ExecutionLog,
         positions: Positions,
         ledger: Ledger,
         risk: Risk,
@@ -53,7 +53,7 @@ class Fills:
     ) -> None:
         self._ctx = ctx
         self._orders = orders
-        self._tape = tape
+        self._execution_log = execution_log
         self._positions = positions
         self._ledger = ledger
         self._risk = risk
@@ -132,12 +132,12 @@ class Fills:
     ) -> None:
         instrument = book.instrument
         symbol = book.symbol
-        trade_id = self._tape.next_trade_id()
+        trade_id = self._execution_log.next_trade_id()
         aggressor_report = self._fill(
             book, aggressor, qty, price, trade_id, aggressor_fee, True, aggressor_rests
         )
         passive_report = self._fill(book, passive, qty, price, trade_id, passive_fee, False, True)
-        self._tape.trade(trade_id, price, qty, aggressor_report, passive_report, type)
+        self._execution_log.trade(trade_id, price, qty, aggressor_report, passive_report, type)
         for order, report in (aggressor, aggressor_report), (passive, passive_report):
             signed = qty if order.side is BUY else -qty
             self._risk.moved(
@@ -197,4 +197,4 @@ class Fills:
                 self._orders.closed(order)
                 if order.expiry_timer:
                     self._ctx.timers.cancel(order.expiry_timer)
-        return self._tape.report(order, type, qty, price, trade_id, aggressor, commission)
+        return self._execution_log.report(order, type, qty, price, trade_id, aggressor, commission)

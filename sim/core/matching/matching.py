@@ -12,7 +12,7 @@ from collections import deque
 
 from sim.core.accounts.risk import Exposure, Risk
 from sim.core.catalogue.assumptions import AUTO_CANCEL_ORDER, STRICT_LIMIT_MODE
-from sim.core.market_data.execution_log import Tape
+from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.matching.book import Book
 from sim.core.matching.books import Books
 from sim.core.matching.checks import STOP_TYPES
@@ -54,24 +54,30 @@ class Matching:
     __slots__ = (
         "_books",
         "_ctx",
+        "_execution_log",
         "_fills",
         "_ids",
         "_match",
         "_orders",
         "_risk",
-        "_tape",
         "priority",
         "roll_timer",
     )
 
     def __init__(
-        self, ctx: Context, books: Books, orders: Orders, tape: Tape, risk: Risk, fills: Fills
+        self,
+        ctx: Context,
+        books: Books,
+        orders: Orders,
+        execution_log: ExecutionLog,
+        risk: Risk,
+        fills: Fills,
     ) -> None:
         self._ctx = ctx
         self._ids = ctx.ids.sequence("order")
         self._books = books
         self._orders = orders
-        self._tape = tape
+        self._execution_log = execution_log
         self._risk = risk
         self._fills = fills
         self._match = fills.match  # bound once
@@ -101,7 +107,7 @@ class Matching:
         order.changed = order.inserted = now
         order.priority = self.priority = self.priority + 1
         self._orders.add(order)
-        self._tape.report(order, NEW)
+        self._execution_log.report(order, NEW)
 
     def work(self, book: Book, order: Order, *, again: bool = False) -> None:
         """Trade what can be traded now; what is left rests or expires. Then everything that follows
@@ -271,7 +277,7 @@ class Matching:
         order.changed = self._ctx.now
         if order.expiry_timer:
             self._ctx.timers.cancel(order.expiry_timer)
-        self._tape.report(order, type, text=text, unsolicited=unsolicited)
+        self._execution_log.report(order, type, text=text, unsolicited=unsolicited)
 
     def expire(self, order_id: str) -> None:
         """A good-till-time order has reached its time, whatever the instrument's state (rule L23)."""
@@ -313,7 +319,7 @@ class Matching:
             stop.type = LIMIT
         stop.inserted = stop.changed = self._ctx.now
         stop.priority = self.next_priority()
-        self._tape.report(stop, NEW)
+        self._execution_log.report(stop, NEW)
         if liquid:
             self._run(book, stop)
         else:

@@ -23,12 +23,12 @@ class Context:
 
     __slots__ = (
         "assumptions",
-        "elapsed",
         "entropy",
         "events",
         "ids",
         "now",
         "quirks",
+        "service_time",
         "timers",
         "trace_id",
     )
@@ -42,7 +42,7 @@ class Context:
         self.quirks = Quirks(self.entropy)
         self.events: list[Event] = []
         self.trace_id = ""
-        self.elapsed: Span = 0
+        self.service_time: Span = 0
 
     def emit(self, event: Event) -> None:
         """Tell that something happened; order of telling is order of happening."""

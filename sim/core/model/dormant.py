@@ -44,7 +44,7 @@ class Recurring(Protocol):
         """The instruments of an event, in order of listing."""
 
 
-class Shelf(Recurring, Protocol):
+class DormantInstruments(Recurring, Protocol):
     """Instruments by symbol and by the dates at which they move. They are open day and night
     between start and expiration.
     """

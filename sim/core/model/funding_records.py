@@ -56,7 +56,7 @@ class Review(IntEnum):
     SKIPPED = 4
 
 
-class Course(IntEnum):
+class GameClock(IntEnum):
     """How a transaction with a source ends by itself; HOLD waits in PROCESSING for a decision by
     hand.
     """
@@ -114,7 +114,7 @@ class FundingTransaction(Struct, frozen=True, kw_only=True):
     source: str = ""
     source_type: SourceType = SourceType.UNDEFINED
     review: Review = Review.UNDEFINED
-    course: Course = Course.COMPLETE
+    course: GameClock = GameClock.COMPLETE
     refunded: Cash = 0
     message: str = ""
     seq: int = 0

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from sim.core.lifecycle.outcomes import Settles
 from sim.core.model.collateral import Related
-from sim.core.model.dormant import NOTHING, Recurring, Shelf
+from sim.core.model.dormant import NOTHING, DormantInstruments, Recurring
 from sim.core.model.enums import InstrumentState
 from sim.core.model.index_measures import Measure
 from sim.core.model.quantities import (
@@ -138,7 +138,9 @@ class Instruments:
 
     __slots__ = ("_base", "_by_symbol", "shelf", "windows")
 
-    def __init__(self, instruments: tuple[Instrument, ...] = (), shelf: Shelf = NOTHING) -> None:
+    def __init__(
+        self, instruments: tuple[Instrument, ...] = (), shelf: DormantInstruments = NOTHING
+    ) -> None:
         self._by_symbol = {instrument.symbol: instrument for instrument in instruments}
         self._base = len(self._by_symbol)
         self.shelf = shelf
@@ -208,7 +210,7 @@ class Instruments:
         """List one more."""
         self._by_symbol[instrument.symbol] = instrument
 
-    def settle_base(self, shelf: Shelf = NOTHING) -> None:
+    def settle_base(self, shelf: DormantInstruments = NOTHING) -> None:
         """Those listed so far and the shelf are the world as it begins; the ones after it are part
         of the state that is saved.
         """

@@ -18,7 +18,7 @@ from sim.core.matching.books import Books
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import Settled, StateChanged
-from sim.core.recurring.markets import Place, Product, Windows
+from sim.core.recurring.markets import Place, Product, RecurringMarkets
 from sim.kernel.instants import DAY, Instant, Span
 from sim.kernel.timers import Timer
 
@@ -49,7 +49,7 @@ class WindowNews:
     def __init__(
         self,
         ctx: Context,
-        windows: Windows,
+        windows: RecurringMarkets,
         lifecycle: Lifecycle,
         resolution: Resolution,
         settlements: Settlements,

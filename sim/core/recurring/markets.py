@@ -93,7 +93,7 @@ class Spelling:
         return Place(product, begins)
 
 
-class Windows:
+class RecurringMarkets:
     """The windows of every product, as they are now."""
 
     def __init__(
@@ -116,7 +116,7 @@ class Windows:
         self._made.clear()
         self._opens.clear()
 
-    def begin_as(self, other: Windows) -> None:
+    def begin_as(self, other: RecurringMarkets) -> None:
         """Have the products of another's."""
         self.begin(other.products, other._make)
 

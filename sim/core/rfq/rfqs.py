@@ -52,7 +52,7 @@ class Rfqs:
         self._ctx = ctx
         self._instruments = instruments
         self._trading = trading
-        trading.desk.quote_taken = self._taken
+        trading.order_service.quote_taken = self._taken
         self._index(RfqsState())
 
     # ---- reading
@@ -254,7 +254,7 @@ class Rfqs:
     def _execute(self, found: Quote) -> None:
         rfq = self._state.rfqs[found.rfq_id]
         asked = _order(rfq.account, rfq.participant, found, SELL if found.accepted is BUY else BUY)
-        self._trading.desk.trade_quote(
+        self._trading.order_service.trade_quote(
             found.id, _order(found.account, found.participant, found, found.accepted), asked
         )
 

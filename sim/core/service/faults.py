@@ -48,7 +48,7 @@ class InjectedFault(Injected):
             retry_after=action.retry_after,
         )
         self.fault = action.fault
-        self.disturb = action.effect
+        self.connection_fault = action.effect
         self.remedy = f"a tester injected this: DELETE /_sim/v1/faults/{action.fault} ends it"
 
 
@@ -186,7 +186,7 @@ class Faults:
         """
         action = self.pick(plane, operation, caller, symbols)
         if action is not None:
-            self._ctx.elapsed += action.delay
+            self._ctx.service_time += action.delay
             if action.answers and not action.handled:
                 raise InjectedFault(action)
         return action

@@ -45,12 +45,12 @@ WINDOWS: dict[str, Dated[Weekly]] = {
 }
 
 
-class Crew(Protocol):
+class MaintenanceListener(Protocol):
     """What the exchange does about a window, in this order. Windows may overlap: the first two may
     come again before the last.
     """
 
-    def before_begin(self) -> None:
+    def on_lead(self) -> None:
         """The lead before a window: cancel every open order, suspend every open instrument."""
 
     def begin(self) -> None:
@@ -103,7 +103,7 @@ class Maintenance:
     `version` goes up when what others plan around may be another; it is no part of the state.
     """
 
-    def __init__(self, ctx: Context, crew: Crew) -> None:
+    def __init__(self, ctx: Context, crew: MaintenanceListener) -> None:
         self._ctx = ctx
         self._crew = crew
         self.active = False
@@ -282,7 +282,7 @@ class Maintenance:
 
     def _prepare(self, name: str) -> None:
         self._state.prepared.append(name)
-        self._crew.before_begin()
+        self._crew.on_lead()
 
     def _begin(self, name: str) -> None:
         self._state.open.append(name)

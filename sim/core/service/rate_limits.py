@@ -253,11 +253,11 @@ class RateLimits:
         """Count one call of `subject` against the named limits. RateLimited when it is over one of
         them; then it counts against none.
         """
-        gate = self._gates.get((method, names)) or self._gate(method, names)
+        engine_queue = self._gates.get((method, names)) or self._engine_queue(method, names)
         now = self._ctx.now
-        counters = gate.always
-        if gate.extras and self._ctx.assumptions.flag(EXTRA_LIMITS):
-            counters += gate.extras
+        counters = engine_queue.always
+        if engine_queue.extras and self._ctx.assumptions.flag(EXTRA_LIMITS):
+            counters += engine_queue.extras
         for counter in counters:
             wait = counter.wait(subject, now)
             if wait:
@@ -302,16 +302,16 @@ class RateLimits:
             if limit is not None:
                 self._counter(limit, method)
 
-    def _gate(self, method: str, names: tuple[str, ...]) -> _Gate:
+    def _engine_queue(self, method: str, names: tuple[str, ...]) -> _Gate:
         found = [limit for name in names if (limit := self._limit(name)) is not None]
         limits = sorted(found, key=lambda limit: limit.rung != "global")
         counters = [self._counter(limit, method) for limit in limits]
-        gate = _Gate(
+        engine_queue = _Gate(
             tuple(counter for counter in counters if not counter.limit.extra),
             tuple(counter for counter in counters if counter.limit.extra),
         )
-        self._gates[method, names] = gate
-        return gate
+        self._gates[method, names] = engine_queue
+        return engine_queue
 
     def _counter(self, limit: Limit, method: str) -> Counter:
         """The one counter of a limit, or of a limit and method."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from sim.core.accounts.risk import Risk
 from sim.core.lifecycle.states import AUCTION_STATES, Lifecycle, check_cancel, check_entry
-from sim.core.market_data.execution_log import Tape
+from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.matching.book import Book
 from sim.core.matching.books import Books
 from sim.core.matching.checks import (
@@ -50,10 +50,19 @@ _CANCEL_REASONS = {
 }
 
 
-class Replacing:
+class CancelReplace:
     """Changes to orders that are in the market already."""
 
-    __slots__ = ("_books", "_ctx", "_entry", "_lifecycle", "_matching", "_orders", "_risk", "_tape")
+    __slots__ = (
+        "_books",
+        "_ctx",
+        "_entry",
+        "_execution_log",
+        "_lifecycle",
+        "_matching",
+        "_orders",
+        "_risk",
+    )
 
     def __init__(
         self,
@@ -62,7 +71,7 @@ class Replacing:
         books: Books,
         lifecycle: Lifecycle,
         risk: Risk,
-        tape: Tape,
+        execution_log: ExecutionLog,
         entry: Entry,
         matching: Matching,
     ) -> None:
@@ -71,7 +80,7 @@ class Replacing:
         self._books = books
         self._lifecycle = lifecycle
         self._risk = risk
-        self._tape = tape
+        self._execution_log = execution_log
         self._entry = entry
         self._matching = matching
 
@@ -220,7 +229,7 @@ class Replacing:
         if not keeps_place:
             wanted.priority = self._matching.next_priority()
         self._orders.add(wanted)
-        self._tape.report(wanted, ExecutionType.REPLACE)
+        self._execution_log.report(wanted, ExecutionType.REPLACE)
         if waits:
             self._matching.wait(book, wanted)
         elif self._lifecycle.state(order.symbol) in AUCTION_STATES:
@@ -248,7 +257,7 @@ class Replacing:
         ):
             setattr(order, name, getattr(wanted, name))
         self._matching.await_end(order)
-        self._tape.report(order, ExecutionType.REPLACE)
+        self._execution_log.report(order, ExecutionType.REPLACE)
         return order
 
     def refuse(self, order: Order, refusal: Refusal, *, is_replace: bool) -> None:

@@ -71,7 +71,7 @@ def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
         raise InvalidRequest("requests: the buying price is below the selling price", rule="cross")
 
 
-class Crossing:
+class CrossOrders:
     """Makes crosses."""
 
     __slots__ = (

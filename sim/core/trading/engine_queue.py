@@ -60,7 +60,7 @@ class GateState(Struct):
     next: int = 1
 
 
-class Gate:
+class EngineQueue:
     """Holds commands until the engine takes them. `last` is when it takes the newest of a
     participant on an instrument: nothing overtakes that (rule M35).
     """

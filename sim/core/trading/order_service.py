@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from sim.core.catalogue.assumptions import RETAIL_FUNDS
 from sim.core.lifecycle.states import Lifecycle
-from sim.core.market_data.execution_log import Tape
+from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.matching.books import Books
 from sim.core.matching.clearing import Clearing
 from sim.core.matching.matching import Matching
@@ -27,12 +27,12 @@ from sim.core.model.refusals import (
     Refusal,
 )
 from sim.core.trading.admission import Entry
-from sim.core.trading.cancel_replace import Replacing
-from sim.core.trading.crosses import Crossing, check_pair
-from sim.core.trading.engine_queue import STOPGAP_TEXT, Gate, Pair
+from sim.core.trading.cancel_replace import CancelReplace
+from sim.core.trading.crosses import CrossOrders, check_pair
+from sim.core.trading.engine_queue import STOPGAP_TEXT, EngineQueue, Pair
 
 
-class Desk:
+class OrderService:
     """Takes orders, crosses, quotes, changes and cancels.
 
     `taken` is told of every order that waited once the engine has taken or rejected it,
@@ -42,21 +42,21 @@ class Desk:
     def __init__(
         self,
         ctx: Context,
-        gate: Gate,
+        engine_queue: EngineQueue,
         orders: Orders,
-        tape: Tape,
+        execution_log: ExecutionLog,
         books: Books,
         lifecycle: Lifecycle,
         entry: Entry,
         matching: Matching,
-        crossing: Crossing,
-        replacing: Replacing,
+        crossing: CrossOrders,
+        replacing: CancelReplace,
         clearing: Clearing,
     ) -> None:
         self._ctx = ctx
-        self._gate = gate
+        self._engine_queue = engine_queue
         self._orders = orders
-        self._tape = tape
+        self._execution_log = execution_log
         self._books = books
         self._lifecycle = lifecycle
         self._entry = entry
@@ -77,10 +77,10 @@ class Desk:
         """
         order = self._entry.draft(command)
         try:
-            if after := self._gate.latency("place", order):
+            if after := self._engine_queue.latency("place", order):
                 self._entry.check_clord_id(order)
                 self._receive(order)
-                self._gate.hold(order, after, place=command)
+                self._engine_queue.hold(order, after, place=command)
                 return order
             self._entry.admit(command, order)
         except (OrderRefused, DuplicateOrder) as refusal:
@@ -140,13 +140,13 @@ class Desk:
     def _enter_pair(self, pair: Pair, *, deferred: bool) -> tuple[Order, Order]:
         orders = self._entry.draft(pair.commands[0]), self._entry.draft(pair.commands[1])
         try:
-            if after := max(self._gate.latency("cross", order) for order in orders):
+            if after := max(self._engine_queue.latency("cross", order) for order in orders):
                 for order in orders:
                     self._entry.check_clord_id(order)
                 for order in orders:
                     order.cross_id = pair.cross_id
                     self._receive(order)
-                self._gate.hold_pair(pair, orders, after)
+                self._engine_queue.hold_pair(pair, orders, after)
                 return orders
             self._crossing.admit(pair, orders)
         except (OrderRefused, DuplicateOrder) as refusal:
@@ -185,7 +185,7 @@ class Desk:
         _reject(order)
         order.changed = self._ctx.now
         self._orders.add(order)
-        self._tape.report(
+        self._execution_log.report(
             order, ExecutionType.REJECTED, text=refusal.message, reason=refusal.reason
         )
 
@@ -196,18 +196,18 @@ class Desk:
         latter two also told as CancelRejected.
         """
         order = self._replacing.find(command)
-        after = self._gate.latency("cancel", order) if order.live else 0
+        after = self._engine_queue.latency("cancel", order) if order.live else 0
         if after:
-            self._gate.hold(order, after, cancel=command)
+            self._engine_queue.hold(order, after, cancel=command)
             return order
         return self._replacing.cancel(command)
 
     def replace(self, command: ReplaceOrder) -> Order:
         """Change an order in place (rules M31-M33)."""
         order = self._replacing.find(command)
-        after = self._gate.latency("replace", order) if order.live else 0
+        after = self._engine_queue.latency("replace", order) if order.live else 0
         if after:
-            self._gate.hold(order, after, replace=command)
+            self._engine_queue.hold(order, after, replace=command)
             return order
         order = self._replacing.replace(command)
         self._clearing.wait()
@@ -234,9 +234,9 @@ class Desk:
 
     def take(self, number: str) -> None:
         """The engine takes what waited at the gate."""
-        held = self._gate.take(number)
+        held = self._engine_queue.take(number)
         order = self._orders.require(held.order_id)
-        late = self._gate.late(held, order)
+        late = self._engine_queue.late(held, order)
         if held.pair is not None:
             self._take_pair(held.pair, (order, self._orders.require(held.other_id)), late=late)
             return
@@ -245,7 +245,7 @@ class Desk:
             self.taken(order)
             return
         if order.state in (OrderState.PENDING_REPLACE, OrderState.PENDING_CANCEL):
-            order.state = self._tape.reported(order)
+            order.state = self._execution_log.reported(order)
         try:
             if held.cancel is not None:
                 self._replacing.cancel(held.cancel)

@@ -70,7 +70,7 @@ class OrderSessions:
             return
         self._open.remove(session_id)
         self._sessions[session_id].ended = True
-        if self._trading.desk.bound_to(session_id):
+        if self._trading.order_service.bound_to(session_id):
             self._ctx.timers.schedule(
                 self._ctx.now + self._ctx.assumptions.number(SESSION_CANCEL_AFTER),
                 SESSION_TIMER,
@@ -85,7 +85,7 @@ class OrderSessions:
         """Cancel the orders of a session that ended; False for timers of others."""
         if timer.kind != SESSION_TIMER:
             return False
-        self._trading.desk.cancel_session(timer.subject)
+        self._trading.order_service.cancel_session(timer.subject)
         return True
 
     def save(self) -> dict[str, Session]:

@@ -22,7 +22,7 @@ from sim.kernel.instants import Instant, Span, seconds
 from sim.kernel.timers import Timer
 
 ANSWER_TIMER = "answer.due"
-EDGE: Span = seconds(30)  # §8: the edge gives up on any request
+EDGE_TIMEOUT: Span = seconds(30)  # §8: the edge gives up on any request
 
 Kind: TypeAlias = Literal["order", "close", "batch"]
 
@@ -40,7 +40,7 @@ class Wait(Struct, kw_only=True, omit_defaults=True):
     timer: int
     request_id: str
     cut: bool = False
-    stood_still: bool = False
+    clock_stalled: bool = False
 
 
 class AwaitedState(Struct):
@@ -52,7 +52,7 @@ class AwaitedState(Struct):
     told: dict[str, Instant] = field(default_factory=dict)
 
 
-class Awaited:
+class SynchronousOrders:
     """Every held answer. `any` is whether there is one, `ended` those that are over and not taken
     yet.
     """
@@ -81,7 +81,7 @@ class Awaited:
                 remedy="give seconds, or leave it out",
             )
         return (
-            seconds(min(given, 1 + EDGE // seconds(1)))
+            seconds(min(given, 1 + EDGE_TIMEOUT // seconds(1)))
             if given
             else self._ctx.assumptions.number(BLOCK_TIME)
         )
@@ -94,8 +94,8 @@ class Awaited:
         """Wait for the open ones of some orders, at most so long; the edge never waits longer than
         its thirty seconds.
         """
-        ctx, cut = self._ctx, span > EDGE
-        until = ctx.now + min(span, EDGE)
+        ctx, cut = self._ctx, span > EDGE_TIMEOUT
+        until = ctx.now + min(span, EDGE_TIMEOUT)
         name = f"answer-{ctx.ids.count('answer')}"
         timer = ctx.timers.schedule(until, ANSWER_TIMER, name)
         wait = Wait(
@@ -152,7 +152,7 @@ class Awaited:
         """
         wait = self._state.waits.get(name)
         if wait is not None:
-            wait.stood_still, wait.cut = True, False
+            wait.clock_stalled, wait.cut = True, False
             self._end(wait)
 
     def take_ended(self) -> list[Wait]:

@@ -20,7 +20,7 @@ from sim.core.lifecycle.settlement import METHOD, Settlements, SettlementState
 from sim.core.lifecycle.states import AUCTION_STATES, SETTLED_STATES, Lifecycle, LifecycleState
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.assets import Assets
-from sim.core.market_data.execution_log import Record, Tape, TapeState
+from sim.core.market_data.execution_log import ExecutionLog, Record, TapeState
 from sim.core.market_data.statistics import Statistics, SymbolStats
 from sim.core.matching.auction import Auction
 from sim.core.matching.book import Book
@@ -36,10 +36,10 @@ from sim.core.model.orders import Execution, Order, Orders, Trade
 from sim.core.model.quantities import Cash
 from sim.core.model.timer_priority import EXPIRY_TIMER, ROLL_TIMER
 from sim.core.trading.admission import Entry
-from sim.core.trading.cancel_replace import Replacing
-from sim.core.trading.crosses import Crossing
-from sim.core.trading.engine_queue import GATE_TIMER, Delay, Gate, GateState
-from sim.core.trading.order_service import Desk
+from sim.core.trading.cancel_replace import CancelReplace
+from sim.core.trading.crosses import CrossOrders
+from sim.core.trading.engine_queue import GATE_TIMER, Delay, EngineQueue, GateState
+from sim.core.trading.order_service import OrderService
 from sim.kernel.dated import Dated
 from sim.kernel.timers import Timer
 
@@ -50,7 +50,7 @@ class TradingState(Struct):
     """What trading saves: the live objects themselves, so encode it before anything goes on."""
 
     orders: list[Order]
-    tape: TapeState
+    execution_log: TapeState
     positions: PositionsState
     ledger: LedgerState
     statistics: dict[str, SymbolStats]
@@ -60,7 +60,7 @@ class TradingState(Struct):
     roll_timer: int
     clearing_seq: int
     clearing_timer: int
-    gate: GateState
+    engine_queue: GateState
 
 
 class Trading:
@@ -76,7 +76,7 @@ class Trading:
         self.ctx = ctx
         self.instruments = instruments
         self.orders = Orders()
-        self.tape = Tape(ctx)
+        self.execution_log = ExecutionLog(ctx)
         self.positions = Positions(ctx)
         self.ledger = Ledger(ctx)
         self.statistics = Statistics()
@@ -94,7 +94,7 @@ class Trading:
         self.settlements = Settlements(
             ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself
         )
-        self._gate = Gate(ctx, delay)
+        self._engine_queue = EngineQueue(ctx, delay)
         self._compose()
 
     def _compose(self) -> None:
@@ -110,9 +110,16 @@ class Trading:
             self.risk,
         )
         fills = Fills(
-            ctx, orders, self.tape, self.positions, self.ledger, risk, self.fees, self.statistics
+            ctx,
+            orders,
+            self.execution_log,
+            self.positions,
+            self.ledger,
+            risk,
+            self.fees,
+            self.statistics,
         )
-        matching = self._matching = Matching(ctx, books, orders, self.tape, risk, fills)
+        matching = self._matching = Matching(ctx, books, orders, self.execution_log, risk, fills)
         entry = Entry(
             ctx,
             instruments,
@@ -124,10 +131,12 @@ class Trading:
             self.fees,
             self.statistics,
         )
-        crossing = Crossing(ctx, entry, books, lifecycle, matching, fills, orders, risk)
-        replacing = Replacing(ctx, orders, books, lifecycle, risk, self.tape, entry, matching)
+        crossing = CrossOrders(ctx, entry, books, lifecycle, matching, fills, orders, risk)
+        replacing = CancelReplace(
+            ctx, orders, books, lifecycle, risk, self.execution_log, entry, matching
+        )
         clearing = self._clearing = Clearing(
-            ctx, instruments, self.tape, self.positions, self.ledger, risk
+            ctx, instruments, self.execution_log, self.positions, self.ledger, risk
         )
         auction = Auction(orders, matching, fills)
         transitions = self._transitions = Transitions(
@@ -141,11 +150,11 @@ class Trading:
             self.statistics,
             self.resolution,
         )
-        desk = self.desk = Desk(
+        order_service = self.order_service = OrderService(
             ctx,
-            self._gate,
+            self._engine_queue,
             orders,
-            self.tape,
+            self.execution_log,
             books,
             lifecycle,
             entry,
@@ -155,11 +164,11 @@ class Trading:
             clearing,
         )
         self.place, self.preview, self.cross, self.cancel, self.replace = (
-            desk.place,
-            desk.preview,
-            desk.cross,
-            desk.cancel,
-            desk.replace,
+            order_service.place,
+            order_service.preview,
+            order_service.cross,
+            order_service.cancel,
+            order_service.replace,
         )
         listings = self._listings = Listings(
             ctx,
@@ -170,7 +179,7 @@ class Trading:
             clearing,
             self.statistics,
             books,
-            self.tape,
+            self.execution_log,
             self.resolution,
         )
         lifecycle.leaving = listings.leaves_shelf
@@ -245,7 +254,7 @@ class Trading:
         if kind == EXPIRY_TIMER:
             self._matching.expire(subject)
         elif kind == GATE_TIMER:
-            self.desk.take(subject)
+            self.order_service.take(subject)
         elif kind == CLEARING_TIMER:
             self._clearing.clear()
         elif kind == ROLL_TIMER:
@@ -266,12 +275,12 @@ class Trading:
     @property
     def executions(self) -> Record[Execution]:
         """Every execution."""
-        return self.tape.executions
+        return self.execution_log.executions
 
     @property
     def trades(self) -> Record[Trade]:
         """Every trade."""
-        return self.tape.trades
+        return self.execution_log.trades
 
     def state(self, symbol: str) -> InstrumentState:
         """Lifecycle state; NotFound for an unknown symbol."""
@@ -306,7 +315,7 @@ class Trading:
         """The whole state, without copying."""
         return TradingState(
             self.orders.save(),
-            self.tape.save(),
+            self.execution_log.save(),
             self.positions.save(),
             self.ledger.save(),
             self.statistics.save(),
@@ -316,7 +325,7 @@ class Trading:
             self._matching.roll_timer,
             self._clearing.next_seq,
             self._clearing.timer,
-            self._gate.save(),
+            self._engine_queue.save(),
         )
 
     def load(self, state: TradingState) -> None:
@@ -324,7 +333,7 @@ class Trading:
         orders, margins from positions.
         """
         self.orders.load(state.orders)
-        self.tape.load(state.tape)
+        self.execution_log.load(state.execution_log)
         self.positions.load(state.positions)
         self.ledger.load(state.ledger)
         self.statistics.load(state.statistics)
@@ -334,7 +343,7 @@ class Trading:
         self._matching.roll_timer = state.roll_timer
         self._clearing.next_seq = state.clearing_seq
         self._clearing.timer = state.clearing_timer
-        self._gate.load(state.gate, self.orders.require)
+        self._engine_queue.load(state.engine_queue, self.orders.require)
         working = self.orders.working()
         self.books.load(working)
         self.risk.load(working)

@@ -16,7 +16,7 @@ from sim.server.host import Host
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
-    from sim.server.instances import Worlds
+    from sim.server.instances import Instances
 
 
 class Call(NamedTuple):
@@ -148,7 +148,7 @@ async def restore_snapshot(host: Host, call: Call) -> object:
 # ---- worlds
 
 
-def _worlds(host: Host) -> Worlds:
+def _worlds(host: Host) -> Instances:
     if host.worlds is None:
         raise Conflict(
             "this exchange is served alone",

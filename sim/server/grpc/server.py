@@ -119,7 +119,7 @@ class _Handlers(_GenericHandler):
                 if (
                     reply.code
                     or reply.awaits
-                    or reply.disturb
+                    or reply.connection_fault
                     or reply.headers
                     or reply.ready_at > host.simulation.now
                 ):
@@ -144,8 +144,8 @@ class _Handlers(_GenericHandler):
         if host.replies.holds(reply):
             await host.replies.ready(reply)
         trailers = self._trailers(reply, elided)
-        if reply.disturb:
-            await _disturbed(reply.disturb, context, trailers)
+        if reply.connection_fault:
+            await _disturbed(reply.connection_fault, context, trailers)
         if reply.code:
             await context.abort(_STATUS[reply.code], reply.message, trailers)
         context.set_trailing_metadata(trailers)

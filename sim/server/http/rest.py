@@ -64,7 +64,7 @@ class RestListener:
         late = reply.ready_at > now  # seldom: the rest of the clock is asked only then
         if (
             reply.awaits
-            or reply.disturb
+            or reply.connection_fault
             or reply.chunks is not None
             or (late and self._host.replies.holds(reply))
         ):
@@ -124,12 +124,16 @@ class RestListener:
         elided = host.replies.elides(reply)
         if host.replies.holds(reply):
             await host.replies.ready(reply)
-        if reply.chunks is not None and reply.disturb in ("", "slow_body"):
+        if reply.chunks is not None and reply.connection_fault in ("", "slow_body"):
             return await self._stream(request, reply, self._headers(request.headers, reply, elided))
         if reply.chunks is not None:
             reply.body = next(reply.chunks, b"")
         answer = self._answer(reply, request.raw_path, request.headers, elided, host.simulation.now)
-        return await _disturbed(request, answer, reply.disturb) if reply.disturb else answer
+        return (
+            await _disturbed(request, answer, reply.connection_fault)
+            if reply.connection_fault
+            else answer
+        )
 
     def _answer(
         self, reply: Reply, target: str, asked: Mapping[str, str], elided: str, now: Instant
@@ -182,7 +186,7 @@ class RestListener:
             for chunk in reply.chunks or ():
                 await response.write(chunk)
                 # A client that reads fast must not keep the others waiting.
-                await asyncio.sleep(_SLOW_PAUSE_S if reply.disturb else 0)
+                await asyncio.sleep(_SLOW_PAUSE_S if reply.connection_fault else 0)
         except Refusal:
             reset(request)  # too late for a status
             return Gone()
