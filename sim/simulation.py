@@ -18,7 +18,6 @@ from sim.actors.operator.actions import act
 from sim.actors.participants.participants import Participants
 from sim.actors.script.runner import Script
 from sim.analysis import catalogues
-from sim.api.exchange.kyc import webhook_registration
 from sim.api.pipeline import redaction
 from sim.api.pipeline.inputs import (
     Advanced,
@@ -42,14 +41,13 @@ from sim.api.pipeline.inputs import (
 from sim.api.pipeline.pipeline import Pipeline
 from sim.api.pipeline.request_log import RequestLog
 from sim.api.pipeline.settings import Settings
-from sim.api.registry import handlers
-from sim.api.retail.orders import held_answer
+from sim.api.registry import FINISHERS, handlers
 from sim.api.streams.hub import Hub
 from sim.contract.contract import Plane, load_contract
 from sim.core.catalogue.assumptions import STREAM_BUFFER_MESSAGES
 from sim.core.exchange import Exchange
 from sim.core.identity.credentials import Environment
-from sim.core.model.refusals import AnswerTooLate, Conflict, InvalidRequest, NotFound, Refusal
+from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, Refusal
 from sim.core.trading.synchronous import Wait
 from sim.engine import time_travel
 from sim.engine.journal_record import event_record, library_versions, record_of
@@ -63,12 +61,6 @@ from sim.world.world import World, build_world
 if TYPE_CHECKING:
     from sim.analysis.conformance.rules import Report
     from sim.scenario.scenario import Scenario
-
-
-_TOO_LATE = (
-    "look for the orders before trying again, for they were taken; or ask for a maxBlockTime below"
-    " 30 s"
-)
 
 
 class Simulation:
@@ -250,11 +242,11 @@ class Simulation:
         """What a webhook receiver said."""
         return self.handle(WebhookAnswered(attempt, status, error, retry_after))
 
-    def answer_due(self, awaits: str) -> Outcome:
+    def answer_due(self, pending_on: str) -> Outcome:
         """A call was held for the clock, which nobody moved: its answer leaves as things stand.
         Nothing happens when it has left already.
         """
-        return self.handle(AnswerDue(awaits))
+        return self.handle(AnswerDue(pending_on))
 
     def handle(self, given: Input) -> Outcome:
         """Handle one sealed input to completion and journal it with everything that came of it."""
@@ -305,7 +297,7 @@ class Simulation:
                     given.attempt, given.status, given.error, given.retry_after
                 )
             case AnswerDue():
-                self.exchange.awaited.give_up(given.awaits)
+                self.exchange.awaited.give_up(given.pending_on)
 
     def _advance(self, to: Instant, outcome: Outcome) -> None:
         ctx = self.exchange.ctx
@@ -378,12 +370,9 @@ class Simulation:
 
     def _answer_held(self, wait: Wait, outcome: Outcome) -> None:
         """The answer somebody was held for, as things are at this instant."""
-        answer = (
-            AnswerTooLate(0, rule="S7.1-9", remedy=_TOO_LATE)
-            if wait.cut
-            else held_answer(self.exchange, wait)
-        )
-        reply = self.pipeline.replies.complete("retail", answer, wait.request_id)
+        finisher = FINISHERS["synchronous order"]
+        answer = finisher.build(self.exchange, wait)
+        reply = self.pipeline.replies.complete(finisher.plane, answer, wait.request_id)
         if isinstance(answer, Refusal):
             self.pipeline.answered_late(answer, reply, wait.orders)
         if wait.clock_stalled:
@@ -409,10 +398,12 @@ class Simulation:
                     )
                 )
             for registration in webhooks.take_settled():
-                told = self.pipeline.replies.complete(
-                    "exchange", webhook_registration(registration), registration.request_id
+                finisher = FINISHERS["webhook registration"]
+                answer = finisher.build(exchange, registration)
+                reply = self.pipeline.replies.complete(
+                    finisher.plane, answer, registration.request_id
                 )
-                outcome.effects.append(Resolve(registration.id, told))
+                outcome.effects.append(Resolve(registration.id, reply))
         if outcome.effects:
             self.script.absorb(outcome)
         return (

@@ -221,7 +221,7 @@ def test_an_answer_may_wait_until_the_order_is_done(
     assume(world, "retail.synchronous_until", "done")
     parked = ann.post("/v1/orders", json=synchronous(instrument, "20"), wait=False)
     world.advance("3s")
-    assert parked.reply.awaits not in world.resolved
+    assert parked.reply.pending_on not in world.resolved
     began = world.simulation.now
     bob.post("/v1/orders", json=retail_order(instrument, "SELL_LONG", 20, 1))
     answer = Response(world.answer(parked.reply))
@@ -265,9 +265,9 @@ def test_a_waiting_answer_survives_a_snapshot_and_replays(tmp_path: Path) -> Non
         )
         assert again.request_id == first.request_id == parked.reply.request_id
         sim.restore("parked")
-        world.absorb(sim.answer_due(parked.reply.awaits))
-        assert msgspec.json.decode(world.resolved[parked.reply.awaits].body)["executions"] == []
-        world.absorb(sim.answer_due(parked.reply.awaits))  # once is enough
+        world.absorb(sim.answer_due(parked.reply.pending_on))
+        assert msgspec.json.decode(world.resolved[parked.reply.pending_on].body)["executions"] == []
+        world.absorb(sim.answer_due(parked.reply.pending_on))  # once is enough
         world.advance("1h")
         digest = sim.digest
     told = io.StringIO()

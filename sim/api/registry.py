@@ -7,7 +7,10 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 
+from sim.api.exchange.kyc import webhook_registration
+from sim.api.pipeline.deferred import Finisher
 from sim.api.pipeline.handler import AnyHandler, collect
+from sim.api.retail.orders import synchronous_answer
 
 MODULES = (
     "exchange.accounts",
@@ -50,6 +53,12 @@ MODULES = (
     "retail.rfqs",
     "auth.tokens",
 )
+
+# How the answer of a deferred call is built once it can be, by kind.
+FINISHERS: dict[str, Finisher] = {
+    "webhook registration": Finisher("exchange", webhook_registration),
+    "synchronous order": Finisher("retail", synchronous_answer),
+}
 
 
 @cache

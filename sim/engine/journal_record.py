@@ -84,7 +84,7 @@ def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Ins
         elif isinstance(effect, Close):
             out.closed.append(effect)
         elif isinstance(effect, Resolve):
-            out.resolved.append((effect.awaits, effect.reply.status, Raw(effect.reply.body)))
+            out.resolved.append((effect.pending_on, effect.reply.status, Raw(effect.reply.body)))
         else:
             out.posts.append(
                 f"{effect.attempt} {effect.event_id} {effect.url} {zlib.crc32(effect.body):08x}"

@@ -68,16 +68,18 @@ class HeldReplies:
         clock that nobody moves it is wanted after as much real time as it would have waited in
         virtual time: no client waits longer than it said (docs/control-plane.md).
         """
-        host, future = self._host, self._synchronous_orders[reply.awaits]
-        patience = max(1, reply.until - host.simulation.now) / NS_PER_S if reply.until else None
+        host, future = self._host, self._synchronous_orders[reply.pending_on]
+        patience = (
+            max(1, reply.deadline - host.simulation.now) / NS_PER_S if reply.deadline else None
+        )
         try:
-            if reply.until:
-                self._hold(reply.until, future)
+            if reply.deadline:
+                self._hold(reply.deadline, future)
             while not (await asyncio.wait((future,), timeout=patience))[0]:
                 if host.driver.mode.mode == "manual":
-                    host.apply(host.simulation.answer_due(reply.awaits).effects)
+                    host.apply(host.simulation.answer_due(reply.pending_on).effects)
         finally:
-            del self._synchronous_orders[reply.awaits]
+            del self._synchronous_orders[reply.pending_on]
             future.cancel()
             self._forget_done()
         answer = future.result()
@@ -88,13 +90,13 @@ class HeldReplies:
 
     # ---- what the host tells
 
-    def expect(self, awaits: str) -> None:
+    def expect(self, pending_on: str) -> None:
         """An input to come will bring this answer."""
-        self._synchronous_orders[awaits] = asyncio.get_running_loop().create_future()
+        self._synchronous_orders[pending_on] = asyncio.get_running_loop().create_future()
 
     def resolve(self, effect: Resolve) -> None:
         """An answer that somebody waits for is there."""
-        waiting = self._synchronous_orders.get(effect.awaits)
+        waiting = self._synchronous_orders.get(effect.pending_on)
         if waiting is not None and not waiting.done():
             waiting.set_result(effect.reply)
             self._forget_done()

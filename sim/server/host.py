@@ -166,9 +166,9 @@ class Host:
             log.error(
                 "a call failed inside, request id %s", reply.request_id, exc_info=reply.failure
             )
-        if reply.awaits:
+        if reply.pending_on:
             # Before the effects: what it waits for may be among those that they set off.
-            self.replies.expect(reply.awaits)
+            self.replies.expect(reply.pending_on)
         self._carry_out(outcome.effects)
         return reply
 

@@ -164,12 +164,12 @@ class Connection:
         it is there.
         """
         while (
-            reply.awaits not in self.resolved
-            and reply.until
+            reply.pending_on not in self.resolved
+            and reply.deadline
             and (due := self.simulation.next_due()) is not None
         ):
             self.absorb(self.simulation.advance_to(due))
-        answer = self.resolved.pop(reply.awaits)
+        answer = self.resolved.pop(reply.pending_on)
         answer.connection_fault = reply.connection_fault or answer.connection_fault
         return answer
 
@@ -193,7 +193,7 @@ class Connection:
                 if stream is not None:
                     stream.end = (effect.code, effect.message)
             elif isinstance(effect, Resolve):
-                self.resolved[effect.awaits] = effect.reply
+                self.resolved[effect.pending_on] = effect.reply
             else:
                 self.webhooks.append(effect)
                 self.absorb(self.simulation.answer(effect.attempt, self.receive(effect)))
@@ -310,7 +310,7 @@ class Http:
         (repeated parameters), true, false, or None for none.
 
         A call that is held for the clock moves it to its answer, as nobody else could. With
-        `wait=False` it comes back unanswered (`reply.awaits` names the answer), and
+        `wait=False` it comes back unanswered (`reply.pending_on` names the answer), and
         `Connection.answer` has it once the clock has been moved.
         """
         path, _, query = path.partition("?")
@@ -330,7 +330,7 @@ class Http:
         self._connection.absorb(outcome)
         reply = outcome.reply
         assert reply is not None
-        return Response(self._connection.answer(reply) if wait and reply.awaits else reply)
+        return Response(self._connection.answer(reply) if wait and reply.pending_on else reply)
 
     def get(self, path: str, **options: Any) -> Response:
         """GET."""

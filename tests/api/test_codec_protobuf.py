@@ -19,7 +19,7 @@ from sim.api.codecs.codecs import (
     protobuf_decoder,
     protobuf_encoder,
 )
-from sim.api.pipeline.preencoded import Prepared
+from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.messages import Message, exchange_v1
 
 by_name = pytest.mark.parametrize("cls", message_types(), ids=lambda cls: cls.__full_name__)
@@ -127,7 +127,7 @@ def test_a_prepared_answer_is_encoded_once_per_form() -> None:
     message = exchange_v1.GetOrderBookResponse(
         symbol="a", bids=[exchange_v1.BookEntry(px=1, qty=2)]
     )
-    prepared = Prepared(message)
+    prepared = PreencodedResponse(message)
     dialects = [dialect_at("exchange", 0), dialect_at("exchange", 0, write_unset=False)]
     for dialect in dialects:
         assert prepared.json(dialect) == json_encoder(type(message), dialect)(message)

@@ -170,6 +170,6 @@ def test_a_webhook_is_registered_once_its_test_delivery_was_acknowledged(
     (attempt,) = exchange.webhooks.take_attempts()
     exchange.webhooks.answer(attempt.id, answer)
     (settled,) = exchange.webhooks.take_settled()
-    found = webhook_registration(settled)
-    assert (settled.id, found.validated) == (pending.awaits, validated) and found.message
+    found = webhook_registration(exchange, settled)
+    assert (settled.id, found.validated) == (pending.pending_on, validated) and found.message
     assert (exchange.webhooks.registration("firms/acme") is not None) is validated

@@ -281,7 +281,7 @@ async def test_a_mistake_the_simulation_caught_is_logged_in_full(serve, caplog):
 
 async def test_an_answer_that_depends_on_a_later_input_waits_for_it(serve):
     served = await serve()
-    served.sim.replies["/later"] = lambda: Reply(awaits="w-1")
+    served.sim.replies["/later"] = lambda: Reply(pending_on="w-1")
     async with aiohttp.ClientSession() as http:
         waiting = asyncio.ensure_future(http.get(f"{served.at.exchange}/later"))
         await until(lambda: bool(served.sim.inputs))
@@ -297,7 +297,7 @@ async def test_an_answer_that_depends_on_a_later_input_waits_for_it(serve):
 
 async def test_an_answer_that_will_never_come_is_unavailable_after_a_reset(serve):
     served = await serve()
-    served.sim.replies["/later"] = lambda: Reply(awaits="w-1")
+    served.sim.replies["/later"] = lambda: Reply(pending_on="w-1")
     async with aiohttp.ClientSession() as http:
         waiting = asyncio.ensure_future(http.get(f"{served.at.exchange}/later"))
         await until(lambda: bool(served.sim.inputs))

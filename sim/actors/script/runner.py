@@ -216,8 +216,8 @@ class Script:
                     f"refused: {refusal.message}"
                     + (f" ({refusal.remedy})" if refusal.remedy else "")
                 )
-        if reply is not None and reply.until and not wrong:
-            self._state.held[reply.awaits] = (index, at)
+        if reply is not None and reply.deadline and not wrong:
+            self._state.held[reply.pending_on] = (index, at)
             return
         if step.expect is not None and step.expect.stream:
             self._sim.exchange.flush()

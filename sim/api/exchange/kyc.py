@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.deferred import Pending
+from sim.api.pipeline.deferred import DeferredResponse
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.identity.kyc import Docv, KycStatus
@@ -56,20 +56,20 @@ def get_kyc_status(
 @handles("KYCAPI.SetWebhookURL")
 def set_webhook_url(
     exchange: Exchange, caller: Caller, request: wire.SetWebhookURLRequest
-) -> Pending:
+) -> DeferredResponse:
     """Ask for a URL to become the firm's. The answer waits until the test delivery is answered: see
     `webhook_registration`.
     """
     pending = exchange.webhooks.register(
         firm_of(exchange, caller).name, request.webhook_url, request.signing_secret
     )
-    return Pending(pending.id)
+    return DeferredResponse(pending.id)
 
 
-def webhook_registration(settled: PendingRegistration) -> wire.SetWebhookURLResponse:
-    """The answer to a registration whose test delivery was acknowledged, refused or ignored (rule
-    K8).
-    """
+def webhook_registration(
+    exchange: Exchange, settled: PendingRegistration
+) -> wire.SetWebhookURLResponse:
+    """Answer a registration whose test delivery was acknowledged, refused or ignored (rule K8)."""
     return wire.SetWebhookURLResponse(validated=settled.validated is True, message=settled.message)
 
 

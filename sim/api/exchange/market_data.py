@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.api.pipeline.answer_cache import Memo
+from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.preencoded import Prepared
+from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.exchange import levels_message, stats_message
 from sim.core.catalogue.assumptions import DEAD_BOOK, DEPTH_ABOVE_MAXIMUM, MID_PRICE_ROUNDING
 from sim.core.exchange import Exchange
@@ -23,13 +23,13 @@ DEAD_STATES = frozenset({InstrumentState.PENDING, InstrumentState.TERMINATED})
 
 
 # Version of an answer: that of its book, and the instant, which it carries as its transact time.
-_answers: Memo[Prepared[Any]] = Memo()
+_answers: AnswerCache[PreencodedResponse[Any]] = AnswerCache()
 
 
 @handles("OrderBookAPI.GetOrderBook")
 def get_order_book(
     exchange: Exchange, caller: Caller, request: wire.GetOrderBookRequest
-) -> Prepared[wire.GetOrderBookResponse]:
+) -> PreencodedResponse[wire.GetOrderBookResponse]:
     """Levels of both sides, best first. Depth 0 means 3; above 10 see assumption
     `book.depth_above_maximum`.
     """
@@ -39,7 +39,7 @@ def get_order_book(
 @handles("OrderBookAPI.GetBBO")
 def get_bbo(
     exchange: Exchange, caller: Caller, request: wire.GetBBORequest
-) -> Prepared[wire.GetBBOResponse]:
+) -> PreencodedResponse[wire.GetBBOResponse]:
     """Top of the book. Spread and mid price are 0 while a side is empty."""
     return _answer(exchange, request.symbol, exchange.ctx.assumptions.text(MID_PRICE_ROUNDING))
 
@@ -56,7 +56,7 @@ def _depth(exchange: Exchange, asked: int) -> int:
     return DEPTH_MAX
 
 
-def _answer(exchange: Exchange, symbol: str, shown: int | str) -> Prepared[Any]:
+def _answer(exchange: Exchange, symbol: str, shown: int | str) -> PreencodedResponse[Any]:
     """The answer of an unchanged book at an unchanged instant is the one given before. `shown`: so
     many levels, or the BBO with its mid rounded that way.
     """
@@ -72,7 +72,7 @@ def _answer(exchange: Exchange, symbol: str, shown: int | str) -> Prepared[Any]:
         exchange,
         (symbol, shown),
         (book.version, exchange.now),
-        lambda: Prepared(
+        lambda: PreencodedResponse(
             _bbo(exchange, book, state, shown)
             if isinstance(shown, str)
             else _book(exchange, book, state, shown)

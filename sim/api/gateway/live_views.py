@@ -13,7 +13,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 from sim.api.gateway.volume import Volumes, volumes
-from sim.api.pipeline.answer_cache import Memo
+from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.rendering.retail_books import current_price
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.exchange import Exchange
@@ -66,8 +66,8 @@ _MEASURED = {
 }
 # what periods of regular time are called: quarters, halves, sets, maps, thirds, innings, rounds
 _REGULAR = ("Q", "H", "S", "M", "P", "I", "R")
-_markets: Memo[Market] = Memo()
-_events: Memo[Event] = Memo(512)  # an event of a large world has some twenty markets
+_markets: AnswerCache[Market] = AnswerCache()
+_events: AnswerCache[Event] = AnswerCache(512)  # an event of a large world has some twenty markets
 
 
 # ---- markets

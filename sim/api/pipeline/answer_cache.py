@@ -1,7 +1,7 @@
-"""Answers kept from one request to the next, per exchange and outside its saved state.
+"""Values that handlers keep from one request to the next, per exchange.
 
-What is kept must follow from its key and version alone, so that an exchange that was rewound, or
-one that kept nothing, answers the same bytes.
+Cached values are not part of the saved state. Each must follow from its key and version alone, so that an
+exchange that was rewound, or one with an empty cache, answers the same bytes.
 """
 
 from __future__ import annotations
@@ -12,25 +12,27 @@ from typing import Generic, TypeVar
 from sim.core.exchange import Exchange
 
 T = TypeVar("T")
-_KEPT = 8192
+_CAPACITY = 8192
 
 
-class Memo(Generic[T]):
-    """One value for each key, made again when its version is another."""
+class AnswerCache(Generic[T]):
+    """One value per key, built again when its version changes. Cleared when it is full."""
 
-    def __init__(self, kept: int = _KEPT) -> None:
-        self._kept = kept
+    def __init__(self, capacity: int = _CAPACITY) -> None:
+        self._capacity = capacity
 
-    def get(self, exchange: Exchange, key: Hashable, version: Hashable, make: Callable[[], T]) -> T:
-        """The value for a key at a version."""
+    def get(
+        self, exchange: Exchange, key: Hashable, version: Hashable, build: Callable[[], T]
+    ) -> T:
+        """Return the value for a key at a version; `build` makes it when it is not cached."""
         table: dict[Hashable, tuple[Hashable, T]] | None = exchange.answer_caches.get(self)
         if table is None:
             table = exchange.answer_caches[self] = {}
-        found = table.get(key)
-        if found is not None and found[0] == version:
-            return found[1]
-        if len(table) >= self._kept:
+        cached = table.get(key)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        if len(table) >= self._capacity:
             table.clear()
-        value = make()
+        value = build()
         table[key] = (version, value)
         return value

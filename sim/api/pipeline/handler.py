@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.preencoded import Prepared
 from sim.core.exchange import Exchange
 
 Request = TypeVar("Request")
@@ -18,7 +17,7 @@ Answer = TypeVar("Answer")
 
 class Handler(NamedTuple, Generic[Request, Answer]):
     """What serves one operation, once for REST and gRPC: (exchange, caller, request) -> response, a
-    `Prepared` response, or an iterator of CSV chunks.
+    `PreencodedResponse` response, or an iterator of CSV chunks.
     """
 
     operation: str
@@ -54,6 +53,3 @@ def collect(modules: Iterable[ModuleType]) -> dict[str, AnyHandler]:
                     raise ValueError(f"two handlers for {value.operation}")
                 found[value.operation] = value
     return found
-
-
-__all__ = ["AnyHandler", "Handler", "Prepared", "collect", "handles"]

@@ -130,7 +130,7 @@ class AnswerDue(Struct, frozen=True, tag="answer_due"):
     as things stand.
     """
 
-    awaits: str
+    pending_on: str = field(name="awaits")
 
 
 Input: TypeAlias = (
@@ -178,10 +178,10 @@ class Reply(Struct, kw_only=True):
 
     `journal` is the body as the journal shows it where the real one holds a secret. A `shared` body
     is public and goes to many as it is. `chunks` is a streamed body (CSV) or the messages of a
-    download over gRPC, made as they are read; `body` is then empty. `awaits` is not empty while the
-    answer depends on an input still to come: an effect `Resolve` of that name will bring it, by
-    `until` where only time has to pass (0 where somebody outside has to answer). `failure` is the
-    mistake of ours behind a 500; it never leaves the process.
+    download over gRPC, made as they are read; `body` is then empty. `pending_on` is not empty while
+    the answer depends on an input still to come: an effect `Resolve` of that name will bring it, by
+    `deadline` where only time has to pass (0 where somebody outside has to answer). `failure` is
+    the exception behind a 500 of ours; it never leaves the process.
     """
 
     status: int = 200
@@ -196,8 +196,8 @@ class Reply(Struct, kw_only=True):
     shared: bool = False
     chunks: Iterator[bytes] | None = None
     connection_fault: str = ""
-    awaits: str = ""
-    until: Instant = 0
+    pending_on: str = ""
+    deadline: Instant = 0
     failure: BaseException | None = None
 
 
@@ -237,7 +237,7 @@ class Post(Struct, frozen=True, tag="post"):
 class Resolve(Struct, frozen=True, tag="resolve"):
     """The answer that a reply was waiting for."""
 
-    awaits: str
+    pending_on: str
     reply: Reply
 
 

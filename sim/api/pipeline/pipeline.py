@@ -283,7 +283,7 @@ class Pipeline:
         """What the edge makes of an answer that takes longer than it waits (§8). What was asked for
         is done all the same; a lost connection stays lost.
         """
-        if reply.connection_fault or reply.awaits:
+        if reply.connection_fault or reply.pending_on:
             return reply, refusal
         self._stage = "edge"
         late = refusals.AnswerTooLate(

@@ -1,5 +1,8 @@
-"""An answer that stays the same until something changes: its encoded forms are kept beside it, so
-it is encoded once.
+"""Responses that many requests share, encoded once.
+
+A handler that answers many callers with the same message (an order book, a list of instruments) keeps a
+`PreencodedResponse` until the message changes. The pipeline asks it for bytes, and it encodes only the
+first time for each dialect.
 """
 
 from __future__ import annotations
@@ -12,10 +15,8 @@ from sim.messages import Message
 M = TypeVar("M", bound=Message)
 
 
-class Prepared(Generic[M]):
-    """A response a handler may keep and return many times. Whoever changes the message must make a
-    new one of these.
-    """
+class PreencodedResponse(Generic[M]):
+    """A response together with its encoded forms. To change the message, make a new one."""
 
     __slots__ = ("_json", "_protobuf", "message")
 
@@ -25,14 +26,14 @@ class Prepared(Generic[M]):
         self._protobuf: bytes | None = None
 
     def json(self, dialect: Dialect) -> bytes:
-        """JSON in a dialect."""
-        known = self._json.get(dialect)
-        if known is None:
-            known = self._json[dialect] = json_encoder(type(self.message), dialect)(self.message)
-        return known
+        """Return the JSON of the message in a dialect."""
+        body = self._json.get(dialect)
+        if body is None:
+            body = self._json[dialect] = json_encoder(type(self.message), dialect)(self.message)
+        return body
 
     def protobuf(self) -> bytes:
-        """Protobuf bytes."""
+        """Return the protobuf bytes of the message."""
         if self._protobuf is None:
             self._protobuf = protobuf_encoder(type(self.message))(self.message)
         return self._protobuf

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from sim.api.codecs.codecs import Dialect, dialect_at, json_encoder, protobuf_encoder
-from sim.api.pipeline.deferred import Pending
+from sim.api.pipeline.deferred import DeferredResponse
 from sim.api.pipeline.error_mapping import grpc_code, http_body, http_headers, http_status
 from sim.api.pipeline.inputs import Reply
-from sim.api.pipeline.preencoded import Prepared
+from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.pipeline.secret_fields import masked, secret_fields
 from sim.contract.contract import Operation, Plane
 from sim.core.model import refusals
@@ -38,9 +38,9 @@ class Replies:
         reply = Reply(ready_at=ctx.now + ctx.service_time, request_id=ctx.trace_id)
         if operation.cache:
             reply.headers = (("Cache-Control", operation.cache),)
-        if isinstance(answer, Pending):
-            reply.awaits, reply.until = answer.awaits, answer.until
-        elif isinstance(answer, Prepared):
+        if isinstance(answer, DeferredResponse):
+            reply.pending_on, reply.deadline = answer.pending_on, answer.deadline
+        elif isinstance(answer, PreencodedResponse):
             reply.body, reply.shared = answer.json(dialect), True
         elif isinstance(answer, Message):
             encode = json_encoder(type(answer), dialect)
@@ -65,7 +65,7 @@ class Replies:
     def rpc(self, operation: Operation, answer: Any) -> Reply:
         """The answer to a unary gRPC request."""
         reply = self._grpc()
-        if isinstance(answer, Prepared):
+        if isinstance(answer, PreencodedResponse):
             reply.body, reply.shared = answer.protobuf(), True
         else:
             reply.body = protobuf_encoder(type(answer))(answer)

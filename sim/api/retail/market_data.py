@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sim.api.pipeline.answer_cache import Memo
+from sim.api.pipeline.answer_cache import AnswerCache
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.preencoded import Prepared
+from sim.api.pipeline.preencoded import PreencodedResponse
 from sim.api.rendering.retail_books import book_message, lite_message
 from sim.core.catalogue.assumptions import DEAD_BOOK
 from sim.core.exchange import Exchange
@@ -14,14 +14,14 @@ from sim.core.model.refusals import NotFound
 from sim.messages import retail_v1 as wire
 
 _BOOKLESS = (InstrumentState.PENDING, InstrumentState.TERMINATED)
-_books: Memo[Prepared[wire.GetBookResponse]] = Memo()
-_bests: Memo[Prepared[wire.GetBBOResponse]] = Memo()
+_books: AnswerCache[PreencodedResponse[wire.GetBookResponse]] = AnswerCache()
+_bests: AnswerCache[PreencodedResponse[wire.GetBBOResponse]] = AnswerCache()
 
 
 @handles("RetailMarketDataAPI.GetBook")
 def get_book(
     exchange: Exchange, caller: Caller, request: wire.GetBookRequest
-) -> Prepared[wire.GetBookResponse]:
+) -> PreencodedResponse[wire.GetBookResponse]:
     """The whole book, encoded once while it and the clock stand still."""
     symbol = with_book(exchange, request.slug)
     seen = version(exchange, symbol), exchange.now
@@ -29,21 +29,23 @@ def get_book(
         exchange,
         symbol,
         seen,
-        lambda: Prepared(wire.GetBookResponse(market_data=book_message(exchange, symbol))),
+        lambda: PreencodedResponse(
+            wire.GetBookResponse(market_data=book_message(exchange, symbol))
+        ),
     )
 
 
 @handles("RetailMarketDataAPI.GetBBO")
 def get_bbo(
     exchange: Exchange, caller: Caller, request: wire.GetBBORequest
-) -> Prepared[wire.GetBBOResponse]:
+) -> PreencodedResponse[wire.GetBBOResponse]:
     """Best prices, encoded once per change of the book."""
     symbol = with_book(exchange, request.slug)
     return _bests.get(
         exchange,
         symbol,
         version(exchange, symbol),
-        lambda: Prepared(wire.GetBBOResponse(market_data=lite_message(exchange, symbol))),
+        lambda: PreencodedResponse(wire.GetBBOResponse(market_data=lite_message(exchange, symbol))),
     )
 
 

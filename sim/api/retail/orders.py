@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.deferred import Pending
+from sim.api.pipeline.deferred import DeferredResponse
 from sim.api.pipeline.handler import handles
 from sim.api.retail.messages import retail_execution, retail_order
 from sim.api.retail.order_request import (
@@ -25,7 +25,7 @@ from sim.core.catalogue.assumptions import BATCH_SYNCHRONOUS
 from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder
 from sim.core.model.orders import Order
-from sim.core.model.refusals import InvalidRequest, NotFound, Refusal
+from sim.core.model.refusals import AnswerTooLate, InvalidRequest, NotFound, Refusal
 from sim.core.trading.synchronous import Kind, Wait
 from sim.kernel.instants import Span
 from sim.messages import Message
@@ -35,7 +35,7 @@ from sim.messages import retail_v1 as wire
 @handles("RetailOrdersAPI.CreateOrder")
 def create_order(
     exchange: Exchange, caller: Caller, request: wire.CreateOrderRequest
-) -> wire.CreateOrderResponse | Pending:
+) -> wire.CreateOrderResponse | DeferredResponse:
     """Place an order. A synchronous one is answered with what has become of it, once the engine has
     taken it or the block time is over.
     """
@@ -53,7 +53,7 @@ def create_order(
 @handles("RetailOrdersAPI.ClosePosition")
 def close_position(
     exchange: Exchange, caller: Caller, request: wire.ClosePositionRequest
-) -> wire.ClosePositionResponse | Pending:
+) -> wire.ClosePositionResponse | DeferredResponse:
     """Take the whole position in a market back to nothing with a market order, answered as
     `create_order` is.
     """
@@ -146,7 +146,7 @@ def modify_order(
 @handles("RetailOrdersAPI.CreateOrders")
 def create_orders(
     exchange: Exchange, caller: Caller, request: wire.CreateOrdersRequest
-) -> wire.CreateOrdersResponse | Pending:
+) -> wire.CreateOrdersResponse | DeferredResponse:
     """Place 1 to 20 orders: all are checked for form first, then each runs on its own (rule M38).
     The answer waits for the synchronous ones.
     """
@@ -166,7 +166,7 @@ def create_orders(
         }
         if open:
             wait = awaited.hold("batch", [order.id for order in placed], open, max(open.values()))
-            return Pending(wait.name, wait.until)
+            return DeferredResponse(wait.name, wait.until)
     return wire.CreateOrdersResponse(created_order_ids=[order.id for order in placed])
 
 
@@ -199,10 +199,20 @@ def modify_orders(
     )
 
 
-def held_answer(exchange: Exchange, wait: Wait) -> Message:
-    """What a held answer says now: all that has become of its order, nothing while the engine has
-    it still.
+def synchronous_answer(exchange: Exchange, wait: Wait) -> Message | Refusal:
+    """Answer a synchronous call: its orders' executions so far, or a refusal when the edge gave up.
+
+    The list of executions is empty while the engine still has the order in its queue.
     """
+    if wait.cut:
+        return AnswerTooLate(
+            0,
+            rule="S7.1-9",
+            remedy=(
+                "look for the orders before trying again, for they were taken; or ask for a"
+                " maxBlockTime below 30 s"
+            ),
+        )
     if wait.kind == "batch":
         exchange.awaited.answered(wait.orders)
         return wire.CreateOrdersResponse(created_order_ids=wait.orders)
@@ -213,12 +223,12 @@ def held_answer(exchange: Exchange, wait: Wait) -> Message:
     return wire.CreateOrderResponse(id=order_id, executions=executions)
 
 
-def _held(exchange: Exchange, kind: Kind, order: Order, span: Span) -> Pending | None:
+def _held(exchange: Exchange, kind: Kind, order: Order, span: Span) -> DeferredResponse | None:
     """The wait for an order's outcome; None where there is nothing to wait for."""
     if not span or not exchange.awaited.unfinished(order):
         return None
     wait = exchange.awaited.hold(kind, (order.id,), (order.id,), span)
-    return Pending(wait.name, wait.until)
+    return DeferredResponse(wait.name, wait.until)
 
 
 def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:

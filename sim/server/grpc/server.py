@@ -118,7 +118,7 @@ class _Handlers(_GenericHandler):
                 reply = host.rpc(method, _metadata(context), message, _address(context.peer()))
                 if (
                     reply.code
-                    or reply.awaits
+                    or reply.pending_on
                     or reply.connection_fault
                     or reply.headers
                     or reply.ready_at > host.simulation.now
@@ -138,7 +138,7 @@ class _Handlers(_GenericHandler):
         success.
         """
         host = self._host
-        if reply.awaits:
+        if reply.pending_on:
             reply = await host.replies.answer(reply)
         elided = host.replies.elides(reply)
         if host.replies.holds(reply):

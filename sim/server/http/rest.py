@@ -63,7 +63,7 @@ class RestListener:
         now = self._host.simulation.now
         late = reply.ready_at > now  # seldom: the rest of the clock is asked only then
         if (
-            reply.awaits
+            reply.pending_on
             or reply.connection_fault
             or reply.chunks is not None
             or (late and self._host.replies.holds(reply))
@@ -119,7 +119,7 @@ class RestListener:
     async def render(self, request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
         """HTTP answer of a reply, once it is complete and may leave."""
         host = self._host
-        if reply.awaits:
+        if reply.pending_on:
             reply = await host.replies.answer(reply)
         elided = host.replies.elides(reply)
         if host.replies.holds(reply):
