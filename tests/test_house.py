@@ -60,7 +60,6 @@ STILL_UP: set[tuple[str, str]] = {
     ("actors.operator.markets", "simulation"),
     ("actors.operator.people", "simulation"),
     ("actors.operator.views", "simulation"),
-    ("actors.participants.order_flow_player", "loader.order_flow_files"),
     ("actors.participants.order_flow_player", "simulation"),
     ("actors.participants.participants", "simulation"),
     ("actors.script.calls", "simulation"),
@@ -76,8 +75,6 @@ STILL_UP: set[tuple[str, str]] = {
     ("simulation", "analysis.conformance"),
     ("simulation", "analysis.conformance.rules"),
     ("simulation", "analysis.explain"),
-    ("world.populate", "actors.operator.chaos"),
-    ("world.populate", "actors.operator.markets"),
 }
 
 # Below the server nothing knows a clock, luck or concurrency.

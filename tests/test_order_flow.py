@@ -18,8 +18,15 @@ from sim.analysis.replay import replay
 from sim.cli.main import main
 from sim.core.model.enums import OrderState
 from sim.kernel.instants import NS_PER_S
-from sim.loader.order_flow_files import packed_of
-from sim.scenario.order_flow import PART_LINES, FlowError, Packed, Reader, pack_file, sound
+from sim.scenario.order_flow import (
+    PART_LINES,
+    FlowError,
+    Packed,
+    Reader,
+    pack_file,
+    packed_of,
+    sound,
+)
 from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import connect
 from tests.journeys import firm

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from sim.scenario import yaml_tree
 from sim.scenario.file_access import FileAccess
-from sim.scenario.order_flow import FlowError, Packed, Reader, pack_file, sound
-from sim.scenario.participant_entries import PARTS, FlowEntry
+from sim.scenario.order_flow import FlowError, Reader, pack_file, packed_of, sound
+from sim.scenario.participant_entries import PARTS
 from sim.scenario.yaml_tree import Node, Problem, Scalar, ScenarioError, Sequence, problem
 
 if TYPE_CHECKING:
@@ -64,11 +64,6 @@ def _with_content(item: Node, places: dict[str, str], reach: FileAccess) -> Node
         **{key: Scalar(named.at, text, plain=False) for key, text in added.items()},
     }
     return yaml_tree.Mapping(item.at, items, {**item.keys, **dict.fromkeys(added, named.at)})
-
-
-def packed_of(entry: FlowEntry) -> Packed:
-    """The file of an entry."""
-    return Packed(entry.sha256, entry.content)
 
 
 def flow_problems(scenario: Scenario, world: World, places: Mapping[str, str]) -> Iterator[Problem]:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from sim.core.model.enums import OrderType, Side, TimeInForce
 from sim.core.model.quantities import NotADecimal, scaled
 from sim.kernel.instants import NS_PER_S, Instant, parse_instant, parse_span
+from sim.scenario.participant_entries import FlowEntry
 from sim.scenario.value_types import suggestion
 
 PART_LINES = 2_048
@@ -89,6 +90,11 @@ class Packed(NamedTuple):
 
     sha256: str
     parts: tuple[bytes, ...]
+
+
+def packed_of(entry: FlowEntry) -> Packed:
+    """The file of a flow entry, whose content has been read."""
+    return Packed(entry.sha256, entry.content)
 
 
 def pack_file(path: Path) -> Packed:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from sim.actors.operator.chaos import add_maintenance
-from sim.actors.operator.markets import order_command
 from sim.core.accounts.fee_schedule import FeeSchedule
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder
@@ -22,6 +20,8 @@ from sim.core.service import presets
 from sim.scenario.fees_entries import fee_rows, rebate_steps
 from sim.scenario.world_entries import BookEntry
 from sim.world.event_overrides import FACTS
+from sim.world.maintenance_windows import add_maintenance
+from sim.world.orders import order_command
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario

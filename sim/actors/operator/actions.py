@@ -116,7 +116,7 @@ ACTIONS: dict[str, Action] = {
     "fault.remove": lambda sim, subject, body, outcome: remove_fault(sim, subject),
     "quirk.set": lambda sim, subject, body, outcome: set_quirk(sim, subject, _value(body)),
     "maintenance.add": lambda sim, subject, body, outcome: add_maintenance(
-        sim.exchange, entry_of(MaintenanceEntry, body)
+        sim, entry_of(MaintenanceEntry, body)
     ),
     "maintenance.cancel": lambda sim, subject, body, outcome: cancel_maintenance(sim, subject),
     "preset.set": lambda sim, subject, body, outcome: set_preset(sim, body.get("name")),

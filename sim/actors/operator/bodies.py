@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, json
 
-from sim.core.model.quantities import NotADecimal, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.scenario.struct_types import record
 from sim.scenario.yaml_tree import Mapping, Node, Problem, ScenarioError, Sequence, read_text
@@ -45,11 +44,3 @@ def _key_at(node: Node, problem: Problem, path: str = "") -> str:
     else:
         return ""
     return next((found for name, item in inner if (found := _key_at(item, problem, name))), "")
-
-
-def in_units(text: str, scale: int, name: str) -> int:
-    """A decimal as so many parts of one. InvalidRequest names what it is about."""
-    try:
-        return scaled(text, scale)
-    except NotADecimal as error:
-        raise InvalidRequest(f"{name}: {error}", rule="M3") from error

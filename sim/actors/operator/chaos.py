@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim.actors.operator.bodies import Answer
-from sim.core.exchange import Exchange
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.core.service.presets import PRESETS
 from sim.core.service.presets import apply as apply_preset
-from sim.kernel.instants import format_instant, parse_span
+from sim.kernel.instants import format_instant
 from sim.scenario.fault_names import never_strikes, unknown_operation
 from sim.scenario.steps import FaultEntry
 from sim.scenario.world_entries import MaintenanceEntry
+from sim.world import maintenance_windows
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
@@ -38,29 +38,13 @@ def remove_fault(sim: Simulation, name: str) -> Answer:
     return {}
 
 
-def add_maintenance(exchange: Exchange, entry: MaintenanceEntry) -> Answer:
-    """A one-off window; without a beginning it begins at once, with nobody warned."""
-    now = exchange.now
-    begins = (
-        now
-        if entry.begins is None
-        else now + parse_span(entry.begins)
-        if isinstance(entry.begins, str)
-        else entry.begins
-    )
-    maintenance = exchange.maintenance
-    try:
-        name = (
-            maintenance.pause(entry.length)
-            if entry.begins is None
-            else maintenance.add(begins, begins + entry.length, lead=entry.lead)
-        )
-    except ValueError as error:
-        raise InvalidRequest(str(error), rule="control") from error
+def add_maintenance(sim: Simulation, entry: MaintenanceEntry) -> Answer:
+    """Add a one-off maintenance window; without a beginning it begins at once."""
+    window = maintenance_windows.add_maintenance(sim.exchange, entry)
     return {
-        "name": name,
-        "begins": format_instant(begins),
-        "ends": format_instant(begins + entry.length),
+        "name": window.name,
+        "begins": format_instant(window.begins),
+        "ends": format_instant(window.ends),
     }
 
 

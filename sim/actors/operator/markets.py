@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim.actors.operator.bodies import Answer, in_units
+from sim.actors.operator.bodies import Answer
 from sim.core.exchange import Exchange
-from sim.core.model.commands import CancelOrder, PlaceOrder
-from sim.core.model.enums import Channel, InstrumentState, OrderType, Side
+from sim.core.model.commands import CancelOrder
+from sim.core.model.enums import InstrumentState
 from sim.core.model.instruments import Instrument
 from sim.core.model.quantities import decimal_text
 from sim.core.model.refusals import AlreadyExists, InvalidRequest, NotFound
@@ -17,11 +17,10 @@ from sim.kernel.instants import format_instant
 from sim.scenario.instrument_terms import ListingError, list_instrument
 from sim.scenario.steps import CancelStep, SettleStep, StateStep
 from sim.scenario.world_entries import InstrumentEntry, OrderEntry
-from sim.world.accounts import SANDBOX_FIRM
+from sim.world.orders import in_units, order_command
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation
-    from sim.world.accounts import Parties
 
 
 def create_instrument(sim: Simulation, entry: InstrumentEntry) -> Answer:
@@ -105,47 +104,6 @@ def place_order(sim: Simulation, entry: OrderEntry, name: str = "") -> Answer:
         "state": f"ORDER_STATE_{order.state.name}",
         "filled": decimal_text(order.cum_qty, scale),
     }
-
-
-def order_command(
-    exchange: Exchange, parties: Parties, entry: OrderEntry, name: str = ""
-) -> PlaceOrder:
-    """The command an order entry means."""
-    instrument = exchange.instruments.require(entry.symbol)
-    user = parties.user(entry.as_)
-    if user is None:
-        raise NotFound(
-            f"nobody is called {entry.as_}",
-            rule="control",
-            remedy="maker, taker, noise, or firms/<firm>/users/<user>",
-        )
-    clord_id = entry.clord_id or name
-    return PlaceOrder(
-        symbol=entry.symbol,
-        account=user.account,
-        participant=user.name,
-        side=Side(entry.side),
-        qty=in_units(entry.qty, instrument.qty_scale, "qty") if entry.qty else 0,
-        price=in_units(entry.price, instrument.price_scale, "price") if entry.price else 0,
-        type=OrderType(entry.type),
-        tif=entry.tif,
-        clord_id=clord_id,
-        channel=Channel.SCRIPT,
-        deferred=True,
-        stop_price=(
-            in_units(entry.stop_price, instrument.price_scale, "stop_price")
-            if entry.stop_price
-            else 0
-        ),
-        min_qty=in_units(entry.min_qty, instrument.qty_scale, "min_qty") if entry.min_qty else 0,
-        cash_qty=in_units(entry.cash, instrument.price_scale, "cash") if entry.cash else 0,
-        all_or_none=entry.all_or_none,
-        post_only=entry.post_only,
-        good_till=entry.good_till,
-        # scripted participants never trade with themselves
-        smp_id=user.name if user.name.startswith(f"{SANDBOX_FIRM}/") else "",
-        submitter=user.name,
-    )
 
 
 def cancel_orders(sim: Simulation, step: CancelStep) -> Answer:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
-from sim.actors.operator.bodies import Answer, in_units
+from sim.actors.operator.bodies import Answer
 from sim.actors.participants.recurring_fair_price import UNIT
 from sim.core.exchange import Exchange
 from sim.core.funding.funding import sources_of
@@ -34,6 +34,7 @@ from sim.scenario.steps import (
     ParticipantStep,
     PriceStep,
 )
+from sim.world.orders import in_units
 
 if TYPE_CHECKING:
     from sim.simulation import Simulation

@@ -13,8 +13,7 @@ from sim.core.model.commands import CancelOrder, ReplaceOrder
 from sim.core.model.quantities import scaled
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant
-from sim.loader.order_flow_files import packed_of
-from sim.scenario.order_flow import CANCEL, NEW, Reader, Row
+from sim.scenario.order_flow import CANCEL, NEW, Reader, Row, packed_of
 from sim.scenario.participant_entries import FlowEntry
 from sim.scenario.world_entries import OrderEntry
 

@@ -292,7 +292,7 @@ class Script:
         if step.clear_fault:
             chaos.remove_fault(sim, step.clear_fault)
         if step.maintenance is not None:
-            chaos.add_maintenance(sim.exchange, step.maintenance)
+            chaos.add_maintenance(sim, step.maintenance)
         if step.preset:
             chaos.set_preset(sim, step.preset)
         for name, odds in step.quirk.items():
