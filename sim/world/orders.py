@@ -1,0 +1,70 @@
+"""Orders that a scenario writes, as commands of the core: the standing orders of a world, and the
+orders that steps, order flow and the control plane place.
+
+An entry holds decimal text, because the scales are the instrument's; here the text becomes
+integers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim.core.exchange import Exchange
+from sim.core.model.commands import PlaceOrder
+from sim.core.model.enums import Channel, OrderType, Side
+from sim.core.model.quantities import NotADecimal, scaled
+from sim.core.model.refusals import InvalidRequest, NotFound
+from sim.scenario.world_entries import OrderEntry
+from sim.world.accounts import SANDBOX_FIRM
+
+if TYPE_CHECKING:
+    from sim.world.accounts import Parties
+
+
+def in_units(text: str, scale: int, name: str) -> int:
+    """Decimal text as an integer number of 1/scale. InvalidRequest names the field."""
+    try:
+        return scaled(text, scale)
+    except NotADecimal as error:
+        raise InvalidRequest(f"{name}: {error}", rule="M3") from error
+
+
+def order_command(
+    exchange: Exchange, parties: Parties, entry: OrderEntry, name: str = ""
+) -> PlaceOrder:
+    """The command that places an order entry. `name` is its client order id unless it has one."""
+    instrument = exchange.instruments.require(entry.symbol)
+    user = parties.user(entry.as_)
+    if user is None:
+        raise NotFound(
+            f"nobody is called {entry.as_}",
+            rule="control",
+            remedy="maker, taker, noise, or firms/<firm>/users/<user>",
+        )
+
+    def units(text: str | None, scale: int, field: str) -> int:
+        return in_units(text, scale, field) if text else 0
+
+    price_scale, qty_scale = instrument.price_scale, instrument.qty_scale
+    return PlaceOrder(
+        symbol=entry.symbol,
+        account=user.account,
+        participant=user.name,
+        side=Side(entry.side),
+        qty=units(entry.qty, qty_scale, "qty"),
+        price=units(entry.price, price_scale, "price"),
+        type=OrderType(entry.type),
+        tif=entry.tif,
+        clord_id=entry.clord_id or name,
+        channel=Channel.SCRIPT,
+        deferred=True,
+        stop_price=units(entry.stop_price, price_scale, "stop_price"),
+        min_qty=units(entry.min_qty, qty_scale, "min_qty"),
+        cash_qty=units(entry.cash, price_scale, "cash"),
+        all_or_none=entry.all_or_none,
+        post_only=entry.post_only,
+        good_till=entry.good_till,
+        # Scripted participants never trade with themselves.
+        smp_id=user.name if user.name.startswith(f"{SANDBOX_FIRM}/") else "",
+        submitter=user.name,
+    )
