@@ -31,7 +31,7 @@ from sim.scenario.file_access import INLINE, FileAccess
 from sim.scenario.instrument_terms import ListingError, list_instrument
 from sim.scenario.scenario import Scenario
 from sim.scenario.struct_types import record
-from sim.scenario.value_types import BAD, nearest, suggestion
+from sim.scenario.value_types import INVALID, nearest, suggestion
 from sim.scenario.yaml_tree import (
     Mapping,
     Node,
@@ -40,10 +40,10 @@ from sim.scenario.yaml_tree import (
     Scalar,
     ScenarioError,
     Sequence,
+    error_at,
     problem,
     read_file,
     read_text,
-    refuse,
     tree_of,
     value_of,
 )
@@ -80,8 +80,8 @@ def load_scenario(what: str, params: Values[str, str] | None = None) -> Scenario
         bundled = resources.path("scenarios", f"{what}.yaml")
         if not Path(what).suffix and not Path(what).exists() and bundled.is_file():
             return _bundled(str(bundled))
-    node, reach = _opened(what)
-    return _resolved(_chain(node, reach, 0), params or {}, reach)
+    node, access = _opened(what)
+    return _resolved(_chain(node, access, 0), params or {}, access)
 
 
 def load_given(
@@ -94,14 +94,14 @@ def load_given(
     as of `load_scenario`; a document has no lines, so its problems name the place instead, such as
     `scenario.steps[2].call.plane`.
     """
-    reach = FileAccess(folder, confined=True)
+    access = FileAccess(folder, confined=True)
     if isinstance(given, dict):
         node = tree_of(given, "scenario", places=True)
     elif "\n" in given:
         node = read_text(given, INLINE)
     else:
-        node = read_file(reach.scenario(Position("scenario", 0, 0), given))
-    return _resolved(_chain(node, reach, 0), params or {}, reach)
+        node = read_file(access.scenario(Position("scenario", 0, 0), given))
+    return _resolved(_chain(node, access, 0), params or {}, access)
 
 
 def scenario_variants(what: str) -> list[dict[str, str]]:
@@ -111,9 +111,9 @@ def scenario_variants(what: str) -> list[dict[str, str]]:
 
 def _opened(what: str) -> tuple[Node, FileAccess]:
     """Tree of a scenario, and what it may name."""
-    reach = FileAccess()
+    access = FileAccess()
     if "\n" in what:
-        return read_text(what, INLINE), reach
+        return read_text(what, INLINE), access
     path = Path(what)
     bundled = resources.path("scenarios", f"{what}.yaml")
     if not path.suffix and not path.exists():
@@ -121,18 +121,18 @@ def _opened(what: str) -> tuple[Node, FileAccess]:
             names = resources.bundled_scenarios()
             near = nearest(what, names)
             perhaps = f"; did you mean {near}?" if near else ""
-            raise refuse(
+            raise error_at(
                 Position(what, 1, 1),
                 f"no scenario or file is called that: bundled are {', '.join(names)}{perhaps}",
             )
         path = bundled
-    return read_file(path), reach
+    return read_file(path), access
 
 
 @lru_cache(maxsize=64)
 def _bundled(path: str) -> Scenario:
-    reach = FileAccess()
-    return _resolved(_chain(read_file(Path(path)), reach, 0), {}, reach)
+    access = FileAccess()
+    return _resolved(_chain(read_file(Path(path)), access, 0), {}, access)
 
 
 def scenario_from_source(source: bytes) -> Scenario:
@@ -152,20 +152,20 @@ def scenario_from_document(document: dict[str, Any]) -> Scenario:
     return _read(tree_of(document, "document"))
 
 
-def _resolved(chain: list[Node], given: Values[str, str], reach: FileAccess) -> Scenario:
+def _resolved(chain: list[Node], given: Values[str, str], access: FileAccess) -> Scenario:
     """The scenario at the end of a chain of files, each on top of the ones before it."""
     known: dict[str, str] = {}
     for node in chain:
         known |= parameters(node)
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise refuse(
+        raise error_at(
             chain[-1].at,
             f"there is no parameter {unknown[0]!r}"
             + (f": it has {', '.join(known)}" if known else ""),
         )
     files: dict[str, str] = {}
-    filled = [with_order_flow(expanded(node, {**known, **given}), files, reach) for node in chain]
+    filled = [with_order_flow(expanded(node, {**known, **given}), files, access) for node in chain]
     own = filled[-1]
     for node in filled:  # each for itself, so that a problem is told where it stands
         scenario = _read(node)
@@ -181,20 +181,20 @@ def _resolved(chain: list[Node], given: Values[str, str], reach: FileAccess) -> 
     return scenario
 
 
-def _chain(node: Node, reach: FileAccess, depth: int) -> list[Node]:
+def _chain(node: Node, access: FileAccess, depth: int) -> list[Node]:
     """Everything a scenario extends, in order, and itself."""
     at = node.items.get("extends") if isinstance(node, Mapping) else None
     if at is None:
         return [node]
     if depth >= EXTENDS_MAX:
-        raise refuse(
+        raise error_at(
             at.at, f"extends more than {EXTENDS_MAX} files deep: do they extend each other?"
         )
     found: list[Node] = []
     for one in at.items if isinstance(at, Sequence) else [at]:
         if not isinstance(one, Scalar):
-            raise refuse(one.at, "extends names a bundled scenario or a file, or a list of them")
-        found += _chain(read_file(reach.scenario(one.at, one.text)), reach, depth + 1)
+            raise error_at(one.at, "extends names a bundled scenario or a file, or a list of them")
+        found += _chain(read_file(access.scenario(one.at, one.text)), access, depth + 1)
     return [*found, node]
 
 
@@ -285,7 +285,7 @@ def _fault(node: Mapping) -> Iterator[Problem]:
     """What is wrong with a fault; one with a `${name}` of a kept value in it is left to the run."""
     operation = node_at(node, "match", "operation")
     spec = record(FaultSpec).read(node, [])
-    if spec is BAD or "${" in json.encode(spec).decode():
+    if spec is INVALID or "${" in json.encode(spec).decode():
         return
     try:
         check_fault(spec)

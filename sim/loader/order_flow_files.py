@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sim.world.world import World
 
 
-def with_order_flow(node: Node, places: dict[str, str], reach: FileAccess) -> Node:
+def with_order_flow(node: Node, places: dict[str, str], access: FileAccess) -> Node:
     """The document with the content of every file of order flow in it. `places` learns where each
     flow's file is.
     """
@@ -28,12 +28,12 @@ def with_order_flow(node: Node, places: dict[str, str], reach: FileAccess) -> No
     flows = section.items.get("flows") if isinstance(section, yaml_tree.Mapping) else None
     if not isinstance(section, yaml_tree.Mapping) or not isinstance(flows, Sequence):
         return node
-    read = Sequence(flows.at, [_with_content(item, places, reach) for item in flows.items])
+    read = Sequence(flows.at, [_with_content(item, places, access) for item in flows.items])
     within = yaml_tree.Mapping(section.at, {**section.items, "flows": read}, section.keys)
     return yaml_tree.Mapping(node.at, {**node.items, "participants": within}, node.keys)
 
 
-def _with_content(item: Node, places: dict[str, str], reach: FileAccess) -> Node:
+def _with_content(item: Node, places: dict[str, str], access: FileAccess) -> Node:
     named = item.items.get("file") if isinstance(item, yaml_tree.Mapping) else None
     if (
         not isinstance(item, yaml_tree.Mapping)
@@ -41,7 +41,7 @@ def _with_content(item: Node, places: dict[str, str], reach: FileAccess) -> Node
         or "content" in item.items
     ):
         return item  # what is amiss is told when it is read
-    path = reach.resolve_relative(named.at, named.text)
+    path = access.resolve_relative(named.at, named.text)
     try:
         packed = pack_file(path)
     except OSError as failed:

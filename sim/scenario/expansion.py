@@ -22,8 +22,8 @@ from sim.scenario.yaml_tree import (
     Scalar,
     ScenarioError,
     Sequence,
+    error_at,
     problem,
-    refuse,
 )
 
 STEPS_MAX = 20_000
@@ -50,7 +50,7 @@ def variants(node: Node) -> list[dict[str, str]]:
     for values in matrix.values():
         count *= len(values)
     if count > VARIANTS_MAX:
-        raise refuse(node.at, f"the matrix has {count} combinations, more than {VARIANTS_MAX}")
+        raise error_at(node.at, f"the matrix has {count} combinations, more than {VARIANTS_MAX}")
     return [
         dict(zip(matrix, chosen, strict=True)) for chosen in itertools.product(*matrix.values())
     ]
@@ -71,7 +71,7 @@ def expanded(node: Node, given: Values[str, str]) -> Node:
         elif key == "steps" and isinstance(item, Sequence):
             steps = list(_written_out(item, given, later, problems))
             if len(steps) > STEPS_MAX:
-                raise refuse(item.at, f"more than {STEPS_MAX} steps once loops are written out")
+                raise error_at(item.at, f"more than {STEPS_MAX} steps once loops are written out")
             items[key] = Sequence(item.at, steps)
         else:
             items[key] = _filled(item, given, later, problems)
@@ -99,11 +99,13 @@ def _written_out(
                 )
             inner = step.items.get("steps")
             if not isinstance(inner, Sequence):
-                raise refuse(step.at, "a loop needs `steps`, a list")
+                raise error_at(step.at, "a loop needs `steps`, a list")
             for one in _written_out(inner, {**given, **round_}, later, problems):
                 total += 1
                 if total > STEPS_MAX:
-                    raise refuse(step.at, f"more than {STEPS_MAX} steps once loops are written out")
+                    raise error_at(
+                        step.at, f"more than {STEPS_MAX} steps once loops are written out"
+                    )
                 yield one
 
 
@@ -112,25 +114,25 @@ def _rounds(step: Mapping, given: Values[str, str]) -> Iterator[dict[str, str]]:
     for key, at in step.keys.items():
         if key not in _LOOP_KEYS:
             near = nearest(key, _LOOP_KEYS)
-            raise refuse(
+            raise error_at(
                 at,
                 f"a loop has {', '.join(_LOOP_KEYS)}, not {key!r}"
                 + (f", did you mean {near!r}?" if near else ""),
             )
     if "repeat" in step.items and "each" in step.items:
-        raise refuse(step.keys["each"], "a loop has `repeat` or `each`, not both")
+        raise error_at(step.keys["each"], "a loop has `repeat` or `each`, not both")
     variable = step.items.get("var")
     name = (
         variable.text if isinstance(variable, Scalar) else "n" if "repeat" in step.items else "item"
     )
     if not REFERENCE.fullmatch(f"${{{name}}}"):
-        raise refuse(step.at, f"{name!r} is no name for a variable")
+        raise error_at(step.at, f"{name!r} is no name for a variable")
     if "each" in step.items:
         values = step.items["each"]
         if not isinstance(values, Sequence) or not all(
             isinstance(item, Scalar) for item in values.items
         ):
-            raise refuse(values.at, "`each` is a list of values")
+            raise error_at(values.at, "`each` is a list of values")
         for item in values.items:
             assert isinstance(item, Scalar)
             yield {name: _text(item, given)}
@@ -138,7 +140,7 @@ def _rounds(step: Mapping, given: Values[str, str]) -> Iterator[dict[str, str]]:
     times = step.items["repeat"]
     text = _text(times, given) if isinstance(times, Scalar) else ""
     if not text.isdecimal() or not text.isascii() or len(text) > 6:
-        raise refuse(times.at, "`repeat` is a number of rounds")
+        raise error_at(times.at, "`repeat` is a number of rounds")
     for number in range(1, int(text) + 1):
         yield {name: str(number)}
 
@@ -190,7 +192,7 @@ def _matrix(node: Node) -> dict[str, list[str]]:
     if matrix is None:
         return found
     if not isinstance(matrix, Mapping):
-        raise refuse(matrix.at, "`matrix` is a mapping from names to lists of values")
+        raise error_at(matrix.at, "`matrix` is a mapping from names to lists of values")
     for name, values in matrix.items.items():
         _check_name(name, matrix.keys[name])
         if (
@@ -198,7 +200,7 @@ def _matrix(node: Node) -> dict[str, list[str]]:
             or not values.items
             or not all(isinstance(item, Scalar) for item in values.items)
         ):
-            raise refuse(values.at, f"`matrix` gives {name} a list of values")
+            raise error_at(values.at, f"`matrix` gives {name} a list of values")
         found[name] = [item.text for item in values.items if isinstance(item, Scalar)]
     return found
 
@@ -208,14 +210,14 @@ def _texts(node: Node, key: str) -> Iterator[tuple[str, str]]:
     if found is None:
         return
     if not isinstance(found, Mapping):
-        raise refuse(found.at, f"`{key}` is a mapping from names to values")
+        raise error_at(found.at, f"`{key}` is a mapping from names to values")
     for name, value in found.items.items():
         _check_name(name, found.keys[name])
         if not isinstance(value, Scalar):
-            raise refuse(value.at, f"`{key}` gives {name} one value")
+            raise error_at(value.at, f"`{key}` gives {name} one value")
         yield name, value.text
 
 
 def _check_name(name: str, at: Position) -> None:
     if not REFERENCE.fullmatch(f"${{{name}}}"):
-        raise refuse(at, f"{name!r} is no name for a parameter: letters, digits and _")
+        raise error_at(at, f"{name!r} is no name for a parameter: letters, digits and _")

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 from msgspec import UNSET, Struct, field
 
 from sim.core.model.enums import InstrumentState, OrderState
-from sim.scenario.struct_types import Either, record, several
-from sim.scenario.value_types import COUNT, DECIMAL, ORDINAL, Words, members
+from sim.scenario.struct_types import ScalarOr, one_or_more, record
+from sim.scenario.value_types import COUNT, DECIMAL, ORDINAL, Choice, choice_of
 from sim.scenario.world_entries import STATES
 
-ORDER_STATES = members(OrderState, "ORDER_STATE_")
-REFUSED = Words({word: word for word in ("false", "true", "maybe")})
+ORDER_STATES = choice_of(OrderState, "ORDER_STATE_")
+REFUSED = Choice({word: word for word in ("false", "true", "maybe")})
 
 
 class StreamExpect(Struct, frozen=True, kw_only=True):
@@ -117,19 +117,19 @@ class Expect(Struct, frozen=True, kw_only=True):
     header: Annotated[dict[str, str], "headers of the answer, by name"] = field(
         default_factory=dict
     )
-    instrument: Annotated[tuple[InstrumentExpect, ...], several(InstrumentExpect)] = ()
+    instrument: Annotated[tuple[InstrumentExpect, ...], one_or_more(InstrumentExpect)] = ()
     open_orders: Annotated[
         int | OpenOrdersExpect | None,
-        Either(COUNT, record(OpenOrdersExpect)),
+        ScalarOr(COUNT, record(OpenOrdersExpect)),
         "a count, or a mapping that says whose",
     ] = None
-    balance: Annotated[tuple[BalanceExpect, ...], several(BalanceExpect)] = ()
-    position: Annotated[tuple[PositionExpect, ...], several(PositionExpect)] = ()
-    order: Annotated[tuple[OrderExpect, ...], several(OrderExpect)] = ()
-    book: Annotated[tuple[BookExpect, ...], several(BookExpect)] = ()
-    trades: Annotated[tuple[TradesExpect, ...], several(TradesExpect)] = ()
-    webhook: Annotated[tuple[WebhookExpect, ...], several(WebhookExpect)] = ()
-    stream: Annotated[tuple[StreamExpect, ...], several(StreamExpect)] = ()
+    balance: Annotated[tuple[BalanceExpect, ...], one_or_more(BalanceExpect)] = ()
+    position: Annotated[tuple[PositionExpect, ...], one_or_more(PositionExpect)] = ()
+    order: Annotated[tuple[OrderExpect, ...], one_or_more(OrderExpect)] = ()
+    book: Annotated[tuple[BookExpect, ...], one_or_more(BookExpect)] = ()
+    trades: Annotated[tuple[TradesExpect, ...], one_or_more(TradesExpect)] = ()
+    webhook: Annotated[tuple[WebhookExpect, ...], one_or_more(WebhookExpect)] = ()
+    stream: Annotated[tuple[StreamExpect, ...], one_or_more(StreamExpect)] = ()
     digest: Annotated[str | None, "journal digest at this point"] = None
     refused: Annotated[
         str,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sim.kernel import resources
 from sim.scenario.value_types import suggestion
-from sim.scenario.yaml_tree import Position, ScenarioError, refuse
+from sim.scenario.yaml_tree import Position, ScenarioError, error_at
 
 INLINE = "text"  # what a scenario that came as text is called in its problems
 
@@ -42,7 +42,7 @@ class FileAccess:
                 if self._folder is None
                 else f"only files below {self._folder} are within reach"
             )
-            raise refuse(at, f"{where}: {name!r} is not read")
+            raise error_at(at, f"{where}: {name!r} is not read")
         return path
 
     def scenario(self, at: Position, name: str) -> Path:
@@ -61,7 +61,7 @@ class FileAccess:
                 return found
         if bundled:
             return resources.path("scenarios", f"{name}.yaml")
-        raise refuse(
+        raise error_at(
             at,
             f"there is no scenario {name!r}, neither bundled nor beside this"
             f" file{suggestion(name, resources.bundled_scenarios())}",

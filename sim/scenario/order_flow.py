@@ -264,7 +264,7 @@ class Reader:
         """Everything that is wrong, at most PROBLEMS_SHOWN. `price_scales` has the scales of prices
         and quantities by symbol, `known` says who exists.
         """
-        shown, before, names = 0, None, lru_cache(maxsize=4096)(known)
+        reported, before, names = 0, None, lru_cache(maxsize=4096)(known)
         for number, line in lines_of(self._packed, 1):
             if not line or line.isspace() or line[0] == "#":
                 continue
@@ -275,9 +275,9 @@ class Reader:
                     raise self.wrong(number, line, "at", "rows stand in order of time")
                 before = row.due
             except FlowError as error:
-                shown += 1
+                reported += 1
                 yield error
-                if shown == PROBLEMS_SHOWN:
+                if reported == PROBLEMS_SHOWN:
                     return
 
     def _check(

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled, scaled_down
 from sim.kernel.instants import DAY, NS_PER_MS, NS_PER_S, Instant, Span, parse_span
-from sim.scenario.struct_types import Several
+from sim.scenario.struct_types import OneOrMore
 from sim.scenario.value_types import AMOUNT, CHANCE, POSITIVE, SINCE_START, SPAN, STRING, Text
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
@@ -167,12 +167,12 @@ class Trader(Struct, frozen=True, kw_only=True):
     name: Annotated[str, NAME, "by which scenarios and the control plane know it"]
     symbols: Annotated[
         tuple[str, ...],
-        Several(STRING),
+        OneOrMore(STRING),
         "instruments of the scenario's start, by symbol or pattern such as aec-nba-*",
     ] = ()
     windows: Annotated[
         tuple[str, ...],
-        Several(STRING),
+        OneOrMore(STRING),
         "products whose automated windows it trades as they come, by name or pattern: btc-updown-*",
     ] = ()
     as_: Annotated[

@@ -21,8 +21,8 @@ from sim.scenario.fees_entries import FeesSection
 from sim.scenario.participant_entries import ParticipantsSection
 from sim.scenario.recurring_entries import WindowsEntry
 from sim.scenario.steps import PRESET, FaultEntry, Step
-from sim.scenario.struct_types import Several, record
-from sim.scenario.value_types import BOOLEAN, CHANCE, COUNT, INSTANT, INTEGER, STRING, Text, Words
+from sim.scenario.struct_types import OneOrMore, record
+from sim.scenario.value_types import BOOLEAN, CHANCE, COUNT, INSTANT, INTEGER, STRING, Choice, Text
 from sim.scenario.world_entries import (
     ENVIRONMENT,
     AccountEntry,
@@ -98,7 +98,7 @@ class WorldSection(Struct, frozen=True, kw_only=True):
 
     base: Annotated[
         str,
-        Words({"default": "default", "empty": "empty"}),
+        Choice({"default": "default", "empty": "empty"}),
         "empty: only the scripted participants and what stands here",
     ] = "default"
     games: Annotated[
@@ -136,7 +136,7 @@ class Scenario(Struct, frozen=True, kw_only=True):
     seed: Annotated[int, INTEGER, "everything random follows from it"] = DEFAULT_SEED
     extends: Annotated[
         tuple[str, ...],
-        Several(STRING),
+        OneOrMore(STRING),
         "a bundled scenario or a file beside this one, or several, each on top of the ones before",
     ] = ()
     params: Annotated[

@@ -16,41 +16,41 @@ from sim.core.service.fault_spec import FaultSpec
 from sim.core.service.presets import PRESETS
 from sim.kernel.instants import DAY, Instant, Span
 from sim.scenario.expectations_format import ORDER_STATES, Expect
-from sim.scenario.struct_types import Either, Free, Items, Table, record
+from sim.scenario.struct_types import AnyJson, ListOf, MappingOf, ScalarOr, record
 from sim.scenario.value_types import (
-    BAD,
     BOOLEAN,
     CHANCE,
     COUNT,
     DECIMAL,
     INSTANT,
+    INVALID,
     MOMENT,
     ORDINAL,
     POSITIVE,
     SPAN,
     STRING,
-    Words,
-    members,
-    mistake,
+    Choice,
+    choice_of,
+    report,
 )
 from sim.scenario.world_entries import STATES, MaintenanceEntry, OrderEntry
 from sim.scenario.yaml_tree import Node, Problem
 
 FaultEntry: TypeAlias = FaultSpec  # the same thing in a scenario's words
 
-DECISION_WORDS = Words({word: word for word in DECISIONS})
-FUNDING_DECISIONS = Words(
+DECISION_WORDS = Choice({word: word for word in DECISIONS})
+FUNDING_DECISIONS = Choice(
     {
         "completed": FundingState.COMPLETED,
         "cancelled": FundingState.CANCELLED,
         "refunded": FundingState.REFUNDED,
     }
 )
-COURSES = members(GameClock, "")
-PURPOSES = members(Purpose, "")
-SIDE_OF_GAME = Words({"home": "home", "away": "away"})
-PRESET = Words({name: name for name in PRESETS})
-PLANES = Words({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
+COURSES = choice_of(GameClock, "")
+PURPOSES = choice_of(Purpose, "")
+SIDE_OF_GAME = Choice({"home": "home", "away": "away"})
+PRESET = Choice({name: name for name in PRESETS})
+PLANES = Choice({plane: plane for plane in ("gateway", "retail", "exchange", "auth", "grpc")})
 
 
 class CancelStep(Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class StateStep(Struct, frozen=True, kw_only=True):
     symbol: str
     state: Annotated[
         str,
-        Words(
+        Choice(
             {state.name: state.name for state in InstrumentState} | {"SCHEDULE": "SCHEDULE"},
             "INSTRUMENT_STATE_",
         ),
@@ -118,7 +118,7 @@ class Score(Struct, frozen=True):
     away: Annotated[int, COUNT]
 
 
-class HomeAndAway(Items):
+class HomeAndAway(ListOf):
     """Two of a shape: home's and away's."""
 
     def read(self, node: Node, found: list[Problem]) -> Any:
@@ -126,8 +126,8 @@ class HomeAndAway(Items):
         value = super().read(node, found)
         return (
             value
-            if value is BAD or len(value) == 2
-            else mistake(node, "expected [home, away]", found)
+            if value is INVALID or len(value) == 2
+            else report(node, "expected [home, away]", found)
         )
 
 
@@ -154,23 +154,23 @@ class EventStep(Struct, frozen=True, kw_only=True):
     ended: Annotated[bool | None, BOOLEAN] = None
     periods: Annotated[
         dict[str, tuple[int, int]],
-        Table(HomeAndAway(COUNT)),
+        MappingOf(HomeAndAway(COUNT)),
         "points by period: Q1-Q4, 1H, 2H, S1-S5 (sets), M1-M5 (maps), OT1, ET1",
     ] = field(default_factory=dict)
     goals: Annotated[
         tuple[GoalEntry, ...] | None,
-        Items(record(GoalEntry)),
+        ListOf(record(GoalEntry)),
         "all goals; an empty list says there was none",
     ] = None
     players: Annotated[
         dict[str, dict[str, int]],
-        Table(Table(COUNT)),
+        MappingOf(MappingOf(COUNT)),
         "statistics by player: points, rebounds, assists, threes, steals, blocks",
     ] = field(default_factory=dict)
     advances: Annotated[str, SIDE_OF_GAME, "who goes on to the next round"] = ""
     result: Annotated[
         str,
-        Words({"no_result": "no_result", "abandoned": "abandoned"}),
+        Choice({"no_result": "no_result", "abandoned": "abandoned"}),
         "no_result pays half, abandoned the last price",
     ] = ""
 
@@ -216,7 +216,7 @@ class KycStep(Struct, frozen=True, kw_only=True):
 
     external_id: str
     decision: Annotated[str, DECISION_WORDS] = ""
-    document: Annotated[str, Words({"uploaded": "uploaded", "failed": "failed"})] = ""
+    document: Annotated[str, Choice({"uploaded": "uploaded", "failed": "failed"})] = ""
 
 
 VERBS = ("get", "post", "put", "delete", "patch")
@@ -235,7 +235,7 @@ class CallStep(Struct, frozen=True, kw_only=True):
     as_: Annotated[str, "participant, firm, API key id or account; nobody when left out"] = ""
     query: Annotated[
         dict[str, str | tuple[str, ...]],
-        Table(Either(STRING, Items(STRING))),
+        MappingOf(ScalarOr(STRING, ListOf(STRING))),
         "a list repeats the parameter",
     ] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
@@ -264,7 +264,7 @@ class SubscribeStep(Struct, frozen=True, kw_only=True):
     json: Annotated[Any, "request of the subscription"] = UNSET
     send: Annotated[
         tuple[Any, ...],
-        Items(Free()),
+        ListOf(AnyJson()),
         "frames to send, in order: on a WebSocket, or on a bidirectional rpc",
     ] = ()
 
@@ -273,7 +273,7 @@ class SendStep(Struct, frozen=True, kw_only=True):
     """Frames on a stream that is open: a WebSocket, or a bidirectional rpc."""
 
     stream: Annotated[str, "its name in `subscribe`"]
-    frames: Annotated[tuple[Any, ...], Items(Free())]
+    frames: Annotated[tuple[Any, ...], ListOf(AnyJson())]
 
 
 class OrderWhen(Struct, frozen=True, kw_only=True):

@@ -15,16 +15,16 @@ from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields as struct_fields
 
 from sim.scenario.value_types import (
-    BAD,
     BOOLEAN,
     INTEGER,
+    INVALID,
     ORDINAL,
     STRING,
     Schema,
-    Shape,
-    mistake,
+    ValueType,
     nearest,
-    shown,
+    quoted,
+    report,
     suggestion,
 )
 from sim.scenario.yaml_tree import (
@@ -39,7 +39,7 @@ from sim.scenario.yaml_tree import (
 )
 
 
-class Free(Shape):
+class AnyJson(ValueType):
     """Any JSON; scalars follow the YAML 1.2 core rules."""
 
     words = "any value"
@@ -51,18 +51,18 @@ class Free(Shape):
         return {}
 
 
-class Items(Shape):
+class ListOf(ValueType):
     """A list of one shape, read as a tuple."""
 
-    def __init__(self, item: Shape) -> None:
+    def __init__(self, item: ValueType) -> None:
         self._item = item
         self.words = f"a list, each {item.words}"
 
     def read(self, node: Node, found: list[Problem]) -> Any:
         if not isinstance(node, Sequence):
-            return mistake(node, f"expected a list, not {shown(node)}", found)
+            return report(node, f"expected a list, not {quoted(node)}", found)
         values = [self._item.read(item, found) for item in node.items]
-        return BAD if any(value is BAD for value in values) else tuple(values)
+        return INVALID if any(value is INVALID for value in values) else tuple(values)
 
     def write(self, value: Any) -> Any:
         return [self._item.write(item) for item in value]
@@ -71,10 +71,10 @@ class Items(Shape):
         return {"type": "array", "items": self._item.schema()}
 
 
-class Several(Items):
+class OneOrMore(ListOf):
     """One thing, or a list of such things; read as a tuple either way."""
 
-    def __init__(self, item: Shape) -> None:
+    def __init__(self, item: ValueType) -> None:
         super().__init__(item)
         self.words = f"{item.words} or a list of such"
 
@@ -87,19 +87,19 @@ class Several(Items):
         return {"anyOf": [self._item.schema(), super().schema()]}
 
 
-class Table(Shape):
+class MappingOf(ValueType):
     """A mapping from free names to one shape."""
 
     words = "a mapping"
 
-    def __init__(self, item: Shape) -> None:
+    def __init__(self, item: ValueType) -> None:
         self._item = item
 
     def read(self, node: Node, found: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
-            return mistake(node, f"expected a mapping, not {shown(node)}", found)
+            return report(node, f"expected a mapping, not {quoted(node)}", found)
         values = {key: self._item.read(item, found) for key, item in node.items.items()}
-        return BAD if any(value is BAD for value in values.values()) else values
+        return INVALID if any(value is INVALID for value in values.values()) else values
 
     def write(self, value: Any) -> Any:
         return {key: self._item.write(item) for key, item in value.items()}
@@ -108,10 +108,10 @@ class Table(Shape):
         return {"type": "object", "additionalProperties": self._item.schema()}
 
 
-class Either(Shape):
+class ScalarOr(ValueType):
     """A scalar of one shape, or a collection of another."""
 
-    def __init__(self, scalar: Shape, collection: Shape) -> None:
+    def __init__(self, scalar: ValueType, collection: ValueType) -> None:
         self._scalar = scalar
         self._collection = collection
         self.words = f"{scalar.words} or {collection.words}"
@@ -128,7 +128,7 @@ class Either(Shape):
         return {"anyOf": [self._scalar.schema(), self._collection.schema()]}
 
 
-class Record(Shape):
+class Record(ValueType):
     """A Struct as a mapping: its fields are the keys, without a trailing underscore. Unknown keys
     are problems, with the nearest known one.
     """
@@ -159,14 +159,14 @@ class Record(Shape):
         }
 
     @cached_property
-    def shapes(self) -> dict[str, Shape]:
+    def shapes(self) -> dict[str, ValueType]:
         """What the values may look like, by key."""
         return {key: _field_shape(hint) for key, hint in self._hints.items()}
 
     def read(self, node: Node, found: list[Problem]) -> Any:
         if not isinstance(node, Mapping):
-            return mistake(
-                node, f"expected a mapping with {', '.join(self.shapes)}, not {shown(node)}", found
+            return report(
+                node, f"expected a mapping with {', '.join(self.shapes)}, not {quoted(node)}", found
             )
         values: dict[str, Any] = {}
         for key, item in node.items.items():
@@ -178,14 +178,14 @@ class Record(Shape):
                     )
                 )
                 # so that a misspelt key is not reported as missing too
-                values[nearest(key, self.shapes)] = BAD
-            elif isinstance(shape, Free) or not is_null(item):
+                values[nearest(key, self.shapes)] = INVALID
+            elif isinstance(shape, AnyJson) or not is_null(item):
                 values[key] = shape.read(item, found)
         for key, default in self._defaults.items():
             if default is NODEFAULT and key not in values:
-                values[key] = mistake(node, f"the key {key!r} is missing", found)
-        if any(value is BAD for value in values.values()):
-            return BAD
+                values[key] = report(node, f"the key {key!r} is missing", found)
+        if any(value is INVALID for value in values.values()):
+            return INVALID
         return self.kind(**{self._attributes[key]: value for key, value in values.items()})
 
     def write(self, value: Any) -> Any:
@@ -229,21 +229,21 @@ def record(kind: type[Struct]) -> Record:
     return Record(kind)
 
 
-def several(kind: type[Struct]) -> Several:
+def one_or_more(kind: type[Struct]) -> OneOrMore:
     """One mapping of a Struct, or a list of them."""
-    return Several(record(kind))
+    return OneOrMore(record(kind))
 
 
-_PLAIN: dict[Any, Shape] = {str: STRING, int: INTEGER, bool: BOOLEAN, Any: Free()}
+_PLAIN: dict[Any, ValueType] = {str: STRING, int: INTEGER, bool: BOOLEAN, Any: AnyJson()}
 
 
-def _field_shape(hint: Any) -> Shape:
+def _field_shape(hint: Any) -> ValueType:
     """Shape of an annotation: one given in Annotated wins, otherwise the type decides. `X | None`
     is X that may be left out.
     """
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        given = [extra for extra in hint.__metadata__ if isinstance(extra, Shape)]
+        given = [extra for extra in hint.__metadata__ if isinstance(extra, ValueType)]
         if not given and any(
             isinstance(extra, Meta) and extra.ge == 1 for extra in hint.__metadata__
         ):
@@ -253,9 +253,9 @@ def _field_shape(hint: Any) -> Shape:
         kinds = [argument for argument in arguments if argument is not type(None)]
         return STRING if str in kinds else _field_shape(kinds[0])
     if origin is tuple:
-        return Items(_field_shape(arguments[0]))
+        return ListOf(_field_shape(arguments[0]))
     if origin is dict:
-        return Table(_field_shape(arguments[1]))
+        return MappingOf(_field_shape(arguments[1]))
     if isinstance(hint, type) and issubclass(hint, Struct):
         return record(hint)
     return _PLAIN[hint]

@@ -27,11 +27,11 @@ from sim.kernel.instants import (
 )
 from sim.scenario.yaml_tree import Mapping, Node, Problem, Scalar, problem
 
-BAD: Any = object()
+INVALID: Any = object()
 Schema: TypeAlias = dict[str, Any]
 
 
-class Shape(ABC):
+class ValueType(ABC):
     """What a value may look like. `words` says it in an error message."""
 
     words = "a value"
@@ -49,20 +49,20 @@ class Shape(ABC):
         """JSON schema of what a file may hold here."""
 
 
-def mistake(node: Node, message: str, found: list[Problem]) -> Any:
+def report(node: Node, message: str, found: list[Problem]) -> Any:
     """Note a problem at a node; BAD."""
     found.append(problem(node.at, message))
-    return BAD
+    return INVALID
 
 
-def shown(node: Node) -> str:
+def quoted(node: Node) -> str:
     """A node in an error message: its text, or what kind of collection it is."""
     if isinstance(node, Scalar):
         return repr(node.text[:80])
     return "a mapping" if isinstance(node, Mapping) else "a list"
 
 
-class Text(Shape):
+class Text(ValueType):
     """Text that `check` accepts; ValueError from it is the problem. The value is what `check`
     returns, `back` writes it as text again.
     """
@@ -81,11 +81,11 @@ class Text(Shape):
 
     def read(self, node: Node, found: list[Problem]) -> Any:
         if not isinstance(node, Scalar):
-            return mistake(node, f"expected {self.words}, not {shown(node)}", found)
+            return report(node, f"expected {self.words}, not {quoted(node)}", found)
         try:
             return self._check(node.text)
         except ValueError as refused:
-            return mistake(node, f"expected {self.words}: {refused}", found)
+            return report(node, f"expected {self.words}: {refused}", found)
 
     def write(self, value: Any) -> Any:
         return self._back(value)
@@ -197,7 +197,7 @@ SINCE_START = Text(
 )
 
 
-class Words(Shape):
+class Choice(ValueType):
     """One of a few words. A mapping gives each word its value; case does not matter, nor does the
     wire's `prefix` before it.
     """
@@ -213,13 +213,13 @@ class Words(Shape):
 
     def read(self, node: Node, found: list[Problem]) -> Any:
         if not isinstance(node, Scalar):
-            return mistake(node, f"expected {self.words}, not {shown(node)}", found)
+            return report(node, f"expected {self.words}, not {quoted(node)}", found)
         word = node.text.lower().removeprefix(self._prefix)
-        value = self._values.get(word, BAD)
-        if value is BAD:
-            return mistake(
+        value = self._values.get(word, INVALID)
+        if value is INVALID:
+            return report(
                 node,
-                f"expected {self.words}, not {shown(node)}{suggestion(word, self._spellings)}",
+                f"expected {self.words}, not {quoted(node)}{suggestion(word, self._spellings)}",
                 found,
             )
         return value
@@ -233,9 +233,9 @@ class Words(Shape):
         return {"enum": list(dict.fromkeys((*names, *(name.lower() for name in names))))}
 
 
-def members(enumeration: type[IntEnum], prefix: str) -> Words:
+def choice_of(enumeration: type[IntEnum], prefix: str) -> Choice:
     """The member names of an enumeration as words."""
-    return Words({member.name: member for member in enumeration}, prefix)
+    return Choice({member.name: member for member in enumeration}, prefix)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -67,7 +67,7 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def changed(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
+def with_changes(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
     """A scenario with changes made, in order."""
     for change in changes:
         if change.kind == "presets":
@@ -85,6 +85,6 @@ def changed(scenario: Scenario, changes: Sequence[Change]) -> Scenario:
     return scenario
 
 
-def shown(changes: Sequence[Change]) -> str:
+def label(changes: Sequence[Change]) -> str:
     """Changes as people write them: `engine.latency=6s hostile`."""
     return " ".join(map(str, changes))

@@ -28,12 +28,12 @@ from sim.scenario.value_types import (
     ORDINAL,
     POSITIVE,
     SPAN,
+    Choice,
     Text,
-    Words,
-    members,
+    choice_of,
 )
 
-SOURCE_TYPES = Words(
+SOURCE_TYPES = Choice(
     {
         "bank": SourceType.BANK_ACCOUNT,
         "aeropay": SourceType.AEROPAY_BANK_ACCOUNT,
@@ -41,13 +41,13 @@ SOURCE_TYPES = Words(
         "apple_pay": SourceType.APPLE_PAY,
     }
 )
-STATES = members(InstrumentState, "INSTRUMENT_STATE_")
-ENVIRONMENT = Words(
+STATES = choice_of(InstrumentState, "INSTRUMENT_STATE_")
+ENVIRONMENT = Choice(
     {name: name for name in (SANDBOX, "development", "pre-production", "production")}
 )
-OUTCOMES = Words({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")
-SIDES = Words({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
-ORDER_TYPES = Words(
+OUTCOMES = Choice({outcome.name.lower(): outcome for outcome in EventOutcome}, "EVENT_OUTCOME_")
+SIDES = Choice({"buy": Side.BUY, "sell": Side.SELL}, "SIDE_")
+ORDER_TYPES = Choice(
     {
         "limit": OrderType.LIMIT,
         "market": OrderType.MARKET_TO_LIMIT,
@@ -57,7 +57,7 @@ ORDER_TYPES = Words(
     },
     "ORDER_TYPE_",
 )
-TIMES_IN_FORCE = Words(
+TIMES_IN_FORCE = Choice(
     {
         "gtc": TimeInForce.GOOD_TILL_CANCEL,
         "day": TimeInForce.DAY,
@@ -72,7 +72,7 @@ TIMES_IN_FORCE = Words(
     },
     "TIME_IN_FORCE_",
 )
-WEEKDAYS = Words(
+WEEKDAYS = Choice(
     {
         name: day
         for day, name in enumerate(
@@ -187,7 +187,7 @@ class InstrumentEntry(Struct, frozen=True, kw_only=True):
     line: Annotated[str | None, DECIMAL, "line of a spread or total"] = None
     long: Annotated[
         str | None,
-        Words({"home": "home", "away": "away"}),
+        Choice({"home": "home", "away": "away"}),
         "which team of the event its long side is; home when left out",
     ] = None
     player: Annotated[str | None, "player of a prop"] = None
@@ -351,7 +351,7 @@ class PeriodEntry(Struct, frozen=True, kw_only=True):
 
     program_id: str
     program_type: Annotated[
-        str, Words({"liquidityProgram": "liquidityProgram", "volumeProgram": "volumeProgram"})
+        str, Choice({"liquidityProgram": "liquidityProgram", "volumeProgram": "volumeProgram"})
     ] = "liquidityProgram"
     start: Annotated[Instant, INSTANT]
     end: Annotated[Instant | None, INSTANT, "left out: ongoing"] = None
@@ -377,7 +377,7 @@ class RewardEntry(Struct, frozen=True, kw_only=True):
     program_type: str = "liquidityProgram"
     date: Annotated[str, "Eastern date, YYYY-MM-DD"]
     reward: Annotated[str, DECIMAL, "dollars"]
-    status: Annotated[str, Words({"PAID": "PAID", "PENDING": "PENDING", "SKIPPED": "SKIPPED"})] = (
+    status: Annotated[str, Choice({"PAID": "PAID", "PENDING": "PENDING", "SKIPPED": "SKIPPED"})] = (
         "PAID"
     )
 

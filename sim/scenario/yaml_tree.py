@@ -84,7 +84,7 @@ def problem(at: Position, message: str) -> Problem:
     return Problem(*at, message)
 
 
-def refuse(at: Position, message: str) -> ScenarioError:
+def error_at(at: Position, message: str) -> ScenarioError:
     """An error of one problem, to be raised."""
     return ScenarioError([problem(at, message)])
 
@@ -96,7 +96,7 @@ def read_file(path: Path) -> Node:
         with path.open("rb") as file:
             raw = file.read(SIZE_LIMIT + 1)
     except OSError as failed:
-        raise refuse(Position(name, 1, 1), f"cannot read: {failed.strerror or failed}") from None
+        raise error_at(Position(name, 1, 1), f"cannot read: {failed.strerror or failed}") from None
     return read_text(raw, name)
 
 
@@ -106,13 +106,13 @@ def read_text(source: str | bytes, file: str) -> Node:
     """
     raw = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
     if len(raw) > SIZE_LIMIT:
-        raise refuse(Position(file, 1, 1), f"larger than {SIZE_LIMIT} bytes")
+        raise error_at(Position(file, 1, 1), f"larger than {SIZE_LIMIT} bytes")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as failed:
         before = raw[: failed.start]
         at = Position(file, before.count(b"\n") + 1, failed.start - (before.rfind(b"\n") + 1) + 1)
-        raise refuse(at, "not UTF-8 text") from None
+        raise error_at(at, "not UTF-8 text") from None
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -126,7 +126,7 @@ def read_text(source: str | bytes, file: str) -> Node:
             or getattr(failed, "reason", None)
             or str(failed).splitlines()[0]
         )
-        raise refuse(Position(file, line, column), f"not YAML: {said}") from None
+        raise error_at(Position(file, line, column), f"not YAML: {said}") from None
 
 
 class _Frame:
@@ -166,7 +166,7 @@ class _Builder:
                 case "DocumentStartEvent":
                     documents += 1
                     if documents > 1:
-                        raise refuse(
+                        raise error_at(
                             at, "a second document begins here; a scenario is one document"
                         )
                 case "ScalarEvent":
@@ -180,18 +180,18 @@ class _Builder:
                 case "MappingEndEvent" | "SequenceEndEvent":
                     self._close()
         if self._root is None:
-            raise refuse(Position(self._file, 1, 1), "the file is empty")
+            raise error_at(Position(self._file, 1, 1), "the file is empty")
         return self._root
 
     def _untagged(self, event: Any, at: Position) -> None:
         if event.tag is not None:
-            raise refuse(at, f"tags are not allowed here: {event.tag[:60]}")
+            raise error_at(at, f"tags are not allowed here: {event.tag[:60]}")
 
     def _open(self, at: Position, anchor: str | None, mapping: bool) -> None:
         if len(self._stack) >= DEPTH_LIMIT:
-            raise refuse(at, f"nested deeper than {DEPTH_LIMIT} levels")
+            raise error_at(at, f"nested deeper than {DEPTH_LIMIT} levels")
         if self._stack and self._stack[-1].items is None and self._stack[-1].key is None:
-            raise refuse(at, "a key must be plain text")
+            raise error_at(at, "a key must be plain text")
         self._stack.append(_Frame(at, anchor, mapping))
 
     def _close(self) -> None:
@@ -206,12 +206,12 @@ class _Builder:
     def _alias(self, name: str, at: Position) -> None:
         self._aliases += 1
         if self._aliases > ALIAS_LIMIT:
-            raise refuse(at, f"more than {ALIAS_LIMIT} aliases")
+            raise error_at(at, f"more than {ALIAS_LIMIT} aliases")
         if name not in self._anchors:
-            raise refuse(at, f"unknown alias *{name[:60]}")
+            raise error_at(at, f"unknown alias *{name[:60]}")
         node, weight, height = self._anchors[name]
         if len(self._stack) + height > DEPTH_LIMIT:
-            raise refuse(at, f"nested deeper than {DEPTH_LIMIT} levels")
+            raise error_at(at, f"nested deeper than {DEPTH_LIMIT} levels")
         self._done(node, None, weight, height)
 
     def _done(self, node: Node, anchor: str | None, weight: int, height: int) -> None:
@@ -224,7 +224,7 @@ class _Builder:
         frame.weight += weight
         frame.height = max(frame.height, height)
         if frame.weight > NODE_LIMIT:
-            raise refuse(
+            raise error_at(
                 node.at,
                 f"more than {NODE_LIMIT} nodes"
                 + (" once aliases are expanded" if self._aliases else ""),
@@ -240,15 +240,15 @@ class _Builder:
 
     def _take_key(self, frame: _Frame, node: Node) -> None:
         if not isinstance(node, Scalar):
-            raise refuse(node.at, "a key must be plain text")
+            raise error_at(node.at, "a key must be plain text")
         if node.plain and node.text == "<<":
-            raise refuse(
+            raise error_at(
                 node.at,
                 "merge keys (<<) are no part of YAML 1.2: write the keys out, or let `each` repeat"
                 " a step with other values",
             )
         if node.text in frame.members:
-            raise refuse(
+            raise error_at(
                 node.at,
                 f"the key {node.text!r} stands here twice, first in line"
                 f" {frame.keys[node.text].line}",
@@ -309,7 +309,7 @@ def _tree(value: Any, at: Position, depth: int, places: bool) -> Node:
         return Position(at.file + place, 0, 0) if places else at
 
     if depth > DEPTH_LIMIT:
-        raise refuse(at, f"nested deeper than {DEPTH_LIMIT} levels")
+        raise error_at(at, f"nested deeper than {DEPTH_LIMIT} levels")
     if isinstance(value, dict):
         keys = {str(key): below(f".{key}") for key in value}
         return Mapping(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from sim.actors.participants.recurring_fair_price import UNIT, WindowFair, within_bounds
+from sim.actors.participants.recurring_fair_price import UNIT, RecurringFairPrice, within_bounds
 from sim.core.exchange import Exchange
 from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.market_data.index_process import DAY, MINUTE, IndexProcess
@@ -162,17 +162,17 @@ class FairPrices:
         self._exchange = exchange
         self._start = start
         self._entries = {entry.symbol: entry for entry in entries}
-        self._prices: dict[str, FairPrice | WindowFair] = {}
+        self._prices: dict[str, FairPrice | RecurringFairPrice] = {}
 
     def forget(self, symbol: str) -> None:
         """Nobody asks for an instrument any more."""
         self._prices.pop(symbol, None)
 
-    def of(self, symbol: str) -> FairPrice | WindowFair:
+    def of(self, symbol: str) -> FairPrice | RecurringFairPrice:
         """The fair price of an instrument."""
         found = self._prices.get(symbol)
         if found is None and self._exchange.windows.place(symbol) is not None:
-            found = self._prices[symbol] = WindowFair(
+            found = self._prices[symbol] = RecurringFairPrice(
                 self._exchange, self._exchange.instruments.require(symbol)
             )
         elif found is None:

@@ -17,8 +17,8 @@ from msgspec import Struct, field
 
 from sim.actors.participants.fair_prices import FairPrices
 from sim.actors.participants.order_flow_player import ROW_TIMER, FlowPlayer, FlowState
-from sim.actors.participants.quoter import SeatState, TraderOnInstrument
-from sim.actors.participants.recurring_quoters import LISTED_TIMER, WindowSeats
+from sim.actors.participants.quoter import TraderOnInstrument, TraderState
+from sim.actors.participants.recurring_quoters import LISTED_TIMER, RecurringTraders
 from sim.actors.participants.strategies import act, first_wait, next_wait
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import Event, StateChanged
@@ -38,7 +38,7 @@ class ParticipantsState(Struct):
     what somebody said, and who was told to stop.
     """
 
-    seats: dict[str, SeatState] = field(default_factory=dict)
+    seats: dict[str, TraderState] = field(default_factory=dict)
     flows: dict[str, FlowState] = field(default_factory=dict)
     news: dict[str, tuple[Instant, int]] = field(default_factory=dict)
     stopped: dict[str, bool] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Participants:
         for entry in section.traders:
             for symbol in matching(symbols, entry.symbols):
                 self._sit(entry, symbol)
-        self._window_seats = WindowSeats(sim.exchange, section.traders)
+        self._window_seats = RecurringTraders(sim.exchange, section.traders)
 
     def _sit(self, entry: Trader, symbol: str) -> TraderOnInstrument:
         user = self._sim.world.parties.require_user(entry.as_ or entry.name)

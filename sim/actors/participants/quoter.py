@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 
 from sim.actors.participants.fair_prices import FairPrice
-from sim.actors.participants.recurring_fair_price import WindowFair
+from sim.actors.participants.recurring_fair_price import RecurringFairPrice
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import User
 from sim.core.matching.book import Book
@@ -31,7 +31,7 @@ from sim.scenario.participant_entries import SizeRange, Trader
 _LARGEST = 1 << 60  # of a drawn size, in steps
 
 
-class SeatState(Struct):
+class TraderState(Struct):
     """What a seat saves: whether it waits for its market to open or to be told to go on, its
     working orders, and how many of its orders were refused.
     """
@@ -65,7 +65,7 @@ class TraderOnInstrument:
         entry: Trader,
         user: User,
         symbol: str,
-        fair: FairPrice | WindowFair,
+        fair: FairPrice | RecurringFairPrice,
     ) -> None:
         self.exchange = exchange
         self.entry = entry
@@ -80,7 +80,7 @@ class TraderOnInstrument:
         # what is left of a window's quotes ends with it
         self.rests = TimeInForce.GOOD_TILL_CANCEL if window is None else TimeInForce.DAY
         self.stream_name = f"participant.{entry.name}.{symbol if window is None else exchange.windows.products[window.product].prefix}"
-        self.state = SeatState()
+        self.state = TraderState()
         # a maker's: version of the book and best prices it last found or made as it wants them
         self.seen: tuple[int, Price, Price] | None = None
 

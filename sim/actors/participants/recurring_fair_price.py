@@ -15,7 +15,7 @@ UNIT = 10**12  # one dollar of a fair price
 _MILLION = 1_000_000
 
 
-class WindowFair:
+class RecurringFairPrice:
     """What a window is worth: half a dollar while the index is where it began, and more or less by
     how far it has gone, in typical moves of the time left.
     """

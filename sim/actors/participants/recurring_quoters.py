@@ -22,7 +22,7 @@ MOMENT: Span = NS_PER_MS
 _SEARCHED = 3 * DAY  # how far ahead a listing is looked for, when maintenance is long
 
 
-class WindowSeats:
+class RecurringTraders:
     """Which windows somebody wants a seat on, and when the next ones are listed."""
 
     def __init__(self, exchange: Exchange, traders: Sequence[Trader]) -> None:

@@ -30,7 +30,7 @@ _PLANES: dict[str, Plane] = {
 }
 
 
-class Caller:
+class ClientCalls:
     """Calls as whomever a step names. `streams` are the subscriptions of the script."""
 
     def __init__(self, sim: Simulation) -> None:

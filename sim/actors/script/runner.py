@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from sim.actors.operator import chaos, markets, people
-from sim.actors.script.calls import Caller
+from sim.actors.script.calls import ClientCalls
 from sim.actors.script.expectations import failures
-from sim.actors.script.triggers import called, happened, told
+from sim.actors.script.triggers import describe, matches_call, matches_event
 from sim.api.pipeline.inputs import Outcome, Reply
 from sim.api.pipeline.request_log import Entry
 from sim.core.model.events import Event
@@ -61,7 +61,7 @@ class Script:
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
         self._steps = sim.scenario.steps
-        self._caller = Caller(sim)
+        self._caller = ClientCalls(sim)
         self._state = ScriptState()
         if self._steps and self._steps[0].when is not None:
             self._arm(0)
@@ -120,13 +120,13 @@ class Script:
     def hear(self, events: Sequence[Event], outcome: Outcome) -> None:
         """Events of the input under way: the step that waits may be the one they wake."""
         waiting = self._state.waiting
-        if waiting >= 0 and any(happened(self._steps[waiting], event) for event in events):
+        if waiting >= 0 and any(matches_event(self._steps[waiting], event) for event in events):
             self._wake(waiting, outcome)
 
     def heard_call(self, entry: Entry | None, outcome: Outcome) -> None:
         """A client's call was answered."""
         waiting = self._state.waiting
-        if waiting >= 0 and entry is not None and called(self._steps[waiting], entry):
+        if waiting >= 0 and entry is not None and matches_call(self._steps[waiting], entry):
             self._wake(waiting, outcome)
 
     def absorb(self, outcome: Outcome) -> None:
@@ -185,7 +185,7 @@ class Script:
     def _give_up(self, index: int, outcome: Outcome) -> None:
         step, now = self._steps[index], self._sim.now
         self._disarm()
-        waited = f"waited {format_span(step.within)} for {told(step)}, which did not happen"
+        waited = f"waited {format_span(step.within)} for {describe(step)}, which did not happen"
         self._state.results.append(
             StepResult(index, step.name or f"step {index + 1}", now, (waited,))
         )
@@ -314,4 +314,4 @@ class Script:
     def load(self, state: ScriptState) -> None:
         """Go on from a saved state. Streams of the script have ended by then, like all others."""
         self._state = state
-        self._caller = Caller(self._sim)
+        self._caller = ClientCalls(self._sim)

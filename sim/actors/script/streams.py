@@ -16,7 +16,7 @@ from sim.scenario.expectations_format import StreamExpect
 _SIGNS_OF_LIFE = frozenset({"heartbeat", "resumeToken", "processedSentTime", "eof"})
 
 
-class _Followed:
+class _FollowedStream:
     """One stream. `encode` makes a frame of a client of JSON; `taken` is how many frames a step has
     looked at.
     """
@@ -36,15 +36,15 @@ class ScriptStreams:
     """Streams by the name a script gave them. A name used again is the newer stream's."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, _Followed] = {}
-        self._by_id: dict[int, _Followed] = {}
+        self._by_name: dict[str, _FollowedStream] = {}
+        self._by_id: dict[int, _FollowedStream] = {}
         self._seen = (-1, 0)  # the input whose effects were read last, and how many of them
 
     def begin(
         self, name: str, stream: int, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
     ) -> None:
         """Follow a stream."""
-        self._by_name[name] = self._by_id[stream] = _Followed(stream, decode, encode)
+        self._by_name[name] = self._by_id[stream] = _FollowedStream(stream, decode, encode)
 
     def frames(self, name: str) -> list[Any]:
         """All that came on a stream so far, signs of life left out."""
@@ -63,7 +63,7 @@ class ScriptStreams:
         """
         return self._by_id.pop(self._open(name).id).id
 
-    def _require(self, name: str) -> _Followed:
+    def _require(self, name: str) -> _FollowedStream:
         found = self._by_name.get(name)
         if found is None:
             raise NotFound(
@@ -73,7 +73,7 @@ class ScriptStreams:
             )
         return found
 
-    def _open(self, name: str) -> _Followed:
+    def _open(self, name: str) -> _FollowedStream:
         found = self._require(name)
         if self._by_id.get(found.id) is not found:
             raise Conflict(f"the stream {name!r} has ended", rule="script")

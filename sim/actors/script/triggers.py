@@ -15,7 +15,7 @@ from sim.core.model.events import (
 from sim.scenario.steps import Step
 
 
-def happened(step: Step, event: Event) -> bool:
+def matches_event(step: Step, event: Event) -> bool:
     """Whether an event is what a step waits for."""
     when = step.when
     if when is None:
@@ -40,7 +40,7 @@ def happened(step: Step, event: Event) -> bool:
     return False
 
 
-def called(step: Step, entry: Entry) -> bool:
+def matches_call(step: Step, entry: Entry) -> bool:
     """Whether a client's call is what a step waits for."""
     wanted = step.when.call if step.when is not None else None
     if wanted is None or wanted.operation not in (
@@ -51,7 +51,7 @@ def called(step: Step, entry: Entry) -> bool:
     return wanted.status in (None, entry.status)
 
 
-def told(step: Step) -> str:
+def describe(step: Step) -> str:
     """What a step waits for, in words."""
     when = step.when
     if when is None:

@@ -21,8 +21,8 @@ from sim.analysis.search.fuzz import with_random_steps
 from sim.kernel.journal import read_journal
 from sim.loader.load import load_scenario, scenario_from_source, scenario_variants
 from sim.scenario.scenario import Scenario
-from sim.scenario.variation import Change, changed, shown
-from sim.scenario.yaml_tree import Position, refuse
+from sim.scenario.variation import Change, label, with_changes
+from sim.scenario.yaml_tree import Position, error_at
 from sim.simulation import Simulation
 
 
@@ -72,7 +72,7 @@ _result = json.Decoder(Result).decode
 def scenario_of(job: Job) -> Scenario:
     """What a job runs; the seed stays apart, as `run_scenario` takes it."""
     scenario = load_scenario(job.scenario, dict(job.params))
-    scenario = changed(
+    scenario = with_changes(
         replace(scenario, preset=job.preset) if job.preset else scenario, job.changes
     )
     return with_random_steps(scenario, scenario.seed if job.seed is None else job.seed, job.storm)
@@ -87,7 +87,7 @@ def run_one(job: Job) -> Report:
 
 def _report(job: Job, scenario: Scenario) -> Report:
     report = run_scenario(
-        scenario, job.seed, keep=Path(job.keep) if job.keep else None, changes=shown(job.changes)
+        scenario, job.seed, keep=Path(job.keep) if job.keep else None, changes=label(job.changes)
     )
     if not job.prove or not report.ok:
         return report
@@ -128,7 +128,7 @@ def chosen(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
         if key in found[0] and all(variant[key] != value for variant in found)
     )
     values = ", ".join(dict.fromkeys(variant[key] for variant in found))
-    raise refuse(
+    raise error_at(
         Position(name, 1, 1),
         f"the matrix gives {key} the values {values}; {params[key]} is none of them",
     )
@@ -228,7 +228,7 @@ def _done(wanted: Wanted) -> dict[Job, Report]:
         try:
             result = _result(line)
         except DecodeError as error:
-            raise refuse(
+            raise error_at(
                 Position(wanted.results, number, 1),
                 f"no line of a results file, so nothing is resumed from it: {error}",
             ) from None

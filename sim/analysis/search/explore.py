@@ -19,7 +19,7 @@ from sim.core.service.faults import Fault
 from sim.kernel.instants import format_instant
 from sim.loader.load import load_scenario, scenario_variants
 from sim.scenario.scenario import Scenario
-from sim.scenario.variation import Change, changed
+from sim.scenario.variation import Change, with_changes
 from sim.simulation import Simulation
 
 HELD, NOTICED, BROKE, INVARIANT, UNSTRUCK = "held", "noticed", "broke", "invariant", "not struck"
@@ -110,7 +110,7 @@ def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
 
 def run_trial(trial: Trial) -> Outcome:
     """Run a scenario with one fault more."""
-    scenario = changed(
+    scenario = with_changes(
         load_scenario(trial.scenario, dict(trial.params)),
         (Change("faults", trial.attack, trial.fault),),
     )
