@@ -10,7 +10,7 @@ from collections.abc import Callable
 from benchmarks.figures import Figure
 from sim import load_scenario
 from sim.analysis.headless_run import run_scenario
-from sim.analysis.search.campaign import Wanted, finished
+from sim.analysis.search.campaign import RunPlan, finished
 from sim.analysis.search.fast_rerun import Bench
 
 RUNS = 60
@@ -63,7 +63,7 @@ def figures(rounds: int) -> list[Figure]:
 
 def _campaign(jobs: int) -> None:
     for report in finished(
-        Wanted(scenarios=["quickstart"], seeds=range(RUNS), storm=STEPS, jobs=jobs)
+        RunPlan(scenarios=["quickstart"], seeds=range(RUNS), fuzz=STEPS, jobs=jobs)
     ):
         assert report.ok
 

@@ -512,9 +512,9 @@ class Simulation:
         """What clients did, held against the documented rules for clients; see
         `sim.analysis.conformance`. NotFound for a rule that there is none of.
         """
-        from sim.analysis.conformance import judge
+        from sim.analysis.conformance import check
 
-        return judge(self, caller=caller, rules=rules)
+        return check(self, caller=caller, rules=rules)
 
     def streams(self) -> list[dict[str, Any]]:
         """Streams that are open."""

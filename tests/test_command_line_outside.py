@@ -56,7 +56,7 @@ def recorded(tmp_path_factory):
 # ---- where results go
 
 
-@pytest.mark.parametrize("option", ["--junit", "--results", "--keep"])
+@pytest.mark.parametrize("option", ["--junit", "--results", "--save-failures"])
 def test_what_cannot_be_written_is_told_before_anything_runs(capsys, tmp_path, option):
     (tmp_path / "file").touch()
     code, said = sim(capsys, "run", "quickstart", option, tmp_path / "file" / "below")
@@ -84,7 +84,7 @@ def test_a_run_that_never_came_to_its_report_leaves_no_empty_one(capsys, tmp_pat
         capsys,
         "sweep",
         "quickstart",
-        "--over",
+        "--vary",
         "quirks",
         "--only",
         "no-such-quirk",
@@ -106,7 +106,10 @@ def test_results_of_something_else_are_not_resumed_and_stay_as_they_are(capsys, 
 
 def test_a_name_with_slashes_keeps_its_journal_in_the_folder(capsys, tmp_path):
     (tmp_path / "up.yaml").write_text(FAILING)
-    assert sim(capsys, "run", tmp_path / "up.yaml", "--keep", tmp_path / "kept" / "here")[0] == 1
+    assert (
+        sim(capsys, "run", tmp_path / "up.yaml", "--save-failures", tmp_path / "kept" / "here")[0]
+        == 1
+    )
     assert [file.parent for file in tmp_path.rglob("*.ndjson")] == [tmp_path / "kept" / "here"]
 
 
@@ -134,9 +137,9 @@ def test_a_place_where_nothing_can_be_is_an_error_of_usage(capsys, tmp_path, arg
         ("run", "quickstart", "--jobs", "0"),
         ("sweep", "quickstart", "--jobs", "-3"),
         ("shrink", "quickstart", "--trials", "0"),
-        ("sweep", "quickstart", "--storm", "-1"),
+        ("sweep", "quickstart", "--fuzz", "-1"),
         ("bisect", "x", "--every", "-1"),
-        ("explore", "quickstart", "--each", "x"),
+        ("explore", "quickstart", "--max-occurrences", "x"),
     ],
 )
 def test_numbers_of_options_are_counted(capsys, arguments):
@@ -158,7 +161,7 @@ def test_a_packed_journal_is_read_as_it_is_and_up_to_where_it_is_cut(capsys, tmp
     whole, cut = tmp_path / "run.ndjson.gz", tmp_path / "cut.gz"
     whole.write_bytes(gzip.compress(recorded))
     cut.write_bytes(gzip.compress(recorded)[:-60])
-    for command in ("replay", "timeline", "explain", "judge", "bisect"):
+    for command in ("replay", "timeline", "explain", "conformance", "bisect"):
         assert sim(capsys, command, whole)[0] == 0
     assert "6 inputs replayed" in sim(capsys, "replay", whole)[1]
     code, said = sim(capsys, "replay", cut)
@@ -193,7 +196,9 @@ def test_a_journal_may_come_through_a_pipe_where_it_is_read_once(recorded):
         (lambda raw: b"\xef\xbb\xbf" + raw, "no journal header"),
     ],
 )
-@pytest.mark.parametrize("command", ["replay", "timeline", "explain", "judge", "bisect", "diff"])
+@pytest.mark.parametrize(
+    "command", ["replay", "timeline", "explain", "conformance", "bisect", "diff"]
+)
 def test_a_spoilt_beginning_is_named(capsys, tmp_path, recorded, spoil, words, command):
     path = tmp_path / "spoilt"
     path.write_bytes(spoil(recorded))

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.analysis.conformance import judge, rulebook
+from sim.analysis.conformance import check, rulebook
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.api.pipeline.inputs import recorded_input
 from sim.cli.main import main
@@ -331,7 +331,7 @@ def test_a_rule_is_kept_by_a_good_client_and_broken_by_a_bad_one(name: str) -> N
         world = connect(Simulation(load_scenario("quickstart")))
         client(world)
         digest = world.simulation.digest
-        (verdict,) = judge(world.simulation, rules=(name,)).verdicts
+        (verdict,) = check(world.simulation, rules=(name,)).verdicts
         assert world.simulation.digest == digest
         verdicts.append(verdict)
         for found in verdict.occasions:
@@ -352,7 +352,7 @@ def test_a_client_that_does_everything_right_breaks_no_rule(world: Connection) -
         )
         trader(world).post("/v1/report/trades/search", json={"symbol": instrument.symbol})
         world.advance("40s")
-    report = judge(world.simulation)
+    report = check(world.simulation)
     assert report.ok and report.broken() == []
     assert {verdict.rule.name for verdict in report.verdicts if verdict.word == "kept"} >= {
         "token-refreshed-in-time",
@@ -363,7 +363,7 @@ def test_a_client_that_does_everything_right_breaks_no_rule(world: Connection) -
 
 def test_a_key_that_changes_with_the_retry_is_no_key(world: Connection) -> None:
     orders("a", "b")(world)
-    (found,) = judge(world.simulation, rules=("idempotent-retry",)).verdicts[0].broken
+    (found,) = check(world.simulation, rules=("idempotent-retry",)).verdicts[0].broken
     assert "another clord_id" in found.broken
 
 
@@ -376,12 +376,12 @@ def test_what_another_caller_does_is_not_held_against_this_one(world: Connection
         (firm(world.simulation).users[1].name, True),
         ("firms/at", True),
     ):
-        assert judge(world.simulation, caller=caller, rules=("retry-after",)).ok is ok
+        assert check(world.simulation, caller=caller, rules=("retry-after",)).ok is ok
 
 
 def test_a_finding_says_who_when_where_and_after_what(world: Connection) -> None:
     too_often("1s")(world)
-    (found,) = judge(world.simulation, rules=("retry-after",)).verdicts[0].broken
+    (found,) = check(world.simulation, rules=("retry-after",)).verdicts[0].broken
     shown = found.shown()
     assert shown["caller"] == firm(world.simulation).users[0].name
     assert shown["seq"] == world.simulation.seq and shown["because_of"] == world.simulation.seq - 2
@@ -392,7 +392,7 @@ def test_a_finding_says_who_when_where_and_after_what(world: Connection) -> None
 
 def test_an_unknown_rule_is_refused(world: Connection) -> None:
     with pytest.raises(NotFound, match="no rule 'backof'"):
-        judge(world.simulation, rules=("backof",))
+        check(world.simulation, rules=("backof",))
 
 
 def test_the_command_judges_a_journal_for_people_and_for_machines(
@@ -403,7 +403,7 @@ def test_the_command_judges_a_journal_for_people_and_for_machines(
         too_often("1s")(connect(Simulation(load_scenario("quickstart"), journal=file)))
 
     def sim(*arguments: str) -> tuple[int, str, str]:
-        return main(["judge", *arguments]), *capsys.readouterr()
+        return main(["conformance", *arguments]), *capsys.readouterr()
 
     code, said, _ = sim(str(path), "--junit", str(junit))
     assert code == 1

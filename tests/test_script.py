@@ -432,7 +432,7 @@ def test_results_are_kept_taken_up_again_and_written_as_junit(tmp_path: Path, ca
         "1..2",
         "--results",
         str(results),
-        "--keep",
+        "--save-failures",
         str(tmp_path / "kept"),
     ]
     assert main([*command, "--junit", str(report)]) == 1

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sim.scenario.scenario import Scenario
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 FAILED, USAGE, COULD_NOT_LISTEN, INTERRUPTED, TERMINATED = 1, 2, 4, 130, 143
 SEEDS_MAX = 10_000_000
+
+
+def add_option(command: argparse.ArgumentParser, name: str, *, old: str, **options: Any) -> None:
+    """Add an option that was called `old` before: the old spelling works, --help does not show it."""
+    action = command.add_argument(name, **options)
+    command.add_argument(old, **{**options, "dest": action.dest, "help": argparse.SUPPRESS})
 
 
 def scenario_of(name: str, params: Mapping[str, str] | None = None) -> Scenario | None:

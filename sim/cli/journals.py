@@ -1,4 +1,5 @@
-"""What reads a journal and tells: `sim diff`, `timeline`, `explain`, `judge`. Arguments in, exit
+"""What reads a journal and tells: `sim diff`, `timeline`, `explain`,
+`conformance`. Arguments in, exit
 codes out.
 """
 
@@ -48,14 +49,14 @@ def add(commands: Any) -> None:
 
 def _add_judge(commands: Any) -> None:
     command = commands.add_parser(
-        "judge",
+        "conformance",
         help=(
             "hold what a recorded run's clients did against the documented rules for clients; exit"
             " 1 when one was broken"
         ),
         epilog=(
-            "examples:\n  sim judge run.ndjson --junit judge.xml\n  sim judge run.ndjson --caller"
-            " firms/atlas --rule backoff\n  sim judge --list"
+            "examples:\n  sim conformance run.ndjson --junit conformance.xml\n  sim conformance run.ndjson --caller"
+            " firms/atlas --rule backoff\n  sim conformance --list"
         ),
     )
     command.add_argument("journal", metavar="JOURNAL", nargs="?")
@@ -82,6 +83,7 @@ def _add_judge(commands: Any) -> None:
     command.add_argument(
         "--junit", type=Path, metavar="FILE", help="write JUnit XML too: a case per rule"
     )
+    commands.choices["judge"] = command  # the former name, which --help does not list
     command.set_defaults(run=_judge)
 
 
@@ -112,15 +114,17 @@ def _explain(given: argparse.Namespace) -> int:
 
 
 def _judge(given: argparse.Namespace) -> int:
-    from sim.analysis.conformance.command import judge_journal, list_rules
+    from sim.analysis.conformance.command import check_journal, list_rules
 
     if given.list:
         return list_rules(sys.stdout)
     if given.journal is None:
-        return usage("judge whom? sim judge JOURNAL, or sim judge --list")
+        return usage(
+            "name a journal: sim conformance JOURNAL; or list the rules: sim conformance --list"
+        )
     until, rules = instant_of(given.until), tuple(given.rule)
     will_be_written(files=(given.junit,))
-    return judge_journal(
+    return check_journal(
         given.journal,
         sys.stdout,
         sys.stderr,

@@ -22,6 +22,7 @@ from sim.cli.arguments import (
     INTERRUPTED,
     TERMINATED,
     USAGE,
+    add_option,
     failed_on,
     instant_of,
     ordinal,
@@ -100,7 +101,9 @@ class _Command(argparse.ArgumentParser):
     """A parser whose examples stay as they are written."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        super().__init__(
+            formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options
+        )
 
 
 class _Version(argparse.Action):
@@ -149,7 +152,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.add_argument(
-        "--seeds", default="", metavar="A..B", help="run each scenario with every seed of the range"
+        "--seeds",
+        "--seed",
+        default="",
+        metavar="A..B",
+        help="run each scenario with every seed of the range",
     )
     command.add_argument(
         "--jobs", type=ordinal, default=1, metavar="N", help="processes at once (default 1)"
@@ -179,8 +186,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--resume", action="store_true", help="skip the runs that stand in --results"
     )
-    command.add_argument(
-        "--keep", default="", metavar="DIR", help="keep the journals of runs that fail"
+    add_option(
+        command,
+        "--save-failures",
+        old="--keep",
+        default="",
+        metavar="DIR",
+        help="write the journals of failed runs to this folder",
     )
     command.set_defaults(run=_run)
     search.add(commands, PRESETS)
@@ -237,7 +249,7 @@ def _demo(given: argparse.Namespace) -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from sim.analysis.search.campaign import Wanted, run_all
+    from sim.analysis.search.campaign import RunPlan, run_all
     from sim.analysis.search.workers import NoWorkers
     from sim.scenario.yaml_tree import ScenarioError
 
@@ -250,8 +262,8 @@ def _run(given: argparse.Namespace) -> int:
     params = params_or_exit(given.param)
     if any(scenario_of(name, params) is None for name in given.scenarios):
         return USAGE
-    will_be_written(files=(given.junit, given.results), folders=(given.keep,))
-    wanted = Wanted(
+    will_be_written(files=(given.junit, given.results), folders=(given.save_failures,))
+    wanted = RunPlan(
         scenarios=given.scenarios,
         seeds=seeds,
         jobs=given.jobs,
@@ -260,7 +272,7 @@ def _run(given: argparse.Namespace) -> int:
         results=given.results,
         resume=given.resume,
         junit=given.junit,
-        keep=given.keep,
+        save_failures=given.save_failures,
     )
     try:
         return 0 if run_all(wanted, sys.stdout, sys.stderr) else FAILED

@@ -12,6 +12,7 @@ from typing import Any
 from sim.cli.arguments import (
     FAILED,
     USAGE,
+    add_option,
     count,
     ordinal,
     params_of,
@@ -29,41 +30,48 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
         description=(
             "Runs scenarios over seeds, and under each alternative of what the specification leaves"
             " open. Invariants of money, positions, orders and books are looked at after every"
-            " input, seldomer over 1,000 open orders. Without --seeds and --over: over assumptions"
-            " and quirks."
+            " input, seldomer over 1,000 open orders. Without --seeds and --vary it"
+            " varies assumptions and quirks."
         ),
         epilog=(
-            "examples:\n  sim sweep my.yaml --seeds 1..1000\n  sim sweep my.yaml --over assumptions"
-            " --only 'webhook.*'\n  sim sweep my.yaml --seeds 1..50 --over presets --json"
-            " sweep.json --keep runs/failed\n  sim sweep quickstart --seeds 1..1000 --storm 200"
+            "examples:\n  sim sweep my.yaml --seeds 1..1000\n  sim sweep my.yaml --vary assumptions"
+            " --only 'webhook.*'\n  sim sweep my.yaml --seeds 1..50 --vary presets --json"
+            " sweep.json --save-failures runs/failed\n  sim sweep quickstart --seeds 1..1000 --fuzz 200"
             " --shrink smallest.yaml"
         ),
     )
     command.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="bundled name or file")
     command.add_argument(
         "--seeds",
+        "--seed",
         default="",
         metavar="A..B",
         help="every seed of the range (default: the scenario's own)",
     )
-    command.add_argument(
-        "--over",
+    add_option(
+        command,
+        "--vary",
+        old="--over",
         action="append",
         default=[],
         choices=("assumptions", "quirks", "presets"),
-        help="and each alternative of these; repeatable",
+        help="also run under every alternative of these; repeatable",
     )
-    command.add_argument(
-        "--storm",
+    add_option(
+        command,
+        "--fuzz",
+        old="--storm",
         type=count,
         default=0,
         metavar="N",
-        help="put N steps and a few faults behind the scenario, drawn from the seed",
+        help="append N random steps and a few random faults, drawn from the seed",
     )
-    command.add_argument(
-        "--prove",
+    add_option(
+        command,
+        "--verify",
+        old="--prove",
         action="store_true",
-        help="make every run twice and replay its journal: one digest, every line as recorded",
+        help="run everything twice and replay each journal: digests and lines must be the same",
     )
     command.add_argument(
         "--shrink",
@@ -75,7 +83,7 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
         "--only",
         default="*",
         metavar="NAME",
-        help="with --over: names that match, such as 'webhook.*'",
+        help="with --vary: only names that match this pattern, such as 'webhook.*'",
     )
     command.add_argument(
         "--param",
@@ -112,8 +120,13 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     command.add_argument(
         "--resume", action="store_true", help="skip the runs that stand in --results"
     )
-    command.add_argument(
-        "--keep", default="", metavar="DIR", help="keep the journals of runs that fail"
+    add_option(
+        command,
+        "--save-failures",
+        old="--keep",
+        default="",
+        metavar="DIR",
+        help="write the journals of failed runs to this folder",
     )
     command.set_defaults(run=_sweep)
     command = commands.add_parser(
@@ -165,7 +178,7 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
         ),
         epilog=(
             "examples:\n  sim shrink failing.yaml --out small.yaml\n  sim shrink my.yaml --seeds"
-            " 1..1000 --unless faults\n  sim shrink run.ndjson --expect '{open_orders: {as: maker,"
+            " 1..1000 --because faults\n  sim shrink run.ndjson --expect '{open_orders: {as: maker,"
             " count: 1}}'\n\nexit 0: written; 2: it does not fail, or cannot be read"
         ),
     )
@@ -176,6 +189,7 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
     )
     command.add_argument(
         "--seeds",
+        "--seed",
         default="",
         metavar="A..B",
         help="the first of these seeds that fails (default: the scenario's own)",
@@ -195,13 +209,15 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
         metavar="YAML",
         help="of a journal: what should hold at its end; default: the invariants",
     )
-    command.add_argument(
-        "--unless",
+    add_option(
+        command,
+        "--because",
+        old="--unless",
         default="",
         metavar="WHAT",
         help=(
-            "what it fails because of, and must go on to: faults, quirks, assumptions, preset, "
-            "seed=N, a step, or nothing (default: found out)"
+            "the cause that the smaller scenario must keep: faults, quirks, assumptions, preset,"
+            " seed=N, a step, or nothing (default: the command finds the cause)"
         ),
     )
     command.add_argument(
@@ -233,7 +249,7 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
             " follows `--` goes to pytest."
         ),
         epilog=(
-            "examples:\n  sim explore my.yaml\n  sim explore tests/test_my_client.py --attacks"
+            "examples:\n  sim explore my.yaml\n  sim explore tests/test_my_client.py --faults"
             " 'lost*' -- -k orders -x\n  sim explore tests/ --operations InsertOrder --json"
             " explored.json\n\nexit 1: something was not survived"
         ),
@@ -250,14 +266,22 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
         metavar="NAME",
         help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'",
     )
-    command.add_argument(
-        "--attacks",
+    add_option(
+        command,
+        "--faults",
+        old="--attacks",
         default="*",
         metavar="NAME",
-        help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...",
+        help="only faults that match: error, limited, lost, late, reset, hang, drop, ...",
     )
-    command.add_argument(
-        "--each", type=count, default=0, metavar="N", help="only the first N passings of a point"
+    add_option(
+        command,
+        "--max-occurrences",
+        old="--each",
+        type=count,
+        default=0,
+        metavar="N",
+        help="only the first N times that the run passes each point",
     )
     command.add_argument(
         "--param",
@@ -278,7 +302,7 @@ def add(commands: Any, presets: tuple[str, ...]) -> None:
 
 
 def _sweep(given: argparse.Namespace) -> int:
-    from sim.analysis.search.campaign import Wanted
+    from sim.analysis.search.campaign import RunPlan
     from sim.analysis.search.sweep import sweep, variations
     from sim.analysis.search.workers import NoWorkers
     from sim.scenario.yaml_tree import ScenarioError
@@ -287,8 +311,8 @@ def _sweep(given: argparse.Namespace) -> int:
         seeds = seeds_of(given.seeds)
         if given.resume and not given.results:
             raise ValueError("--resume needs --results FILE, which holds what is done")
-        kinds = given.over or (() if given.seeds or given.storm else ("assumptions", "quirks"))
-        wanted = Wanted(
+        kinds = given.vary or (() if given.seeds or given.fuzz else ("assumptions", "quirks"))
+        wanted = RunPlan(
             scenarios=given.scenarios,
             seeds=seeds,
             jobs=given.jobs,
@@ -296,19 +320,19 @@ def _sweep(given: argparse.Namespace) -> int:
             preset=given.preset,
             results=given.results,
             resume=given.resume,
-            keep=given.keep,
+            save_failures=given.save_failures,
             variations=variations(given.scenarios, kinds, given.only),
-            storm=given.storm,
-            prove=given.prove,
+            fuzz=given.fuzz,
+            verify=given.verify,
             cluster=given.cluster,
         )
         will_be_written(
             files=(given.json, given.results, given.shrink),
-            folders=() if given.cluster else (given.keep,),
+            folders=() if given.cluster else (given.save_failures,),
         )
-        if given.over and len(wanted.variations) == 1:
+        if given.vary and len(wanted.variations) == 1:
             raise ValueError(
-                f"nothing of {' and '.join(given.over)} is called {given.only!r}: `sim catalogue`"
+                f"nothing of {' and '.join(given.vary)} is called {given.only!r}: `sim catalogue`"
                 " lists the names"
             )
         return 0 if sweep(wanted, sys.stdout, sys.stderr, given.json, given.shrink) else FAILED
@@ -379,7 +403,7 @@ def _shrink(given: argparse.Namespace) -> int:
             params=params_of(given.param),
             preset=given.preset,
             expect=given.expect,
-            unless=given.unless,
+            because=given.because,
             any_failure=given.any,
             trials=given.trials,
             out=given.out,
@@ -406,8 +430,8 @@ def _explore(given: argparse.Namespace) -> int:
         options = [
             "--explore",
             f"--explore-operations={given.operations}",
-            f"--explore-attacks={given.attacks}",
-            f"--explore-each={given.each}",
+            f"--explore-faults={given.faults}",
+            f"--explore-max-occurrences={given.max_occurrences}",
         ]
         code = subprocess.run(
             [
@@ -422,17 +446,17 @@ def _explore(given: argparse.Namespace) -> int:
             check=False,
         ).returncode
         return code if code in (0, FAILED) else USAGE
-    from sim.analysis.search.explore import Wanted, explore
+    from sim.analysis.search.explore import ExploreRequest, explore
     from sim.analysis.search.workers import NoWorkers
 
     will_be_written(files=(given.json,))
     try:
-        wanted = Wanted(
+        wanted = ExploreRequest(
             scenarios=given.what,
             params=params_of(given.param),
             operations=given.operations,
-            attacks=given.attacks,
-            each=given.each,
+            faults=given.faults,
+            max_occurrences=given.max_occurrences,
             jobs=given.jobs,
             json=given.json,
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sim.cli.arguments import (
     COULD_NOT_LISTEN,
     USAGE,
+    add_option,
     instant_of,
     params_or_exit,
     scenario_of,
@@ -127,7 +128,13 @@ def _add_listening(command: argparse.ArgumentParser, default_clock: str) -> None
         default="elide",
         help="on a manual clock: answer slow calls at once, or hold them",
     )
-    command.add_argument("--opaque", action="store_true", help="send no x-sim-* header")
+    add_option(
+        command,
+        "--no-debug-headers",
+        old="--opaque",
+        action="store_true",
+        help="send no x-sim-* header",
+    )
     command.add_argument(
         "--vendor-prefix", action="store_true", help="the vendor-prefixed JSON names of §2.10"
     )
@@ -225,7 +232,7 @@ def _listen(
     settings = Settings(
         host=given.host,
         latency=given.latency,
-        opaque=given.opaque,
+        opaque=given.no_debug_headers,
         vendor_prefix=given.vendor_prefix,
         client_clock=given.client_clock,
         webhook_clock=given.webhook_clock,

@@ -310,12 +310,17 @@ class ServedExchange:
         """
         return self.running.call(lambda: self.running.simulation.explain(subject))
 
-    def judge(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
-        """What clients did so far, held against the documented rules: `report.ok`,
-        `report.broken()`, `"\\n".join(report.lines())`.
+    def conformance(self, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
+        """Check what clients did so far against the documented rules for clients.
+
+        See `report.ok`, `report.broken()` and `report.lines()`.
         """
+        from sim.analysis.conformance import check
+
         running = self.running
-        return running.call(lambda: running.simulation.judge(caller=caller, rules=rules))
+        return running.call(lambda: check(running.simulation, caller=caller, rules=rules))
+
+    judge = conformance  # the former name
 
     def reset(self, seed: int | None = None) -> None:
         """Back to the scenario's start. Tokens issued before are refused, streams end."""

@@ -48,7 +48,7 @@ class Trial(NamedTuple):
         return {
             "test": self.test,
             "point": self.point.where,
-            "attack": self.point.attack,
+            "attack": self.point.kind,
             "verdict": self.verdict,
             "why": self.why,
             "fault": self.point.document(),
@@ -96,8 +96,8 @@ class Explorer:
             survey,
             wire=True,
             operations=option("explore_operations"),
-            attacks=option("explore_attacks"),
-            each=option("explore_each"),
+            faults=option("explore_faults"),
+            max_occurrences=option("explore_max_occurrences"),
         )
         for point in wanted:
             self.trials.append(self._try(item, nextitem, point, limit_s))
@@ -147,7 +147,7 @@ class Explorer:
         if not self.trials:
             write(f"{self._unused} tests do not use the `exchange` fixture; nothing was explored")
         for trial in lost[:SHOWN]:
-            write(f"{trial.verdict}: {trial.point.attack} at {trial.point.where} of {trial.test}")
+            write(f"{trial.verdict}: {trial.point.kind} at {trial.point.where} of {trial.test}")
             write(f"  {trial.why}")
         if len(lost) > SHOWN:
             write(f"… and {len(lost) - SHOWN} more; --explore-json FILE has all of them")
@@ -167,9 +167,9 @@ class Explorer:
             lost = [trial for trial in trials if trial.verdict != SURVIVED]
             names = ", ".join(
                 (
-                    trial.point.attack
+                    trial.point.kind
                     if trial.verdict == FAILED
-                    else f"{trial.point.attack} ({trial.verdict})"
+                    else f"{trial.point.kind} ({trial.verdict})"
                 )
                 for trial in lost
             )

@@ -17,6 +17,7 @@ loads the plugin.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,13 @@ _SERVED: pytest.StashKey[ServedExchange] = pytest.StashKey()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the options of `--explore`."""
     group = parser.getgroup("sandbox exchange")
+
+    def add(name: str, *, old: str, **options: Any) -> None:
+        """Add an option whose former spelling still works, unlisted."""
+        group.addoption(name, **options)
+        dest = name.removeprefix("--").replace("-", "_")
+        group.addoption(old, **{**options, "dest": dest, "help": argparse.SUPPRESS})
+
     group.addoption(
         "--explore",
         action="store_true",
@@ -45,18 +53,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="only at operations that match, such as InsertOrder or 'RetailOrdersAPI.*'",
     )
-    group.addoption(
-        "--explore-attacks",
+    add(
+        "--explore-faults",
+        old="--explore-attacks",
         default="*",
         metavar="NAME",
-        help="only attacks that match: error, limited, lost, late, reset, hang, drop, ...",
+        help="only faults that match: error, limited, lost, late, reset, hang, drop, ...",
     )
-    group.addoption(
-        "--explore-each",
+    add(
+        "--explore-max-occurrences",
+        old="--explore-each",
         type=int,
         default=0,
         metavar="N",
-        help="only the first N passings of a point",
+        help="only the first N times that the test passes each point",
     )
     group.addoption("--explore-json", default="", metavar="FILE", help="write every trial as JSON")
     group.addoption(
@@ -85,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         try:
             refuse_unknown(
-                config.getoption("explore_operations"), config.getoption("explore_attacks")
+                config.getoption("explore_operations"), config.getoption("explore_faults")
             )
         except ValueError as error:
             raise pytest.UsageError(str(error)) from None

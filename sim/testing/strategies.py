@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sim.analysis.search.fault_points import ATTACKS
+from sim.analysis.search.fault_points import FAULT_KINDS
 
 Document = dict[str, Any]
 Documents = SearchStrategy[Document]
@@ -336,7 +336,7 @@ def faults(
     `faults`, body of POST /_sim/v1/faults.
     """
     attack = draw(
-        st.sampled_from([one for one in ATTACKS if not planes or set(planes) & set(one.planes)])
+        st.sampled_from([one for one in FAULT_KINDS if not planes or set(planes) & set(one.planes)])
     )
     match: Document = {
         "plane": draw(

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from sim.analysis.search.fault_points import ATTACKS, points
+from sim.analysis.search.fault_points import FAULT_KINDS, points
 from sim.cli.main import main
 from sim.core.service.fault_spec import KINDS, fault_from
 
@@ -143,7 +143,7 @@ def test_points_and_attacks_can_be_chosen_and_the_order_is_the_same_whatever_the
                 path,
                 "--operations",
                 "InsertOrder",
-                "--attacks",
+                "--faults",
                 "l*",
                 "--jobs",
                 jobs,
@@ -164,12 +164,14 @@ def test_what_fails_without_any_fault_is_not_explored(sim, file):
 
 
 def test_every_kind_of_fault_is_tried_on_every_plane_where_it_can_happen():
-    tried = {(key, plane) for attack in ATTACKS for plane in attack.planes for key in attack.act}
+    tried = {
+        (key, plane) for attack in FAULT_KINDS for plane in attack.planes for key in attack.act
+    }
     for kind in KINDS:
         name = "status" if kind.name == "code" else kind.name  # an error has both
         assert {(name, plane) for plane in kind.planes} <= tried
     for point in points(
-        {(plane, "X.Y"): 1 for attack in ATTACKS for plane in attack.planes}, wire=True
+        {(plane, "X.Y"): 1 for attack in FAULT_KINDS for plane in attack.planes}, wire=True
     ):
         assert fault_from(point.document()).match.nth == 1
 
@@ -194,7 +196,7 @@ def test_a_suite_is_explored_test_by_test(pytester):
         (row["test"].partition("::")[2], row["attack"]): row
         for row in json.loads((pytester.path / "found.json").read_text())
     }
-    attacks = {attack.name for attack in ATTACKS if "gateway" in attack.planes}
+    attacks = {attack.name for attack in FAULT_KINDS if "gateway" in attack.planes}
     assert set(found) == {
         (test, attack) for test in ("test_careful", "test_careless") for attack in attacks
     }
@@ -239,7 +241,7 @@ def test_exploring_several_processes_at_once_is_refused(pytester):
     ("option", "value", "words"),
     [
         ("--operations", "InsertOrdr", "did you mean 'InsertOrder'"),
-        ("--attacks", "lose*", "there are error, limited, lost"),
+        ("--faults", "lose*", "there are error, limited, lost"),
     ],
 )
 @pytest.mark.parametrize("what", ["quickstart", "test_of_nothing.py"])

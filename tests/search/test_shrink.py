@@ -96,7 +96,7 @@ def test_what_matters_is_left_and_why_it_fails_is_kept(sim, file, tmp_path):
 
 def test_asked_for_the_failure_alone_it_may_fail_for_another_reason(sim, file, tmp_path):
     out = tmp_path / "small.yaml"
-    assert sim("shrink", file("busy.yaml", BUSY), "--out", out, "--unless", "nothing")[0] == 0
+    assert sim("shrink", file("busy.yaml", BUSY), "--out", out, "--because", "nothing")[0] == 0
     assert len(steps_of(out)) == 1
 
 
@@ -112,7 +112,7 @@ def test_a_fault_that_is_to_blame_is_found_and_kept(sim, file, tmp_path):
         "step 1 at 2026-09-08T18:00:00Z: status is 503, not 200"
     )
     # The journal of the same run is shrunk to the same scenario.
-    sim("run", file("struck.yaml", STRUCK), "--keep", tmp_path / "kept")
+    sim("run", file("struck.yaml", STRUCK), "--save-failures", tmp_path / "kept")
     (journal,) = (tmp_path / "kept").glob("*.ndjson")
     again = tmp_path / "again.yaml"
     assert sim("shrink", journal, "--out", again)[0] == 0
@@ -124,7 +124,7 @@ def test_the_first_seed_that_fails_is_taken(sim, file, tmp_path):
     path, out = file("luck.yaml", text), tmp_path / "small.yaml"
     failing = [seed for seed in range(1, 20) if not run_scenario(load_scenario(str(path)), seed).ok]
     assert 0 < len(failing) < 19
-    assert sim("shrink", path, "--seeds", "1..19", "--out", out, "--unless", "nothing")[0] == 0
+    assert sim("shrink", path, "--seeds", "1..19", "--out", out, "--because", "nothing")[0] == 0
     assert f"seed {failing[0]}:" in out.read_text()
 
 
@@ -209,7 +209,7 @@ def test_a_clients_session_becomes_a_scenario_whose_calls_keep_the_ids_they_need
         (["price-time-priority"], "1 runs and none failed"),
         (["no-such"], "no scenario or file is called that"),
         (
-            ["busy.yaml", "--unless", "close of business"],
+            ["busy.yaml", "--because", "close of business"],
             "fails without close of business too, or there is no such thing",
         ),
         (["busy.yaml", "--seeds", "x"], "--seeds is a number"),

@@ -36,7 +36,7 @@ steps:
 
 def test_every_storm_leaves_the_invariants_whole_and_its_journal_replays(sim):
     code, out, _ = sim(
-        "sweep", "quickstart", "--seeds", "1..4", "--storm", 100, "--jobs", 1, "--prove"
+        "sweep", "quickstart", "--seeds", "1..4", "--fuzz", 100, "--jobs", 1, "--verify"
     )
     assert code == 0
     assert "4 runs, 4 passed, 0 failed" in out
@@ -97,7 +97,7 @@ def test_storms_draw_deals_past_the_book_and_every_such_run_repeats_and_replays(
         "CROSS", "REQUEST_FOR_QUOTE", "combo settled",
     }  # fmt: skip
     code, out, _ = sim(
-        "sweep", "quickstart", "--seeds", "12..13", "--storm", 150, "--jobs", 1, "--prove"
+        "sweep", "quickstart", "--seeds", "12..13", "--fuzz", 150, "--jobs", 1, "--verify"
     )
     assert code == 0 and "2 runs, 2 passed, 0 failed" in out
 
@@ -190,7 +190,7 @@ def test_a_run_that_does_not_repeat_or_replay_is_found(sim, monkeypatch):
     monkeypatch.setattr(
         "sim.kernel.identifiers.Sequence.next", lambda self: f"LEAK{next(luck):08d}"
     )
-    code, out, _ = sim("sweep", "price-time-priority", "--seeds", "1", "--jobs", 1, "--prove")
+    code, out, _ = sim("sweep", "price-time-priority", "--seeds", "1", "--jobs", 1, "--verify")
     assert code == 1
     assert "repeat: a second run has the digest" in out
 
@@ -244,7 +244,7 @@ def test_what_breaks_in_a_storm_is_written_as_the_smallest_scenario(sim, tmp_pat
     monkeypatch.setattr(Ledger, "fill", wrong)
     out = tmp_path / "smallest.yaml"
     code, said, _ = sim(
-        "sweep", "quickstart", "--seeds", "1..2", "--storm", 40, "--jobs", 1, "--shrink", out
+        "sweep", "quickstart", "--seeds", "1..2", "--fuzz", 40, "--jobs", 1, "--shrink", out
     )
     assert code == 1 and "broke an invariant" in said
     steps = load_scenario(str(out)).steps

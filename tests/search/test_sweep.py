@@ -64,7 +64,7 @@ def test_seeds_are_gathered_in_one_row_and_the_document_is_the_same_whatever_the
 
 def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, file, tmp_path):
     path = file("leaning.yaml", LEANING)
-    over = ("--over", "assumptions", "--only", "book.[dp]*")
+    over = ("--vary", "assumptions", "--only", "book.[dp]*")
     code, out, _ = sim(
         "sweep",
         path,
@@ -73,7 +73,7 @@ def test_an_expectation_that_leans_on_our_reading_of_a_silence_is_found(sim, fil
         1,
         "--json",
         tmp_path / "found.json",
-        "--keep",
+        "--save-failures",
         tmp_path / "kept",
     )
     assert code == 1
@@ -111,7 +111,7 @@ def test_what_a_scenario_itself_sets_is_left_alone_and_the_default_is_tried_inst
         sim(
             "sweep",
             path,
-            "--over",
+            "--vary",
             "assumptions",
             "--only",
             "book.d*",
@@ -174,7 +174,7 @@ def test_a_sweep_goes_on_where_it_was_stopped(sim, tmp_path):
         (["no-such-scenario"], "no scenario or file is called that"),
         (["quickstart", "--seeds", "9..3"], "1..20"),
         (
-            ["quickstart", "--over", "quirks", "--only", "nothing"],
+            ["quickstart", "--vary", "quirks", "--only", "nothing"],
             "nothing of quirks is called 'nothing'",
         ),
         (["quickstart", "--resume"], "--results"),
@@ -198,7 +198,7 @@ def test_a_cluster_of_two_workers_tells_the_same_story_also_of_a_file_they_do_no
         tmp_path / "here.json",
         tmp_path / "there.json",
     )
-    command = ["sweep", path, "--over", "assumptions", "--only", "book.*", "--seeds", "1..2"]
+    command = ["sweep", path, "--vary", "assumptions", "--only", "book.*", "--seeds", "1..2"]
     assert sim(*command, "--jobs", 1, "--json", here)[0] == 1
     with LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"

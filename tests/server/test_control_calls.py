@@ -75,11 +75,12 @@ def steps(exchange):
                 (f"/explain/{symbol}", None),
                 (f"/explain/{exchange.firms[0]['accounts'][0]}", None),
             ],
-            "GET /judge": [
-                ("/judge", None),
-                ("/judge?caller=firms/atlas&rules=backoff,retry-after", None),
-                ("/judge?form=junit", None),
+            "GET /conformance": [
+                ("/conformance", None),
+                ("/conformance?caller=firms/atlas&rules=backoff,retry-after", None),
+                ("/conformance?form=junit", None),
             ],
+            "GET /judge": [("/judge", None)],
             "GET /faults": [("/faults", None)],
             "POST /faults": [
                 ("/faults", {"match": {"operation": "ListLeagues"}, "act": {"status": 503}})

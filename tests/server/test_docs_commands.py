@@ -42,7 +42,7 @@ NEEDS_MORE = {
     "run",
     "sweep",
     "explain",
-    "judge",
+    "conformance",
     "replay",
     "timeline",
     "bisect",

@@ -199,7 +199,7 @@ def test_a_call_fails_as_documented_and_the_documented_wait_recovers(
     assert (fault["struck"], fault["over"]) == (1, True)
     rows = at.requests(operation=operation)
     assert [row["fault"] for row in rows[-2:]] == [fault["id"], ""]
-    report = at.judge()
+    report = at.conformance()
     assert report.ok, "\n".join(report.lines())
 
 
@@ -335,7 +335,7 @@ def test_a_stream_is_disturbed_as_documented_and_the_book_is_right_again(
     # whole books: whatever was lost or overtaken is made good by the next frame
     assert client.next() == 7
     client.close()
-    report = at.judge()
+    report = at.conformance()
     assert report.ok, "\n".join(report.lines())
 
 

@@ -23,20 +23,20 @@ def hasty(exchange) -> None:
 
 def test_the_fixture_judges_the_client_of_a_test(exchange):
     urllib.request.urlopen(f"{exchange.gateway}/v2/leagues").close()
-    assert exchange.judge().ok
+    assert exchange.conformance().ok
     hasty(exchange)
-    report = exchange.judge()
+    report = exchange.conformance()
     assert report.broken() == ["backoff"], "\n".join(report.lines())
-    assert exchange.judge(rules=("retry-after",)).ok
+    assert exchange.conformance(rules=("retry-after",)).ok
 
 
 def test_the_control_plane_judges_in_json_and_junit(exchange):
     hasty(exchange)
-    found = exchange.control("GET", "/judge?rules=backoff")
+    found = exchange.control("GET", "/conformance?rules=backoff")
     assert found["ok"] is False and found["rules"][0]["findings"][0]["because_of"] == 2
-    assert exchange.control("GET", "/judge?caller=firms/nobody")["ok"]
-    suite = ElementTree.fromstring(exchange.control("GET", "/judge?form=junit"))[0]
+    assert exchange.control("GET", "/conformance?caller=firms/nobody")["ok"]
+    suite = ElementTree.fromstring(exchange.control("GET", "/conformance?form=junit"))[0]
     assert suite.get("failures") == "1"
     with pytest.raises(ControlError, match="no rule") as refused:
-        exchange.control("GET", "/judge?rules=nothing")
+        exchange.control("GET", "/conformance?rules=nothing")
     assert refused.value.status == 404

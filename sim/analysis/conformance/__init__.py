@@ -32,7 +32,7 @@ def rulebook() -> dict[str, Rule]:
     }
 
 
-def judge(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
+def check(sim: Simulation, *, caller: str = "", rules: tuple[str, ...] = ()) -> Report:
     """Judge what clients did; only a caller's calls (firm, participant or key as the request log
     names it) or only some rules, when given.
 
@@ -65,4 +65,4 @@ def _occasions(rule: Rule, run: Run, caller: str) -> Iterator[Finding]:
             yield found
 
 
-__all__ = ["Finding", "Report", "Rule", "Verdict", "judge", "rulebook"]
+__all__ = ["Finding", "Report", "Rule", "Verdict", "check", "rulebook"]

@@ -1,4 +1,4 @@
-"""`sim judge`: a recorded run's clients held against the rulebook."""
+"""`sim conformance`: a recorded run's clients held against the rulebook."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TextIO
 
 from msgspec import json
 
-from sim.analysis.conformance import judge, rulebook
+from sim.analysis.conformance import check, rulebook
 from sim.analysis.replay import replayed
 from sim.core.model.refusals import NotFound
 from sim.kernel.instants import Instant
@@ -16,7 +16,7 @@ from sim.kernel.instants import Instant
 FAILED, USAGE = 1, 2
 
 
-def judge_journal(
+def check_journal(
     path: str,
     out: TextIO,
     problems: TextIO,
@@ -27,14 +27,14 @@ def judge_journal(
     as_json: bool = False,
     junit: Path | None = None,
 ) -> int:
-    """Replay a run and judge it. The exit code: 1 when a rule was broken."""
+    """Replay a run and check it. The exit code: 1 when a rule was broken."""
     said = io.StringIO()
     sim = replayed(path, until, said)
     if isinstance(sim, int):
         problems.write(said.getvalue())
         return sim
     try:
-        report = judge(sim, caller=caller, rules=rules)
+        report = check(sim, caller=caller, rules=rules)
     except NotFound as refusal:
         print(f"sim: {refusal.message}: {refusal.remedy}", file=problems)
         return USAGE

@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TextIO
 
-from msgspec import DecodeError, Struct, json
+from msgspec import DecodeError, Struct, field, json
 from msgspec.structs import replace
 
 from sim.analysis.headless_run import Report, junit, run_scenario
@@ -27,18 +27,20 @@ from sim.simulation import Simulation
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One run. `seed` None: the scenario's own. `changes` is what it is given besides what it says,
-    `storm` how many drawn steps (`storm.py`).
+    """One run, as a line of a results file names it.
+
+    A `seed` of None means the scenario's own. `changes` are applied to the scenario, and `fuzz`
+    random steps are appended to it. The old names of fields keep older results files readable.
     """
 
     scenario: str
     seed: int | None = None
     params: tuple[tuple[str, str], ...] = ()
     preset: str = ""
-    keep: str = ""
+    save_failures: str = field(default="", name="keep")
     changes: tuple[Change, ...] = ()
-    storm: int = 0
-    prove: bool = False
+    fuzz: int = field(default=0, name="storm")
+    verify: bool = field(default=False, name="prove")
 
 
 class Result(Struct, frozen=True):
@@ -48,7 +50,7 @@ class Result(Struct, frozen=True):
     report: Report
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class RunPlan(Struct, frozen=True, kw_only=True):
     """What to run, and where results go ("": nowhere)."""
 
     scenarios: Sequence[str]
@@ -59,10 +61,10 @@ class Wanted(Struct, frozen=True, kw_only=True):
     results: str = ""
     resume: bool = False
     junit: str = ""
-    keep: str = ""
+    save_failures: str = ""
     variations: Sequence[tuple[Change, ...]] = ((),)
-    storm: int = 0
-    prove: bool = False
+    fuzz: int = 0
+    verify: bool = False
     cluster: str = ""
 
 
@@ -75,11 +77,11 @@ def scenario_of(job: Job) -> Scenario:
     scenario = with_changes(
         replace(scenario, preset=job.preset) if job.preset else scenario, job.changes
     )
-    return with_random_steps(scenario, scenario.seed if job.seed is None else job.seed, job.storm)
+    return with_random_steps(scenario, scenario.seed if job.seed is None else job.seed, job.fuzz)
 
 
 def run_one(job: Job) -> Report:
-    """Run one scenario with one seed and one choice of parameters; with `prove`, again, and its
+    """Run one scenario with one seed and one choice of parameters; with `verify`, again, and its
     journal too.
     """
     return _report(job, scenario_of(job))
@@ -87,9 +89,12 @@ def run_one(job: Job) -> Report:
 
 def _report(job: Job, scenario: Scenario) -> Report:
     report = run_scenario(
-        scenario, job.seed, keep=Path(job.keep) if job.keep else None, changes=label(job.changes)
+        scenario,
+        job.seed,
+        keep=Path(job.save_failures) if job.save_failures else None,
+        changes=label(job.changes),
     )
-    if not job.prove or not report.ok:
+    if not job.verify or not report.ok:
         return report
     return replace(report, broken=tuple(_unproven(scenario, job.seed, report)))
 
@@ -134,7 +139,7 @@ def chosen(name: str, params: Mapping[str, str]) -> list[dict[str, str]]:
     )
 
 
-def planned(wanted: Wanted) -> list[Job]:
+def planned(wanted: RunPlan) -> list[Job]:
     """Every run, in order: scenario by scenario, each combination of its matrix that agrees with
     the given parameters, each variation, each seed.
     """
@@ -144,10 +149,10 @@ def planned(wanted: Wanted) -> list[Job]:
             seed=seed,
             params=tuple({**variant, **wanted.params}.items()),
             preset=wanted.preset,
-            keep=wanted.keep,
+            save_failures=wanted.save_failures,
             changes=changes,
-            storm=wanted.storm,
-            prove=wanted.prove,
+            fuzz=wanted.fuzz,
+            verify=wanted.verify,
         )
         for name in wanted.scenarios
         for variant in chosen(name, wanted.params)
@@ -156,7 +161,7 @@ def planned(wanted: Wanted) -> list[Job]:
     ]
 
 
-def run_all(wanted: Wanted, out: TextIO, progress: TextIO) -> bool:
+def run_all(wanted: RunPlan, out: TextIO, progress: TextIO) -> bool:
     """Run everything and print the reports; whether all expectations held."""
     reports: list[Report] = []
     passed = failed = 0
@@ -176,7 +181,7 @@ def run_all(wanted: Wanted, out: TextIO, progress: TextIO) -> bool:
     return not failed
 
 
-def finished(wanted: Wanted) -> Iterator[Report]:
+def finished(wanted: RunPlan) -> Iterator[Report]:
     """Reports of all planned runs, in their order; each new one is added to the results file as it
     comes.
     """
@@ -222,7 +227,7 @@ def _whole_lines(path: str) -> list[bytes]:
     )
 
 
-def _done(wanted: Wanted) -> dict[Job, Report]:
+def _done(wanted: RunPlan) -> dict[Job, Report]:
     found: dict[Job, Report] = {}
     for number, line in enumerate(_whole_lines(wanted.results), start=1):
         try:
@@ -239,7 +244,7 @@ def _done(wanted: Wanted) -> dict[Job, Report]:
 class _Results:
     """The results file, if one is wanted."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: RunPlan) -> None:
         self._wanted = wanted
 
     def __enter__(self) -> _Results:

@@ -26,14 +26,14 @@ HELD, NOTICED, BROKE, INVARIANT, UNSTRUCK = "held", "noticed", "broke", "invaria
 SHOWN = 12
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class ExploreRequest(Struct, frozen=True, kw_only=True):
     """What to explore; the options of `sim explore`."""
 
     scenarios: Sequence[str]
     params: dict[str, str] = {}
     operations: str = "*"
-    attacks: str = "*"
-    each: int = 0
+    faults: str = "*"
+    max_occurrences: int = 0
     jobs: int = 1
     json: str = ""
 
@@ -44,7 +44,7 @@ class Trial(Struct, frozen=True):
     scenario: str
     params: tuple[tuple[str, str], ...]
     where: str
-    attack: str
+    kind: str
     fault: str
 
 
@@ -57,11 +57,11 @@ class Outcome(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
-def explore(wanted: Wanted, out: TextIO, progress: TextIO) -> bool:
+def explore(wanted: ExploreRequest, out: TextIO, progress: TextIO) -> bool:
     """Try everything and say what was found; whether nothing broke. ValueError when a scenario
     fails as it is.
     """
-    refuse_unknown(wanted.operations, wanted.attacks)
+    refuse_unknown(wanted.operations, wanted.faults)
     trials = list(_trials(wanted))
     told = Progress(progress, len(trials), "trials")
     outcomes: list[Outcome] = []
@@ -81,7 +81,7 @@ def explore(wanted: Wanted, out: TextIO, progress: TextIO) -> bool:
     return not any(outcome.verdict in (BROKE, INVARIANT) for outcome in outcomes)
 
 
-def _trials(wanted: Wanted) -> Iterator[Trial]:
+def _trials(wanted: ExploreRequest) -> Iterator[Trial]:
     for name in wanted.scenarios:
         for variant in scenario_variants(name):
             if any(variant.get(key, value) != value for key, value in wanted.params.items()):
@@ -91,10 +91,10 @@ def _trials(wanted: Wanted) -> Iterator[Trial]:
                 _survey(load_scenario(name, params)),
                 wire=False,
                 operations=wanted.operations,
-                attacks=wanted.attacks,
-                each=wanted.each,
+                faults=wanted.faults,
+                max_occurrences=wanted.max_occurrences,
             ):
-                yield Trial(name, tuple(params.items()), point.where, point.attack, point.as_json())
+                yield Trial(name, tuple(params.items()), point.where, point.kind, point.as_json())
 
 
 def _survey(scenario: Scenario) -> dict[tuple[str, str], int]:
@@ -112,7 +112,7 @@ def run_trial(trial: Trial) -> Outcome:
     """Run a scenario with one fault more."""
     scenario = with_changes(
         load_scenario(trial.scenario, dict(trial.params)),
-        (Change("faults", trial.attack, trial.fault),),
+        (Change("faults", trial.kind, trial.fault),),
     )
     sim = Simulation(scenario)
     added = next(
@@ -164,7 +164,7 @@ def _say(outcomes: list[Outcome], out: TextIO) -> None:
         if outcome.verdict in (HELD, NOTICED, UNSTRUCK):
             row[outcome.verdict] += 1
         else:
-            row[BROKE] = ", ".join(part for part in (row[BROKE], outcome.trial.attack) if part)
+            row[BROKE] = ", ".join(part for part in (row[BROKE], outcome.trial.kind) if part)
     print(as_text(list(rows.values())), file=out)
     broken = [outcome for outcome in outcomes if outcome.verdict in (BROKE, INVARIANT)]
     print(
@@ -173,7 +173,7 @@ def _say(outcomes: list[Outcome], out: TextIO) -> None:
         file=out,
     )
     for outcome in broken[:SHOWN]:
-        print(f"{outcome.trial.attack} at {outcome.trial.where} of {outcome.title}:", file=out)
+        print(f"{outcome.trial.kind} at {outcome.trial.where} of {outcome.title}:", file=out)
         for line in outcome.lines[:3]:
             print(f"  {line}", file=out)
     if broken:
@@ -190,7 +190,7 @@ def _plain(outcome: Outcome) -> dict[str, Any]:
     return {
         "scenario": outcome.title,
         "point": trial.where,
-        "attack": trial.attack,
+        "attack": trial.kind,
         "verdict": outcome.verdict,
         "failures": list(outcome.lines),
         "fault": json.decode(trial.fault),

@@ -29,7 +29,7 @@ class FaultKind(NamedTuple):
 
 
 MESSAGES = ("stream", "webhook")
-ATTACKS = (
+FAULT_KINDS = (
     FaultKind("error", (*CALLS, *MESSAGES), {"status": 503}),
     FaultKind("limited", CALLS, {"status": 429, "retry_after": "2s"}),
     FaultKind("lost", CALLS, {"status": 504, "handled": True}),
@@ -56,7 +56,7 @@ class Point(NamedTuple):
     plane: str
     operation: str
     nth: int
-    attack: str
+    kind: str
     act: dict[str, Any]
 
     @property
@@ -76,11 +76,11 @@ class Point(NamedTuple):
         return json.encode(self.document()).decode()
 
 
-def refuse_unknown(operations: str, attacks: str) -> None:
+def refuse_unknown(operations: str, faults: str) -> None:
     """Refuse (ValueError) patterns that match nothing there is: exploring nothing is no praise."""
-    names = [attack.name for attack in ATTACKS]
-    if not any(fnmatchcase(name, attacks) for name in names):
-        raise ValueError(f"no attack is called {attacks!r}: there are {', '.join(names)}")
+    names = [kind.name for kind in FAULT_KINDS]
+    if not any(fnmatchcase(name, faults) for name in names):
+        raise ValueError(f"no attack is called {faults!r}: there are {', '.join(names)}")
     if not any(fnmatchcase(name, operations) for name in operation_names()):
         raise ValueError(
             unknown_operation(operations)
@@ -93,8 +93,8 @@ def points(
     *,
     wire: bool,
     operations: str = "*",
-    attacks: str = "*",
-    each: int = 0,
+    faults: str = "*",
+    max_occurrences: int = 0,
 ) -> Iterator[Point]:
     """What to try on the points of a survey, point by point. `operations` and `attacks` are
     patterns, `each` bounds n; `wire`: there is a connection.
@@ -105,11 +105,11 @@ def points(
             or fnmatchcase(operation.rpartition(".")[2], operations)
         ):
             continue
-        for nth in range(1, (min(count, each) if each else count) + 1):
-            for attack in ATTACKS:
+        for nth in range(1, (min(count, max_occurrences) if max_occurrences else count) + 1):
+            for kind in FAULT_KINDS:
                 if (
-                    plane in attack.planes
-                    and fnmatchcase(attack.name, attacks)
-                    and (wire or not attack.wire)
+                    plane in kind.planes
+                    and fnmatchcase(kind.name, faults)
+                    and (wire or not kind.wire)
                 ):
-                    yield Point(plane, operation, nth, attack.name, attack.act)
+                    yield Point(plane, operation, nth, kind.name, kind.act)

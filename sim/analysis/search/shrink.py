@@ -113,7 +113,7 @@ class Shrinker:
         scenario: Scenario,
         *,
         any_failure: bool = False,
-        unless: str = "",
+        because: str = "",
         trials: int = TRIALS,
         told: Callable[[int, int], None] = lambda trials, steps: None,
     ) -> None:
@@ -137,12 +137,12 @@ class Shrinker:
             if key not in ("extends", "params", "matrix", "description", "steps")
         }
         self._steps: Steps = list(enumerate(whole.get("steps", ())))
-        self.unless = "" if unless == "nothing" else unless or self._found_out()
-        if self.unless and not self._depends(
-            self.unless, _document(self._rest, self._steps), self._steps
+        self.because = "" if because == "nothing" else because or self._found_out()
+        if self.because and not self._depends(
+            self.because, _document(self._rest, self._steps), self._steps
         ):
             raise ValueError(
-                f"{report.title} with seed {report.seed} fails without {unless} too, or there is no"
+                f"{report.title} with seed {report.seed} fails without {because} too, or there is no"
                 " such thing"
             )
 
@@ -250,7 +250,7 @@ class Shrinker:
             self.trials += 1
             self._told(self.trials, len(self._steps))
             self._known[key] = self._shows(document, steps) and (
-                not self.unless or self._depends(self.unless, document, steps)
+                not self.because or self._depends(self.because, document, steps)
             )
         return self._known[key]
 

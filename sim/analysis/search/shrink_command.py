@@ -34,7 +34,7 @@ class ShrinkRequest(Struct, frozen=True, kw_only=True):
     params: Mapping[str, str] = {}
     preset: str = ""
     expect: str = ""
-    unless: str = ""
+    because: str = ""
     any_failure: bool = False
     trials: int = 3000
     out: Path | None = None
@@ -74,7 +74,7 @@ def write_smallest(scenario: Scenario, asked: ShrinkRequest, out: TextIO, progre
     shrinker = Shrinker(
         scenario,
         any_failure=asked.any_failure,
-        unless=asked.unless,
+        because=asked.because,
         trials=asked.trials,
         told=lambda trials, steps: told.step(f"{steps} steps left"),
     )
@@ -83,14 +83,14 @@ def write_smallest(scenario: Scenario, asked: ShrinkRequest, out: TextIO, progre
     path = asked.out or Path(f"{file_name(scenario.name)}-small.yaml")
     failure = found.report.first_failure
     because = (
-        f" because of {shrinker.unless} (as counted there)"
-        if shrinker.unless.startswith("step ")
-        else f" because of {shrinker.unless}"
+        f" because of {shrinker.because} (as counted there)"
+        if shrinker.because.startswith("step ")
+        else f" because of {shrinker.because}"
     )
     why = [
         (
             f"Shrunk from {asked.what}, seed {scenario.seed}: it still"
-            f" fails{because if shrinker.unless else ''}"
+            f" fails{because if shrinker.because else ''}"
         ),
         f"  {failure}",
         f"sim run {path}",
@@ -99,9 +99,9 @@ def write_smallest(scenario: Scenario, asked: ShrinkRequest, out: TextIO, progre
     if run_scenario(load_scenario(str(path))).first_failure != failure:
         raise AssertionError(f"{path} does not say what was found")
     _say(scenario.plain(), found, path, out)
-    if shrinker.unless:
+    if shrinker.because:
         print(
-            f"{shrinker.unless} is kept: without it this step does not fail (--unless names"
+            f"{shrinker.because} is kept: without it this step does not fail (--because names"
             " something else, or nothing)",
             file=out,
         )

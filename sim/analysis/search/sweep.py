@@ -15,7 +15,7 @@ from msgspec import Struct, field, json
 from msgspec.structs import replace
 
 from sim.analysis.headless_run import Report
-from sim.analysis.search.campaign import Job, Wanted, finished, planned, scenario_of
+from sim.analysis.search.campaign import Job, RunPlan, finished, planned, scenario_of
 from sim.analysis.search.progress import Progress
 from sim.analysis.search.shrink_command import ShrinkRequest, write_smallest
 from sim.analysis.tables import as_text
@@ -65,7 +65,11 @@ def variations(
 
 
 def sweep(
-    wanted: Wanted, out: TextIO, progress: TextIO, json_file: str = "", smallest: Path | None = None
+    wanted: RunPlan,
+    out: TextIO,
+    progress: TextIO,
+    json_file: str = "",
+    smallest: Path | None = None,
 ) -> bool:
     """Run everything, print the table and what to do next; whether all was well. The first failing
     run is shrunk into the file `smallest`.
@@ -112,7 +116,7 @@ def _count(row: Row, report: Report) -> None:
             row.first_failure, row.seed = report.first_failure, report.seed
 
 
-def _summary(wanted: Wanted, rows: list[Row], failures: list[Report]) -> Iterator[str]:
+def _summary(wanted: RunPlan, rows: list[Row], failures: list[Report]) -> Iterator[str]:
     runs = sum(row.runs for row in rows)
     broken = sum(1 for report in failures if report.broken)
     yield f"{runs} runs, {runs - len(failures)} passed, {len(failures)} failed" + (
@@ -138,9 +142,9 @@ def _summary(wanted: Wanted, rows: list[Row], failures: list[Report]) -> Iterato
             yield f"  sim timeline {report.journal}"
     if len(failures) > SHOWN_FAILURES:
         yield f"… and {len(failures) - SHOWN_FAILURES} more; --json FILE has all of them"
-    if not wanted.keep:
+    if not wanted.save_failures:
         yield (
-            "next: --keep DIR leaves the journals of failed runs: `sim timeline` shows one, `sim"
+            "next: --save-failures DIR leaves the journals of failed runs: `sim timeline` shows one, `sim"
             " shrink` makes the smallest scenario of it that still fails"
         )
 

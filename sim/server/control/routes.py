@@ -253,7 +253,7 @@ async def explain(host: Host, call: Call) -> object:
     return found
 
 
-async def judge(host: Host, call: Call) -> object:
+async def conformance(host: Host, call: Call) -> object:
     form = call.query.get("form", "json")
     if form not in ("json", "junit"):
         raise InvalidRequest(f"form is json or junit, not {form!r}", rule="control")
@@ -433,9 +433,16 @@ ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET",
+        "/conformance",
+        "checks what clients did against the documented rules for clients",
+        conformance,
+        query=("caller", "rules", "form"),
+    ),
+    Route(
+        "GET",
         "/judge",
-        "what clients did, held against the documented rules for clients",
-        judge,
+        "the former name of `/conformance`",
+        conformance,
         query=("caller", "rules", "form"),
     ),
     Route(
