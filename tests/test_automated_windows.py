@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
 from sim.api.gateway.live_views import market_view
-from sim.core.recurring.markets import Place
+from sim.core.recurring.markets import Slot
 from sim.kernel.instants import MINUTE, format_instant, parse_instant
 from sim.messages import exchange_settlement_v1 as settlement_wire
 from sim.messages import exchange_v1 as wire
@@ -623,12 +623,12 @@ def _maintenance() -> st.SearchStrategy[tuple[int, str, dict[str, str]]]:
     return st.tuples(minute, st.just("maintenance.add"), announced | pause)
 
 
-def _look(world: Connection, places: list[Place]) -> list[object]:
+def _look(world: Connection, places: list[Slot]) -> list[object]:
     """What there is to see of every window, through the core that all surfaces read."""
     exchange = world.simulation.exchange
     found: list[object] = []
     for place in places:
-        symbol = exchange.windows.symbol(place)
+        symbol = exchange.recurring.symbol(place)
         instrument = exchange.instruments.get(symbol)
         if instrument is None:
             found.append((symbol, None))
@@ -674,10 +674,10 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
     )
     begins = untouched.simulation.now
     places = [
-        Place(0, begins // (10 * MINUTE) * 10 * MINUTE + number * 10 * MINUTE)
+        Slot(0, begins // (10 * MINUTE) * 10 * MINUTE + number * 10 * MINUTE)
         for number in range(-4, 10)
     ]
-    windows = followed.simulation.exchange.windows
+    windows = followed.simulation.exchange.recurring
     for number in range(LENGTH_MIN):
         for minute, action, body in doings:
             if minute == number:
@@ -685,7 +685,7 @@ def test_a_window_that_somebody_follows_from_its_listing_on_is_like_one_that_nob
                     world.absorb(world.simulation.control(action, "", dict(body)))
         for place in places:
             if windows.listed(place):
-                windows.wake(windows.symbol(place))
+                windows.materialise(windows.symbol(place))
         assert _look(untouched, places) == _look(followed, places), format_instant(
             untouched.simulation.now
         )

@@ -117,13 +117,13 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
         season.bare(number).start_time or 0,
         season.over(number),
     )
-    assert large.results.standing(slug, start - 1) is None
+    assert large.results.state_at(slug, start - 1) is None
     before = (0, 0, 0)
     seen: dict[str, tuple[int, int]] = {}
     for second in sorted(
         data.draw(st.lists(st.integers(0, (over - start) // NS_PER_S - 1), min_size=3, max_size=12))
     ):
-        game = large.results.standing(slug, start + second * NS_PER_S)
+        game = large.results.state_at(slug, start + second * NS_PER_S)
         assert (
             game is not None
             and game.live
@@ -145,7 +145,7 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
         added = [sum(side) for side in zip(*seen.values(), strict=True)] or [0, 0]
         running = season.league_of(number) in ("atp", "wta", "lol", "cs2", "wtt")
         assert (home <= won[0] and away <= won[1]) if running else [home, away] == added, slug
-    final, planned = large.results.standing(slug, over), large.results.game(slug)
+    final, planned = large.results.state_at(slug, over), large.results.final_game(slug)
     assert final is not None and planned is not None and final.ended and final.at == over
     assert (final.home_score, final.away_score, final.periods, final.goals) == (
         planned.home_score,
@@ -314,7 +314,7 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
     """One minute before the end everything is open and worth nothing yet; at the end all is closed;
     a minute later all has settled, on every surface.
     """
-    over = world.simulation.exchange.results.ends(slug)
+    over = world.simulation.exchange.results.event_end(slug)
     world.advance_to(over - MINUTE)
     shown = event(world, slug)
     symbols = [market["slug"] for market in shown["markets"]]
@@ -367,7 +367,7 @@ def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
             .status
             == 200
         )
-    world.advance_to(world.simulation.exchange.results.ends(slug) + MINUTE - 1)
+    world.advance_to(world.simulation.exchange.results.event_end(slug) + MINUTE - 1)
     account = firm(world.simulation).users[0].account
     query = {"name": account, "symbol": instrument.symbol}
     held = trader(world).get("/v1/positions", params=query).json()["positions"]
@@ -413,7 +413,7 @@ def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
 
 def test_what_a_tester_tells_of_a_game_wins_over_the_clock(world: Connection) -> None:
     slug = "mlb-bos-nyy-2026-09-08"
-    over = world.simulation.exchange.results.ends(slug)
+    over = world.simulation.exchange.results.event_end(slug)
     world.advance_to(EVENING)
     before = event(world, slug)
     assert before["live"]
@@ -441,7 +441,7 @@ def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_th
     world: Connection,
 ) -> None:
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.results.ends(slug) + MINUTE // 2)
+    world.advance_to(world.simulation.exchange.results.event_end(slug) + MINUTE // 2)
     assert event(world, slug)["closed"]
     world.simulation.control("event.update", slug, {"ended": False, "live": True, "period": "OT2"})
     shown = event(world, slug)
@@ -457,7 +457,7 @@ def test_markets_that_the_clock_has_just_closed_open_again_when_somebody_says_th
 
 def test_what_has_been_paid_stays_paid(world: Connection) -> None:
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.results.ends(slug) + 2 * MINUTE)
+    world.advance_to(world.simulation.exchange.results.event_end(slug) + 2 * MINUTE)
     paid = settled(world, f"aec-{slug}")
     world.simulation.control(
         "event.update", slug, {"home_score": 1, "away_score": 0 if paid else 2, "ended": True}
@@ -494,7 +494,7 @@ world:
 def test_a_switch_leaves_games_alone_until_their_markets_have_expired(world: Connection) -> None:
     world.simulation.control("assumption.set", "games.played", {"value": False})
     slug = "nba-min-nyk-2026-09-08"
-    world.advance_to(world.simulation.exchange.results.ends(slug) + HOUR)
+    world.advance_to(world.simulation.exchange.results.event_end(slug) + HOUR)
     shown = event(world, slug)
     assert (shown["live"], shown["ended"], shown["period"], shown["active"]) == (
         False,
@@ -512,7 +512,7 @@ def test_nothing_that_is_idle_has_a_timer(quickstart: Simulation) -> None:
         timer for timer in quickstart.exchange.save().timers[1] if timer.kind == "instruments.edge"
     ]
     assert len(waiting) == 1
-    assert not quickstart.exchange.trading.lifecycle.owns("aec-nba-min-nyk-2026-09-08")
+    assert not quickstart.exchange.trading.lifecycle.is_materialised("aec-nba-min-nyk-2026-09-08")
     assert quickstart.exchange.trading.state("aec-nba-min-nyk-2026-09-08") is InstrumentState.OPEN
 
 
@@ -520,7 +520,7 @@ def test_why_a_market_closed_is_explained(world: Connection) -> None:
     simulation = world.simulation
     # one from the shelf, one of the hand-picked
     for symbol in ("aec-nba-min-nyk-2026-09-08", "aec-mlb-bos-nyy-2026-09-08"):
-        world.advance_to(max(simulation.now, simulation.exchange.results.ends(symbol[4:])))
+        world.advance_to(max(simulation.now, simulation.exchange.results.event_end(symbol[4:])))
         world.advance_to(simulation.now + 7 * HOUR)
         found = simulation.explain(symbol)
         assert found is not None

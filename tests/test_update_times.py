@@ -88,7 +88,7 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> 
     )
     symbol = season.symbols_of(number)[0]
     fork = connect(world.simulation.fork())
-    fork.simulation.exchange.trading.lifecycle.own(symbol)
+    fork.simulation.exchange.trading.lifecycle.materialise(symbol)
     _, expires, terminates = season.dates_of(number)
     maintenance = parse_instant("2026-09-10T06:00:00-04:00")
     assert season.opens(number) > maintenance
@@ -151,7 +151,7 @@ def test_frames_of_a_stream_carry_the_instant_of_their_change(world: Connection)
         wire.CreateInstrumentStateChangeSubscriptionRequest(symbols=[SYMBOL]),
     )
     follower.take()
-    over = world.simulation.exchange.results.ends(SYMBOL[4:])
+    over = world.simulation.exchange.results.event_end(SYMBOL[4:])
     world.advance_to(over + 10 * MINUTE)
     closed = [one for frame in follower.take() for one in frame.instruments]
     assert [(one.state, one.update_time) for one in closed] == [

@@ -38,7 +38,7 @@ from sim.core.model.games import Game, Games
 from sim.core.model.instruments import Instrument, Instruments
 from sim.core.model.quantities import Cash
 from sim.core.model.timer_priority import EDGE_TIMER, EXPIRY_TIMER, SHELF_TIMER
-from sim.core.recurring.feed import WINDOWS_TIMER, WindowNews, WindowNewsState
+from sim.core.recurring.feed import RECURRING_TIMER, RecurringFeed, RecurringFeedState
 from sim.core.recurring.markets import RecurringMarkets
 from sim.core.rfq.combos import Combos, CombosState
 from sim.core.rfq.rfqs import Rfqs, RfqsState
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 # what waits for the end of maintenance (rule W7)
-POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, WINDOWS_TIMER})
+POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, RECURRING_TIMER})
 # States from which the end of a game closes a market.
 CLOSEABLE = frozenset(
     (
@@ -74,13 +74,13 @@ CLOSEABLE = frozenset(
 class Results(Protocol):
     """How what the world begins with goes and ends if nobody says."""
 
-    def ends(self, slug: str) -> Instant:
+    def event_end(self, slug: str) -> Instant:
         """When a game is over; 0 for what is no game of the world."""
 
-    def standing(self, slug: str, now: Instant) -> Game | None:
+    def state_at(self, slug: str, now: Instant) -> Game | None:
         """How a game stands at an instant; None before its start."""
 
-    def game(self, slug: str) -> Game | None:
+    def final_game(self, slug: str) -> Game | None:
         """The final facts of a game."""
 
     def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
@@ -88,15 +88,15 @@ class Results(Protocol):
 
 
 class _Unknown:
-    def ends(self, slug: str) -> Instant:
+    def event_end(self, slug: str) -> Instant:
         """Nobody knows."""
         return 0
 
-    def standing(self, slug: str, now: Instant) -> Game | None:
+    def state_at(self, slug: str, now: Instant) -> Game | None:
         """Nobody knows."""
         return None
 
-    def game(self, slug: str) -> Game | None:
+    def final_game(self, slug: str) -> Game | None:
         """Nobody knows."""
         return None
 
@@ -137,7 +137,7 @@ class State(Struct):
     combos: CombosState
     rfqs: RfqsState
     partners: PartnersState
-    window_news: WindowNewsState
+    recurring_feed: RecurringFeedState
     suspended: list[str]
     awaited: AwaitedState
     fees: list[FeeRow]
@@ -180,20 +180,20 @@ class Exchange:
         self.maintenance = Maintenance(ctx, self)
         self._suspended: list[str] = []
         trading = self.trading
-        trading.lifecycle.happens = self.maintenance.free_from
-        trading.lifecycle.ends = lambda instrument: (
-            0 if instrument.settles is None else self.ends(instrument.event)
+        trading.lifecycle.defer_past_maintenance = self.maintenance.free_from
+        trading.lifecycle.event_end = lambda instrument: (
+            0 if instrument.settles is None else self.event_end(instrument.event)
         )
-        self.windows = RecurringMarkets(self.maintenance, trading.lifecycle, trading.resolution)
-        self.window_news = WindowNews(
+        self.recurring = RecurringMarkets(self.maintenance, trading.lifecycle, trading.resolution)
+        self.recurring_feed = RecurringFeed(
             ctx,
-            self.windows,
+            self.recurring,
             trading.lifecycle,
             trading.resolution,
             trading.settlements,
             trading.books,
         )
-        self.instruments.windows = self.windows
+        self.instruments.recurring = self.recurring
         self.games = Games(ctx)
         self.incentives = Incentives(ctx, self._reward)
         self.scoring = Scoring(ctx, self.trading, self.incentives)
@@ -217,65 +217,65 @@ class Exchange:
     def begin_as(self, other: Exchange) -> None:
         """Have the beginning of another's world, which never changes."""
         self.instruments.begin_as(other.instruments)
-        self.windows.begin_as(other.windows)
+        self.recurring.begin_as(other.recurring)
         self.results = other.results
 
     def takes(self, span: Span) -> None:
         """The answer being made takes so much virtual time."""
         self.ctx.service_time += span
 
-    def tell(self, slug: str, **facts: Any) -> Game:
+    def report_game(self, slug: str, **facts: Any) -> Game:
         """Somebody says how a game stands: from here on only that counts. What has settled by
         itself, because nobody had said, stays as it is.
 
         A game that was being played stands still at what it had come to, where the facts do not say
         otherwise. Markets that it had closed open again.
         """
-        trading, played = self.trading, self.played(slug)
-        if not self.games.told(slug):
+        trading, simulated = self.trading, self.simulated_game(slug)
+        if not self.games.is_reported(slug):
             for instrument in self.instruments.of_event(slug):
                 if trading.settlements.final(instrument.symbol):
                     trading.write_down(instrument.symbol)
-            if played is not None:
+            if simulated is not None:
                 anew = any(
                     facts.get(name) not in (None, "")
                     for name in ("home_score", "away_score", "periods", "goals", "result")
                 )
-                self.games.begin(slug, played.bare() if anew else played)
+                self.games.begin(slug, simulated.bare() if anew else simulated)
         game = self.games.update(slug, **facts)
         trading.books.told(slug)
-        if played is not None and played.ended and not game.ended:
+        if simulated is not None and simulated.ended and not game.ended:
             for instrument in self.instruments.of_event(slug):
                 trading.follow(instrument.symbol)
         return game
 
-    def played(self, slug: str) -> Game | None:
+    def simulated_game(self, slug: str) -> Game | None:
         """How a game of the world stands by the clock; None before its start, for one that somebody
-        has told of, and where games are not played.
+        has told of, and where games are not simulated.
         """
-        if self.games.told(slug) or not self.ctx.assumptions.flag(GAMES_ARE_PLAYED):
+        if self.games.is_reported(slug) or not self.ctx.assumptions.flag(GAMES_ARE_PLAYED):
             return None
-        return self.results.standing(slug, self.ctx.now)
+        return self.results.state_at(slug, self.ctx.now)
 
-    def ends(self, slug: str) -> Instant:
+    def event_end(self, slug: str) -> Instant:
         """When a game of the world is over by the clock; 0 for one that somebody has told of, and
-        where games are not played.
+        where games are not simulated.
         """
-        if self.games.told(slug) or not self.ctx.assumptions.flag(GAMES_ARE_PLAYED):
+        if self.games.is_reported(slug) or not self.ctx.assumptions.flag(GAMES_ARE_PLAYED):
             return 0
-        return self.results.ends(slug)
+        return self.results.event_end(slug)
 
-    def final(self, slug: str) -> Game | None:
+    def planned_final(self, slug: str) -> Game | None:
         """The facts with which a game ends if nobody tells of it; None where somebody has, and for
         what is no game of the world.
         """
-        return None if self.games.told(slug) else self.results.game(slug)
+        return None if self.games.is_reported(slug) else self.results.final_game(slug)
 
     def _planned(self, instrument: Instrument) -> tuple[Fraction, str] | None:
         """What a market pays that nobody settled: as its game was told of, else as the world has
         planned it.
         """
-        if instrument.settles is not None and self.games.told(instrument.event):
+        if instrument.settles is not None and self.games.is_reported(instrument.event):
             found = outcome_of(instrument.settles, self.games.get(instrument.event))
             return None if found is None else found.worth
         return self.results.outcome(instrument)
@@ -323,9 +323,9 @@ class Exchange:
     def on_lead(self) -> None:
         """The lead before a window."""
         self._clear()
-        self.trading.lifecycle.pause()
+        self.trading.lifecycle.suspend_dormant()
 
-    def begin(self) -> None:
+    def on_begin(self) -> None:
         """The window begins: dates wait, the pipeline refuses from here on, and the hub ends
         streams when it hears of it.
 
@@ -333,26 +333,26 @@ class Exchange:
         meanwhile, goes too: books are empty afterwards (rule W2).
         """
         self._clear()
-        self.trading.lifecycle.stop(sudden=self.maintenance.sudden)
+        self.trading.lifecycle.stop_dates(sudden=self.maintenance.sudden)
 
     def _clear(self) -> None:
         """Cancel every open order, suspend every open instrument."""
         trading = self.trading
         trading.cancel_all()
         for symbol in trading.lifecycle.symbols(InstrumentState.OPEN):
-            trading.change_state(symbol, InstrumentState.SUSPENDED, hold=False)
+            trading.change_state(symbol, InstrumentState.SUSPENDED, pin=False)
             self._suspended.append(symbol)
 
-    def over(self) -> None:
+    def on_end(self) -> None:
         """The window is over: dates are followed again, unless another one begins at this instant."""
         if not self.maintenance.begun(self.ctx.now):
-            self.trading.lifecycle.go_on()
+            self.trading.lifecycle.resume_dates()
 
-    def end(self) -> None:
+    def on_reopen(self) -> None:
         """What was open before opens again."""
-        for symbol in (*self._suspended, *self.trading.lifecycle.resume()):
+        for symbol in (*self._suspended, *self.trading.lifecycle.resume_dormant()):
             if self.trading.state(symbol) is InstrumentState.SUSPENDED:
-                self.trading.change_state(symbol, InstrumentState.OPEN, hold=False)
+                self.trading.change_state(symbol, InstrumentState.OPEN, pin=False)
         self._suspended = []
 
     def _reward(
@@ -396,7 +396,7 @@ class Exchange:
             return True
         return (
             self.rebates.fire(timer)
-            or self.window_news.fire(timer)
+            or self.recurring_feed.fire(timer)
             or self.kyc.fire(timer)
             or self.webhooks.fire(timer)
             or self.maintenance.fire(timer)
@@ -475,7 +475,7 @@ class Exchange:
             combos=self.combos.save(),
             rfqs=self.rfqs.save(),
             partners=self.partners.save(),
-            window_news=self.window_news.save(),
+            recurring_feed=self.recurring_feed.save(),
             suspended=self._suspended,
             awaited=self.awaited.save(),
             fees=self.trading.fees.schedule.rows,
@@ -512,7 +512,7 @@ class Exchange:
         self.combos.load(state.combos)
         self.rfqs.load(state.rfqs)
         self.partners.load(state.partners)
-        self.window_news.load(state.window_news)
+        self.recurring_feed.load(state.recurring_feed)
         self._suspended = list(state.suspended)
         self.awaited.load(state.awaited)
         self.trading.fees.schedule = FeeSchedule(state.fees)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sim.core.model.index_measures import Measure, Reading
 from sim.core.model.instruments import Instrument
 from sim.core.model.quantities import CASH_SCALE
-from sim.core.recurring.markets import EPOCH, Place, Product, Spelling, spell
+from sim.core.recurring.markets import EPOCH, Series, Slot, SlotNames, start_text
 from sim.kernel.instants import (
     EASTERN,
     HOUR,
@@ -34,8 +34,8 @@ from sim.messages.gateway_v1 import (
     AssetPriceTerms,
     Event,
     Market,
-    Series,
 )
+from sim.messages.gateway_v1 import Series as SeriesMessage
 from sim.reference.market_pair import (
     Facts,
     Side,
@@ -69,7 +69,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 
 
 class Recurring:
-    """The products of a world, by place; the gateway's reference data of their windows."""
+    """The products of a world, by number; the gateway's reference data of their windows."""
 
     def __init__(self, entries: list[WindowsEntry], reference: Reference) -> None:
         """Adds the series of the products to the reference data. ValueError says which product
@@ -79,7 +79,7 @@ class Recurring:
             raise ValueError(f"at most {PRODUCTS_MAX} products of windows, not {len(entries)}")
         self.products = tuple(map(product_of, entries))
         self._terms = tuple(map(_terms_of, entries))
-        self._spelling = Spelling(self.products)
+        self._names = SlotNames(self.products)
         self._tags = tuple(
             tuple(reference.tags_of("crypto", terms.title.lower())) for terms in self._terms
         )
@@ -90,47 +90,47 @@ class Recurring:
 
     # ---- which
 
-    def place(self, symbol: str) -> Place | None:
+    def slot_of_symbol(self, symbol: str) -> Slot | None:
         """The window a symbol spells, listed or not."""
-        return self._spelling.of_symbol(symbol)
+        return self._names.of_symbol(symbol)
 
     def event_named(self, slug: str) -> Event | None:
         """The event with a slug."""
-        place = self._spelling.of_event(slug)
-        return None if place is None else self.event(place)
+        slot = self._names.of_event(slug)
+        return None if slot is None else self.event(slot)
 
     def numbered(self, number: int) -> Event | None:
         """The event with a number, which is its market's too."""
         product, index = divmod(number - FIRST_NUMBER, NUMBERS)
         if not 0 <= product < len(self.products):
             return None
-        place = self._spelling.place(product, EPOCH + index * self.products[product].every)
-        return None if place is None else self.event(place)
+        slot = self._names.slot(product, EPOCH + index * self.products[product].every)
+        return None if slot is None else self.event(slot)
 
     def market(self, symbol: str) -> Market | None:
         """The market of a symbol."""
-        place = self.place(symbol)
-        return None if place is None else self.event(place).markets[0]
+        slot = self.slot_of_symbol(symbol)
+        return None if slot is None else self.event(slot).markets[0]
 
     def event_of(self, symbol: str) -> Event | None:
         """The event of a symbol."""
-        place = self.place(symbol)
-        return None if place is None else self.event(place)
+        slot = self.slot_of_symbol(symbol)
+        return None if slot is None else self.event(slot)
 
     # ---- what they are
 
     def instrument(
-        self, place: Place, reading: Reading = _UNREAD, settled: bool = False
+        self, slot: Slot, reading: Reading = _UNREAD, settled: bool = False
     ) -> Instrument:
         """The instrument of a window, its metadata with what the index says by now."""
-        product, terms = self.products[place.product], self._terms[place.product]
-        ends = place.begins + product.every
-        facts = self._facts(place)
+        product, terms = self.products[slot.series], self._terms[slot.series]
+        ends = slot.begins + product.every
+        facts = self._facts(slot)
         instrument = Instrument(
-            symbol=f"{product.prefix}-{spell(place.begins)}",
+            symbol=f"{product.prefix}-{start_text(slot.begins)}",
             description=(
                 f"Up if the {product.asset} index at {_clock(ends)} is not below its price at"
-                f" {_clock(place.begins)}, else Down."
+                f" {_clock(slot.begins)}, else Down."
             ),
             product_id=product.product_id,
             price_scale=terms.price_scale,
@@ -138,23 +138,23 @@ class Recurring:
             tick=terms.tick,
             price_low=terms.tick,
             price_high=terms.price_scale - terms.tick,
-            created=place.begins - product.lead,
-            start=place.begins - product.lead,
+            created=slot.begins - product.lead,
+            start=slot.begins - product.lead,
             closes=ends,
             expiration=ends + product.expires,
             termination=ends + product.expires + product.terminates,
-            event=f"{product.name}-{spell(place.begins)}",
+            event=f"{product.name}-{start_text(slot.begins)}",
             category="crypto",
             subcategory=product.asset.partition(":")[2],
             series=product.name,
-            measures=Measure(asset=product.asset, begins=place.begins, ends=ends),
+            measures=Measure(asset=product.asset, begins=slot.begins, ends=ends),
         )
-        metadata = metadata_of(instrument, facts, self.number(place)) | {
+        metadata = metadata_of(instrument, facts, self.number(slot)) | {
             "event_series": product.name,
             "instrument_rules": instrument.description,
             "crypto_market_type": "updown",
             "crypto_horizon": horizon(product.every),
-            "interval_start": metadata_time(place.begins),
+            "interval_start": metadata_time(slot.begins),
             "interval_end": metadata_time(ends),
         }
         if reading.to_beat is not None:
@@ -163,23 +163,23 @@ class Recurring:
             metadata["crypto_settlement_price"] = price_text(reading.at_end)
         return replace(instrument, metadata=metadata)
 
-    def number(self, place: Place) -> int:
+    def number(self, slot: Slot) -> int:
         """The number of a window's event and market."""
         return (
             FIRST_NUMBER
-            + place.product * NUMBERS
-            + (place.begins - EPOCH) // self.products[place.product].every
+            + slot.series * NUMBERS
+            + (slot.begins - EPOCH) // self.products[slot.series].every
         )
 
-    def _facts(self, place: Place) -> Facts:
-        title = self._title(place)
-        asset = self.products[place.product].asset.partition(":")[2]
+    def _facts(self, slot: Slot) -> Facts:
+        title = self._title(slot)
+        asset = self.products[slot.series].asset.partition(":")[2]
         return Facts(
             question=title,
             long=_UP,
             short=_DOWN,
-            game_start=place.begins,
-            tags=self._tags[place.product],
+            game_start=slot.begins,
+            tags=self._tags[slot.series],
             asset=AssetPriceTerms(
                 asset=AssetId(asset_class=AssetClass.ASSET_CLASS_CRYPTO, symbol=asset),
                 market_type=AssetPriceMarketType.ASSET_PRICE_MARKET_TYPE_UP_DOWN,
@@ -187,22 +187,22 @@ class Recurring:
             ),
         )
 
-    def _event(self, place: Place) -> Event:
-        product, instrument = self.products[place.product], self.instrument(place)
+    def _event(self, slot: Slot) -> Event:
+        product, instrument = self.products[slot.series], self.instrument(slot)
         number, tags, series = (
-            self.number(place),
-            self._tags[place.product],
-            self._series[place.product],
+            self.number(slot),
+            self._tags[slot.series],
+            self._series[slot.series],
         )
         market = replace(
-            market_of(number, instrument, self._facts(place), place.begins),
+            market_of(number, instrument, self._facts(slot), slot.begins),
             end_date=instrument.closes,
             game_start_time=None,
         )
         return Event(
             id=number,
             slug=instrument.event,
-            title=self._title(place),
+            title=self._title(slot),
             description=instrument.description,
             category="crypto",
             subcategory=instrument.subcategory,
@@ -212,27 +212,27 @@ class Recurring:
             markets=[market],
             start_date=instrument.start,
             end_date=instrument.closes,
-            start_time=place.begins,
+            start_time=slot.begins,
             creation_date=instrument.created,
             created_at=instrument.created,
             updated_at=instrument.created,
-            event_date=eastern_day(place.begins),
+            event_date=eastern_day(slot.begins),
             image=series.image,
             tags=list(tags),
             primary_tag=tags[-1] if tags else None,
         )
 
-    def _title(self, place: Place) -> str:
-        ends = place.begins + self.products[place.product].every
-        day = to_datetime(place.begins, EASTERN)
+    def _title(self, slot: Slot) -> str:
+        ends = slot.begins + self.products[slot.series].every
+        day = to_datetime(slot.begins, EASTERN)
         return (
-            f"{self._terms[place.product].title} Up or Down - {day:%B} {day.day},"
-            f" {_hour(place.begins)}-{_hour(ends)} ET"
+            f"{self._terms[slot.series].title} Up or Down - {day:%B} {day.day},"
+            f" {_hour(slot.begins)}-{_hour(ends)} ET"
         )
 
-    def _series_of(self, number: int) -> Series:
+    def _series_of(self, number: int) -> SeriesMessage:
         product, title = self.products[number], self._terms[number].title
-        return Series(
+        return SeriesMessage(
             id=str(_FIRST_SERIES + number),
             slug=product.name,
             title=f"{title} Up or Down, every {horizon(product.every)}",
@@ -260,11 +260,11 @@ def incomplete(entry: WindowsEntry) -> str:
     return ""
 
 
-def product_of(entry: WindowsEntry) -> Product:
+def product_of(entry: WindowsEntry) -> Series:
     """What recurs, from an entry. ValueError says what cannot be."""
     if (lacking := incomplete(entry)) or entry.asset is None or entry.every is None:
         raise ValueError(lacking)
-    return Product(
+    return Series(
         name=entry.name,
         asset=entry.asset,
         every=entry.every,

@@ -62,14 +62,14 @@ class Results:
         self._ends: dict[str, Instant] = {}
         self._finals: dict[str, Game] = {}
 
-    def game(self, slug: str) -> Game | None:
+    def final_game(self, slug: str) -> Game | None:
         """The final facts of a game; None for what is no game of the world."""
         if slug not in self._games:
             event = self._event(slug)
             self._games[slug] = None if event is None else final(event, list(self._players(event)))
         return self._games[slug]
 
-    def ends(self, slug: str) -> Instant:
+    def event_end(self, slug: str) -> Instant:
         """When a game is over; 0 for what is no game of the world."""
         found = self._ends.get(slug)
         if found is None:
@@ -84,11 +84,11 @@ class Results:
             self._ends[slug] = found
         return found
 
-    def standing(self, slug: str, now: Instant) -> Game | None:
+    def state_at(self, slug: str, now: Instant) -> Game | None:
         """How a game stands at an instant; None before its start and for what is no game of the
         world.
         """
-        if 0 < self.ends(slug) <= now:  # nobody need know how it came to that
+        if 0 < self.event_end(slug) <= now:  # nobody need know how it came to that
             return self._over(slug)
         course = self._course(slug)
         return None if course is None else course.at(now)
@@ -96,7 +96,7 @@ class Results:
     def _over(self, slug: str) -> Game | None:
         found = self._finals.get(slug)
         if found is None:
-            ends, game = self.ends(slug), self.game(slug)
+            ends, game = self.event_end(slug), self.final_game(slug)
             if game is None:
                 return None
             found = self._finals[slug] = replace(game, at=ends)
@@ -104,7 +104,7 @@ class Results:
 
     def _course(self, slug: str) -> GameClock | None:
         if slug not in self._courses:
-            event, ends = self._event(slug), self.game(slug)
+            event, ends = self._event(slug), self.final_game(slug)
             found = None
             if event is not None and ends is not None and event.start_time is not None:
                 joined = Joined(event.period, self._now - event.start_time) if event.live else None
@@ -125,7 +125,7 @@ class Results:
     def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
         """What a market pays, in dollars and in words; None for one that the world does not know."""
         if instrument.settles is not None:
-            game = self.game(instrument.event)
+            game = self.final_game(instrument.event)
             found = outcome_of(instrument.settles, game) if game is not None else None
             return None if found is None else found.worth
         if instrument.related is None:

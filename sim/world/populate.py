@@ -50,7 +50,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     exchange.trading.stock(world.shelf)
     windows = world.reference.windows
     if windows is not None:
-        exchange.windows.begin(windows.products, windows.instrument)
+        exchange.recurring.begin(windows.products, windows.instrument)
     for event in world.reference.events[: world.reference.base]:
         if event.score is not None:
             score = event.score
@@ -75,7 +75,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
             # a game of the scenario's own stands as it is told, and is not played by itself
             facts = {"live": False}
         if facts:
-            exchange.tell(game.slug, **facts)
+            exchange.report_game(game.slug, **facts)
         world.reference.partner_events.update(dict.fromkeys(game.partners.items(), game.slug))
     for book in world.books:
         quote(exchange, world, book)

@@ -90,7 +90,7 @@ class World:
         return (
             symbol in self._symbols
             or self.shelf.find(symbol) is not None
-            or (windows is not None and windows.place(symbol) is not None)
+            or (windows is not None and windows.slot_of_symbol(symbol) is not None)
         )
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:

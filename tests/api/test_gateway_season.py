@@ -297,7 +297,7 @@ def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
     exchange = whole.simulation.exchange
     for number in range(whole.season.games):
         for symbol in whole.season.symbols_of(number):
-            if not exchange.trading.lifecycle.owns(symbol):
+            if not exchange.trading.lifecycle.is_materialised(symbol):
                 assert whole.season.state(number, exchange.now) is exchange.trading.state(symbol)
 
 

@@ -179,7 +179,7 @@ def test_an_operators_state_holds_against_the_schedule_until_released() -> None:
 def test_a_state_set_without_hold_leaves_the_schedule_its_say() -> None:
     """W2."""
     market = Market(Instrument(symbol="X", schedule=DAYTIME))
-    market.trading.change_state("X", S.SUSPENDED, hold=False)
+    market.trading.change_state("X", S.SUSPENDED, pin=False)
     market.until(parse_instant("2026-10-08T17:00:00-04:00"))
     assert path(market) == [("OPEN", "SUSPENDED"), ("SUSPENDED", "CLOSED")]
 

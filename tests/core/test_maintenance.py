@@ -23,7 +23,7 @@ from sim.kernel.instants import (
 
 @dataclass
 class Bench:
-    """Maintenance with a crew that writes down when it was called."""
+    """Maintenance with a listener that writes down when it was called."""
 
     start: str
     log: list[tuple[str, str]] = field(default_factory=list)
@@ -38,13 +38,13 @@ class Bench:
     def on_lead(self) -> None:
         self.note("before")
 
-    def begin(self) -> None:
+    def on_begin(self) -> None:
         self.note("begin")
 
-    def over(self) -> None:
+    def on_end(self) -> None:
         """Nothing waits for it here."""
 
-    def end(self) -> None:
+    def on_reopen(self) -> None:
         self.note("end")
 
     def advance(self, to: str | Instant) -> None:

@@ -128,7 +128,7 @@ def test_what_is_on_the_shelf_is_listed_and_stands_as_its_dates_say(exchange: Ex
         "nothing" in exchange.instruments,
     ) == (3, True, False)
     assert [exchange.trading.state(symbol) for symbol in (ON_SHELF, LATER)] == [S.OPEN, S.PENDING]
-    assert not exchange.trading.lifecycle.owns(ON_SHELF)
+    assert not exchange.trading.lifecycle.is_materialised(ON_SHELF)
     with pytest.raises(NotFound):
         exchange.trading.state("nothing")
     with pytest.raises(AlreadyExists):
@@ -149,9 +149,9 @@ def test_its_dates_come_like_those_of_any_other(exchange: Exchange) -> None:
 
 def test_an_order_takes_it_off_the_shelf_and_its_expiry_ends_the_order(exchange: Exchange) -> None:
     buy(exchange, ON_SHELF)
-    assert exchange.trading.lifecycle.owns(ON_SHELF)
+    assert exchange.trading.lifecycle.is_materialised(ON_SHELF)
     assert exchange.trading.book(ON_SHELF).bids.best == 50
-    assert not exchange.trading.lifecycle.owns(LATER)
+    assert not exchange.trading.lifecycle.is_materialised(LATER)
     run(exchange, NOW + 6 * HOUR)
     (order,) = exchange.trading.orders.all()
     assert order.state.name == "EXPIRED"
@@ -171,7 +171,7 @@ def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: 
     ]
     exchange.trading.book(ON_SHELF)  # leaves the shelf meanwhile
     assert exchange.trading.state(ON_SHELF) is S.SUSPENDED
-    exchange.end()
+    exchange.on_reopen()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.SUSPENDED, S.OPEN), (ON_SHELF, S.SUSPENDED, S.OPEN)]
     assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [
@@ -198,12 +198,12 @@ def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(
     other.trading.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
     other.trading.stock(DormantInstruments())
     other.load(state)
-    assert (other.trading.lifecycle.owns(ON_SHELF), other.trading.lifecycle.owns(LATER)) == (
-        True,
-        False,
-    )
-    assert (other.trading.lifecycle.busy("game"), other.trading.lifecycle.busy("later game")) == (
-        True,
-        False,
-    )
+    assert (
+        other.trading.lifecycle.is_materialised(ON_SHELF),
+        other.trading.lifecycle.is_materialised(LATER),
+    ) == (True, False)
+    assert (
+        other.trading.lifecycle.has_materialised("game"),
+        other.trading.lifecycle.has_materialised("later game"),
+    ) == (True, False)
     assert moves(run(other, NOW + 6 * HOUR))[0] == (LATER, S.PENDING, S.OPEN)

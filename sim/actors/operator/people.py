@@ -205,7 +205,7 @@ def update_event(sim: Simulation, step: EventStep) -> Answer:
         facts["goals"] = tuple(
             Goal(team=goal.team, minute=goal.minute, stoppage=goal.stoppage) for goal in step.goals
         )
-    game = sim.exchange.tell(slug, **facts)
+    game = sim.exchange.report_game(slug, **facts)
     answer = {
         "slug": slug,
         **{

@@ -171,7 +171,7 @@ class FairPrices:
     def of(self, symbol: str) -> FairPrice | RecurringFairPrice:
         """The fair price of an instrument."""
         found = self._prices.get(symbol)
-        if found is None and self._exchange.windows.place(symbol) is not None:
+        if found is None and self._exchange.recurring.slot_of_symbol(symbol) is not None:
             found = self._prices[symbol] = RecurringFairPrice(
                 self._exchange, self._exchange.instruments.require(symbol)
             )

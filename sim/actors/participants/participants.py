@@ -58,12 +58,12 @@ class Participants:
         self._seats: dict[str, TraderOnInstrument] = {}
         self._by_symbol: dict[str, list[TraderOnInstrument]] = {}
         self._stopped: dict[str, bool] = {}
-        windows = sim.exchange.windows
+        windows = sim.exchange.recurring
         symbols = (
             [
                 symbol
                 for symbol in sim.exchange.instruments.symbols()
-                if windows.place(symbol) is None
+                if windows.slot_of_symbol(symbol) is None
             ]
             if section.traders
             else []
@@ -126,7 +126,7 @@ class Participants:
             self._leave(seat)
         for entry, symbol in list(wanted):
             if f"{entry.name} {symbol}" not in self._seats and entry.name not in self._stopped:
-                self._sim.exchange.windows.wake(symbol)
+                self._sim.exchange.recurring.materialise(symbol)
                 self._start(self._sit(entry, symbol))
 
     def _leave(self, seat: TraderOnInstrument) -> None:

@@ -76,10 +76,10 @@ class TraderOnInstrument:
         least = max(instrument.min_qty, instrument.size_low or 0)
         self.least = -(-least // instrument.min_qty) * instrument.min_qty
         # those of a product share their luck: there is no end of them
-        window = exchange.windows.place(symbol)
+        window = exchange.recurring.slot_of_symbol(symbol)
         # what is left of a window's quotes ends with it
         self.rests = TimeInForce.GOOD_TILL_CANCEL if window is None else TimeInForce.DAY
-        self.stream_name = f"participant.{entry.name}.{symbol if window is None else exchange.windows.products[window.product].prefix}"
+        self.stream_name = f"participant.{entry.name}.{symbol if window is None else exchange.recurring.series[window.series].prefix}"
         self.state = TraderState()
         # a maker's: version of the book and best prices it last found or made as it wants them
         self.seen: tuple[int, Price, Price] | None = None

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
-from sim.core.recurring.markets import Place
+from sim.core.recurring.markets import Slot
 from sim.kernel.instants import DAY, NS_PER_MS, Span
 from sim.scenario.participant_entries import Trader
 
@@ -28,7 +28,7 @@ class RecurringTraders:
     def __init__(self, exchange: Exchange, traders: Sequence[Trader]) -> None:
         self._exchange = exchange
         self._by_product: dict[int, list[Trader]] = {}
-        for number, product in enumerate(exchange.windows.products):
+        for number, product in enumerate(exchange.recurring.series):
             wanting = [trader for trader in traders if named(product.name, trader.windows)]
             if wanting:
                 self._by_product[number] = wanting
@@ -51,30 +51,30 @@ class RecurringTraders:
 
     def open(self, only: int | None = None) -> Iterator[tuple[Trader, str]]:
         """Traders and symbols of the windows that trade now, of all products or one."""
-        windows, lifecycle = self._exchange.windows, self._exchange.trading.lifecycle
-        for place in windows.shown():
-            wanting = self._by_product.get(place.product) if only in (None, place.product) else None
-            if wanting and lifecycle.state(symbol := windows.symbol(place)) is InstrumentState.OPEN:
+        windows, lifecycle = self._exchange.recurring, self._exchange.trading.lifecycle
+        for slot in windows.listed_slots():
+            wanting = self._by_product.get(slot.series) if only in (None, slot.series) else None
+            if wanting and lifecycle.state(symbol := windows.symbol(slot)) is InstrumentState.OPEN:
                 yield from ((trader, symbol) for trader in wanting)
 
     def over(self, symbol: str) -> bool:
         """Whether a window trades no more, or a symbol is none of them."""
-        place = self._exchange.windows.place(symbol)
+        slot = self._exchange.recurring.slot_of_symbol(symbol)
         return (
-            place is not None
+            slot is not None
             and self._exchange.now
-            >= place.begins + self._exchange.windows.products[place.product].every
+            >= slot.begins + self._exchange.recurring.series[slot.series].every
         )
 
     def _wait(self, number: int) -> None:
         ctx, windows, product = (
             self._exchange.ctx,
-            self._exchange.windows,
-            self._exchange.windows.products[number],
+            self._exchange.recurring,
+            self._exchange.recurring.series[number],
         )
         first = (ctx.now + product.lead) // product.every
         opens = (
-            windows.known_opens(Place(number, index * product.every))
+            windows.opens(Slot(number, index * product.every))
             for index in range(first, first + _SEARCHED // product.every)
         )
         due = next(

@@ -72,14 +72,14 @@ class Script:
         """Follow automated windows where a step waits for one to move: nobody hears of those that
         nobody follows.
         """
-        windows = self._sim.exchange.windows
+        windows = self._sim.exchange.recurring
         awaited = (
             step.when.instrument.symbol
             for step in self._steps
             if step.when is not None and step.when.instrument is not None
         )
-        if any(windows.place(symbol) is not None for symbol in awaited):
-            self._sim.exchange.window_news.follow()
+        if any(windows.slot_of_symbol(symbol) is not None for symbol in awaited):
+            self._sim.exchange.recurring_feed.follow()
 
     @property
     def results(self) -> list[StepResult]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def explain_instrument(sim: Simulation, symbol: str) -> dict[str, Any]:
     """The explanation of an instrument there is."""
     trading = sim.exchange.trading
-    state, held = trading.state(symbol), trading.lifecycle.held(symbol)
+    state, held = trading.state(symbol), trading.lifecycle.is_pinned(symbol)
     coming = [
         timer
         for timer in sim.exchange.ctx.timers.pending()
@@ -109,7 +109,7 @@ def _edge(sim: Simulation, step: Step, event: dict[str, Any]) -> tuple[str, Reas
     if (
         by_date
         and event["state"] == InstrumentState.CLOSED
-        and sim.exchange.ends(sim.exchange.instruments.require(event["symbol"]).event)
+        and sim.exchange.event_end(sim.exchange.instruments.require(event["symbol"]).event)
         == event["at"]
     ):
         return "the game is over", Reason("L25", "2.10", (GAMES_ARE_PLAYED.name,))

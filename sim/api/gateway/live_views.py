@@ -80,7 +80,9 @@ def listed(exchange: Exchange, market: Market) -> bool:
 
 def exists(exchange: Exchange, event: Event) -> bool:
     """Whether there is an event now: one that is an automated window is there from its listing on."""
-    return exchange.windows.place_of_event(event.slug) is None or listed(exchange, event.markets[0])
+    return exchange.recurring.slot_of_event(event.slug) is None or listed(
+        exchange, event.markets[0]
+    )
 
 
 def market_view(exchange: Exchange, market: Market) -> Market:
@@ -103,7 +105,7 @@ def _market_version(exchange: Exchange, market: Market) -> tuple[object, ...]:
     return (
         book.version if book is not None else 0,
         state,
-        trading.lifecycle.version(market.slug),
+        trading.lifecycle.change_key(market.slug),
         worth,
         trading.fees.era(),
         exchange.now // HOUR,
@@ -227,8 +229,8 @@ def last_change(exchange: Exchange, symbol: str, listed_at: Instant | None) -> I
     trading = exchange.trading
     lifecycle = trading.lifecycle
     settled = trading.settlements.get(symbol) if trading.state(symbol) in CLOSED else None
-    moved = lifecycle.version(symbol)  # of one that has a state of its own
-    moved = moved if moved > 0 else lifecycle.moved_at(exchange.instruments.require(symbol))
+    moved = lifecycle.change_key(symbol)  # of one that has a state of its own
+    moved = moved if moved > 0 else lifecycle.last_change(exchange.instruments.require(symbol))
     known = (
         listed_at,
         trading.statistics.last_trade_at(symbol),
@@ -251,7 +253,7 @@ def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
     added, nobody said how the game stands.
     """
     return (
-        not exchange.trading.lifecycle.busy(slug)
+        not exchange.trading.lifecycle.has_materialised(slug)
         and exchange.games.get(slug) is NOTHING
         and number not in exchange.reference.grown
     )
@@ -259,15 +261,17 @@ def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
 
 def open_on_shelf(exchange: Exchange) -> InstrumentState:
     """The state of quiet events that are to be open: maintenance suspends them all."""
-    return exchange.trading.lifecycle.on_shelf(InstrumentState.OPEN)
+    return exchange.trading.lifecycle.unless_suspended(InstrumentState.OPEN)
 
 
 def season_state(exchange: Exchange, season: Season, number: int) -> InstrumentState:
     """The state of all markets of a quiet event."""
     lifecycle = exchange.trading.lifecycle
-    asked, at = season.state(number, lifecycle.followed), lifecycle.followed
-    return lifecycle.on_shelf(
-        lifecycle.rests(asked, exchange.ends(season.slug(number)), season.dates_of(number)[2], at)
+    asked, at = season.state(number, lifecycle.followed_to), lifecycle.followed_to
+    return lifecycle.unless_suspended(
+        lifecycle.state_by_dates(
+            asked, exchange.event_end(season.slug(number)), season.dates_of(number)[2], at
+        )
     )
 
 
@@ -276,9 +280,9 @@ def season_moved(
 ) -> Instant:
     """When the markets of a quiet event last changed their state, in whole seconds."""
     lifecycle = exchange.trading.lifecycle
-    ends = exchange.ends(season.slug(number))
+    ends = exchange.event_end(season.slug(number))
     return whole_seconds(
-        lifecycle.moved_by_dates(season.created(number), season.dates_of(number), ends, state)
+        lifecycle.last_change_by_dates(season.created(number), season.dates_of(number), ends, state)
     )
 
 
@@ -295,7 +299,7 @@ def event_view(exchange: Exchange, event: Event) -> Event:
         quiet = (
             game,
             state,
-            exchange.trading.lifecycle.shelf_moved,
+            exchange.trading.lifecycle.dormant_changed_at,
             settled,
             exchange.trading.fees.era(),
             exchange.now // HOUR,
@@ -312,7 +316,7 @@ def event_view(exchange: Exchange, event: Event) -> Event:
             game,
             len(event.markets),
             trading.books.version_of(event.slug),
-            trading.lifecycle.shelf_moved,
+            trading.lifecycle.dormant_changed_at,
             trading.fees.era(),
             exchange.now // HOUR,
         )
@@ -339,7 +343,11 @@ def _views(exchange: Exchange, markets: list[Market]) -> list[Market]:
 
 def how_it_stands(exchange: Exchange, event: Event) -> Game:
     """How the game of an event stands: as told, else by the clock, else as it ended."""
-    return exchange.played(event.slug) or _over(exchange, event) or exchange.games.get(event.slug)
+    return (
+        exchange.simulated_game(event.slug)
+        or _over(exchange, event)
+        or exchange.games.get(event.slug)
+    )
 
 
 def _over(exchange: Exchange, event: Event) -> Game | None:
@@ -349,10 +357,10 @@ def _over(exchange: Exchange, event: Event) -> Game | None:
     if (
         not event.game_id
         or event.end_date is None
-        or exchange.trading.lifecycle.followed < event.end_date
+        or exchange.trading.lifecycle.followed_to < event.end_date
     ):
         return None
-    final = exchange.final(event.slug)
+    final = exchange.planned_final(event.slug)
     return None if final is None else replace(final, at=event.end_date)
 
 

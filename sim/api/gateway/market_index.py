@@ -45,7 +45,7 @@ class Facet:
         self.exchange = exchange
         self.catalogue = catalogue
         self._read = exchange.trading.books.version
-        self._since, self._now = exchange.trading.lifecycle.followed, exchange.now
+        self._since, self._now = exchange.trading.lifecycle.followed_to, exchange.now
 
     def follow(self, windows: Iterable[int]) -> None:
         """Look again at what has changed, and at windows' places."""
@@ -67,7 +67,7 @@ class Facet:
         if self._now != exchange.now:
             passed, self._since, self._now = (
                 self._since,
-                exchange.trading.lifecycle.followed,
+                exchange.trading.lifecycle.followed_to,
                 exchange.now,
             )
             self.time_passed(passed)
@@ -123,7 +123,7 @@ class Facet:
         """Events of whose games somebody has told."""
         return [
             place
-            for slug in self.exchange.games.known()
+            for slug in self.exchange.games.reported()
             if (place := self.catalogue.place_of_event(slug)) is not None
         ]
 
@@ -183,8 +183,8 @@ class States(Facet):
         asked = season.state(number, self._since)
         if asked in CLOSED or season.timing(number)[1] > self._since:
             return asked
-        return exchange.trading.lifecycle.rests(
-            asked, exchange.ends(season.slug(number)), season.dates_of(number)[2], self._since
+        return exchange.trading.lifecycle.state_by_dates(
+            asked, exchange.event_end(season.slug(number)), season.dates_of(number)[2], self._since
         )
 
     def hear(self, events: Iterable[int]) -> None:
@@ -211,9 +211,13 @@ class States(Facet):
     def look(self, place: int, symbol: str) -> bool:
         """Look at a market."""
         code, trading, places = _UNLISTED, self.exchange.trading, self.catalogue.markets
-        if places.season <= place < places.windows and not trading.lifecycle.owns(symbol):
+        if places.season <= place < places.windows and not trading.lifecycle.is_materialised(
+            symbol
+        ):
             code = _RESTING + self._rests(self.catalogue.split(place)[0])
-        elif symbol and (trading.lifecycle.owns(symbol) or symbol in self.exchange.instruments):
+        elif symbol and (
+            trading.lifecycle.is_materialised(symbol) or symbol in self.exchange.instruments
+        ):
             state = trading.lifecycle.state(symbol)
             code = state + (
                 _FINAL if state not in CLOSED and trading.settlements.final(symbol) else 0
@@ -253,7 +257,7 @@ class States(Facet):
 
     def season_in(self, states: frozenset[int]) -> bytearray:
         """Flags of the season's markets that are in some states now."""
-        on_shelf = self.exchange.trading.lifecycle.on_shelf
+        on_shelf = self.exchange.trading.lifecycle.unless_suspended
         wanted = {
             *states,
             *(state + _FINAL for state in states),
@@ -285,7 +289,7 @@ class Updates(Facet):
 
     def __init__(self, exchange: Exchange, catalogue: Catalogue) -> None:
         super().__init__(exchange, catalogue)
-        self.shelf_moved = exchange.trading.lifecycle.shelf_moved
+        self.shelf_moved = exchange.trading.lifecycle.dormant_changed_at
         firsts, season = catalogue.first_markets, catalogue.reference.season
         moved = (
             []
@@ -357,10 +361,10 @@ class Updates(Facet):
         places, lifecycle = self.catalogue.events, self.exchange.trading.lifecycle
         games = self.games_since(since)
         for event in games:
-            if places.season <= event < places.windows and not lifecycle.busy(
+            if places.season <= event < places.windows and not lifecycle.has_materialised(
                 slug := self.catalogue.season.slug(event - places.season)
             ):
-                if 0 < self.exchange.ends(slug) <= self.exchange.now:
+                if 0 < self.exchange.event_end(slug) <= self.exchange.now:
                     self.look_at(
                         zip(
                             self.catalogue.markets_of(event),
@@ -537,11 +541,11 @@ class Facets:
     def refresh(self) -> None:
         """Follow the windows."""
         exchange = self.exchange
-        changed = self.catalogue.deal(list(exchange.windows.shown()))
-        followed = exchange.trading.lifecycle.followed
+        changed = self.catalogue.deal(list(exchange.recurring.listed_slots()))
+        followed = exchange.trading.lifecycle.followed_to
         if changed or followed >= self._due:
             self._windows += 1
-            edges = (at for place in self.catalogue.shown for at in exchange.windows.edges(place))
+            edges = (at for place in self.catalogue.shown for at in exchange.recurring.edges(place))
             self._due = min((at for at in edges if at > followed), default=followed + DAY)
 
     def _current(self, name: str, facet: Facet) -> None:
@@ -561,7 +565,7 @@ class Facets:
         """When they last changed."""
         if (
             "_updates" in vars(self)
-            and self._updates.shelf_moved != self.exchange.trading.lifecycle.shelf_moved
+            and self._updates.shelf_moved != self.exchange.trading.lifecycle.dormant_changed_at
         ):
             del self._updates
         self._current("updates", self._updates)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from sim.core.exchange import Exchange
-from sim.core.recurring.markets import Place
+from sim.core.recurring.markets import Slot
 from sim.indexes.ordered_index import NOTHING, KeyIndex, Ranked
 from sim.messages.gateway_v1 import Event, Market
 
@@ -43,7 +43,7 @@ class Catalogue:
     def __init__(self, exchange: Exchange) -> None:
         reference = self.reference = exchange.reference
         season = reference.season
-        windows = 0 if reference.windows is None else exchange.windows.most_shown()
+        windows = 0 if reference.windows is None else exchange.recurring.most_listed()
         base, base_markets = reference.base, reference.base_markets
         self.first_markets = [0] if season is None else season.index.first_markets
         self.events = Places(
@@ -52,7 +52,7 @@ class Catalogue:
         self.markets = Places(
             base_markets, self.first_markets[-1], windows, len(reference.markets) - base_markets
         )
-        self.shown: list[Place] = []
+        self.shown: list[Slot] = []
         self._windows: list[Event] = []
         self._event_places = {
             event.slug: self._listed(self.events, place)
@@ -185,7 +185,7 @@ class Catalogue:
 
     # ---- windows
 
-    def deal(self, shown: list[Place]) -> list[int]:
+    def deal(self, shown: list[Slot]) -> list[int]:
         """Give the windows' places to those that are shown now. The numbers, from 0, of the places
         that others have now.
         """

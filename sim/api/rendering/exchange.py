@@ -283,10 +283,10 @@ def instrument_as_it_is(exchange: Exchange, instrument: Instrument) -> wire.Inst
     or what a window's metadata say of its index.
     """
     lifecycle, measure = exchange.trading.lifecycle, instrument.measures
-    changed = lifecycle.moved_at(instrument)
+    changed = lifecycle.last_change(instrument)
     if measure is not None and measure.begins:
-        read = (measure.begins, lifecycle.settles(instrument)[0])
-        changed = max(changed, *(at for at in read if at <= lifecycle.followed), 0)
+        read = (measure.begins, lifecycle.settlement_times(instrument)[0])
+        changed = max(changed, *(at for at in read if at <= lifecycle.followed_to), 0)
     return instrument_message(instrument, lifecycle.state(instrument.symbol), changed)
 
 

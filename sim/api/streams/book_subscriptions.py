@@ -81,7 +81,7 @@ class Books:
     def follow(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Add symbols to a stream."""
         for symbol in symbols:
-            self._order_service.exchange.windows.wake(symbol)
+            self._order_service.exchange.recurring.materialise(symbol)
             stream.symbols[symbol] = None
             shapes = self._topics.get(symbol)
             if shapes is None:
@@ -93,7 +93,7 @@ class Books:
         stream.everything = True
         stream.shape = stream.shape._replace(scales=True)
         self._everything.join(stream.shape, stream)
-        self._order_service.exchange.window_news.follow()
+        self._order_service.exchange.recurring_feed.follow()
 
     def leave(self, stream: BookStream, symbols: Iterable[str]) -> None:
         """Take symbols from a stream."""
@@ -108,7 +108,7 @@ class Books:
         """The stream no longer has every book."""
         stream.everything = False
         self._everything.leave(stream.shape, stream)
-        self._order_service.exchange.window_news.leave()
+        self._order_service.exchange.recurring_feed.leave()
         stream.shape = stream.shape._replace(scales=False)
 
     def forget(self, stream: BookStream) -> None:
@@ -180,14 +180,14 @@ class Books:
         rests: dict[tuple[InstrumentState, int, int], bytes] = {}
         found: dict[str, bytes] = {}
         for symbol, asked, price_scale, qty_scale in exchange.instruments.shelf.standings(
-            lifecycle.followed
+            lifecycle.followed_to
         ):
-            if lifecycle.owns(symbol) or asked in SETTLED_STATES:
+            if lifecycle.is_materialised(symbol) or asked in SETTLED_STATES:
                 continue  # a game that was over at the beginning: its markets have settled, or will
             key = asked, price_scale, qty_scale
             rest = rests.get(key)
             if rest is None:
-                state = lifecycle.on_shelf(asked)
+                state = lifecycle.unless_suspended(asked)
                 rest = rests[key] = (
                     b""
                     if state in SILENT_STATES

@@ -61,9 +61,9 @@ class InstrumentFeed(Feed):
         mine = cast(InstrumentStream, stream)
         exchange = self.order_service.exchange
         if mine.symbols == (_EVERY,):
-            exchange.window_news.follow()
+            exchange.recurring_feed.follow()
         for symbol in mine.symbols:
-            exchange.windows.wake(symbol)
+            exchange.recurring.materialise(symbol)
             self._topics.join(symbol, mine)
         for page in self._pages(mine):
             self.order_service.outbox.send(mine, page)
@@ -92,7 +92,7 @@ class InstrumentFeed(Feed):
         for symbol in mine.symbols:
             self._topics.leave(symbol, mine)
         if mine.symbols == (_EVERY,):
-            self.order_service.exchange.window_news.leave()
+            self.order_service.exchange.recurring_feed.leave()
 
     def heartbeat(self, stream: Stream) -> bytes:
         return b""  # an empty list of instruments
@@ -112,7 +112,7 @@ class InstrumentFeed(Feed):
             self.order_service.exchange.trading.lifecycle,
         )
         for symbol in instruments.symbols() if _EVERY in self._topics else list(self._topics):
-            if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
+            if not lifecycle.is_materialised(symbol) and lifecycle.state(symbol) is event.state:
                 self._tell(instruments.require(symbol), event.state, event.at)
 
     def _tell(self, instrument: Instrument, state: InstrumentState, at: Instant) -> None:

@@ -142,7 +142,7 @@ class MarketDataFeed(Feed):
             return
         lifecycle = self.order_service.exchange.trading.lifecycle
         for symbol in self._books.followed(shelf=True):
-            if not lifecycle.owns(symbol) and lifecycle.state(symbol) is event.state:
+            if not lifecycle.is_materialised(symbol) and lifecycle.state(symbol) is event.state:
                 self._books.publish(symbol)
 
     def _book_changed(self, event: BookChanged | InstrumentListed) -> None:

@@ -60,7 +60,7 @@ class Listings:
         if self._lifecycle.listed(instrument.symbol):
             raise AlreadyExists(f"instrument {instrument.symbol} exists")
         self._instruments.add(instrument)
-        self._lifecycle.begin(instrument)
+        self._lifecycle.list_instrument(instrument)
         self._books.event_changed(instrument)
         if tell:
             self._ctx.emit(
@@ -72,10 +72,10 @@ class Listings:
     def stock(self, shelf: DormantInstruments) -> None:
         """Everything listed so far is the beginning of the world, and so is what is on the shelf."""
         self._instruments.settle_base(shelf)
-        self._lifecycle.watch_shelf()
+        self._lifecycle.await_dormant()
 
     def change_state(
-        self, symbol: str, state: InstrumentState | None, *, hold: bool = True
+        self, symbol: str, state: InstrumentState | None, *, pin: bool = True
     ) -> InstrumentState:
         """Move an instrument by hand and hold it there, or, with None, let it follow its schedule
         again (rule L5). Returns the former state.
@@ -86,7 +86,7 @@ class Listings:
         instrument = self._instruments.require(symbol)
         was = self._lifecycle.state(symbol)
         if state is None:
-            self._lifecycle.release(symbol)
+            self._lifecycle.unpin(symbol)
             self._transitions.follow(instrument)
             return was
         if state is not was:
@@ -95,10 +95,10 @@ class Listings:
                 raise IllegalTransition(f"{symbol} is settled and does not trade again", rule="L10")
             self._transitions.enter(instrument, state)
             self._clearing.wait()
-        if hold:
-            self._lifecycle.hold(symbol)
+        if pin:
+            self._lifecycle.pin(symbol)
         else:
-            self._lifecycle.wait(instrument)
+            self._lifecycle.await_edge(instrument)
         return was
 
     def follow(self, symbol: str) -> None:
@@ -128,7 +128,7 @@ class Listings:
         self._settlements.check(instrument, price, preliminary)
         if self._lifecycle.state(symbol) not in SETTLED_STATES:
             self._transitions.enter(instrument, InstrumentState.CLOSED)
-            self._lifecycle.hold(symbol)
+            self._lifecycle.pin(symbol)
         if preliminary:
             self._settlements.announce(instrument, price, text)
             paid = 0
@@ -169,11 +169,13 @@ class Listings:
         if (
             closes
             and self._settlements.get(symbol) is None
-            and self._lifecycle.resting(instrument) in SETTLED_STATES
+            and self._lifecycle.dormant_state(instrument) in SETTLED_STATES
         ):
             known = self._resolution.known(instrument)
             if known is not None:
-                self._settlements.record(instrument, *known, self._lifecycle.happens(closes))
+                self._settlements.record(
+                    instrument, *known, self._lifecycle.defer_past_maintenance(closes)
+                )
 
     def write_down(self, symbol: str, *, tell: bool = False) -> None:
         """Keep the settlement that an instrument came to by itself, if it has one; with `tell` as
@@ -193,7 +195,7 @@ class Listings:
         """
         symbol = instrument.symbol
         over = (
-            self._lifecycle.ends(instrument)
+            self._lifecycle.event_end(instrument)
             if instrument.measures is None
             else instrument.measures.ends
         )
@@ -232,10 +234,10 @@ class Listings:
             self._conclude(instrument)
             self._clearing.wait()
         elif kind == SHELF_TIMER:
-            for instrument in self._lifecycle.moving():
+            for instrument in self._lifecycle.materialise_due():
                 self._transitions.follow(instrument)
                 self._conclude(instrument)
-            self._lifecycle.watch_shelf()
+            self._lifecycle.await_dormant()
             self._clearing.wait()
         elif kind == SETTLEMENT_TIMER:
             instrument = self._instruments.require(subject)

@@ -57,7 +57,7 @@ class Resolution:
     def by_itself(self, symbol: str) -> Settlement | None:
         """The settlement of a symbol for which none was written down; None while there is none."""
         lifecycle = self._lifecycle
-        owned = lifecycle.owns(symbol)
+        owned = lifecycle.is_materialised(symbol)
         if owned and lifecycle.state(symbol) is not InstrumentState.TERMINATED:
             return None
         instrument = self._instruments.get(symbol)
@@ -70,12 +70,14 @@ class Resolution:
             or (known := self.known(instrument)) is None
         ):
             return None
-        return Settlement(known[0], False, known[1], lifecycle.happens(instrument.termination))
+        return Settlement(
+            known[0], False, known[1], lifecycle.defer_past_maintenance(instrument.termination)
+        )
 
     def reading(self, instrument: Instrument) -> Reading:
         """What the index says by now about a market that measures it."""
         return (
-            read(instrument.measures, self._assets, self._lifecycle.followed)
+            read(instrument.measures, self._assets, self._lifecycle.followed_to)
             if instrument.measures is not None
             else Reading()
         )
@@ -132,11 +134,11 @@ class Resolution:
         return None if planned is None else (_price(planned[0], instrument), planned[1])
 
     def _unmoved(self, instrument: Instrument) -> Settlement | None:
-        followed = self._lifecycle.followed
-        at, final = self._lifecycle.settles(instrument)
+        followed = self._lifecycle.followed_to
+        at, final = self._lifecycle.settlement_times(instrument)
         if (
             followed < at
-            or self._lifecycle.resting(instrument) not in SETTLED_STATES
+            or self._lifecycle.dormant_state(instrument) not in SETTLED_STATES
             or (known := self.known(instrument)) is None
         ):
             return None

@@ -91,7 +91,7 @@ class LifecycleState(Struct):
     """
 
     states: dict[str, InstrumentState] = field(default_factory=dict)
-    held: dict[str, bool] = field(default_factory=dict)
+    pinned: dict[str, bool] = field(default_factory=dict)
     hidden: dict[str, bool] = field(default_factory=dict)
     timers: dict[str, int] = field(default_factory=dict)
     dues: dict[str, Instant] = field(default_factory=dict)
@@ -108,7 +108,15 @@ class LifecycleState(Struct):
 class Lifecycle:
     """State of every listed instrument and the timer of its next edge."""
 
-    __slots__ = ("_busy", "_ctx", "_instruments", "_now", "ends", "happens", "leaving")
+    __slots__ = (
+        "_busy",
+        "_ctx",
+        "_instruments",
+        "_now",
+        "defer_past_maintenance",
+        "event_end",
+        "on_materialise",
+    )
 
     def __init__(self, ctx: Context, instruments: Instruments) -> None:
         """`leaving` hears of each instrument that leaves the shelf, right before it does; `happens`
@@ -117,22 +125,22 @@ class Lifecycle:
         """
         self._ctx = ctx
         self._instruments = instruments
-        self.leaving: Callable[[Instrument], None] = lambda instrument: None
-        self.happens: Callable[[Instant], Instant] = lambda at: at
-        self.ends: Callable[[Instrument], Instant] = lambda instrument: 0
+        self.on_materialise: Callable[[Instrument], None] = lambda instrument: None
+        self.defer_past_maintenance: Callable[[Instant], Instant] = lambda at: at
+        self.event_end: Callable[[Instrument], Instant] = lambda instrument: 0
         self._now = LifecycleState()
         self._busy: dict[str, None] = {}
 
     def state(self, symbol: str) -> InstrumentState:
         """State of an instrument; NotFound when it is not listed."""
         found = self._now.states.get(symbol)
-        return self.resting(self._instruments.require(symbol)) if found is None else found
+        return self.dormant_state(self._instruments.require(symbol)) if found is None else found
 
     def listed(self, symbol: str) -> bool:
         """Whether the symbol was listed."""
         return symbol in self._now.states or symbol in self._instruments
 
-    def owns(self, symbol: str) -> bool:
+    def is_materialised(self, symbol: str) -> bool:
         """Whether the instrument has a state of its own: nothing on the shelf has."""
         return symbol in self._now.states
 
@@ -149,32 +157,32 @@ class Lifecycle:
 
     # ---- the shelf
 
-    def own(self, symbol: str) -> None:
+    def materialise(self, symbol: str) -> None:
         """Take an instrument off the shelf, as it stands: from here on it has a state and a timer
         of its own.
         """
         if symbol not in self._now.states:
             instrument = self._instruments.require(symbol)
-            self.leaving(instrument)
-            self._take(instrument, self.resting(instrument))
+            self.on_materialise(instrument)
+            self._take(instrument, self.dormant_state(instrument))
             closes = self.closes(instrument)
             if closes and self._now.states[symbol] in SETTLED_STATES:
-                self._now.closed_at[symbol] = self.happens(closes)
+                self._now.closed_at[symbol] = self.defer_past_maintenance(closes)
             if self._now.paused:
                 self._now.awake[symbol] = True
-            self.wait(instrument)
+            self.await_edge(instrument)
 
-    def moving(self) -> Iterator[Instrument]:
+    def materialise_due(self) -> Iterator[Instrument]:
         """Take off the shelf what moves by now, each as it stood before."""
         since, self._now.shelf_at = self._now.shelf_at, self._ctx.now
         for instrument in self._instruments.shelf.moving(since, self._ctx.now):
             if instrument.symbol not in self._now.states:
                 closes = self.closes(instrument)
                 if closes and closes <= since:
-                    self.leaving(instrument)
+                    self.on_materialise(instrument)
                 self._take(
                     instrument,
-                    self.rests(
+                    self.state_by_dates(
                         self.scheduled(instrument, since).state,
                         closes,
                         instrument.termination,
@@ -183,7 +191,7 @@ class Lifecycle:
                 )
                 yield instrument
 
-    def watch_shelf(self) -> None:
+    def await_dormant(self) -> None:
         """Set the timer to the next date on the shelf."""
         due = self._instruments.shelf.next_edge(self._ctx.now)
         self._now.shelf_at = self._ctx.now
@@ -191,14 +199,14 @@ class Lifecycle:
             0 if due is None else self._ctx.timers.schedule(due, SHELF_TIMER, "")
         )
 
-    def pause(self) -> None:
+    def suspend_dormant(self) -> None:
         """Maintenance suspends whatever is open on the shelf."""
-        if (self._instruments.shelf or self._instruments.windows) and not self._now.paused:
+        if (self._instruments.shelf or self._instruments.recurring) and not self._now.paused:
             self._now.paused = True
             self._now.shelf_moved = self._ctx.now
             self._ctx.emit(ShelfMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
 
-    def resume(self) -> list[str]:
+    def resume_dormant(self) -> list[str]:
         """Maintenance is over: what is on the shelf opens again. Symbols that left it meanwhile, to
         be opened one by one.
         """
@@ -210,11 +218,11 @@ class Lifecycle:
         return awake
 
     @property
-    def followed(self) -> Instant:
+    def followed_to(self) -> Instant:
         """Up to when dates have been followed: now, or until maintenance began."""
         return self._now.stopped or self._ctx.now
 
-    def stop(self, *, sudden: bool) -> None:
+    def stop_dates(self, *, sudden: bool) -> None:
         """Maintenance begins: dates wait for its end, those of this very instant too unless it
         comes as a surprise, which finds them followed.
         """
@@ -227,28 +235,28 @@ class Lifecycle:
         return self._now.stopped > 0
 
     @property
-    def shelf_moved(self) -> Instant:
+    def dormant_changed_at(self) -> Instant:
         """When maintenance last suspended or opened whatever was open on the shelf; 0 for never."""
         return self._now.shelf_moved
 
-    def go_on(self) -> None:
+    def resume_dates(self) -> None:
         """Maintenance is over, and dates are followed again."""
         self._now.stopped = 0
 
-    def resting(self, instrument: Instrument) -> InstrumentState:
+    def dormant_state(self, instrument: Instrument) -> InstrumentState:
         """The state of an instrument on the shelf. One that closes at a date of its own settles by
         itself, and may expire with that.
         """
-        return self.on_shelf(
-            self.rests(
-                self.scheduled(instrument, self.followed).state,
+        return self.unless_suspended(
+            self.state_by_dates(
+                self.scheduled(instrument, self.followed_to).state,
                 self.closes(instrument),
                 instrument.termination,
-                self.followed,
+                self.followed_to,
             )
         )
 
-    def rests(
+    def state_by_dates(
         self, asked: InstrumentState, closes: Instant, termination: Instant, at: Instant
     ) -> InstrumentState:
         """The state at an instant of what is on the shelf, for which dates ask this state, and that
@@ -257,53 +265,57 @@ class Lifecycle:
         if not closes or at < closes or asked in GONE_STATES:
             return asked
         auto = self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE)
-        return _S.EXPIRED if auto and at >= self.settling(closes, termination)[1] else _S.CLOSED
+        return (
+            _S.EXPIRED
+            if auto and at >= self.settlement_times_by_dates(closes, termination)[1]
+            else _S.CLOSED
+        )
 
     def closes(self, instrument: Instrument) -> Instant:
         """When trading ends for good before the expiration: at a date of its own, or with the game
         that it is about; 0 for not before it.
         """
-        return instrument.closes or self.ends(instrument)
+        return instrument.closes or self.event_end(instrument)
 
-    def settles(self, instrument: Instrument) -> tuple[Instant, Instant]:
+    def settlement_times(self, instrument: Instrument) -> tuple[Instant, Instant]:
         """When the price is set of an instrument on the shelf that closes at a date of its own, and
         when it is final: once it is terminated at the latest.
         """
-        return self.settling(self.closes(instrument), instrument.termination)
+        return self.settlement_times_by_dates(self.closes(instrument), instrument.termination)
 
-    def settling(self, closes: Instant, termination: Instant) -> tuple[Instant, Instant]:
+    def settlement_times_by_dates(
+        self, closes: Instant, termination: Instant
+    ) -> tuple[Instant, Instant]:
         """The same by its dates."""
-        assumptions, happens = self._ctx.assumptions, self.happens
-        at = happens(happens(closes) + assumptions.number(SETTLEMENT_DELAY))
+        assumptions, defer = self._ctx.assumptions, self.defer_past_maintenance
+        at = defer(defer(closes) + assumptions.number(SETTLEMENT_DELAY))
         preliminary = assumptions.number(SETTLEMENT_PRELIMINARY)
-        terminated = happens(termination)
-        return min(at, terminated), min(
-            happens(at + preliminary) if preliminary else at, terminated
-        )
+        terminated = defer(termination)
+        return min(at, terminated), min(defer(at + preliminary) if preliminary else at, terminated)
 
-    def on_shelf(self, asked: InstrumentState) -> InstrumentState:
+    def unless_suspended(self, asked: InstrumentState) -> InstrumentState:
         """The state of what is on the shelf and for which dates ask this state."""
         return _S.SUSPENDED if self._now.paused and asked is _S.OPEN else asked
 
-    def busy_events(self) -> Iterable[str]:
+    def materialised_events(self) -> Iterable[str]:
         """Events of which an instrument has a state of its own."""
         return self._busy
 
-    def busy(self, event: str) -> bool:
+    def has_materialised(self, event: str) -> bool:
         """Whether any instrument of an event has a state of its own."""
         return event in self._busy
 
-    def moved_at(self, instrument: Instrument) -> Instant:
+    def last_change(self, instrument: Instrument) -> Instant:
         """When the state of an instrument last changed; its making before the first time."""
         found = self._now.moved_at.get(instrument.symbol)
         if found is not None:
             return found
         dates = (instrument.start, instrument.expiration, instrument.termination)
-        return self.moved_by_dates(
-            instrument.created, dates, self.closes(instrument), self.resting(instrument)
+        return self.last_change_by_dates(
+            instrument.created, dates, self.closes(instrument), self.dormant_state(instrument)
         )
 
-    def moved_by_dates(
+    def last_change_by_dates(
         self,
         created: Instant,
         dates: tuple[Instant, Instant, Instant],
@@ -314,28 +326,39 @@ class Lifecycle:
         never, and it is in a state.
         """
         if state is _S.EXPIRED and closes and self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            dates = (closes, min(self.settling(closes, dates[2])[1], self.happens(dates[1])), 0)
-        passed = [self.happens(date) for date in (*dates, closes) if 0 < date <= self.followed]
+            dates = (
+                closes,
+                min(
+                    self.settlement_times_by_dates(closes, dates[2])[1],
+                    self.defer_past_maintenance(dates[1]),
+                ),
+                0,
+            )
+        passed = [
+            self.defer_past_maintenance(date)
+            for date in (*dates, closes)
+            if 0 < date <= self.followed_to
+        ]
         return max(
             created, *passed, self._now.shelf_moved if state in (_S.OPEN, _S.SUSPENDED) else 0
         )
 
-    def version(self, symbol: str) -> Instant:
+    def change_key(self, symbol: str) -> Instant:
         """What tells one time of last change from the next while the state is the same."""
         return self._now.moved_at.get(symbol) or -self._now.shelf_moved
 
     def _take(self, instrument: Instrument, state: InstrumentState) -> None:
-        self._now.moved_at[instrument.symbol] = self.moved_at(instrument)
+        self._now.moved_at[instrument.symbol] = self.last_change(instrument)
         self._now.states[instrument.symbol] = state
         self._busy[instrument.event] = None
 
-    def hidden(self, symbol: str) -> bool:
+    def is_hidden(self, symbol: str) -> bool:
         """Whether the schedule hides the published book (rule L3)."""
         return symbol in self._now.hidden
 
-    def held(self, symbol: str) -> bool:
+    def is_pinned(self, symbol: str) -> bool:
         """Whether an operator's word overrules the schedule (rule L5)."""
-        return symbol in self._now.held
+        return symbol in self._now.pinned
 
     def closed_at(self, symbol: str) -> Instant | None:
         """When the instrument was last closed; None while it is not, or when it was never seen to
@@ -344,12 +367,12 @@ class Lifecycle:
         found = self._now.closed_at.get(symbol)
         if found is None and symbol not in self._now.states:
             closes = self.closes(self._instruments.require(symbol))
-            return self.happens(closes) if 0 < closes <= self.followed else None
+            return self.defer_past_maintenance(closes) if 0 < closes <= self.followed_to else None
         return found
 
     def enter(self, symbol: str, state: InstrumentState) -> InstrumentState:
         """Write down a new state and return the former one."""
-        self.own(symbol)
+        self.materialise(symbol)
         now = self._now
         was = now.states[symbol]
         now.states[symbol] = state
@@ -360,7 +383,7 @@ class Lifecycle:
             now.closed_at.pop(symbol, None)
         return was
 
-    def begin(self, instrument: Instrument) -> None:
+    def list_instrument(self, instrument: Instrument) -> None:
         """Begin with the state that terms say, or that dates and schedule ask for now, and wait for
         the next edge.
         """
@@ -370,11 +393,11 @@ class Lifecycle:
         if state is None:
             state = asked.state
         elif state is not asked.state and state not in GONE_STATES:
-            self._now.held[symbol] = True
+            self._now.pinned[symbol] = True
         self._take(instrument, state)
         if asked.hide:
             self._now.hidden[symbol] = True
-        self.wait(instrument)
+        self.await_edge(instrument)
 
     def scheduled(self, instrument: Instrument, at: Instant | None = None) -> Phase:
         """What dates and schedule ask for now, or at an instant (rules L4, L6, L8). A date of 0
@@ -399,26 +422,26 @@ class Lifecycle:
             return Phase(_S.PENDING)
         return phase
 
-    def hold(self, symbol: str) -> None:
+    def pin(self, symbol: str) -> None:
         """An operator set the state: the schedule has no say until `release` (rule L5)."""
-        self.own(symbol)
-        self._now.held[symbol] = True
-        self.wait(self._instruments.require(symbol))
+        self.materialise(symbol)
+        self._now.pinned[symbol] = True
+        self.await_edge(self._instruments.require(symbol))
 
-    def release(self, symbol: str) -> None:
+    def unpin(self, symbol: str) -> None:
         """Follow the schedule again."""
-        self.own(symbol)
-        self._now.held.pop(symbol, None)
-        self.wait(self._instruments.require(symbol))
+        self.materialise(symbol)
+        self._now.pinned.pop(symbol, None)
+        self.await_edge(self._instruments.require(symbol))
 
-    def hide(self, symbol: str, hidden: bool) -> None:
+    def set_hidden(self, symbol: str, hidden: bool) -> None:
         """Show or hide the published book."""
         if hidden:
             self._now.hidden[symbol] = True
         else:
             self._now.hidden.pop(symbol, None)
 
-    def wait(self, instrument: Instrument) -> None:
+    def await_edge(self, instrument: Instrument) -> None:
         """Set the instrument's one timer to its next edge; weekly edges only while the schedule has
         a say.
 
@@ -426,7 +449,7 @@ class Lifecycle:
         maintenance is on, is left to its timer.
         """
         symbol = instrument.symbol
-        self.own(symbol)
+        self.materialise(symbol)
         timers, dues, queue = self._now.timers, self._now.dues, self._ctx.timers
         pending = timers.pop(symbol, 0)
         if pending in queue and dues[symbol] <= self._ctx.now:
@@ -473,7 +496,7 @@ class Lifecycle:
             return instrument.termination if instrument.termination > now else None
         if instrument.start > now:
             dates.append(instrument.start)
-        elif instrument.symbol not in self._now.held:
+        elif instrument.symbol not in self._now.pinned:
             weekly = next_phase(instrument.schedule, now)
             if weekly is not None:
                 dates.append(weekly)

@@ -121,9 +121,9 @@ class Transitions:
         if phase.state in GONE_STATES:
             if state is not _S.TERMINATED and state is not phase.state:
                 self.enter_date_state(instrument, phase.state)
-        elif state not in GONE_STATES and not self._lifecycle.held(symbol):
+        elif state not in GONE_STATES and not self._lifecycle.is_pinned(symbol):
             self._apply(instrument, phase, edge)
-        self._lifecycle.wait(instrument)
+        self._lifecycle.await_edge(instrument)
 
     def end_orders(
         self, symbol: str, type: ExecutionType, which: Callable[[Order], bool] = lambda order: True
@@ -153,8 +153,8 @@ class Transitions:
             target = _S.CLOSED  # what has paid does not trade again
         if phase.expire_all and edge:
             self.end_orders(symbol, ExecutionType.EXPIRED)
-        if phase.hide is not self._lifecycle.hidden(symbol):
-            self._lifecycle.hide(symbol, phase.hide)
+        if phase.hide is not self._lifecycle.is_hidden(symbol):
+            self._lifecycle.set_hidden(symbol, phase.hide)
             self._books.state_changed(symbol)
         self.enter(instrument, target)
 

@@ -73,11 +73,11 @@ class Games:
         """How a game stands at the start of the world; nobody has told of it."""
         self._games[slug] = game
 
-    def told(self, slug: str) -> bool:
+    def is_reported(self, slug: str) -> bool:
         """Whether somebody has told of a game."""
         return self.get(slug).at > 0
 
-    def known(self) -> Iterable[str]:
+    def reported(self) -> Iterable[str]:
         """Slugs of the games somebody has told of."""
         return self._games
 

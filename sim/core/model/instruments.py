@@ -136,7 +136,7 @@ class Instruments:
     until they are terminated, and found by symbol for ever.
     """
 
-    __slots__ = ("_base", "_by_symbol", "shelf", "windows")
+    __slots__ = ("_base", "_by_symbol", "recurring", "shelf")
 
     def __init__(
         self, instruments: tuple[Instrument, ...] = (), shelf: DormantInstruments = NOTHING
@@ -144,13 +144,13 @@ class Instruments:
         self._by_symbol = {instrument.symbol: instrument for instrument in instruments}
         self._base = len(self._by_symbol)
         self.shelf = shelf
-        self.windows: Recurring = NOTHING
+        self.recurring: Recurring = NOTHING
 
     def __iter__(self) -> Iterator[Instrument]:
         return (self.require(symbol) for symbol in self.symbols())
 
     def __len__(self) -> int:
-        windows = sum(1 for _ in self.windows.symbols())
+        windows = sum(1 for _ in self.recurring.symbols())
         return (
             len(self._by_symbol)
             + len(self.shelf)
@@ -166,7 +166,7 @@ class Instruments:
         known = self._by_symbol
         yield from islice(known, self._base)
         yield from (symbol for symbol in self.shelf.symbols() if symbol not in known)
-        yield from self.windows.symbols()
+        yield from self.recurring.symbols()
         yield from islice(known, self._base, None)
 
     def before_shelf(self) -> Iterator[Instrument]:
@@ -175,7 +175,7 @@ class Instruments:
 
     def after_shelf(self) -> Iterator[Instrument]:
         """Windows that lists show, then those listed since."""
-        yield from map(self.require, self.windows.symbols())
+        yield from map(self.require, self.recurring.symbols())
         yield from islice(self._by_symbol.values(), self._base, None)
 
     def listed(self) -> Iterator[Instrument]:
@@ -188,18 +188,20 @@ class Instruments:
         found = [instrument for instrument in known.values() if instrument.event == event]
         return found + [
             instrument
-            for shelf in (self.shelf, self.windows)
+            for shelf in (self.shelf, self.recurring)
             for instrument in shelf.of_event(event)
             if instrument.symbol not in known
         ]
 
     def get(self, symbol: str) -> Instrument | None:
         """The instrument, or None."""
-        return self._by_symbol.get(symbol) or self.shelf.find(symbol) or self.windows.find(symbol)
+        return self._by_symbol.get(symbol) or self.shelf.find(symbol) or self.recurring.find(symbol)
 
     def require(self, symbol: str) -> Instrument:
         """The instrument; NotFound when there is none, InvalidRequest when none is named."""
-        found = self._by_symbol.get(symbol) or self.shelf.find(symbol) or self.windows.find(symbol)
+        found = (
+            self._by_symbol.get(symbol) or self.shelf.find(symbol) or self.recurring.find(symbol)
+        )
         if found is None:
             if not symbol:
                 raise InvalidRequest("symbol is required", rule="M2")

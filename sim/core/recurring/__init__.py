@@ -1,1 +1,1 @@
-"""Recurring markets: automated crypto products."""
+"""Markets on an index that follow the clock."""

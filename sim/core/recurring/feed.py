@@ -1,11 +1,12 @@
-"""News of automated windows that nobody has touched, for those who follow every instrument: a timer
-to the next edge, as long as somebody does.
+"""Events of dormant recurring markets, for streams that follow every instrument.
 
-Without followers there is no timer and no event: what nobody hears of costs nothing.
+While at least one such stream is open, one timer waits for the next edge of any slot. Without
+followers there is no timer and no event, because nobody would receive it.
 """
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -18,171 +19,163 @@ from sim.core.matching.books import Books
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import Settled, StateChanged
-from sim.core.recurring.markets import Place, Product, RecurringMarkets
+from sim.core.recurring.markets import RecurringMarkets, Series, Slot
 from sim.kernel.instants import DAY, Instant, Span
 from sim.kernel.timers import Timer
 
-WINDOWS_TIMER = "windows.edge"  # the next edge of a window that nobody touched
+RECURRING_TIMER = "windows.edge"
+
+_S = InstrumentState
 
 
-class _Kind(NamedTuple):
-    """An edge that every window of a product takes so long after its beginning."""
+class _Edge(NamedTuple):
+    """A change that the market of every slot of a series makes `after` the slot begins. Where only
+    a settlement is set, both states are the same.
+    """
 
     after: Span
     was: InstrumentState
     state: InstrumentState
 
 
-class WindowNewsState(Struct):
-    """What is saved: streams that follow all of them, up to when these have heard of edges, and the
+class RecurringFeedState(Struct):
+    """What is saved: number of following streams, the instant up to which edges were sent, and the
     timer of the next.
     """
 
     followers: int = 0
-    told: Instant = 0
+    sent_to: Instant = 0
     timer: int = 0
 
 
-class WindowNews:
-    """Tells of the edges and settlements of windows."""
+class RecurringFeed:
+    """Emits the state changes and settlements of dormant recurring markets."""
 
     def __init__(
         self,
         ctx: Context,
-        windows: RecurringMarkets,
+        recurring: RecurringMarkets,
         lifecycle: Lifecycle,
         resolution: Resolution,
         settlements: Settlements,
         books: Books,
     ) -> None:
         self._ctx = ctx
-        self._windows = windows
+        self._recurring = recurring
         self._lifecycle = lifecycle
         self._resolution = resolution
         self._settlements = settlements
         self._books = books
-        self._now = WindowNewsState()
+        self._now = RecurringFeedState()
 
     def follow(self) -> None:
-        """Somebody follows every instrument from now on."""
+        """Count one more stream that follows every instrument."""
         self._now.followers += 1
         if self._now.followers == 1:
-            self._now.told = self._ctx.now
+            self._now.sent_to = self._ctx.now
             self._wait()
 
     def leave(self) -> None:
-        """Somebody does not any more."""
+        """Count one such stream less."""
         self._now.followers -= 1
         if not self._now.followers and self._now.timer:
             self._ctx.timers.cancel(self._now.timer)
             self._now.timer = 0
 
     def fire(self, timer: Timer) -> bool:
-        """Tell of what has moved since the last time, in order of time; False for timers of others."""
-        if timer.kind != WINDOWS_TIMER:
+        """Emit every edge since the last time, in order of time; False for timers of others."""
+        if timer.kind != RECURRING_TIMER:
             return False
-        since, self._now.told = self._now.told, self._ctx.now
-        for _, place, kind in self._edges(since, self._ctx.now):
-            symbol = self._windows.symbol(place)
-            if self._lifecycle.owns(symbol):
-                continue
-            was, state = self._lifecycle.on_shelf(kind.was), self._lifecycle.on_shelf(kind.state)
-            if state is InstrumentState.SUSPENDED:
-                continue  # it opens with all others when maintenance lets go
-            if was is not state:
-                self._ctx.emit(StateChanged(symbol, was, state, self._ctx.now))
-            elif (settled := self._settlements.get(symbol)) is not None:
-                self._ctx.emit(
-                    Settled(symbol, settled.price, settled.preliminary, settled.text, self._ctx.now)
-                )
-            self._books.state_changed(symbol)
+        since, self._now.sent_to = self._now.sent_to, self._ctx.now
+        for slot, edge in self._edges(since, self._ctx.now):
+            self._emit(slot, edge)
         self._wait()
         return True
 
+    def _emit(self, slot: Slot, edge: _Edge) -> None:
+        symbol, now = self._recurring.symbol(slot), self._ctx.now
+        if self._lifecycle.is_materialised(symbol):
+            return
+        was = self._lifecycle.unless_suspended(edge.was)
+        state = self._lifecycle.unless_suspended(edge.state)
+        if state is _S.SUSPENDED:
+            return  # it opens with all others when maintenance is over
+        if was is not state:
+            self._ctx.emit(StateChanged(symbol, was, state, now))
+        elif (settled := self._settlements.get(symbol)) is not None:
+            self._ctx.emit(Settled(symbol, settled.price, settled.preliminary, settled.text, now))
+        self._books.state_changed(symbol)
+
     def _wait(self) -> None:
         dues = (
-            self._next(number, kind)
-            for number, product in enumerate(self._windows.products)
-            for kind in self._kinds(product)
+            self._next(number, edge)
+            for number, series in enumerate(self._recurring.series)
+            for edge in self._edges_of(series)
         )
         due = min((due for due in dues if due is not None), default=self._ctx.now + DAY)
-        self._now.timer = self._ctx.timers.schedule(due, WINDOWS_TIMER, "") if self._windows else 0
+        schedule = self._ctx.timers.schedule
+        self._now.timer = schedule(due, RECURRING_TIMER, "") if self._recurring else 0
 
-    def _kinds(self, product: Product) -> list[_Kind]:
-        """The edges of a product's windows. Where a settlement is set the states are the same."""
-        state = InstrumentState
+    def _edges_of(self, series: Series) -> list[_Edge]:
+        """The edges of every slot of a series."""
         delay, preliminary = self._resolution.delays()
-        settled = [
-            product.every + delay,
-            *([product.every + delay + preliminary] if preliminary else []),
-        ]
-        expires = product.every + product.expires
-        terminates = expires + product.terminates
+        settles = [series.every + delay]
+        if preliminary:
+            settles.append(series.every + delay + preliminary)
+        expires = series.every + series.expires
+        terminates = expires + series.terminates
         if self._ctx.assumptions.flag(SETTLEMENT_AUTO_EXPIRE):
-            expires = min(expires, settled[-1])
-        found = [
-            _Kind(-product.lead, state.PENDING, state.OPEN),
-            _Kind(product.every, state.OPEN, state.CLOSED),
-        ]
-        found += [
-            _Kind(at, *([state.CLOSED if at <= expires else state.EXPIRED] * 2))
-            for at in settled
-            if at < terminates
-        ]
+            expires = min(expires, settles[-1])
+        settling = [(at, _S.CLOSED if at <= expires else _S.EXPIRED) for at in settles]
         return [
-            *found,
-            _Kind(expires, state.CLOSED, state.EXPIRED),
-            _Kind(terminates, state.EXPIRED, state.TERMINATED),
+            _Edge(-series.lead, _S.PENDING, _S.OPEN),
+            _Edge(series.every, _S.OPEN, _S.CLOSED),
+            *(_Edge(at, state, state) for at, state in settling if at < terminates),
+            _Edge(expires, _S.CLOSED, _S.EXPIRED),
+            _Edge(terminates, _S.EXPIRED, _S.TERMINATED),
         ]
 
-    def _next(self, number: int, kind: _Kind) -> Instant | None:
-        """When the next edge of a kind comes; None when maintenance leaves no window for days."""
-        every, now = self._windows.products[number].every, self._ctx.now
-        first = (now - kind.after) // every + (0 if kind.state is InstrumentState.OPEN else 1)
+    def _next(self, number: int, edge: _Edge) -> Instant | None:
+        """When an edge of a series comes next; None when maintenance leaves no slot for days."""
+        every, now = self._recurring.series[number].every, self._ctx.now
+        first = (now - edge.after) // every + (0 if edge.state is _S.OPEN else 1)
         for index in range(first, first + 3 * DAY // every):
-            at = self._at(Place(number, index * every), kind)
+            at = self._at(Slot(number, index * every), edge)
             if at is not None and at > now:
                 return at
         return None
 
-    def _at(self, place: Place, kind: _Kind) -> Instant | None:
-        """When a window takes an edge; None for one that is never listed. It opens later than
-        planned where maintenance is in the way.
+    def _at(self, slot: Slot, edge: _Edge) -> Instant | None:
+        """When a slot's market takes an edge; None where the slot is never listed. Maintenance may
+        open it later than planned.
         """
-        opens = self._windows.known_opens(place)
-        return (
-            opens
-            if opens is None or kind.state is InstrumentState.OPEN
-            else place.begins + kind.after
-        )
+        opens = self._recurring.opens(slot)
+        return opens if opens is None or edge.state is _S.OPEN else slot.begins + edge.after
 
-    def _edges(self, after: Instant, until: Instant) -> list[tuple[Instant, Place, _Kind]]:
-        """What moves after the one instant and up to the other, in order of time, then of products."""
-        found = []
-        for number, product in enumerate(self._windows.products):
-            for kind in self._kinds(product):
-                late = product.lead if kind.state is InstrumentState.OPEN else 0
-                for index in range(
-                    (after - late - kind.after) // product.every,
-                    (until - kind.after) // product.every + 1,
-                ):
-                    place = Place(number, index * product.every)
-                    at = self._at(place, kind)
+    def _edges(self, after: Instant, until: Instant) -> list[tuple[Slot, _Edge]]:
+        """Edges after the one instant and up to the other, in order of time, then of series."""
+        due: list[tuple[Instant, tuple[Slot, _Edge]]] = []
+        for number, series in enumerate(self._recurring.series):
+            for edge in self._edges_of(series):
+                delay = series.lead if edge.state is _S.OPEN else 0  # the most that it may be late
+                first = (after - delay - edge.after) // series.every
+                last = (until - edge.after) // series.every
+                for index in range(first, last + 1):
+                    slot = Slot(number, index * series.every)
+                    at = self._at(slot, edge)
                     if at is not None and after < at <= until:
-                        found.append((at, place, kind))
-        return sorted(found, key=lambda edge: edge[0])
+                        due.append((at, (slot, edge)))
+        return [pair for _, pair in sorted(due, key=itemgetter(0))]
 
     # ---- state
 
-    def save(self) -> WindowNewsState:
-        """Who follows, and the timer."""
+    def save(self) -> RecurringFeedState:
+        """Followers and timer."""
         return self._now
 
-    def load(self, state: WindowNewsState) -> None:
-        """Take a saved state. Followers are connections to somebody and no state: whoever travels
-        has none.
-        """
+    def load(self, state: RecurringFeedState) -> None:
+        """Forget followers: streams are connections and no state, so time travel ends them."""
         if state.timer:
             self._ctx.timers.cancel(state.timer)
-        self._now = WindowNewsState()
-        self._windows.clear()
+        self._now = RecurringFeedState()
+        self._recurring.clear()

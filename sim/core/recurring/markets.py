@@ -1,11 +1,15 @@
-"""Automated windows: markets of a product that recurs on the clock, "will the index end this
-quarter of an hour no lower than it began" (rules L6, L7, W7).
+"""Recurring markets: series of short markets on an index that follow the clock (rules L6, L7, W7).
 
-A window is there because time says so. It is listed `lead` before it begins, trades to its end,
-expires and terminates; one that would overlap maintenance is never listed. Nothing of that costs
-anything: which windows there are, and in which states, is computed from now when somebody looks.
-One that is traded leaves the shelf like any other instrument (`Lifecycle.own`), and those who
-follow every instrument are told of the others (`window_news.py`).
+A series asks the same question again and again: "will the index end this quarter of an hour no lower
+than it began?". Each repetition is a slot. The market of a slot is listed `lead` before the slot
+begins, trades until the slot ends, then expires and terminates. A slot that would overlap maintenance
+is never listed.
+
+Which slots are listed, and in which state their markets are, is computed from the series and virtual
+now whenever somebody asks. A market that nobody touches therefore costs nothing: no object, no timer,
+no event. The first order (or a subscription to its symbol) materialises it (`Lifecycle.materialise`);
+from then on it is an instrument like any other. `feed.py` sends the events of the dormant ones to the
+streams that follow every instrument.
 """
 
 from __future__ import annotations
@@ -23,17 +27,18 @@ from sim.core.model.instruments import Instrument
 from sim.core.service.maintenance import Maintenance
 from sim.kernel.instants import Instant, Span, format_instant, parse_instant
 
-# 2020-01-01T00:00:00Z: windows are numbered from here
+# Slots are numbered from 2020-01-01T00:00:00Z; there are none from 2100-01-01T00:00:00Z on.
 EPOCH: Instant = 1_577_836_800 * 1_000_000_000
-# 2100-01-01T00:00:00Z: and there are none from here on
 HORIZON: Instant = 4_102_444_800 * 1_000_000_000
-_KEPT = 4096
+_CACHE_MAX = 4096
 
 
-class Product(Struct, frozen=True, kw_only=True):
-    """A market that recurs: `every` divides a day and starts with it, in UTC. `lead` is how long
-    before its beginning a window is listed, `expires` and `terminates` how long after its end and
-    after its expiration it does. `name` begins the slugs of its events: btc-updown-15m.
+class Series(Struct, frozen=True, kw_only=True):
+    """A market that recurs every `every`, which divides a day; the first slot of a day begins at
+    00:00 UTC.
+
+    The market is listed `lead` before its slot begins, expires `expires` after the slot ends and
+    terminates `terminates` after it expired. Slugs of its events begin with `name`: btc-updown-15m.
     """
 
     name: str
@@ -46,55 +51,58 @@ class Product(Struct, frozen=True, kw_only=True):
 
     @property
     def prefix(self) -> str:
-        """How symbols begin."""
+        """How symbols of this series begin."""
         return f"{self.product_id}-{self.name}"
 
+    @property
+    def lifetime(self) -> Span:
+        """From the beginning of a slot to the termination of its market."""
+        return self.every + self.expires + self.terminates
 
-class Place(NamedTuple):
-    """One window: the number of its product and the instant at which it begins."""
 
-    product: int
+class Slot(NamedTuple):
+    """One repetition: the number of its series and the instant at which it begins."""
+
+    series: int
     begins: Instant
 
 
-# the instrument of a window, with what its index says, and whether that has settled it
-Make = Callable[[Place, Reading, bool], Instrument]
+# The instrument of a slot, given what the index says about it and whether that has settled it.
+MakeInstrument = Callable[[Slot, Reading, bool], Instrument]
 
 
-class Spelling:
-    """Which window of some products a symbol or the slug of an event spells, whether there is such
-    a window or not.
-    """
+class SlotNames:
+    """Finds the slot that a symbol or an event's slug names, whether it is listed or not."""
 
-    def __init__(self, products: tuple[Product, ...]) -> None:
-        self._products = products
-        self._by_prefix = {product.prefix: number for number, product in enumerate(products)}
-        self._by_name = {product.name: number for number, product in enumerate(products)}
+    def __init__(self, series: tuple[Series, ...]) -> None:
+        self._series = series
+        self._by_prefix = {one.prefix: number for number, one in enumerate(series)}
+        self._by_name = {one.name: number for number, one in enumerate(series)}
 
-    def of_symbol(self, symbol: str) -> Place | None:
-        """The window that a symbol spells."""
-        prefix, begins = spelled(symbol)
-        return self.place(self._by_prefix.get(prefix), begins)
+    def of_symbol(self, symbol: str) -> Slot | None:
+        """The slot that a symbol names."""
+        prefix, begins = split_name(symbol)
+        return self.slot(self._by_prefix.get(prefix), begins)
 
-    def of_event(self, slug: str) -> Place | None:
-        """The window whose event a slug spells."""
-        name, begins = spelled(slug)
-        return self.place(self._by_name.get(name), begins)
+    def of_event(self, slug: str) -> Slot | None:
+        """The slot whose event has this slug."""
+        name, begins = split_name(slug)
+        return self.slot(self._by_name.get(name), begins)
 
-    def place(self, product: int | None, begins: Instant | None) -> Place | None:
-        """The window of a product that begins at an instant; None where no window of it does."""
+    def slot(self, series: int | None, begins: Instant | None) -> Slot | None:
+        """The slot of a series that begins at an instant; None where none does."""
         if (
-            product is None
+            series is None
             or begins is None
             or not EPOCH <= begins < HORIZON
-            or begins % self._products[product].every
+            or begins % self._series[series].every
         ):
             return None
-        return Place(product, begins)
+        return Slot(series, begins)
 
 
 class RecurringMarkets:
-    """The windows of every product, as they are now."""
+    """The slots of every series and the instruments of those that are listed."""
 
     def __init__(
         self, maintenance: Maintenance, lifecycle: Lifecycle, resolution: Resolution
@@ -102,185 +110,171 @@ class RecurringMarkets:
         self._maintenance = maintenance
         self._lifecycle = lifecycle
         self._resolution = resolution
-        self._make: Make | None = None
-        self.products: tuple[Product, ...] = ()
-        self._spelling = Spelling(())
-        self._made: dict[Place, tuple[tuple[bool, bool, bool, int], Instrument]] = {}
-        self._opens: dict[Place, Instant | None] = {}
-        self._planned = 0
+        self._make: MakeInstrument | None = None
+        self.series: tuple[Series, ...] = ()
+        self._names = SlotNames(())
+        self._instruments: dict[Slot, tuple[tuple[bool, bool, bool, int], Instrument]] = {}
+        self._opens: dict[Slot, Instant | None] = {}
+        self._maintenance_version = 0
 
-    def begin(self, products: tuple[Product, ...], make: Make | None) -> None:
-        """Have these products; `make` makes their instruments."""
-        self.products, self._make = products, make
-        self._spelling = Spelling(products)
-        self._made.clear()
-        self._opens.clear()
+    def begin(self, series: tuple[Series, ...], make: MakeInstrument | None) -> None:
+        """Set the series of the world; `make` builds the instrument of a slot."""
+        self.series, self._make = series, make
+        self._names = SlotNames(series)
+        self.clear()
 
     def begin_as(self, other: RecurringMarkets) -> None:
-        """Have the products of another's."""
-        self.begin(other.products, other._make)
+        """Take the series of another exchange."""
+        self.begin(other.series, other._make)
 
-    # ---- which there are
+    # ---- slots
 
     def __bool__(self) -> bool:
-        return bool(self.products)
+        return bool(self.series)
 
-    def place(self, symbol: str) -> Place | None:
-        """The window that a symbol spells, whether there is such a window or not."""
-        return self._spelling.of_symbol(symbol) if self.products else None
+    def slot_of_symbol(self, symbol: str) -> Slot | None:
+        """The slot that a symbol names, listed or not."""
+        return self._names.of_symbol(symbol) if self.series else None
 
-    def place_of_event(self, slug: str) -> Place | None:
-        """The window whose event a slug spells."""
-        return self._spelling.of_event(slug) if self.products else None
+    def slot_of_event(self, slug: str) -> Slot | None:
+        """The slot whose event has this slug, listed or not."""
+        return self._names.of_event(slug) if self.series else None
 
-    def symbol(self, place: Place) -> str:
-        """The symbol of a window."""
-        return f"{self.products[place.product].prefix}-{spell(place.begins)}"
+    def symbol(self, slot: Slot) -> str:
+        """The symbol of a slot's market."""
+        return f"{self.series[slot.series].prefix}-{start_text(slot.begins)}"
 
-    def opens(self, place: Place) -> Instant | None:
-        """When a window is listed and opens; None for one that is not: it would overlap maintenance
-        (rule W7), or begins before its asset has an index.
+    def opens(self, slot: Slot) -> Instant | None:
+        """When the market of a slot is listed and opens; None for a slot that is never listed.
+
+        Answers are remembered until the calendar of maintenance changes.
         """
-        product = self.products[place.product]
-        planned = place.begins - product.lead
-        if place.begins < self._resolution.indexed_from(
-            product.asset
-        ) or self._maintenance.overlaps(place.begins, place.begins + product.every, planned):
+        version = self._maintenance.version
+        if self._maintenance_version != version or len(self._opens) >= _CACHE_MAX:
+            self._maintenance_version = version
+            self._opens.clear()
+        try:
+            return self._opens[slot]
+        except KeyError:
+            opens = self._opens[slot] = self._compute_opens(slot)
+            return opens
+
+    def _compute_opens(self, slot: Slot) -> Instant | None:
+        """None where the slot overlaps maintenance (rule W7) or begins before its asset has an
+        index.
+        """
+        series = self.series[slot.series]
+        planned, ends = slot.begins - series.lead, slot.begins + series.every
+        if slot.begins < self._resolution.indexed_from(series.asset):
+            return None
+        if self._maintenance.overlaps(slot.begins, ends, planned):
             return None
         return self._maintenance.free_from(planned)
 
-    def listed(self, place: Place) -> bool:
-        """Whether a window is or was listed."""
-        if self._lifecycle.owns(self.symbol(place)):
+    def listed(self, slot: Slot) -> bool:
+        """Whether the market of a slot is or was listed."""
+        if self._lifecycle.is_materialised(self.symbol(slot)):
             return True
-        followed = self._lifecycle.followed
-        if place.begins - self.products[place.product].lead > followed:
+        now = self._lifecycle.followed_to
+        if slot.begins - self.series[slot.series].lead > now:
             return False
-        opens = self.known_opens(place)
-        return opens is not None and opens <= followed
+        opens = self.opens(slot)
+        return opens is not None and opens <= now
 
-    def shown(self) -> Iterator[Place]:
-        """The windows that lists show: listed and not terminated yet; by product, in order of time."""
-        for number in range(len(self.products)):
-            yield from (
-                place
-                for place in self._around(
-                    number, self._lifecycle.followed, self._lifecycle.followed
-                )
-                if self.listed(place)
-            )
+    def listed_slots(self) -> Iterator[Slot]:
+        """Slots whose markets stand in lists: listed and not terminated; by series, then by time."""
+        now = self._lifecycle.followed_to
+        for number, series in enumerate(self.series):
+            first = (now - series.lifetime) // series.every + 1
+            last = (now + series.lead) // series.every
+            for index in range(first, last + 1):
+                slot = Slot(number, index * series.every)
+                if self.listed(slot):
+                    yield slot
 
-    def most_shown(self) -> int:
-        """More windows than this are never shown at once."""
-        return sum(
-            (product.lead + product.every + product.expires + product.terminates) // product.every
-            + 2
-            for product in self.products
-        )
+    def most_listed(self) -> int:
+        """An upper bound of how many slots are listed at once."""
+        return sum((one.lead + one.lifetime) // one.every + 2 for one in self.series)
 
-    def known_opens(self, place: Place) -> Instant | None:
-        """The same, remembered as long as maintenance stays as it is."""
-        if self._planned != self._maintenance.version or len(self._opens) >= _KEPT:
-            self._planned = self._maintenance.version
-            self._opens.clear()
-        found = self._opens.get(place, -1)
-        if found == -1:
-            found = self._opens[place] = self.opens(place)
-        return found
-
-    def _around(self, number: int, since: Instant, until: Instant) -> Iterator[Place]:
-        """Windows of a product that are listed before the one instant and terminate after the
-        other, in order of time.
-        """
-        product = self.products[number]
-        first = (since - product.every - product.expires - product.terminates) // product.every + 1
-        last = (until + product.lead) // product.every
-        return (Place(number, index * product.every) for index in range(first, last + 1))
+    def edges(self, slot: Slot) -> tuple[Instant, ...]:
+        """When state or settlement of a slot's market change after its listing."""
+        series = self.series[slot.series]
+        closes = slot.begins + series.every
+        expires = closes + series.expires
+        terminates = expires + series.terminates
+        settles = self._lifecycle.settlement_times_by_dates(closes, terminates)
+        return closes, expires, terminates, *settles
 
     # ---- instruments
 
     def find(self, symbol: str) -> Instrument | None:
-        """The instrument of a symbol, or None."""
-        place = self.place(symbol)
-        return None if place is None or not self.listed(place) else self.instrument(place)
+        """The listed instrument with a symbol, or None."""
+        slot = self.slot_of_symbol(symbol)
+        return None if slot is None or not self.listed(slot) else self.instrument(slot)
 
-    def instrument(self, place: Place) -> Instrument:
-        """The instrument of a window that is listed, with what its index says by now."""
-        known = self._made.get(place)
+    def instrument(self, slot: Slot) -> Instrument:
+        """The instrument of a listed slot, with what its index says by now."""
+        known = self._instruments.get(slot)
         if known is not None and known[0] == self._stage(known[1]):
             return known[1]
         if self._make is None:
-            raise LookupError("there are no windows")
-        if len(self._made) >= _KEPT:
-            self._made.clear()
-        terms = self._make(place, Reading(), False)
+            raise LookupError("this world has no recurring markets")
+        if len(self._instruments) >= _CACHE_MAX:
+            self._instruments.clear()
+        terms = self._make(slot, Reading(), False)
         stage = self._stage(terms)
-        found = self._make(place, self._resolution.reading(terms), stage[2])
-        self._made[place] = (stage, found)
-        return found
+        instrument = self._make(slot, self._resolution.reading(terms), stage[2])
+        self._instruments[slot] = (stage, instrument)
+        return instrument
 
     def _stage(self, terms: Instrument) -> tuple[bool, bool, bool, int]:
-        """How far a window is, which decides what its metadata say: begun, over, settled; and how
-        many prices were set by hand.
+        """What decides an instrument's metadata: begun, over, settled, prices of the asset set by
+        hand.
         """
-        measure, now = terms.measures, self._lifecycle.followed
+        measure, now = terms.measures, self._lifecycle.followed_to
         if measure is None:
             return False, False, False, 0
         over = now >= measure.ends
-        return (
-            now >= measure.begins,
-            over,
-            over and now >= self._lifecycle.settles(terms)[0],
-            self._resolution.set_by_hand(measure),
-        )
-
-    def edges(self, place: Place) -> tuple[Instant, ...]:
-        """When the state or the settlement of a window changes after its listing, without making
-        its instrument.
-        """
-        product = self.products[place.product]
-        closes = place.begins + product.every
-        expires = closes + product.expires
-        terminates = expires + product.terminates
-        return closes, expires, terminates, *self._lifecycle.settling(closes, terminates)
+        settled = over and now >= self._lifecycle.settlement_times(terms)[0]
+        return now >= measure.begins, over, settled, self._resolution.set_by_hand(measure)
 
     def symbols(self) -> Iterator[str]:
-        """Symbols of the windows that lists show."""
-        return map(self.symbol, self.shown())
+        """Symbols of the markets that stand in lists."""
+        return map(self.symbol, self.listed_slots())
 
     def of_event(self, event: str) -> Iterable[Instrument]:
-        """The instrument of a window's event."""
-        place = self.place_of_event(event)
-        return () if place is None or not self.listed(place) else (self.instrument(place),)
+        """The instrument of an event, where the event is a listed slot's."""
+        slot = self.slot_of_event(event)
+        return () if slot is None or not self.listed(slot) else (self.instrument(slot),)
 
-    def wake(self, symbol: str) -> None:
-        """Somebody follows this one: a window gets a state and timers of its own, if it is one."""
-        if self.place(symbol) is not None:
-            self._lifecycle.own(symbol)
+    def materialise(self, symbol: str) -> None:
+        """Give the market of a symbol a state and timers of its own, if it is one of these."""
+        if self.slot_of_symbol(symbol) is not None:
+            self._lifecycle.materialise(symbol)
 
     def clear(self) -> None:
-        """Forget what was remembered: time has gone elsewhere."""
-        self._made.clear()
+        """Forget remembered answers; called after time travel."""
+        self._instruments.clear()
         self._opens.clear()
 
 
-@lru_cache(maxsize=_KEPT)
-def spell(begins: Instant) -> str:
-    """How symbols spell the beginning of a window: minutes of UTC, 2026-09-08-1815z."""
+@lru_cache(maxsize=_CACHE_MAX)
+def start_text(begins: Instant) -> str:
+    """The beginning of a slot as names spell it, in minutes of UTC: 2026-09-08-1815z."""
     text = format_instant(begins)
     return f"{text[:10]}-{text[11:13]}{text[14:16]}z"
 
 
-def spelled(symbol: str) -> tuple[str, Instant | None]:
-    """What a symbol says: how it begins, and the beginning of a window; None where it spells none."""
-    prefix, sign, date = symbol[:-17], symbol[-17:-16], symbol[-16:]
-    return prefix, _beginning(date) if sign == "-" and date[-1:] == "z" else None
+def split_name(name: str) -> tuple[str, Instant | None]:
+    """Split a symbol or slug into its prefix and the beginning of a slot; None where it has none."""
+    prefix, sign, start = name[:-17], name[-17:-16], name[-16:]
+    return prefix, _start(start) if sign == "-" and start[-1:] == "z" else None
 
 
-@lru_cache(maxsize=_KEPT)
-def _beginning(date: str) -> Instant | None:
+@lru_cache(maxsize=_CACHE_MAX)
+def _start(text: str) -> Instant | None:
     try:
-        found = parse_instant(f"{date[:10]}T{date[11:13]}:{date[13:15]}:00Z")
+        begins = parse_instant(f"{text[:10]}T{text[11:13]}:{text[13:15]}:00Z")
     except ValueError:
         return None
-    return found if spell(found) == date else None
+    return begins if start_text(begins) == text else None

@@ -88,7 +88,7 @@ class Combos:
         self._count(creator)
         made = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
         for leg in ordered:
-            self._trading.lifecycle.own(leg.symbol)  # the combo waits for its settlement
+            self._trading.lifecycle.materialise(leg.symbol)  # the combo waits for its settlement
         self._trading.list_instrument(self._terms(made))
         self._enter(made)
         return made

@@ -2,7 +2,7 @@
 time, and one-off ones.
 
 Timers open and close them; nothing asks "is it time yet". What the exchange does about a window is
-the crew's business: this file only says when. Timers of the trading engine that fall inside are
+the listener's business: this file only says when. Timers of the trading engine that fall inside are
 parked, and surface in the order of their instants once the window is over (rule W7).
 """
 
@@ -53,18 +53,18 @@ class MaintenanceListener(Protocol):
     def on_lead(self) -> None:
         """The lead before a window: cancel every open order, suspend every open instrument."""
 
-    def begin(self) -> None:
+    def on_begin(self) -> None:
         """The window begins: APIs refuse from here on, streams end."""
 
-    def over(self) -> None:
+    def on_end(self) -> None:
         """The window is over: connections are welcome again, and what waited for that happens."""
 
-    def end(self) -> None:
+    def on_reopen(self) -> None:
         """Nothing waits any more: instruments open."""
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """One window. `lead` is how long before it the crew comes; a weekly one has the name "weekly"."""
+    """One window. `lead` is how long before it the listener comes; a weekly one has the name "weekly"."""
 
     name: str
     begins: Instant
@@ -86,7 +86,7 @@ class Announced(Struct, frozen=True, kw_only=True):
 
 class MaintenanceState(Struct):
     """Windows not over yet, by name, with the timers of their three moments; names of those the
-    crew prepared, and of those that are open; all one-off windows that ever were announced.
+    listener prepared, and of those that are open; all one-off windows that ever were announced.
     """
 
     windows: dict[str, Window] = field(default_factory=dict)
@@ -103,9 +103,9 @@ class Maintenance:
     `version` goes up when what others plan around may be another; it is no part of the state.
     """
 
-    def __init__(self, ctx: Context, crew: MaintenanceListener) -> None:
+    def __init__(self, ctx: Context, listener: MaintenanceListener) -> None:
         self._ctx = ctx
-        self._crew = crew
+        self._listener = listener
         self.active = False
         self.version = 0
         self._free: dict[Instant, Instant] = {}
@@ -275,21 +275,21 @@ class Maintenance:
             self._end(timer.subject)
         elif timer.kind == "maintenance.reopen":
             if not self._state.prepared:
-                self._crew.end()
+                self._listener.on_reopen()
         else:
             return False
         return True
 
     def _prepare(self, name: str) -> None:
         self._state.prepared.append(name)
-        self._crew.on_lead()
+        self._listener.on_lead()
 
     def _begin(self, name: str) -> None:
         self._state.open.append(name)
         if not self.active:
             self.active = True
-            self._crew.begin()
-            # last: streams hear of what the crew did before they end (rule W3)
+            self._listener.on_begin()
+            # last: streams hear of what the listener did before they end (rule W3)
             self._ctx.emit(MaintenanceChanged(True, self._ctx.now))
 
     def _end(self, name: str) -> None:
@@ -301,14 +301,14 @@ class Maintenance:
         waited = 0
         if self.active and not state.open:
             self.active = False
-            self._crew.over()
+            self._listener.on_end()
             waited = self._ctx.timers.unpark()
             self._ctx.emit(MaintenanceChanged(False, self._ctx.now))
         if prepared and not state.prepared:
             if waited:  # what should have closed meanwhile closes first, and does not open
                 self._ctx.timers.schedule(self._ctx.now, "maintenance.reopen")
             else:
-                self._crew.end()
+                self._listener.on_reopen()
         if name == "weekly":
             self._schedule(self._weekly(self._ctx.now))
 

@@ -82,7 +82,7 @@ class Trading:
         self.statistics = Statistics()
         self.fees = Fees(ctx)
         self.lifecycle = Lifecycle(ctx, instruments)
-        self.books = Books(ctx, instruments, self.lifecycle.hidden, self.lifecycle.own)
+        self.books = Books(ctx, instruments, self.lifecycle.is_hidden, self.lifecycle.materialise)
         self.risk = Risk(self.ledger, self.positions, instruments)
         self.resolution = Resolution(
             ctx,
@@ -182,7 +182,7 @@ class Trading:
             self.execution_log,
             self.resolution,
         )
-        lifecycle.leaving = listings.leaves_shelf
+        lifecycle.on_materialise = listings.leaves_shelf
         self.list_instrument, self.stock, self.change_state = (
             listings.list_instrument,
             listings.stock,
