@@ -333,17 +333,15 @@ class Simulation:
         refuses it or is all there is to it.
         """
         admitted = self.pipeline.open(given)
-        outcome.reply = (
-            admitted if isinstance(admitted, Reply) else self.pipeline.download(given, admitted)
-        )
-        if isinstance(admitted, Reply) or outcome.reply is not None:
+        if isinstance(admitted, Reply):
+            outcome.reply = admitted
             return
         try:
             outcome.stream, effects = self.hub.open(admitted)
             outcome.effects += effects
-            self.pipeline.begun(given, admitted)
+            self.pipeline.log_subscription(given, admitted)
         except Refusal as refusal:
-            outcome.reply = self.pipeline.refuse_stream(given, admitted, refusal)
+            outcome.reply = self.pipeline.refuse_subscription(given, admitted, refusal)
 
     def _controlled(self, given: Controlled, outcome: Outcome) -> object:
         try:
@@ -374,7 +372,7 @@ class Simulation:
         answer = finisher.build(self.exchange, wait)
         reply = self.pipeline.replies.complete(finisher.plane, answer, wait.request_id)
         if isinstance(answer, Refusal):
-            self.pipeline.answered_late(answer, reply, wait.orders)
+            self.pipeline.log_late_refusal(answer, reply, wait.orders)
         if wait.clock_stalled:
             reply.headers = (*reply.headers, ("x-sim-clock", "stood still"))
         outcome.effects.append(Resolve(wait.name, reply))

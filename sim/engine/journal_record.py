@@ -15,7 +15,7 @@ import tzdata
 from msgspec import Raw, Struct, json
 
 from sim.api.pipeline.inputs import Close, Fired, Outcome, Resolve, Send
-from sim.api.pipeline.request_log import Entry
+from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.events import Event, Traded
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, Span
@@ -53,7 +53,9 @@ class Record(Struct, omit_defaults=True):
     frames_crc: int = 0
 
 
-def record_of(outcome: Outcome, events: list[Any], entry: Entry | None, now: Instant) -> Record:
+def record_of(
+    outcome: Outcome, events: list[Any], entry: LoggedCall | None, now: Instant
+) -> Record:
     """The record of an outcome: its events, the request log's entry of the input if it was a call,
     and the instant at which it was done.
     """

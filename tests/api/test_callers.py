@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sim.api.pipeline.authentication import authenticate, names_of
+from sim.api.pipeline.authentication import authenticate_caller, names_of
 from sim.api.pipeline.inputs import NOBODY, Sealed
 from sim.contract.contract import Operation
 from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, TokenRequest, fingerprint
@@ -71,7 +71,9 @@ NEEDS_ALL = operation(scope="read:orders", participant="required")
 
 
 def test_a_firm_with_scope_and_participant_acts_for_its_user() -> None:
-    caller = authenticate(Parties(), NEEDS_ALL, "exchange", Parties().token, USER, "127.0.0.1")
+    caller = authenticate_caller(
+        Parties(), NEEDS_ALL, "exchange", Parties().token, USER, "127.0.0.1"
+    )
     assert (caller.plane, caller.firm, caller.client_id) == (
         "exchange",
         "firms/Acme",
@@ -88,7 +90,7 @@ def test_a_firm_with_scope_and_participant_acts_for_its_user() -> None:
 
 def test_grpc_authenticates_like_the_exchange() -> None:
     parties = Parties()
-    assert authenticate(parties, NEEDS_ALL, None, parties.token, USER).plane == "grpc"
+    assert authenticate_caller(parties, NEEDS_ALL, None, parties.token, USER).plane == "grpc"
 
 
 BEARERS = [
@@ -103,7 +105,7 @@ BEARERS = [
 @pytest.mark.parametrize(("sealed", "remedy"), BEARERS)
 def test_whoever_has_no_good_token_is_unauthenticated(sealed: Sealed, remedy: str) -> None:
     with pytest.raises(Unauthenticated) as refused:
-        authenticate(Parties(), NEEDS_ALL, "exchange", sealed, USER)
+        authenticate_caller(Parties(), NEEDS_ALL, "exchange", sealed, USER)
     assert refused.value.message == "unauthenticated"
     assert remedy in refused.value.remedy
 
@@ -112,7 +114,7 @@ def test_an_expired_token_is_unauthenticated() -> None:
     parties = Parties()
     parties.ctx.now += seconds(180)
     with pytest.raises(Unauthenticated) as refused:
-        authenticate(parties, NEEDS_ALL, "exchange", parties.token, USER)
+        authenticate_caller(parties, NEEDS_ALL, "exchange", parties.token, USER)
     assert "expired" in refused.value.remedy
 
 
@@ -120,13 +122,13 @@ def test_the_token_is_checked_before_the_scope_and_the_scope_before_the_particip
     parties = Parties()
     needs_other = operation(scope="write:orders", participant="required")
     with pytest.raises(Unauthenticated):
-        authenticate(parties, needs_other, "exchange", NOBODY, None)
+        authenticate_caller(parties, needs_other, "exchange", NOBODY, None)
     with pytest.raises(
         MissingScope, match="permission denied: missing required scope write:orders"
     ):
-        authenticate(parties, needs_other, "exchange", parties.token, None)
+        authenticate_caller(parties, needs_other, "exchange", parties.token, None)
     with pytest.raises(PermissionDenied, match=r"^permission denied$"):
-        authenticate(parties, NEEDS_ALL, "exchange", parties.token, None)
+        authenticate_caller(parties, NEEDS_ALL, "exchange", parties.token, None)
 
 
 PARTICIPANTS = [
@@ -143,14 +145,16 @@ def test_the_participant_header_is_required_checked_when_sent_or_ignored(
     policy: str, header: str | None, participant: str | None
 ) -> None:
     parties = Parties()
-    caller = authenticate(parties, operation(participant=policy), "exchange", parties.token, header)
+    caller = authenticate_caller(
+        parties, operation(participant=policy), "exchange", parties.token, header
+    )
     assert caller.participant == participant
 
 
 def test_an_optional_participant_must_still_be_right() -> None:
     parties = Parties()
     with pytest.raises(PermissionDenied):
-        authenticate(
+        authenticate_caller(
             parties,
             operation(participant="optional"),
             "exchange",
@@ -160,7 +164,7 @@ def test_an_optional_participant_must_still_be_right() -> None:
 
 
 def test_a_retail_key_acts_for_its_account() -> None:
-    caller = authenticate(Parties(), operation(), "retail", Sealed("api_key", "k1"), None)
+    caller = authenticate_caller(Parties(), operation(), "retail", Sealed("api_key", "k1"), None)
     assert (caller.api_key, caller.account, caller.accounts, caller.participant) == (
         "k1",
         "retail/1",
@@ -184,7 +188,7 @@ def test_whoever_has_no_good_signature_is_told_so_alike_and_explained_apart(
     sealed: Sealed, remedy: str
 ) -> None:
     with pytest.raises(InvalidSignature) as refused:
-        authenticate(Parties(), operation(), "retail", sealed, None)
+        authenticate_caller(Parties(), operation(), "retail", sealed, None)
     assert refused.value.message == "Invalid API key signature"
     assert remedy in refused.value.remedy
 
@@ -194,7 +198,7 @@ def test_whoever_has_no_good_signature_is_told_so_alike_and_explained_apart(
 )
 def test_public_operations_take_anybody(plane: str, credential: str) -> None:
     found = Sealed("assertion", "client-acme")
-    caller = authenticate(
+    caller = authenticate_caller(
         Parties(), operation(credential=credential), plane, found, None, "203.0.113.7"
     )
     assert (caller.firm, caller.peer, caller.names, caller.credential) == (

@@ -19,7 +19,7 @@ from sim.actors.script.calls import ClientCalls
 from sim.actors.script.expectations import failures
 from sim.actors.script.triggers import describe, matches_call, matches_event
 from sim.api.pipeline.inputs import Outcome, Reply
-from sim.api.pipeline.request_log import Entry
+from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.events import Event
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import Instant, format_span, parse_span
@@ -123,7 +123,7 @@ class Script:
         if waiting >= 0 and any(matches_event(self._steps[waiting], event) for event in events):
             self._wake(waiting, outcome)
 
-    def heard_call(self, entry: Entry | None, outcome: Outcome) -> None:
+    def heard_call(self, entry: LoggedCall | None, outcome: Outcome) -> None:
         """A client's call was answered."""
         waiting = self._state.waiting
         if waiting >= 0 and entry is not None and matches_call(self._steps[waiting], entry):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim.api.pipeline.request_log import Entry
+from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.enums import OrderState, TradeState
 from sim.core.model.events import (
     Event,
@@ -40,7 +40,7 @@ def matches_event(step: Step, event: Event) -> bool:
     return False
 
 
-def matches_call(step: Step, entry: Entry) -> bool:
+def matches_call(step: Step, entry: LoggedCall) -> bool:
     """Whether a client's call is what a step waits for."""
     wanted = step.when.call if step.when is not None else None
     if wanted is None or wanted.operation not in (

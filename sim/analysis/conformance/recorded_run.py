@@ -33,7 +33,7 @@ from sim.api.pipeline.inputs import (
     WebhookAnswered,
     recorded_input,
 )
-from sim.api.pipeline.request_log import Entry
+from sim.api.pipeline.request_log import LoggedCall
 from sim.api.pipeline.routing import Match, Router
 from sim.contract.contract import Operation, Plane
 from sim.kernel.instants import NS_PER_S, Instant, Span, parse_span
@@ -299,7 +299,7 @@ class _Reader:
         return request
 
 
-def _answered(entry: Entry | None) -> int:
+def _answered(entry: LoggedCall | None) -> int:
     """Status of an answer that was held and refused in the end: the journal's line of the call
     knows nothing of it yet.
     """

@@ -92,7 +92,7 @@ _SIGNATURE_REMEDIES = {
 }
 
 
-def authenticate(
+def authenticate_caller(
     parties: Parties,
     operation: Operation,
     plane: Plane | None,

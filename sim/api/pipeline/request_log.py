@@ -15,7 +15,7 @@ from sim.kernel.instants import Instant, format_instant
 KEPT = 50_000
 
 
-class Entry(Struct, frozen=True, gc=False):
+class LoggedCall(Struct, frozen=True, gc=False):
     """One call. `caller` is a firm, participant or API key id; `fault` the fault that struck, else
     "". A refusal has an explanation.
     """
@@ -55,11 +55,11 @@ class RequestLog:
     __slots__ = ("_answered", "_entries")
 
     def __init__(self) -> None:
-        self._entries: deque[Entry] = deque(maxlen=KEPT)
+        self._entries: deque[LoggedCall] = deque(maxlen=KEPT)
         # entries as they were before an answer left later, at this input
-        self._answered: list[tuple[int, Entry]] = []
+        self._answered: list[tuple[int, LoggedCall]] = []
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: LoggedCall) -> None:
         """Remember one more call."""
         self._entries.append(entry)
 
@@ -78,7 +78,7 @@ class RequestLog:
             if entry.seq <= asked:
                 return
 
-    def last(self, seq: int) -> Entry | None:
+    def last(self, seq: int) -> LoggedCall | None:
         """The call of an input, if that input, the latest, was one."""
         return self._entries[-1] if self._entries and self._entries[-1].seq == seq else None
 
@@ -101,7 +101,7 @@ class RequestLog:
             and (not caller or entry.caller == caller)
         ]
 
-    def entries(self, first: int, last: int) -> list[Entry]:
+    def entries(self, first: int, last: int) -> list[LoggedCall]:
         """Calls among the inputs `first` … `last`, oldest first."""
         return [entry for entry in self._entries if first <= entry.seq <= last]
 

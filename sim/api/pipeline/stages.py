@@ -1,0 +1,272 @@
+"""The stages that a call walks through, and the state they share.
+
+A stage is a function `stage(call, state)`. It reads the redacted call and writes what it finds into the
+call's own `CallState`. It refuses by raising a `Refusal`; the first refusal is the answer, and the
+stage's name is part of its explanation. A stage decides from the call, the exchange and virtual now
+alone: it keeps nothing between two calls. `pipeline.py` says which stages a kind of call walks through,
+and in which order.
+
+The closing stages (`apply_fault`, `edge`, `log`) run for every answer, refusals included. They change or
+record the reply and never raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from sim.api.pipeline.authentication import Caller, authenticate_caller, names_of
+from sim.api.pipeline.error_mapping import explanation
+from sim.api.pipeline.handler import AnyHandler
+from sim.api.pipeline.inputs import Reply, RestCall, RpcCall, StreamOpened
+from sim.api.pipeline.named_symbols import symbols_of
+from sim.api.pipeline.replies import Replies
+from sim.api.pipeline.request_log import LoggedCall, RequestLog
+from sim.api.pipeline.requests import Requests
+from sim.api.pipeline.routing import Match, MethodNotAllowed, NotFound
+from sim.contract.contract import Operation, Plane
+from sim.core.exchange import Exchange
+from sim.core.model import refusals
+from sim.core.model.refusals import Refusal
+from sim.core.service.fault_spec import FaultAction
+from sim.core.service.faults import InjectedFault
+from sim.core.trading.synchronous import EDGE_TIMEOUT
+
+Call: TypeAlias = RestCall | RpcCall | StreamOpened
+
+# What stops during maintenance (§1 item 5, rule W6). The gateway and the token issuer go on.
+_STOPS_FOR_MAINTENANCE = frozenset({"retail", "exchange", "grpc"})
+
+
+class Services(Struct, frozen=True, kw_only=True):
+    """What the stages of every call use."""
+
+    exchange: Exchange
+    handlers: Mapping[str, AnyHandler]
+    requests: Requests
+    replies: Replies
+    log: RequestLog
+    max_body: int
+
+
+class CallState(Struct):
+    """What is known of one call on its way through the stages.
+
+    `plane` is None for gRPC; `surface` is the plane's name or "grpc". `found` is what the router found
+    for a path. `fault` is the injected fault that struck, `ignored` the names of parameters and
+    keys that no message field takes. `refused_in` names the stage that refused.
+    """
+
+    services: Services
+    plane: Plane | None
+    surface: str
+    operation: Operation | None
+    found: Match | NotFound | MethodNotAllowed | None = None
+    caller: Caller | None = None
+    request: Any = None
+    answer: Any = None
+    reply: Reply | None = None
+    fault: FaultAction | None = None
+    refusal: Refusal | None = None
+    refused_in: str = ""
+    ignored: list[str] = []
+
+    def refuse(self, refusal: Refusal, stage: str) -> None:
+        """Make a refusal the reply, in the name of a stage."""
+        self.refusal, self.refused_in = refusal, stage
+        self.reply = self.services.replies.refused(refusal, self.surface)
+
+
+Stage: TypeAlias = Callable[[Any, CallState], None]
+
+# ---- stages that may refuse
+
+
+def fault(call: Call, state: CallState) -> None:
+    """Let a fault strike that asks for no instrument, before anything else looks at the call."""
+    if state.services.exchange.faults.armed:
+        _strike(call, state, None)
+
+
+def maintenance(call: Call, state: CallState) -> None:
+    """Refuse while a maintenance window is open (rule W4)."""
+    if state.services.exchange.maintenance.active and state.surface in _STOPS_FOR_MAINTENANCE:
+        raise refusals.Unavailable(rule="W4", remedy="wait for the end of the maintenance window")
+
+
+def route(call: Call, state: CallState) -> None:
+    """Refuse an address that has no operation, or none on this date."""
+    operation = state.operation
+    if operation is None or (
+        operation.dated and not operation.exists_at(state.services.exchange.ctx.now)
+    ):
+        raise _not_served(call, state)
+
+
+def size(call: RestCall, state: CallState) -> None:
+    """Refuse a body that is too large; the shell did not read one that is much too large."""
+    body_max = state.services.max_body
+    if (call.oversize or len(call.body)) > body_max:
+        raise refusals.PayloadTooLarge(rule="S7.1-6", remedy=f"send at most {body_max} bytes")
+
+
+def authenticate(call: Call, state: CallState) -> None:
+    """Establish who calls. Scope and participant are checked too, each with a refusal of its own."""
+    operation = state.operation
+    assert operation is not None
+    state.caller = authenticate_caller(
+        state.services.exchange,
+        operation,
+        state.plane,
+        call.credential,
+        call.participant,
+        call.peer,
+    )
+
+
+def rate_limit(call: Call, state: CallState) -> None:
+    """Count the call against the limits of its plane and operation."""
+    assert state.operation is not None and state.caller is not None
+    state.services.exchange.rate_limits.admit(state.plane, state.operation, state.caller)
+
+
+def parse(call: Call, state: CallState) -> None:
+    """Read the request message. Streams whose frames bring their requests have none yet."""
+    requests, operation = state.services.requests, state.operation
+    assert operation is not None
+    if isinstance(call, RestCall):
+        assert isinstance(state.found, Match)
+        state.request = requests.rest(call, state.found, state.ignored)
+    elif isinstance(call, RpcCall) or operation.kind == "server":
+        state.request = requests.rpc(operation, call.message)
+
+
+def fault_on_symbol(call: Call, state: CallState) -> None:
+    """Let a fault strike that asks for an instrument, now that the request names some."""
+    if state.services.exchange.faults.by_symbol and state.request is not None:
+        _strike(call, state, symbols_of(state.request))
+
+
+def handle(call: Call, state: CallState) -> None:
+    """Call the handler of the operation."""
+    services, operation = state.services, state.operation
+    assert operation is not None and state.caller is not None
+    handler = services.handlers.get(operation.name)
+    if handler is None:
+        raise _no_handler(operation)
+    state.answer = handler.function(services.exchange, state.caller, state.request)
+
+
+def render(call: Call, state: CallState) -> None:
+    """Encode the answer for the plane and protocol of the call."""
+    replies, operation = state.services.replies, state.operation
+    assert operation is not None
+    if isinstance(call, RestCall):
+        state.reply = replies.rest(call.plane, operation, state.answer)
+    elif isinstance(call, RpcCall):
+        state.reply = replies.rpc(operation, state.answer)
+    else:
+        state.reply = replies.download(operation, state.answer)
+
+
+# ---- closing stages
+
+
+def apply_fault(call: Call, state: CallState) -> None:
+    """Apply a fault that let the call be handled: another status, or a broken connection."""
+    if state.fault is None:
+        return
+    if state.fault.status:
+        state.refuse(InjectedFault(state.fault), fault.__name__)
+    elif state.fault.handled and state.reply is not None:
+        state.reply.connection_fault = state.fault.effect
+
+
+def edge(call: Call, state: CallState) -> None:
+    """Refuse an answer that takes longer than the edge waits (§8).
+
+    What the call asked for stays done. A connection that a fault breaks stays broken, and the deadline of a
+    deferred answer is not the edge's affair here.
+    """
+    if state.services.exchange.ctx.service_time <= EDGE_TIMEOUT:
+        return
+    assert state.reply is not None
+    if not state.reply.connection_fault and not state.reply.pending_on:
+        remedy = "ask again: whatever made the answer slow may be over"
+        state.refuse(
+            refusals.AnswerTooLate(EDGE_TIMEOUT, rule="S7.1-9", remedy=remedy), edge.__name__
+        )
+
+
+def log(call: Call, state: CallState) -> None:
+    """Add the call and its answer to the request log, with an explanation of a refusal."""
+    services, reply, refusal = state.services, state.reply, state.refusal
+    assert reply is not None
+    ctx = services.exchange.ctx
+    operation = state.operation.name if state.operation else ""
+    fault_id = state.fault.fault if state.fault is not None else getattr(refusal, "fault", "")
+    if fault_id:
+        reply.headers = (*reply.headers, ("x-sim-fault", fault_id))
+    why = None
+    if refusal is not None:
+        why = explanation(refusal, request_id=ctx.trace_id, operation=operation, now=ctx.now)
+        why["stage"] = state.refused_in.replace("_", " ")
+    services.log.add(
+        LoggedCall(
+            seq=int(ctx.trace_id, 16),
+            at=ctx.now,
+            plane=state.surface,
+            operation=operation,
+            caller=state.caller.name if state.caller is not None else call.credential.key,
+            status=reply.status,
+            code=reply.code,
+            address=f"{call.verb} {call.path}" if isinstance(call, RestCall) else call.method,
+            ignored=tuple(state.ignored),
+            explanation=why,
+            fault=fault_id,
+        )
+    )
+
+
+# ---- helpers
+
+
+def _strike(call: Call, state: CallState, symbols: tuple[str, ...] | None) -> None:
+    """Ask the injected faults about this call; one that answers in place of the handler raises."""
+    exchange = state.services.exchange
+    names = names_of(exchange, call.credential, call.participant, call.peer)
+    operation = state.operation.name if state.operation else ""
+    struck = exchange.faults.strike(state.surface, operation, names, symbols)
+    state.fault = struck or state.fault
+
+
+def _not_served(call: Call, state: CallState) -> Refusal:
+    """The refusal of an address that nothing answers now."""
+    if state.plane is None:
+        assert not isinstance(call, RestCall)
+        if call.method.startswith("/grpc.reflection."):
+            return refusals.PermissionDenied(
+                rule="S7.2-5",
+                remedy="build stubs from the published bundle: reflection needs an entitlement",
+            )
+        return refusals.UnknownMethod(
+            rule="S4.3-22", remedy="`sim catalogue operations` lists what gRPC serves"
+        )
+    if state.operation is not None:
+        return refusals.UnknownPath(
+            rule="S9-3", remedy=f"{state.operation.name} is not served on this date"
+        )
+    if isinstance(state.found, MethodNotAllowed):
+        return refusals.MethodNotAllowed(state.found.allowed)
+    return refusals.UnknownPath(rule="S7.1-4", remedy="`sim catalogue operations` lists every path")
+
+
+def _no_handler(operation: Operation) -> Refusal:
+    """The refusal of an operation that is part of the contract and has no handler."""
+    if operation.content == "web_socket":
+        return refusals.InvalidRequest(
+            "this path is a WebSocket", rule="S16", remedy="connect with Upgrade: websocket"
+        )
+    return refusals.NotBuilt(operation.name)
