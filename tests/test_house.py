@@ -65,7 +65,6 @@ STILL_UP: set[tuple[str, str]] = {
     ("actors.script.calls", "simulation"),
     ("actors.script.expectations", "simulation"),
     ("actors.script.runner", "simulation"),
-    ("core.exchange", "reference.reference"),
     ("core.model.index_measures", "core.market_data.assets"),
     ("core.model.instruments", "core.lifecycle.outcomes"),
     ("engine.time_travel", "actors.participants.participants"),

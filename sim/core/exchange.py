@@ -9,7 +9,7 @@ maintenance cancels orders) the wiring is here. Events are collected in order on
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -37,6 +37,7 @@ from sim.core.model.funding_records import FundingType
 from sim.core.model.games import Game, Games
 from sim.core.model.instruments import Instrument, Instruments
 from sim.core.model.quantities import Cash
+from sim.core.model.reference_data import ReferenceData
 from sim.core.model.timer_priority import EDGE_TIMER, EXPIRY_TIMER, SHELF_TIMER
 from sim.core.recurring.feed import RECURRING_TIMER, RecurringFeed, RecurringFeedState
 from sim.core.recurring.markets import RecurringMarkets
@@ -52,10 +53,6 @@ from sim.core.trading.trading import Trading, TradingState
 from sim.core.webhooks.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
 from sim.kernel.timers import Timer
-
-if TYPE_CHECKING:
-    from sim.reference.reference import Reference
-
 
 # what waits for the end of maintenance (rule W7)
 POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, RECURRING_TIMER})
@@ -204,7 +201,7 @@ class Exchange:
         self.partners = Partners(ctx, self.firms, self.trading, self.funding)
         self.results: Results = _Unknown()
         trading.resolution.planned = self._planned
-        self.reference: Reference
+        self.reference: ReferenceData
         self.answer_caches: dict[object, dict[Any, Any]] = {}
         self.published = 0
         self._told = 0

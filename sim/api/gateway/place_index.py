@@ -80,7 +80,7 @@ class Catalogue:
     @property
     def season(self) -> Season:
         """The season, where a place is one of its."""
-        season = self.reference.season
+        season: Season | None = self.reference.season
         if season is None:
             raise LookupError("there is no season")
         return season
