@@ -227,7 +227,7 @@ def _listen(
     if given.scenarios is not None and not given.scenarios.is_dir():
         return usage(f"--scenarios {given.scenarios}: no folder is there")
     set_up_logging(given.log_format)
-    from sim.server.serve import Wanted, serve
+    from sim.server.serve import ServeOptions, serve
 
     settings = Settings(
         host=given.host,
@@ -239,7 +239,7 @@ def _listen(
         scenarios=str(given.scenarios.resolve()) if given.scenarios else "",
         webhook_hosts=tuple(host.lower() for host in given.webhook_host),
     )
-    wanted = Wanted(
+    options = ServeOptions(
         settings=settings,
         clock=mode,
         port_base=given.port_base,
@@ -250,7 +250,7 @@ def _listen(
         began=BEGAN,
     )
     try:
-        return serve(wanted, build)
+        return serve(options, build)
     except CouldNotListen as error:
         print(f"sim: {error}", file=sys.stderr)
         return COULD_NOT_LISTEN

@@ -1,4 +1,4 @@
-"""A service in a background thread, for tests: start it, call into it, stop it, from a thread that
+"""A service in a background thread, for tests: start it, call into it and stop it from a thread that
 may block.
 """
 
@@ -8,48 +8,47 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
+from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import NotFound
+from sim.scenario.scenario import Scenario
+from sim.server.addresses import Addresses, addresses_of
 from sim.server.clock_driver import MANUAL, ClockMode
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
-from sim.server.instances import Instances
+from sim.server.instances import Instances, settings_at
 from sim.server.listeners import Bound, bind
-from sim.server.service import Addresses, Service, addresses_of
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.settings import Settings
-    from sim.scenario.scenario import Scenario
-    from sim.simulation import Simulation
+from sim.server.service import Service
+from sim.simulation import Simulation
 
 T = TypeVar("T")
 
-# A call that takes longer than this in real time is stuck: the slowest honest one waits for webhook
-# receivers at every step of an advance.
+# A call that takes longer than this in real time is stuck: the slowest legitimate one waits for
+# webhook receivers at every step of an advance.
 _STUCK_S = 600.0
 
 
-class Running:
-    """A service at work in its thread. Everything of the simulation is touched in that thread: use
-    `call` and `run`.
+class BackgroundService:
+    """A service in its own thread. Everything of the simulation belongs to that thread: use `call`
+    and `run`.
     """
 
     def __init__(self, simulation: Simulation, clock: ClockMode, bound: Bound) -> None:
         self.simulation = simulation
-        self.worlds = Instances()
+        self.instances = Instances()
         self._clock = clock
         self._bound = bound
         self._loop = new_event_loop()
         self._service: Service | None = None
-        self._failed: BaseException | None = None
+        self._error: BaseException | None = None
         self._started = threading.Event()
         self._stopping: asyncio.Event | None = None
         self._thread = threading.Thread(target=self._work, name="sandbox-exchange", daemon=True)
         self._thread.start()
         self._started.wait()
-        if self._failed is not None:
-            raise self._failed
+        if self._error is not None:
+            raise self._error
 
     @property
     def service(self) -> Service:
@@ -68,12 +67,12 @@ class Running:
         """The host; use it inside `run` and `call` only."""
         return self.service.host
 
-    def fork(self, journal: Path) -> Forked:
-        """A world that begins as this one is now, served from the same thread."""
-        return Forked(self, self.run(self.worlds.fork(self.host, journal=journal)))
+    def fork(self, journal: Path) -> BackgroundInstance:
+        """A copy of the present state, served from the same thread."""
+        return BackgroundInstance(self, self.run(self.instances.fork(self.host, journal=journal)))
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run a function in the service's thread and return what it returns."""
+        """Run a function in the service's thread; returns its result."""
 
         async def once() -> T:
             return function()
@@ -85,7 +84,7 @@ class Running:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(_STUCK_S)
 
     def stop(self) -> None:
-        """Stop listening and end the thread. Once is enough, twice does no harm."""
+        """Stop listening and end the thread. May be called twice."""
         if self._thread.is_alive() and self._stopping is not None:
             self._loop.call_soon_threadsafe(self._stopping.set)
         self._thread.join()
@@ -94,8 +93,8 @@ class Running:
     def _work(self) -> None:
         try:
             self._loop.run_until_complete(self._serve())
-        except BaseException as problem:
-            self._failed = problem
+        except BaseException as error:
+            self._error = error
         finally:
             self._bound.close()
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
@@ -105,37 +104,38 @@ class Running:
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
         host = Host(self.simulation, self._clock)
-        self._service = await Service.start(host, self._bound)
-        self.worlds.adopt(self._service)
+        self._service = await Service.start(host, self._bound, instances=self.instances)
+        self.instances.adopt(self._service)
         self._started.set()
         await self._stopping.wait()
-        await self.worlds.end_all()
+        await self.instances.end_all()
         await self._service.stop()
 
 
-class Forked:
-    """A world in the thread of another. To be used like `Running`; stopping it leaves the others
-    alone.
+class BackgroundInstance:
+    """A further instance in the thread of a `BackgroundService`, with the same methods. Stopping it
+    does not affect the others.
     """
 
-    def __init__(self, thread: Running, name: str) -> None:
+    def __init__(self, thread: BackgroundService, name: str) -> None:
         self._thread = thread
-        self.worlds = thread.worlds
+        self.instances = thread.instances
         self.call, self.run = thread.call, thread.run
         self.name = name
-        self.service = self.worlds.service(name)
+        self.service = self.instances.service(name)
         self.host = self.service.host
         self.simulation = self.host.simulation
         self.addresses = self.service.addresses
 
-    def fork(self, journal: Path) -> Forked:
-        """A world that begins as this one is now."""
-        return Forked(self._thread, self.run(self.worlds.fork(self.host, journal=journal)))
+    def fork(self, journal: Path) -> BackgroundInstance:
+        """A copy of the present state."""
+        name = self.run(self.instances.fork(self.host, journal=journal))
+        return BackgroundInstance(self._thread, name)
 
     def stop(self) -> None:
-        """Stop serving this world; nothing to do when the first one has ended and all with it."""
+        """Stop serving this instance; nothing to do when the service has ended with all of them."""
         try:
-            self.run(self.worlds.end(self.name))
+            self.run(self.instances.end(self.name))
         except (NotFound, RuntimeError):
             return
 
@@ -147,25 +147,14 @@ def serve_in_thread(
     clock: ClockMode = MANUAL,
     journal: BinaryIO | None = None,
     settings: Settings | None = None,
-) -> Running:
+) -> BackgroundService:
     """Serve a scenario on free loopback ports from a background thread."""
-    from msgspec.structs import replace
-
-    from sim.api.pipeline.settings import Settings
-    from sim.simulation import Simulation
-
-    chosen = settings or Settings()
-    bound = bind(chosen.host, 0)
+    settings = settings or Settings()
+    bound = bind(settings.host, 0)
     try:
-        known = addresses_of(bound)
-        settings = replace(
-            chosen,
-            token_url=f"{known.auth}/oauth/token",
-            api_addresses=(known.exchange,),
-            docs_url=known.docs,
-        )
+        settings = settings_at(settings, addresses_of(bound))
         simulation = Simulation(scenario, seed=seed, journal=journal, settings=settings)
-        return Running(simulation, clock, bound)
+        return BackgroundService(simulation, clock, bound)
     except BaseException:
         bound.close()
         raise

@@ -1,11 +1,12 @@
-"""Who moves the clock (design D3). Three modes, each of which ends in `Host.step`, that is in a
-journalled `advance_to`:
+"""Who moves the clock (design D3). Every mode ends in `step`, that is in a journalled `advance_to`:
 
 | Mode | Moves when |
 |---|---|
-| manual | told to, through the control plane or the test |
-| autojump | a reply is being held: from due instant to due instant until none is |
-| paced:n | real time passes, n virtual seconds per real one; sleeps until something is due, catches up when a call arrives |
+| manual | told to, by the control plane or the test |
+| autojump | a reply is held: from due instant to due instant until none is held |
+| paced:n | real time passes: n virtual seconds per real second |
+
+A paced clock sleeps until something is due, and catches up when a call arrives.
 """
 
 from __future__ import annotations
@@ -13,27 +14,25 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Coroutine
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from sim.kernel.instants import NS_PER_MS, NS_PER_S, Instant
-
-if TYPE_CHECKING:
-    from sim.server.host import Host
 
 Mode: TypeAlias = Literal["manual", "autojump", "paced"]
 
 _PACED = re.compile(r"paced(?::(\d{1,7}(?:\.\d{1,6})?))?", re.ASCII)
 
-# A paced clock is brought up to date by arriving calls at most this often in real time, so that a
-# busy second does not journal ten thousand advances.
+# Arriving calls bring a paced clock up to date at most this often in real time, so that a busy
+# second does not journal ten thousand advances.
 _GRAIN_NS = NS_PER_MS
-# Longest real sleep; loops accept no timer of years.
-_NAP_S = 600.0
+# Longest real sleep: event loops reject timers of years.
+_SLEEP_MAX_S = 600.0
 
 
 class ClockMode(NamedTuple):
-    """A mode, and for a paced clock its virtual seconds per real second."""
+    """A mode; `rate` is the number of virtual seconds per real second of a paced clock."""
 
     mode: Mode
     rate: Fraction = Fraction(1)
@@ -56,8 +55,8 @@ def parse_clock_mode(text: str) -> ClockMode:
         return MANUAL
     if text == "autojump":
         return AUTOJUMP
-    found = _PACED.fullmatch(text)
-    if found and (rate := Fraction(found[1] or 1)):
+    match = _PACED.fullmatch(text)
+    if match and (rate := Fraction(match[1] or 1)):
         return ClockMode("paced", rate)
     raise ValueError(
         "the clock is manual, autojump, paced or paced:N with N virtual seconds per real second,"
@@ -65,17 +64,35 @@ def parse_clock_mode(text: str) -> ClockMode:
     )
 
 
-class ClockDriver:
-    """Moves a host's clock in one of the modes. Used from the host's loop only."""
+class Clocked(Protocol):
+    """What a driver needs of the host whose clock it moves."""
 
-    def __init__(self, host: Host, mode: ClockMode) -> None:
+    @property
+    def now(self) -> Instant: ...
+
+    @property
+    def has_held_replies(self) -> bool: ...
+
+    def next_stop(self) -> Instant | None: ...
+
+    def step(self, to: Instant) -> object: ...
+
+    async def settled(self) -> None: ...
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]: ...
+
+
+class ClockDriver:
+    """Moves a host's clock in one of the modes. Used from the host's event loop only."""
+
+    def __init__(self, host: Clocked, mode: ClockMode) -> None:
         self._host = host
         self._mode = mode
         self._timer: asyncio.TimerHandle | None = None
         self._armed_for: Instant | None = None
         self._jump: asyncio.Task[None] | None = None
         self._real_origin = self._real_last = time.monotonic_ns()
-        self._virtual_origin: Instant = host.simulation.now
+        self._virtual_origin: Instant = host.now
         self.paced = mode.mode == "paced"
 
     @property
@@ -84,24 +101,24 @@ class ClockDriver:
         return self._mode
 
     def change(self, mode: ClockMode) -> None:
-        """Go on in another mode from virtual now."""
+        """Continue in another mode from virtual now."""
         if self.paced:
             self.catch_up()
         self.stop()
         self._mode = mode
         self.paced = mode.mode == "paced"
         self.rebase()
-        if self._host.replies:
+        if self._host.has_held_replies:
             self.reply_held()
 
     def rebase(self) -> None:
-        """Virtual now was moved by somebody else: pace on from there."""
+        """Somebody else has moved virtual now: continue from there."""
         self._real_origin = self._real_last = time.monotonic_ns()
-        self._virtual_origin = self._host.simulation.now
+        self._virtual_origin = self._host.now
         self.rearm()
 
     def catch_up(self) -> None:
-        """Bring a paced clock to where it should be, unless that was done within the last grain."""
+        """Bring a paced clock up to date, unless that happened less than `_GRAIN_NS` ago."""
         real = time.monotonic_ns()
         if real - self._real_last >= _GRAIN_NS:
             self._step(real)
@@ -113,11 +130,11 @@ class ClockDriver:
             + (real - self._real_origin) * self._mode.rate.numerator // self._mode.rate.denominator
         )
         target = max(paced_to, at_least)
-        if target > self._host.simulation.now:
+        if target > self._host.now:
             self._host.step(target)
 
     def rearm(self) -> None:
-        """Sleep until the next thing is due on a paced clock; cheap when nothing earlier came up."""
+        """Sleep until the next due instant of a paced clock; cheap when that has not changed."""
         if not self.paced:
             return
         due = self._host.next_stop()
@@ -130,7 +147,7 @@ class ClockDriver:
         if due is None:
             return
         self._timer = asyncio.get_running_loop().call_later(
-            min(self._real_wait(due) / NS_PER_S, _NAP_S), self._wake
+            min(self._real_wait(due) / NS_PER_S, _SLEEP_MAX_S), self._wake
         )
 
     def _real_wait(self, due: Instant) -> int:
@@ -143,14 +160,14 @@ class ClockDriver:
         return max(0, real_due - time.monotonic_ns())
 
     def reply_held(self) -> None:
-        """A reply is being held: time to jump, if the mode does."""
+        """A reply is held: an autojump clock starts to jump."""
         if self._mode.mode == "autojump" and (self._jump is None or self._jump.done()):
             self._jump = self._host.spawn(self._jump_while_held())
         else:
             self.rearm()
 
     def stop(self) -> None:
-        """Move no more."""
+        """Stop moving the clock."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._armed_for = None
@@ -160,15 +177,15 @@ class ClockDriver:
 
     def _wake(self) -> None:
         due, self._timer, self._armed_for = self._armed_for, None, None
-        # A loop's timer may ring a moment early; what it rang for is due now.
+        # The loop's timer may fire slightly early; what it was set for counts as due.
         if due is not None and self._real_wait(due) < _GRAIN_NS:
             self._step(time.monotonic_ns(), at_least=due)
         self.rearm()
 
     async def _jump_while_held(self) -> None:
-        # One turn of the loop per jump, so that calls which have arrived are heard before the next.
+        # One turn of the loop per jump: calls that have arrived are handled before the next jump.
         await asyncio.sleep(0)
-        while self._host.replies and (target := self._host.next_stop()) is not None:
+        while self._host.has_held_replies and (target := self._host.next_stop()) is not None:
             self._host.step(target)
             await self._host.settled()
             await asyncio.sleep(0)

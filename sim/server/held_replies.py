@@ -1,29 +1,43 @@
-"""Replies that take time: those that leave at a later instant, and those whose answer another input
-brings.
+"""Replies that take time: those that leave at a later virtual instant, and those whose answer is
+brought by a later input (a synchronous order, a webhook registration).
 """
 
 from __future__ import annotations
 
 import asyncio
 import heapq
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sim.api.pipeline.inputs import Reply, Resolve
 from sim.core.model.refusals import Code
 from sim.kernel.instants import NS_PER_S, Instant, format_seconds
 
-if TYPE_CHECKING:
-    from sim.server.host import Host
+
+class ReplyHost(Protocol):
+    """What held replies need of the host that holds them."""
+
+    @property
+    def now(self) -> Instant: ...
+
+    @property
+    def on_manual_clock(self) -> bool: ...
+
+    @property
+    def elides_latency(self) -> bool: ...
+
+    def answer_due(self, pending: str) -> None: ...
+
+    def reply_held(self) -> None: ...
 
 
 class HeldReplies:
     """The replies of a host that somebody waits for."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: ReplyHost) -> None:
         self._host = host
         self._held: list[tuple[Instant, int, asyncio.Future[Any]]] = []
         self._count = 0
-        self._synchronous_orders: dict[str, asyncio.Future[Reply]] = {}
+        self._pending: dict[str, asyncio.Future[Reply]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._held)
@@ -33,22 +47,18 @@ class HeldReplies:
         """When the first of them may leave."""
         return self._held[0][0] if self._held else None
 
-    # ---- what a shell asks of a reply
+    # ---- for the listeners
 
-    def elides(self, reply: Reply) -> str:
-        """Seconds of virtual time that a reply which leaves at once should have taken, as text; ""
-        when it takes none or is held.
+    def elided_time(self, reply: Reply) -> str:
+        """Virtual seconds, as text, that a reply which leaves now should have taken; "" when it
+        takes none or is held.
         """
-        span = reply.ready_at - self._host.simulation.now
-        return format_seconds(span) if span > 0 and not self._holding else ""
+        span = reply.ready_at - self._host.now
+        return format_seconds(span) if span > 0 and self._host.elides_latency else ""
 
-    def holds(self, reply: Reply) -> bool:
+    def must_wait(self, reply: Reply) -> bool:
         """Whether a reply has to wait for the clock."""
-        return reply.ready_at > self._host.simulation.now and self._holding
-
-    @property
-    def _holding(self) -> bool:
-        return self._host.driver.mode.mode != "manual" or self._host.settings.latency == "hold"
+        return reply.ready_at > self._host.now and not self._host.elides_latency
 
     async def ready(self, reply: Reply) -> None:
         """Wait until a held reply may leave."""
@@ -61,25 +71,23 @@ class HeldReplies:
                 self.release()
 
     async def answer(self, reply: Reply) -> Reply:
-        """The answer that a reply waits for, with what a fault makes of it. It may be there
+        """The answer that a reply waits for, with the effects of a fault on it. It may be there
         already.
 
-        Where only time has to pass the reply counts as held, so autojump jumps to its answer. On a
-        clock that nobody moves it is wanted after as much real time as it would have waited in
-        virtual time: no client waits longer than it said (docs/control-plane.md).
+        Where only time has to pass the reply counts as held, so an autojump clock jumps to its
+        answer. On a manual clock that nobody moves, the answer leaves after as much real time as it
+        would have waited in virtual time: no client waits longer than it asked for.
         """
-        host, future = self._host, self._synchronous_orders[reply.pending_on]
-        patience = (
-            max(1, reply.deadline - host.simulation.now) / NS_PER_S if reply.deadline else None
-        )
+        host, future = self._host, self._pending[reply.pending_on]
+        patience = max(1, reply.deadline - host.now) / NS_PER_S if reply.deadline else None
         try:
             if reply.deadline:
                 self._hold(reply.deadline, future)
             while not (await asyncio.wait((future,), timeout=patience))[0]:
-                if host.driver.mode.mode == "manual":
-                    host.apply(host.simulation.answer_due(reply.pending_on).effects)
+                if host.on_manual_clock:
+                    host.answer_due(reply.pending_on)
         finally:
-            del self._synchronous_orders[reply.pending_on]
+            del self._pending[reply.pending_on]
             future.cancel()
             self._forget_done()
         answer = future.result()
@@ -88,36 +96,36 @@ class HeldReplies:
         answer.headers += reply.headers
         return answer
 
-    # ---- what the host tells
+    # ---- for the host
 
     def expect(self, pending_on: str) -> None:
-        """An input to come will bring this answer."""
-        self._synchronous_orders[pending_on] = asyncio.get_running_loop().create_future()
+        """A later input will bring this answer."""
+        self._pending[pending_on] = asyncio.get_running_loop().create_future()
 
     def resolve(self, effect: Resolve) -> None:
-        """An answer that somebody waits for is there."""
-        waiting = self._synchronous_orders.get(effect.pending_on)
+        """Deliver an answer that somebody waits for."""
+        waiting = self._pending.get(effect.pending_on)
         if waiting is not None and not waiting.done():
             waiting.set_result(effect.reply)
             self._forget_done()
 
     def release(self, *, everything: bool = False) -> None:
-        """Let replies go whose time has come, and forget those whose client is gone."""
-        now = self._host.simulation.now
+        """Release replies that are due; forget those whose client has disconnected."""
+        now = self._host.now
         while self._held and (everything or self._held[0][0] <= now or self._held[0][2].done()):
             _, _, future = heapq.heappop(self._held)
             if not future.done():
                 future.set_result(None)
 
     def abandon(self) -> None:
-        """No input will bring what is awaited: it ends as unavailable. Everything else may leave."""
+        """No input will bring the pending answers: they end as UNAVAILABLE. Release all others."""
         gone = Reply(
             status=503,
             code=Code.UNAVAILABLE,
             body=b'{"code":14,"message":"service unavailable","details":[]}',
             message="service unavailable",
         )
-        for waiting in self._synchronous_orders.values():
+        for waiting in self._pending.values():
             if not waiting.done():
                 waiting.set_result(gone)
         self.release(everything=True)
@@ -125,11 +133,9 @@ class HeldReplies:
     def _hold(self, until: Instant, future: asyncio.Future[Any]) -> None:
         self._count += 1
         heapq.heappush(self._held, (until, self._count, future))
-        self._host.driver.reply_held()
+        self._host.reply_held()
 
     def _forget_done(self) -> None:
-        """Nobody waits for what has been answered, or for whom is gone: such an entry goes once it
-        comes first.
-        """
+        """Drop entries at the head of the heap that are answered or whose client is gone."""
         while self._held and self._held[0][2].done():
             heapq.heappop(self._held)

@@ -1,8 +1,8 @@
-"""Many worlds in one process: each its own exchange, clock, journal and ports, told apart by port.
-Forked from one that runs, or begun from a scenario.
+"""Many instances in one process: each its own exchange, clock, journal and ports, told apart by port.
+One is forked from another, or begins at a scenario's start.
 
-All of them live in one event loop. A world that ends leaves the others alone; the first one,
-`main`, is the process's own and ends them all.
+All of them run in one event loop. An instance that ends does not affect the others; the first one,
+`main`, belongs to the process and ends them all.
 """
 
 from __future__ import annotations
@@ -10,33 +10,42 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from msgspec.structs import replace
 
+from sim.api.pipeline.settings import Settings
 from sim.core.model.refusals import AlreadyExists, Conflict, InvalidRequest, NotFound
+from sim.scenario.scenario import Scenario
+from sim.server.addresses import Addresses, addresses_of
 from sim.server.clock_driver import ClockMode
 from sim.server.host import Host
 from sim.server.journal_file import open_journal, spooled_journal
 from sim.server.listeners import bind
 from sim.server.ready_file import ready_facts
-from sim.server.service import Service, addresses_of
+from sim.server.service import Service
+from sim.server.tls import Identity
+from sim.simulation import Simulation
 
-if TYPE_CHECKING:
-    from sim.api.pipeline.settings import Settings
-    from sim.scenario.scenario import Scenario
-    from sim.server.tls import Identity
-    from sim.simulation import Simulation
-
-Build: TypeAlias = "Callable[[Settings, BinaryIO], Simulation]"
+Build: TypeAlias = Callable[[Settings, BinaryIO], Simulation]
 MAIN = "main"
-WORLDS_MAX = 256
+INSTANCES_MAX = 256
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}", re.ASCII)
 
 
+def settings_at(settings: Settings, addresses: Addresses) -> Settings:
+    """Settings of an instance that is served at these addresses."""
+    return replace(
+        settings,
+        token_url=addresses.token_url,
+        api_addresses=(addresses.exchange,),
+        docs_url=addresses.docs,
+    )
+
+
 class Instances:
-    """Every world of a process, by name in order of making. `journal` is where the first one's
-    journal goes: the others' stand beside it.
+    """The instances of a process by name, in order of creation. `journal` is the path of the first
+    one's journal; those of the others stand beside it.
     """
 
     def __init__(
@@ -47,20 +56,23 @@ class Instances:
         self._journal = journal
         self._identity = identity
         self._control_token = control_token
-        self._made = 0
-        self._making: set[str] = set()
+        self._numbered = 0
+        self._starting: set[str] = set()
 
     def adopt(self, service: Service, name: str = MAIN) -> None:
-        """A service that runs is one of these from now on."""
+        """Take over a running service."""
         self._services[name] = service
-        service.host.worlds = self
 
     def name_of(self, host: Host) -> str:
-        """Name of the world of a host."""
+        """The name of a host's instance."""
         return next(name for name, service in self._services.items() if service.host is host)
 
-    def facts(self, name: str) -> dict[str, Any]:
-        """What the ready file would say of a world. NotFound when there is none of this name."""
+    def service(self, name: str) -> Service:
+        """The service of an instance. Raises KeyError when there is none of this name."""
+        return self._services[name]
+
+    def describe(self, name: str) -> dict[str, Any]:
+        """What the ready file would say of an instance. NotFound when there is none of this name."""
         service = self._services.get(name)
         if service is None:
             raise NotFound(
@@ -68,39 +80,30 @@ class Instances:
                 rule="control",
                 remedy="GET /_sim/v1/worlds lists them",
             )
-        kept = self._journal if name == MAIN else self._journals[name][1]
-        return {
-            "world": name,
-            **ready_facts(service.host.simulation, service.addresses, str(kept) if kept else None),
-        }
+        path = self._journal if name == MAIN else self._journals[name][1]
+        journal = str(path) if path else None
+        return {"world": name, **ready_facts(service.host.simulation, service.addresses, journal)}
 
-    def all(self) -> list[dict[str, Any]]:
-        """Every world in short, oldest first."""
-        found = []
+    def describe_all(self) -> list[dict[str, Any]]:
+        """Every instance in short, oldest first."""
+        keys = ("world", "scenario", "seed", "now", "control")
+        rows = []
         for name, service in self._services.items():
-            facts = self.facts(name)
-            found.append(
-                {key: facts[key] for key in ("world", "scenario", "seed", "now", "control")}
-                | {"seq": service.host.simulation.seq}
-            )
-        return found
-
-    def service(self, name: str) -> Service:
-        """The service of a world. KeyError when there is none."""
-        return self._services[name]
+            facts = self.describe(name)
+            rows.append({key: facts[key] for key in keys} | {"seq": service.host.simulation.seq})
+        return rows
 
     async def fork(self, origin: Host, name: str = "", journal: Path | None = None) -> str:
-        """A world that begins as another is now, on ports of its own, with the same clock mode; its
-        name. Refuses a name that is taken.
+        """Serve a copy of an instance's present state on its own ports, with the same clock mode.
+        Returns its name; refuses one that is taken.
         """
-        name = self._free(name)
+        name = self._reserve(name)
+        path = journal or self._journal_beside(name)
 
         def build(settings: Settings, file: BinaryIO) -> Simulation:
             return origin.simulation.fork(journal=file, settings=settings)
 
-        return await self._open(
-            name, origin, origin.driver.mode, build, journal or self._beside(name)
-        )
+        return await self._start(name, origin, origin.driver.mode, build, path)
 
     async def begin(
         self,
@@ -110,87 +113,82 @@ class Instances:
         name: str = "",
         clock: ClockMode | None = None,
     ) -> str:
-        """A world at the start of a scenario; its name. It has the settings of its origin and,
-        unless given, its clock mode.
+        """Serve a scenario from its start, with the settings of `origin` and, unless given, its
+        clock mode. Returns the instance's name; refuses one that is taken.
         """
-        from sim.simulation import Simulation
-
-        name = self._free(name)
+        name = self._reserve(name)
+        path = self._journal_beside(name)
 
         def build(settings: Settings, file: BinaryIO) -> Simulation:
             return Simulation(scenario, seed=seed, journal=file, settings=settings)
 
-        return await self._open(
-            name, origin, clock or origin.driver.mode, build, self._beside(name)
-        )
+        return await self._start(name, origin, clock or origin.driver.mode, build, path)
 
     async def end(self, name: str) -> None:
-        """Stop serving a world. The first one ends with the process only."""
+        """Stop serving an instance. The first one ends only with the process."""
         if name == MAIN:
             raise InvalidRequest("the first world ends with the process", rule="control")
-        self.facts(name)
+        self.describe(name)
         await self._services.pop(name).stop()
         self._journals.pop(name)[0].close()
 
     async def end_all(self) -> None:
-        """Stop serving every world but the first."""
+        """Stop serving every instance but the first."""
         for name in [name for name in self._services if name != MAIN]:
             await self.end(name)
 
-    async def _open(
-        self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None
+    async def _start(
+        self, name: str, origin: Host, clock: ClockMode, build: Build, journal: Path | None
     ) -> str:
-        self._making.add(name)
+        self._starting.add(name)
         try:
-            await self._serve(name, origin, clock, build, where)
+            bound = bind(origin.settings.host, 0)
+            file = open_journal(journal) if journal is not None else spooled_journal()
+            try:
+                ca_file = self._identity.ca_file if self._identity else None
+                addresses = addresses_of(bound, tls_ca=ca_file)
+                host = Host(build(settings_at(origin.settings, addresses), file), clock)
+                service = await Service.start(
+                    host,
+                    bound,
+                    identity=self._identity,
+                    control_token=self._control_token,
+                    instances=self,
+                    first=False,
+                )
+            except BaseException:
+                bound.close()
+                file.close()
+                raise
+            self._journals[name] = (file, journal)
+            self.adopt(service, name)
         finally:
-            self._making.discard(name)
+            self._starting.discard(name)
         return name
 
-    async def _serve(
-        self, name: str, origin: Host, clock: ClockMode, build: Build, where: Path | None
-    ) -> None:
-        bound = bind(origin.settings.host, 0)
-        file = open_journal(where) if where is not None else spooled_journal()
-        try:
-            known = addresses_of(bound, tls_ca=self._identity.ca_file if self._identity else None)
-            settings = replace(
-                origin.settings,
-                token_url=f"{known.auth}/oauth/token",
-                api_addresses=(known.exchange,),
-                docs_url=known.docs,
-            )
-            host = Host(build(settings, file), clock)
-            service = await Service.start(
-                host, bound, identity=self._identity, control_token=self._control_token, first=False
-            )
-        except BaseException:
-            bound.close()
-            file.close()
-            raise
-        self._journals[name] = (file, where)
-        self.adopt(service, name)
-
-    def _free(self, name: str) -> str:
-        if len(self._services) + len(self._making) >= WORLDS_MAX:
+    def _reserve(self, name: str) -> str:
+        """A valid name that is free; the next numbered one for ""."""
+        if len(self._services) + len(self._starting) >= INSTANCES_MAX:
             raise Conflict(
-                f"a process serves at most {WORLDS_MAX} worlds",
+                f"a process serves at most {INSTANCES_MAX} worlds",
                 rule="control",
                 remedy="DELETE /_sim/v1/worlds/{name} ends one",
             )
         if not name:
-            self._made += 1
-            name = f"world-{self._made}"
-            return self._free("") if name in self._services or name in self._making else name
+            while not name or self._is_taken(name):
+                self._numbered += 1
+                name = f"world-{self._numbered}"
+            return name
         if not _NAME.fullmatch(name):
             raise InvalidRequest("a world's name is up to 40 of a-z, 0-9 and -", rule="control")
-        if name in self._services or name in self._making:
+        if self._is_taken(name):
             raise AlreadyExists(f"there is a world {name!r} already", rule="control")
         return name
 
-    def _beside(self, name: str) -> Path | None:
-        return (
-            self._journal.with_suffix(f".{name}{self._journal.suffix}")
-            if self._journal is not None
-            else None
-        )
+    def _is_taken(self, name: str) -> bool:
+        return name in self._services or name in self._starting
+
+    def _journal_beside(self, name: str) -> Path | None:
+        if self._journal is None:
+            return None
+        return self._journal.with_suffix(f".{name}{self._journal.suffix}")

@@ -1,5 +1,5 @@
-"""Ports: which surface listens where. Binding comes first of all, so that a port that is taken
-costs nobody a start.
+"""Ports: which surface listens where. Binding comes before anything is built, so that a taken port
+is reported at once.
 """
 
 from __future__ import annotations
@@ -12,27 +12,25 @@ SURFACES = ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs")
 
 
 class CouldNotListen(OSError):
-    """A port is taken, or the address is none of this machine's. The text says which and what to
-    do.
-    """
+    """A port is taken, or the address is not one of this machine's. The message says what to do."""
 
 
 class Bound(NamedTuple):
-    """Listening places by surface. gRPC binds by itself: its port is the wanted one, 0 for any."""
+    """Bound sockets by surface. gRPC binds by itself: its port is the requested one, 0 for any."""
 
     host: str
     sockets: dict[str, socket.socket]
     grpc_port: int
 
     def close(self) -> None:
-        """Let go of the sockets."""
-        for plug in self.sockets.values():
-            plug.close()
+        """Close the sockets."""
+        for listening in self.sockets.values():
+            listening.close()
 
 
 def bind(host: str, base: int) -> Bound:
-    """Bind every HTTP surface: `base`, `base`+1, … in the order of `SURFACES`, or free ports when
-    it is 0. Raises CouldNotListen.
+    """Bind every HTTP surface to `base`, `base`+1, … in the order of `SURFACES`, or to free ports
+    when `base` is 0. Raises CouldNotListen.
     """
     sockets: dict[str, socket.socket] = {}
     try:
@@ -40,8 +38,8 @@ def bind(host: str, base: int) -> Bound:
             if surface != "grpc":
                 sockets[surface] = _bind_one(host, base + offset if base else 0, surface)
     except CouldNotListen:
-        for plug in sockets.values():
-            plug.close()
+        for listening in sockets.values():
+            listening.close()
         raise
     return Bound(host, sockets, base + SURFACES.index("grpc") if base else 0)
 
@@ -51,23 +49,25 @@ def _bind_one(host: str, port: int, surface: str) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        plug = socket.socket(family, kind, protocol)
-    except OSError as problem:
-        raise CouldNotListen(f"cannot listen on {host}: {problem.strerror or problem}") from problem
+        listening = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise CouldNotListen(f"cannot listen on {host}: {error.strerror or error}") from error
     try:
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        plug.bind(address)
-        plug.listen(256)
-    except (OSError, OverflowError) as problem:
-        plug.close()
-        raise taken(host, port, surface, problem) from problem
-    plug.setblocking(False)
-    return plug
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(256)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise port_taken(host, port, surface, error) from error
+    listening.setblocking(False)
+    return listening
 
 
-def taken(host: str, port: int, surface: str, problem: Exception | None = None) -> CouldNotListen:
-    """The error of a port that could not be bound."""
-    why = getattr(problem, "strerror", None) or "the port is taken"
+def port_taken(
+    host: str, port: int, surface: str, error: Exception | None = None
+) -> CouldNotListen:
+    """The error for a port that could not be bound."""
+    why = getattr(error, "strerror", None) or "the port is taken"
     return CouldNotListen(
         f"cannot listen on {host}:{port} for the {surface} surface: {why}; try --port-base 0 for"
         " free ports, or another --port-base"
@@ -75,7 +75,7 @@ def taken(host: str, port: int, surface: str, problem: Exception | None = None) 
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on can be reached from this machine only."""
+    """Whether an address can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -85,8 +85,8 @@ def is_loopback(host: str) -> bool:
 
 
 def reachable(host: str, port: int) -> str:
-    """host:port by which this machine reaches a listener: loopback for a wildcard, brackets around
-    IPv6.
+    """host:port by which this machine reaches a listener: loopback for a wildcard address, brackets
+    around IPv6.
     """
     host = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

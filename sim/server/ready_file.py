@@ -1,22 +1,21 @@
-"""The ready file: where everything listens and who may call, for the programs that started us.
-Written whole or not at all.
+"""The ready file: where every surface listens and which credentials it accepts, for the program
+that started the server. Written atomically.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import json
 
 from sim.core.model.enums import InstrumentState, Side
+from sim.core.model.instruments import Instrument
 from sim.kernel.instants import format_instant
-
-if TYPE_CHECKING:
-    from sim.core.model.instruments import Instrument
-    from sim.server.service import Addresses
-    from sim.simulation import Simulation
+from sim.server.addresses import Addresses
+from sim.server.listeners import SURFACES
+from sim.simulation import Simulation
 
 
 def ready_facts(
@@ -58,34 +57,26 @@ def ready_facts(
 
 
 def symbols(simulation: Simulation) -> dict[str, list[str]]:
-    """Symbols by what they are good for: open ones (those with an empty book first), fractional
-    ones among them, and one list for each other state.
+    """Symbols by use: open ones (those with an empty book first), the fractional ones among them,
+    and one list for each other state.
 
-    Only those listed one by one: what is on the shelf is as good, and there is too much of it.
+    Only instruments that were listed one by one: dormant ones are too many to list.
     """
     trading = simulation.exchange.trading
-    found: dict[str, list[str]] = {"open": [], "fractional": []}
-    found |= {
-        state.name.lower(): [] for state in InstrumentState if state is not InstrumentState.OPEN
-    }
-    quiet: list[Instrument] = []
-    quoted: list[Instrument] = []
+    by_state: dict[InstrumentState, list[Instrument]] = {state: [] for state in InstrumentState}
     for instrument in simulation.exchange.instruments.listed():
-        state = trading.state(instrument.symbol)
-        if state is not InstrumentState.OPEN:
-            found[state.name.lower()].append(instrument.symbol)
-            continue
+        by_state[trading.state(instrument.symbol)].append(instrument)
+
+    def is_quoted(instrument: Instrument) -> bool:
         book = trading.books.touched(instrument.symbol)
-        (
-            quoted
-            if book is not None and (book.levels(Side.BUY, 1) or book.levels(Side.SELL, 1))
-            else quiet
-        ).append(instrument)
-    for instrument in (*quiet, *quoted):
-        found["open"].append(instrument.symbol)
-        if instrument.qty_scale > 1:
-            found["fractional"].append(instrument.symbol)
-    return found
+        return book is not None and bool(book.levels(Side.BUY, 1) or book.levels(Side.SELL, 1))
+
+    open_ones = sorted(by_state.pop(InstrumentState.OPEN), key=is_quoted)
+    return {
+        "open": [instrument.symbol for instrument in open_ones],
+        "fractional": [one.symbol for one in open_ones if one.qty_scale > 1],
+        **{state.name.lower(): [one.symbol for one in ones] for state, ones in by_state.items()},
+    }
 
 
 def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
@@ -100,38 +91,30 @@ def write_ready_file(path: Path, facts: dict[str, Any]) -> None:
 
 
 def clear_ready_file(path: Path) -> None:
-    """Make its folder, and take away what an earlier server left: whoever waits for the file must
-    not find that one. OSError when it cannot be written.
+    """Create its folder and remove the file of an earlier server, which nobody may mistake for this
+    one. Raises OSError when it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
 
 
 def greeting(facts: dict[str, Any], took_ms: float) -> str:
-    """Addresses and ready-to-paste client settings."""
-    lines = [
-        (
-            f"sandbox exchange: {facts['scenario']}, seed {facts['seed']}, {facts['now']}, ready in"
-            f" {took_ms:.0f} ms"
-        ),
-        "",
-    ]
-    for surface in ("gateway", "retail", "exchange", "auth", "grpc", "control", "docs"):
-        lines.append(f"  {surface:<9} {facts[surface]}")
+    """Addresses and client settings that are ready to paste."""
+    started = f"{facts['scenario']}, seed {facts['seed']}, {facts['now']}"
+    lines = [f"sandbox exchange: {started}, ready in {took_ms:.0f} ms", ""]
+    lines += [f"  {surface:<9} {facts[surface]}" for surface in SURFACES]
     if facts["tls_ca"]:
         lines.append(f"  trust     {facts['tls_ca']}")
     if facts["api_keys"]:
         key = facts["api_keys"][0]
+        indent = " " * 24
         lines += [
             "",
             "retail SDK (pip install polymarket-us):",
             "  from polymarket_us import PolymarketUS",
             f'  client = PolymarketUS(key_id="{key["key_id"]}",',
-            f'                        secret_key="{key["secret_key"]}",',
-            (
-                f'                        gateway_base_url="{facts["gateway"]}",'
-                f' api_base_url="{facts["retail"]}")'
-            ),
+            f'{indent}secret_key="{key["secret_key"]}",',
+            f'{indent}gateway_base_url="{facts["gateway"]}", api_base_url="{facts["retail"]}")',
         ]
     if facts["firms"]:
         firm = facts["firms"][0]
@@ -144,9 +127,6 @@ def greeting(facts: dict[str, Any], took_ms: float) -> str:
             f"  x-participant-id: {firm['users'][0] if firm['users'] else 'onboard one by KYC'}",
         ]
     if facts["symbols"]["open"]:
-        lines += [
-            "",
-            f"try: curl {facts['gateway']}/v1/markets/{facts['symbols']['open'][-1]}/book",
-            "",
-        ]
+        symbol = facts["symbols"]["open"][-1]
+        lines += ["", f"try: curl {facts['gateway']}/v1/markets/{symbol}/book", ""]
     return "\n".join(lines)

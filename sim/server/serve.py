@@ -1,39 +1,40 @@
-"""`sim serve` and `sim replay --serve`: bind, build, listen, say where, wait for the end."""
+"""`sim serve` and `sim replay --serve`: bind, build, listen, print where, wait for the end."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import secrets
+import shlex
 import signal
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from msgspec.structs import replace
+import aiohttp
 
+from sim.api.pipeline.settings import Settings
+from sim.server.addresses import addresses_of
 from sim.server.clock_driver import ClockMode
 from sim.server.event_loop import new_event_loop
 from sim.server.host import Host
-from sim.server.instances import Instances
+from sim.server.http.fast_path import AVAILABLE as FAST_PATH_AVAILABLE
+from sim.server.instances import Instances, settings_at
 from sim.server.journal_file import JournalFile
 from sim.server.listeners import Bound, bind, is_loopback
 from sim.server.ready_file import clear_ready_file, greeting, ready_facts, write_ready_file
-from sim.server.service import Service, addresses_of
-
-if TYPE_CHECKING:
-    from sim.api.pipeline.settings import Settings
-    from sim.server.tls import Identity
-    from sim.simulation import Simulation
+from sim.server.service import Service
+from sim.server.tls import Identity, make_identity
+from sim.simulation import Simulation
 
 INTERRUPTED, UNWRITABLE = 130, 2
 
 
-class Wanted(NamedTuple):
-    """How to serve. `journal` is where the journal goes, for the ready file; `began` the process's
-    perf_counter at its start, for the greeting.
+class ServeOptions(NamedTuple):
+    """How to serve. `journal` is the journal's path, for the ready file; `began` is perf_counter at
+    the start of the process, for the greeting.
     """
 
     settings: Settings
@@ -46,69 +47,71 @@ class Wanted(NamedTuple):
     began: float = 0.0
 
 
-def serve(wanted: Wanted, build: Callable[[Settings], Simulation]) -> int:
-    """Serve what `build` makes of the settings, addresses included, until interrupted; exit code.
-    Raises CouldNotListen before anything is built.
+def serve(options: ServeOptions, build: Callable[[Settings], Simulation]) -> int:
+    """Serve what `build` makes of the settings, addresses included, until interrupted; returns the
+    exit code. Raises CouldNotListen before anything is built.
     """
-    bound = bind(wanted.settings.host, wanted.port_base)
+    bound = bind(options.settings.host, options.port_base)
     try:
-        if wanted.ready_file is not None:
-            clear_ready_file(wanted.ready_file)
-        identity = _identity(wanted, bound)
-        known = addresses_of(bound, tls_ca=identity.ca_file if identity else None)
-        simulation = build(
-            replace(
-                wanted.settings,
-                token_url=f"{known.auth}/oauth/token",
-                api_addresses=(known.exchange,),
-                docs_url=known.docs,
-            )
-        )
+        if options.ready_file is not None:
+            clear_ready_file(options.ready_file)
+        identity = make_identity(options.tls, bound.host) if options.tls is not None else None
+        addresses = addresses_of(bound, tls_ca=identity.ca_file if identity else None)
+        simulation = build(settings_at(options.settings, addresses))
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            return runner.run(_serve(wanted, bound, simulation, identity))
+            return runner.run(_serve(options, bound, simulation, identity))
     finally:
         bound.close()
 
 
-def _identity(wanted: Wanted, bound: Bound) -> Identity | None:
-    if wanted.tls is None:
-        return None
-    from sim.server.tls import make_identity
-
-    return make_identity(wanted.tls, bound.host)
-
-
 async def _serve(
-    wanted: Wanted, bound: Bound, simulation: Simulation, identity: Identity | None
+    options: ServeOptions, bound: Bound, simulation: Simulation, identity: Identity | None
 ) -> int:
-    token = wanted.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
+    token = options.control_token or ("" if is_loopback(bound.host) else secrets.token_urlsafe(24))
+    instances = Instances(options.journal, identity, token)
     service = await Service.start(
-        Host(simulation, wanted.clock), bound, identity=identity, control_token=token
+        Host(simulation, options.clock),
+        bound,
+        identity=identity,
+        control_token=token,
+        instances=instances,
     )
-    worlds = Instances(wanted.journal, identity, token)
-    worlds.adopt(service)
-    facts = ready_facts(
-        simulation, service.addresses, str(wanted.journal) if wanted.journal else None
-    )
-    if wanted.ready_file is not None:
-        write_ready_file(wanted.ready_file, facts | ({"control_token": token} if token else {}))
-    print(greeting(facts, (time.perf_counter() - wanted.began) * 1_000), flush=True)
-    if token:
-        print(f"control plane token: {token}", flush=True)
-    code = await _interrupted(simulation, wanted.journal)
-    await worlds.end_all()
+    instances.adopt(service)
+    _announce(options, simulation, service, token)
+    code = await _until_stopped(simulation, options.journal)
+    await instances.end_all()
     await service.stop()
-    print(
-        f"seed {simulation.seed}, {simulation.seq} inputs, digest {simulation.digest}", flush=True
-    )
-    if wanted.journal is not None:
-        print(f"replay: sim replay {wanted.journal}", flush=True)
+    inputs, digest = simulation.seq, simulation.digest
+    print(f"seed {simulation.seed}, {inputs} inputs, digest {digest}", flush=True)
+    if options.journal is not None:
+        print(f"replay: sim replay {shlex.quote(str(options.journal))}", flush=True)
     return code
 
 
-async def _interrupted(simulation: Simulation, journal: Path | None) -> int:
-    """Wait for SIGINT or SIGTERM, or for the journal to be lost; the exit code that asks for. A
-    second SIGINT kills the process.
+def _announce(
+    options: ServeOptions, simulation: Simulation, service: Service, control_token: str
+) -> None:
+    """Write the ready file; print the greeting and what else the user has to know."""
+    journal = str(options.journal) if options.journal else None
+    facts = ready_facts(simulation, service.addresses, journal)
+    token = {"control_token": control_token} if control_token else {}
+    if options.ready_file is not None:
+        write_ready_file(options.ready_file, facts | token)
+    print(greeting(facts, (time.perf_counter() - options.began) * 1_000), flush=True)
+    if control_token:
+        print(f"control plane token: {control_token}", flush=True)
+    if not FAST_PATH_AVAILABLE:
+        print(
+            f"warning: aiohttp {aiohttp.__version__} is not a tested release: answers are the same,"
+            " but each HTTP request costs about twice as much",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+async def _until_stopped(simulation: Simulation, journal: Path | None) -> int:
+    """Wait for SIGINT, SIGTERM or the loss of the journal; returns the exit code. A second SIGINT
+    kills the process.
     """
     loop = asyncio.get_running_loop()
     first: asyncio.Future[int] = loop.create_future()
@@ -124,8 +127,7 @@ async def _interrupted(simulation: Simulation, journal: Path | None) -> int:
             first.set_result(0)
 
     def lost(error: OSError) -> None:
-        # An exchange that went on without its journal could never be replayed, and would answer 500
-        # to everybody.
+        # An exchange that went on without its journal could never be replayed.
         if not first.done():
             first.set_result(UNWRITABLE)
             print(

@@ -1,5 +1,5 @@
-"""What waits to be sent on one stream: frames in order, then perhaps an end. Bounded, so a client
-that stops reading cannot fill the memory.
+"""The frames that wait to be sent on one stream, in order, then possibly its end. Bounded, so that
+a client that stops reading cannot fill the memory.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from collections.abc import Callable
 from sim.api.pipeline.inputs import Close
 
 
-class Channel:
-    """Outgoing side of one stream. The host pushes, the stream's own task takes; both live in one
-    loop.
+class StreamBuffer:
+    """Outgoing side of one stream. The host pushes, the stream's own task takes; both run in one
+    event loop.
 
-    `messages` and `size` (bytes) are how much may wait; from half of the messages on the reader is
-    `behind`. A `sink` may take a frame at once while nothing waits: it says whether it did.
+    At most `messages` frames and `size` bytes may wait; from half of the messages on the reader is
+    `behind`. A `sink` may send a frame at once while nothing waits, and says whether it did.
     """
 
     __slots__ = (
+        "_abandoned",
+        "_caught_up",
         "_end",
         "_frames",
-        "_given_up",
         "_messages",
-        "_relief",
         "_size",
-        "_waiting",
+        "_waiting_bytes",
         "_waker",
         "sink",
         "slow_since",
@@ -36,15 +36,15 @@ class Channel:
     def __init__(self, stream: int, messages: int, size: int) -> None:
         self.stream = stream
         self.sink: Callable[[bytes], bool] | None = None
-        self.slow_since = 0  # the host's: in which round of frames it was found to be slow
+        self.slow_since = 0  # the round of effects in which the host first found it slow
         self._frames: deque[bytes] = deque()
         self._messages = messages
         self._size = size
-        self._waiting = 0
+        self._waiting_bytes = 0
         self._end: Close | None = None
         self._waker: asyncio.Future[None] | None = None
-        self._relief: asyncio.Future[None] | None = None
-        self._given_up = False
+        self._caught_up: asyncio.Future[None] | None = None
+        self._abandoned = False
 
     @property
     def ended(self) -> bool:
@@ -53,18 +53,18 @@ class Channel:
 
     @property
     def behind(self) -> bool:
-        """Whether half of what may wait is waiting."""
+        """Whether more than half of the permitted messages wait."""
         return 2 * len(self._frames) > self._messages
 
     @property
     def slow(self) -> bool:
-        """Whether more messages are waiting than may wait."""
+        """Whether more messages wait than permitted."""
         return len(self._frames) > self._messages
 
     @property
     def full(self) -> bool:
-        """Whether more bytes are waiting than there is memory for."""
-        return self._waiting > self._size
+        """Whether more bytes wait than permitted."""
+        return self._waiting_bytes > self._size
 
     def push(self, frame: bytes) -> bool:
         """Send or queue a frame. False when the reader has fallen behind."""
@@ -74,64 +74,64 @@ class Channel:
         if not frames and self.sink is not None and self.sink(frame):
             return True
         frames.append(frame)
-        self._waiting += len(frame)
+        self._waiting_bytes += len(frame)
         self._wake()
-        return 2 * len(frames) <= self._messages and self._waiting <= self._size
+        return 2 * len(frames) <= self._messages and self._waiting_bytes <= self._size
 
     @property
     def waiting(self) -> list[bytes]:
         """Frames that were not taken yet."""
         return list(self._frames)
 
-    def skip(self, frames: list[bytes]) -> None:
-        """Send these in the place of all that waits. They may be more than the limit: the next skip
-        is due when as much again has come.
+    def replace(self, frames: list[bytes]) -> None:
+        """Send these frames instead of all that wait. They may exceed the limits, which grow so
+        that the next replacement is due when as much again has come.
         """
         self._frames = deque(frames)
-        self._waiting = sum(map(len, frames))
+        self._waiting_bytes = sum(map(len, frames))
         self._messages = max(self._messages, 2 * len(frames))
-        self._size = max(self._size, 2 * self._waiting)
+        self._size = max(self._size, 2 * self._waiting_bytes)
         self._wake()
-        self._relieve()
+        self._notify_caught_up()
 
     def end(self, close: Close, *, at_once: bool = False) -> None:
-        """The stream ends after the frames that wait, or at once without them."""
+        """End the stream after the frames that wait; `at_once` discards them."""
         if at_once:
             self._frames.clear()
-            self._waiting = 0
+            self._waiting_bytes = 0
         self._end = self._end or close
         self._wake()
-        self._relieve()
+        self._notify_caught_up()
 
     async def take(self) -> bytes | Close:
-        """The next frame, or how the stream ended; waits for one of them."""
+        """Wait for the next frame or the end of the stream."""
         while not self._frames:
             if self._end is not None:
                 return self._end
             self._waker = asyncio.get_running_loop().create_future()
             await self._waker
         frame = self._frames.popleft()
-        self._waiting -= len(frame)
-        if self._relief is not None and not self.behind:
-            self._relieve()
+        self._waiting_bytes -= len(frame)
+        if self._caught_up is not None and not self.behind:
+            self._notify_caught_up()
         return frame
 
-    async def caught_up(self, patience: float) -> None:
-        """Wait until the reader is no longer behind, or the stream has ended; not for one who takes
-        nothing for so many seconds of real time.
+    async def wait_for_reader(self, patience_s: float) -> None:
+        """Wait until the reader is no longer behind or the stream has ended. A reader that takes
+        nothing for `patience_s` real seconds is not waited for again until it reads.
         """
-        while self.behind and not self.ended and not self._given_up:
-            self._relief = self._relief or asyncio.get_running_loop().create_future()
+        while self.behind and not self.ended and not self._abandoned:
+            self._caught_up = self._caught_up or asyncio.get_running_loop().create_future()
             left = len(self._frames)
-            done, _ = await asyncio.wait((self._relief,), timeout=patience)
-            self._given_up = not done and len(self._frames) >= left
+            done, _ = await asyncio.wait((self._caught_up,), timeout=patience_s)
+            self._abandoned = not done and len(self._frames) >= left
 
     def _wake(self) -> None:
         if self._waker is not None and not self._waker.done():
             self._waker.set_result(None)
 
-    def _relieve(self) -> None:
-        self._given_up = False
-        if self._relief is not None and not self._relief.done():
-            self._relief.set_result(None)
-        self._relief = None
+    def _notify_caught_up(self) -> None:
+        self._abandoned = False
+        if self._caught_up is not None and not self._caught_up.done():
+            self._caught_up.set_result(None)
+        self._caught_up = None

@@ -30,7 +30,7 @@ from sim.testing.webhook_receiver import Received, WebhookReceiver
 if TYPE_CHECKING:
     from sim.analysis.conformance.rules import Report
     from sim.scenario.scenario import Scenario
-    from sim.server.background import Forked, Running
+    from sim.server.background import BackgroundInstance, BackgroundService
 
 Moment = str | datetime
 Length = str | timedelta
@@ -198,7 +198,7 @@ class ServedExchange:
         self._file: BinaryIO | None = open_journal(journal)
         self._hold(serve_in_thread(scenario, seed=seed, journal=self._file), journal)
 
-    def _hold(self, running: Running | Forked, journal: Path) -> None:
+    def _hold(self, running: BackgroundService | BackgroundInstance, journal: Path) -> None:
         self.running = running
         self.journal = journal
         self._forks: list[ServedExchange] = []

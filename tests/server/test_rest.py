@@ -15,6 +15,13 @@ from patience import until
 from sim.api.pipeline.inputs import Reply, Resolve
 from sim.kernel.instants import seconds
 from sim.server.clock_driver import AUTOJUMP
+from sim.server.http import fast_path
+
+
+@pytest.fixture(params=[True, False], ids=["fast path", "path of aiohttp"], autouse=True)
+def path_taken(request, monkeypatch):
+    """Every test of this file runs on both paths: they answer alike."""
+    monkeypatch.setattr(fast_path, "AVAILABLE", request.param)
 
 
 async def exchange_bytes(address: str, sent: bytes) -> bytes:

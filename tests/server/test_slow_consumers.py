@@ -17,7 +17,7 @@ from sim.core.model.instruments import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.server.clock_driver import MANUAL
 from sim.server.host import Host
-from sim.server.stream_buffer import Channel
+from sim.server.stream_buffer import StreamBuffer
 from sim.testing.client import connect
 from tests.journeys import firm, quiet
 
@@ -41,11 +41,11 @@ class Lagging:
     def _open(self, instrument: Instrument) -> bool:
         return self.sim.exchange.trading.state(instrument.symbol) is InstrumentState.OPEN
 
-    def open(self, operation: str, request: Any) -> Channel:
+    def open(self, operation: str, request: Any) -> StreamBuffer:
         method = self.sim.contract.by_name(operation).full_methods[0]
         message = protobuf_encoder(type(request))(request) if request is not None else b""
         channel = self.host.open(method, self.world.bearer(firm(self.sim)), message, "127.0.0.1")
-        assert isinstance(channel, Channel)
+        assert isinstance(channel, StreamBuffer)
         return channel
 
     async def trade(self, count: int) -> None:
@@ -69,7 +69,7 @@ class Lagging:
         return [(int(row["px"]), int(row["qty"])) for row in rows]
 
 
-async def drain(channel: Channel, response: type) -> tuple[list[Any], Close | None]:
+async def drain(channel: StreamBuffer, response: type) -> tuple[list[Any], Close | None]:
     frames = []
     while channel.waiting:
         frames.append(protobuf_decoder(response)(await channel.take()))

@@ -8,9 +8,11 @@ import base64
 import time
 
 import pytest
+from aiohttp import web
 from fake_simulation import START
 
 from sim.kernel.instants import seconds
+from sim.server.tls import make_identity
 from sim.server.webhooks.sender import Answered
 from sim.testing.webhook_receiver import Answer, WebhookReceiver
 
@@ -131,3 +133,24 @@ async def test_a_reset_forgets_attempts_whose_answer_is_outstanding(serve, recei
 
 def test_answers_compare_by_value():
     assert Answered(200) == Answered(200, "", None)
+
+
+async def test_a_receiver_whose_certificate_nobody_vouches_for_is_not_sent_anything(
+    serve, tmp_path
+):
+    received: list[str] = []
+
+    async def receive(request: web.BaseRequest) -> web.StreamResponse:
+        received.append(request.path)
+        return web.Response()
+
+    runner = web.ServerRunner(web.Server(receive))
+    await runner.setup()
+    context = make_identity(tmp_path, "127.0.0.1").context
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    served = await serve()
+    served.sim.after(10, f"post a1 https://127.0.0.1:{runner.addresses[0][1]}/")
+    await served.host.advance(START + seconds(60))
+    assert answers(served) == [("a1", 0, "ClientConnectorCertificateError", None, seconds(10))]
+    assert received == []
+    await runner.cleanup()

@@ -1,5 +1,5 @@
-"""The control plane's HTTP: routing, strict bodies, errors, access. What the calls do is in
-`control_calls.py`.
+"""The HTTP side of the control plane: routing, strict bodies, errors, access. `routes.py` says what
+the calls do.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import hmac
 import logging
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 import msgspec
@@ -17,12 +17,10 @@ from aiohttp import web
 from sim.api.pipeline.error_mapping import grpc_code, http_status
 from sim.core.catalogue.assumptions import unknown_name
 from sim.core.model.refusals import InvalidRequest, Refusal
-from sim.server.control.routes import ROUTES, Call, Lines, Route, only_keys
-from sim.server.http.response import SERVER, Answer, http_date
-from sim.server.http.server import HttpServer, error_answer, read_body
-
-if TYPE_CHECKING:
-    from sim.server.host import Host
+from sim.server.control.routes import ROUTES, Call, InstanceControl, Lines, Route, only_keys
+from sim.server.host import Host
+from sim.server.http.response import SERVER, Response, http_date
+from sim.server.http.server import HttpServer, error_response, read_body
 
 log = logging.getLogger("sim.server")
 
@@ -30,55 +28,57 @@ PREFIX = "/_sim/v1"
 
 _VARIABLE = re.compile(r"\{(\w+)(\*?)\}")
 _PIECE = 256 * 1024
-# Worlds and scenarios sent to the control plane may be larger than what clients of the service may
-# send.
+# Scenarios sent to the control plane may be larger than what clients of the service may send.
 _BODY_LIMIT = 16 << 20
 
 
-def control_server(host: Host, token: str = "") -> HttpServer:
-    """Server of the control plane. With a token every call but /health has to carry it as a bearer
-    token.
+def control_server(
+    host: Host, token: str = "", instances: InstanceControl | None = None
+) -> HttpServer:
+    """The server of the control plane. With a token every call but /health has to carry it as a
+    bearer token.
     """
-    return HttpServer(ControlPlane(host, token), lambda: host.simulation.now)
+    return HttpServer(ControlPlane(host, token, instances), lambda: host.now)
 
 
 class ControlPlane:
     """Calls of the control plane."""
 
-    def __init__(self, host: Host, token: str) -> None:
+    def __init__(self, host: Host, token: str, instances: InstanceControl | None) -> None:
         self._host = host
         self._token = token
+        self._instances = instances
         self._routes = [(_pattern(route.template), route) for route in ROUTES]
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one call."""
+        """Response one call."""
         path = request.raw_path.partition("?")[0]
-        now = self._host.simulation.now
+        now = self._host.now
         if not self._admits(request, path):
-            return error_answer(
+            return error_response(
                 401, 16, "the control plane needs its token: Authorization: Bearer <token>", now=now
             )
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            return error_answer(403, 7, "a web page elsewhere may not drive the simulator", now=now)
+            return error_response(
+                403, 7, "a web page elsewhere may not drive the simulator", now=now
+            )
         found = self._find(request.method, path)
-        if isinstance(found, Answer):
+        if isinstance(found, Response):
             return found
         route, values = found
-        self._host.arrive()
+        self._host.catch_up()
         try:
-            call = Call(values, _query(request, route), await _body(request, route))
+            body = await _body(request, route)
+            call = Call(values, _query(request, route), body, self._instances)
             value = await route.answer(self._host, call)
         except Refusal as refusal:
             return self._refused(refusal)
         except web.RequestPayloadError:
-            return error_answer(400, 3, "the body did not arrive whole", now=now, close=True)
+            return error_response(400, 3, "the body did not arrive whole", now=now, close=True)
         if isinstance(value, Lines):
             return await self._stream(request, value)
-        return Answer(
-            200,
-            msgspec.json.encode(value),
-            content_type="application/json",
-            now=self._host.simulation.now,
+        return Response(
+            200, msgspec.json.encode(value), content_type="application/json", now=self._host.now
         )
 
     def _admits(self, request: web.BaseRequest, path: str) -> bool:
@@ -87,10 +87,10 @@ class ControlPlane:
         given = request.headers.get("Authorization", "")
         return hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode())
 
-    def _find(self, verb: str, path: str) -> tuple[Route, dict[str, str]] | Answer:
-        now = self._host.simulation.now
+    def _find(self, verb: str, path: str) -> tuple[Route, dict[str, str]] | Response:
+        now = self._host.now
         if not path.startswith(PREFIX + "/"):
-            return error_answer(404, 5, f"the control plane lives under {PREFIX}", now=now)
+            return error_response(404, 5, f"the control plane lives under {PREFIX}", now=now)
         rest = path[len(PREFIX) :]
         matching = [
             (route, found) for pattern, route in self._routes if (found := pattern.fullmatch(rest))
@@ -100,26 +100,22 @@ class ControlPlane:
                 return route, {name: unquote(text) for name, text in found.groupdict().items()}
         if matching:
             allowed = ", ".join(sorted({route.verb for route, _ in matching}))
-            return error_answer(405, 12, f"{rest} takes {allowed}", now=now)
-        return error_answer(
+            return error_response(405, 12, f"{rest} takes {allowed}", now=now)
+        return error_response(
             404,
             5,
             unknown_name("call", rest, [route.template for _, route in self._routes]),
             now=now,
         )
 
-    def _refused(self, refusal: Refusal) -> Answer:
+    def _refused(self, refusal: Refusal) -> Response:
         why = {
             name: value
             for name, value in (("rule", refusal.rule), ("remedy", refusal.remedy))
             if value
         }
-        return error_answer(
-            http_status(refusal),
-            grpc_code(refusal),
-            refusal.message,
-            now=self._host.simulation.now,
-            why=why,
+        return error_response(
+            http_status(refusal), grpc_code(refusal), refusal.message, now=self._host.now, extra=why
         )
 
     async def _stream(self, request: web.BaseRequest, value: Lines) -> web.StreamResponse:
@@ -127,7 +123,7 @@ class ControlPlane:
         response.headers.update(
             {
                 "Content-Type": value.content_type,
-                "Date": http_date(self._host.simulation.now),
+                "Date": http_date(self._host.now),
                 "Server": SERVER,
             }
         )

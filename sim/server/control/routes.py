@@ -6,27 +6,43 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from sim.core.catalogue.assumptions import unknown_name
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.kernel.instants import Instant, Span, format_instant, parse_instant, parse_span
+from sim.scenario.scenario import Scenario
 from sim.server.clock_driver import ClockMode, parse_clock_mode
 from sim.server.host import Host
 
-if TYPE_CHECKING:
-    from sim.scenario.scenario import Scenario
-    from sim.server.instances import Instances
+
+class InstanceControl(Protocol):
+    """What the control plane asks of the instances of a process; see `sim.server.instances`."""
+
+    def describe_all(self) -> list[dict[str, Any]]: ...
+
+    def describe(self, name: str) -> dict[str, Any]: ...
+
+    def name_of(self, host: Host) -> str: ...
+
+    async def begin(
+        self, origin: Host, scenario: Scenario, seed: int | None, name: str, clock: ClockMode | None
+    ) -> str: ...
+
+    async def fork(self, origin: Host, name: str) -> str: ...
+
+    async def end(self, name: str) -> None: ...
 
 
 class Call(NamedTuple):
     """One call: `path` values by their names in the template, `query` parameters, the JSON object
-    of the body ({} without one).
+    of the body ({} without one). `instances` are those of the process, where it serves several.
     """
 
     path: dict[str, str]
     query: dict[str, str]
     body: dict[str, Any]
+    instances: InstanceControl | None = None
 
 
 class Lines(NamedTuple):
@@ -145,54 +161,54 @@ async def restore_snapshot(host: Host, call: Call) -> object:
     }
 
 
-# ---- worlds
+# ---- instances
 
 
-def _worlds(host: Host) -> Instances:
-    if host.worlds is None:
+def _instances(call: Call) -> InstanceControl:
+    if call.instances is None:
         raise Conflict(
             "this exchange is served alone",
             remedy="`sim serve` and the pytest fixture serve many worlds",
         )
-    return host.worlds
+    return call.instances
 
 
 async def list_worlds(host: Host, call: Call) -> object:
-    return {"worlds": _worlds(host).all()}
+    return {"worlds": _instances(call).describe_all()}
 
 
 async def begin_world(host: Host, call: Call) -> object:
-    worlds, given = _worlds(host), call.body
+    instances, given = _instances(call), call.body
     scenario, seed, clock = host.simulation.scenario, given.get("seed"), given.get("clock")
     if "scenario" in given:
         scenario = _scenario(given["scenario"], given.get("params", {}), host.settings.scenarios)
     elif "params" in given:
         raise InvalidRequest("params belong to a scenario", remedy='{"scenario": …, "params": {…}}')
     mode = None if clock is None else _clock_mode(clock)
-    name = await worlds.begin(
+    name = await instances.begin(
         host,
         scenario,
         None if seed is None else _integer("seed", seed),
         _text("name", given.get("name", "")),
         mode,
     )
-    return worlds.facts(name)
+    return instances.describe(name)
 
 
 async def fork_world(host: Host, call: Call) -> object:
-    worlds = _worlds(host)
-    return worlds.facts(await worlds.fork(host, _text("name", call.body.get("name", ""))))
+    instances = _instances(call)
+    return instances.describe(await instances.fork(host, _text("name", call.body.get("name", ""))))
 
 
 async def end_world(host: Host, call: Call) -> object:
-    worlds, name = _worlds(host), call.path["name"]
-    worlds.facts(name)
-    if worlds.name_of(host) == name:
+    instances, name = _instances(call), call.path["name"]
+    instances.describe(name)
+    if instances.name_of(host) == name:
         raise Conflict(
             "a world cannot end itself",
             remedy="ask the control plane of another world, main's for example",
         )
-    await worlds.end(name)
+    await instances.end(name)
     return {}
 
 

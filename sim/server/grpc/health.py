@@ -1,17 +1,16 @@
-"""The standard health service of gRPC, for stock tools: no credentials, no place in the journal,
-and what it says follows the maintenance window (rule W8).
+"""The standard gRPC health service, for off-the-shelf tools: it needs no credentials, is not
+journalled, and follows the maintenance window (rule W8).
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import grpc
 import grpc.aio
 
-if TYPE_CHECKING:
-    from sim.server.host import Host
+from sim.server.host import Host
 
 HEALTH = "/grpc.health.v1.Health/"
 _SERVING, _NOT_SERVING, _SERVICE_UNKNOWN = 1, 2, 3
@@ -26,14 +25,12 @@ class Health:
         self._host = host
 
     def handler(self, method: str) -> grpc.RpcMethodHandler[bytes, bytes] | None:
-        """What answers a full method name; None for one that health does not have."""
+        """The handler of a full method name; None for one that the service does not have."""
         if method == HEALTH + "Check":
             return grpc.unary_unary_rpc_method_handler(self._check)
-        return (
-            grpc.unary_stream_rpc_method_handler(self._watch)
-            if method == HEALTH + "Watch"
-            else None
-        )
+        if method == HEALTH + "Watch":
+            return grpc.unary_stream_rpc_method_handler(self._watch)
+        return None
 
     async def _check(self, message: bytes, context: Context) -> bytes:
         status = self._status(await _service(message, context))
@@ -42,17 +39,17 @@ class Health:
         return _response(status)
 
     async def _watch(self, message: bytes, context: Context) -> AsyncIterator[bytes]:
-        """How a service stands, and again whenever that changes."""
-        service, told = await _service(message, context), 0
-        with self._host.news() as happened:
+        """The status of a service, and again whenever it changes."""
+        service, sent = await _service(message, context), 0
+        with self._host.watch() as changed:
             while True:
-                happened.clear()
+                changed.clear()
                 status = self._status(service)
-                if status != told:
-                    told = status
+                if status != sent:
+                    sent = status
                     yield _response(status)
                 else:
-                    await happened.wait()
+                    await changed.wait()
 
     def _status(self, service: str) -> int:
         serves = self._host.simulation.rpc_serves(service)
@@ -60,13 +57,12 @@ class Health:
 
 
 async def _service(message: bytes, context: Context) -> str:
-    # Late: these bring all of protobuf's Python with them, which a start need not wait for.
+    # Imported late: these load all of protobuf's Python code, which a start need not wait for.
     from google.protobuf.message import DecodeError
     from google.protobuf.wrappers_pb2 import StringValue
 
     try:
-        # HealthCheckRequest{string service = 1} has the shape of a StringValue, and its response,
-        # {status = 1}, is two bytes.
+        # HealthCheckRequest{string service = 1} has the form of a StringValue.
         return StringValue.FromString(message).value
     except DecodeError:
         await context.abort(
@@ -75,4 +71,4 @@ async def _service(message: bytes, context: Context) -> str:
 
 
 def _response(status: int) -> bytes:
-    return bytes((8, status))
+    return bytes((8, status))  # HealthCheckResponse{status = 1}

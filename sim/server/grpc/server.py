@@ -1,7 +1,7 @@
-"""gRPC: one generic handler for every method, bytes in and bytes out; what exists and what it
-answers belongs to the simulation.
+"""The gRPC listener: one generic handler for every method, bytes in and bytes out. Which methods
+exist and what they answer belongs to the simulation.
 
-Only this module and rpc_health.py import grpc.
+Only this package imports grpc.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ import grpc.aio
 from sim.api.pipeline.inputs import Close, Reply
 from sim.core.model.refusals import Refusal
 from sim.server.grpc.health import HEALTH, Health
-from sim.server.listeners import taken
-from sim.server.stream_buffer import Channel
+from sim.server.host import Host
+from sim.server.listeners import port_taken
+from sim.server.stream_buffer import StreamBuffer
 
 if TYPE_CHECKING:
-    from sim.server.host import Host
-
     _GenericHandler: TypeAlias = grpc.GenericRpcHandler[bytes, bytes]
 else:
-    _GenericHandler = grpc.GenericRpcHandler  # generic in its stubs only
+    _GenericHandler = grpc.GenericRpcHandler  # only its stubs are generic
 
 log = logging.getLogger("sim.server")
 
 _OPTIONS = [
-    # A port that is taken is an error, not a share.
+    # A port that is taken is an error; it is not shared.
     ("grpc.so_reuseport", 0),
     # Clients that ping an idle channel are welcome.
     ("grpc.keepalive_permit_without_calls", 1),
@@ -46,19 +45,19 @@ _READ = frozenset({"authorization", "x-participant-id"})
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Trailers: TypeAlias = tuple[tuple[str, str], ...]
 
-# A stream may be silent for long, and some clients do not go on before they have its headers: they
-# are sent as soon as it is open.
+# Initial metadata, sent as soon as a stream is open: it may be silent for long, and some clients
+# wait for its headers.
 _OPEN: Trailers = ()
 
 
-class RpcListener:
+class GrpcListener:
     """The gRPC listener of a host."""
 
     def __init__(
         self, host: Host, address: str, port: int, tls: tuple[bytes, bytes] | None = None
     ) -> None:
-        """Bind a port of an address, a free one for 0; `tls` is a private key and a certificate
-        chain, PEM. Raises CouldNotListen.
+        """Bind a port, a free one for 0. `tls` is a private key and a certificate chain, both PEM.
+        Raises CouldNotListen.
         """
         self._server = grpc.aio.server(handlers=(_Handlers(host),), options=_OPTIONS)
         target = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
@@ -68,40 +67,40 @@ class RpcListener:
             else:
                 self.port = self._server.add_secure_port(target, grpc.ssl_server_credentials([tls]))
         except RuntimeError as problem:
-            raise taken(address, port, "grpc") from problem
+            raise port_taken(address, port, "grpc") from problem
 
     async def start(self) -> None:
         """Accept connections."""
         await self._server.start()
 
     async def stop(self) -> None:
-        """Stop accepting; calls in progress get a moment to end."""
+        """Stop accepting; calls in progress get 0.2 s to end."""
         await self._server.stop(0.2)
 
 
 class _Handlers(_GenericHandler):
-    """Finds the handler of a method by asking the simulation what kind it is."""
+    """Selects the handler of a method by the kind that the simulation says it is of."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._opaque = host.settings.opaque
+        self._debug_headers = not host.settings.opaque
         self._health = Health(host)
         self._known: dict[tuple[str, str], grpc.RpcMethodHandler[bytes, bytes]] = {}
 
     def service(
         self, handler_call_details: grpc.HandlerCallDetails
     ) -> grpc.RpcMethodHandler[bytes, bytes]:
-        """Handler of a call; never None, so that unknown methods are inputs like any other."""
+        """The handler of a call; never None, so that calls of unknown methods are inputs too."""
         method = handler_call_details.method
         if method.startswith(HEALTH) and (health := self._health.handler(method)) is not None:
             return health
         kind = self._host.simulation.rpc_kind(method)
         if kind is None:
             return grpc.stream_stream_rpc_method_handler(self._unknown(method))
-        found = self._known.get((method, kind))
-        if found is None:
-            found = self._known[method, kind] = self._handler(method, kind)
-        return found
+        handler = self._known.get((method, kind))
+        if handler is None:
+            handler = self._known[method, kind] = self._handler(method, kind)
+        return handler
 
     def _handler(self, method: str, kind: str) -> grpc.RpcMethodHandler[bytes, bytes]:
         if kind == "unary":
@@ -121,7 +120,7 @@ class _Handlers(_GenericHandler):
                     or reply.pending_on
                     or reply.connection_fault
                     or reply.headers
-                    or reply.ready_at > host.simulation.now
+                    or reply.ready_at > host.now
                 ):
                     return await self._finish(reply, context)
                 context.set_trailing_metadata((("x-request-id", reply.request_id),))
@@ -134,18 +133,16 @@ class _Handlers(_GenericHandler):
         return handler
 
     async def _finish(self, reply: Reply, context: Context) -> bytes:
-        """Answer with a reply once it is complete and may leave; aborts the call when it is no
-        success.
-        """
-        host = self._host
+        """Answer with a reply once it is complete and may leave; abort the call for a refusal."""
+        replies = self._host.replies
         if reply.pending_on:
-            reply = await host.replies.answer(reply)
-        elided = host.replies.elides(reply)
-        if host.replies.holds(reply):
-            await host.replies.ready(reply)
+            reply = await replies.answer(reply)
+        elided = replies.elided_time(reply)
+        if replies.must_wait(reply):
+            await replies.ready(reply)
         trailers = self._trailers(reply, elided)
         if reply.connection_fault:
-            await _disturbed(reply.connection_fault, context, trailers)
+            await _apply_connection_fault(reply.connection_fault, context, trailers)
         if reply.code:
             await context.abort(_STATUS[reply.code], reply.message, trailers)
         context.set_trailing_metadata(trailers)
@@ -157,11 +154,11 @@ class _Handlers(_GenericHandler):
         trailers = [
             (name.lower(), value)
             for name, value in reply.headers
-            if not (self._opaque and name.lower().startswith("x-sim-"))
+            if self._debug_headers or not name.lower().startswith("x-sim-")
         ]
         if reply.request_id:
             trailers.append(("x-request-id", reply.request_id))
-        if elided and not self._opaque:
+        if elided and self._debug_headers:
             trailers.append(("x-sim-elapsed", elided))
         return tuple(
             (name, value if value.isascii() and value.isprintable() else ascii(value)[1:-1])
@@ -170,23 +167,23 @@ class _Handlers(_GenericHandler):
 
     def _server_stream(self, method: str) -> Callable[[bytes, Context], AsyncIterator[bytes]]:
         async def handler(message: bytes, context: Context) -> AsyncIterator[bytes]:
-            channel = await self._opened(method, message, context)
-            if isinstance(channel, Reply):
-                async for part in self._download(channel, context):
+            stream = await self._open(method, message, context)
+            if isinstance(stream, Reply):
+                async for part in self._download(stream, context):
                     yield part
                 return
             try:
                 await context.send_initial_metadata(_OPEN)
-                while not isinstance(frame := await channel.take(), Close):
+                while not isinstance(frame := await stream.take(), Close):
                     yield frame
             finally:
-                self._host.hangup(channel)
+                self._host.hangup(stream)
             await _ended(frame, context)
 
         return handler
 
     async def _download(self, reply: Reply, context: Context) -> AsyncIterator[bytes]:
-        """Messages of a download, one at a time; other calls have their turn in between."""
+        """The messages of a download; other calls get a turn between two of them."""
         try:
             for message in reply.chunks or ():
                 yield message
@@ -196,30 +193,28 @@ class _Handlers(_GenericHandler):
 
     def _bidi(self, method: str) -> Callable[[AsyncIterator[bytes], Context], AsyncIterator[bytes]]:
         async def handler(messages: AsyncIterator[bytes], context: Context) -> AsyncIterator[bytes]:
-            channel = await self._opened(method, b"", context)
-            if isinstance(channel, Reply):
+            stream = await self._open(method, b"", context)
+            if isinstance(stream, Reply):
                 raise AssertionError(f"{method} is no download")
-            # A client that half-closes keeps what it subscribed to until it cancels.
-            listener = self._host.spawn(self._listen(messages, channel))
+            # A client that half-closes keeps its subscriptions until it cancels.
+            reader = self._host.spawn(self._read(messages, stream))
             try:
                 await context.send_initial_metadata(_OPEN)
-                while not isinstance(frame := await channel.take(), Close):
+                while not isinstance(frame := await stream.take(), Close):
                     yield frame
             finally:
-                listener.cancel()
-                self._host.hangup(channel)
+                reader.cancel()
+                self._host.hangup(stream)
             await _ended(frame, context)
 
         return handler
 
-    async def _listen(self, messages: AsyncIterator[bytes], channel: Channel) -> None:
+    async def _read(self, messages: AsyncIterator[bytes], stream: StreamBuffer) -> None:
         async for message in messages:
-            self._host.frame(channel, message)
+            self._host.frame(stream, message)
 
-    async def _opened(self, method: str, message: bytes, context: Context) -> Channel | Reply:
-        """Channel of a stream that was admitted, or the download that is ready to leave; aborts the
-        call otherwise.
-        """
+    async def _open(self, method: str, message: bytes, context: Context) -> StreamBuffer | Reply:
+        """The buffer of an admitted stream, or a download that may leave; aborts a refused call."""
         try:
             opened = self._host.open(method, _metadata(context), message, _address(context.peer()))
             if isinstance(opened, Reply):
@@ -249,23 +244,21 @@ async def _ended(close: Close, context: Context) -> None:
         await context.abort(_STATUS[close.code], close.message)
 
 
-async def _disturbed(disturbance: str, context: Context, trailers: Trailers) -> None:
-    """What a connection-level fault looks like to a gRPC client: the call dies with UNAVAILABLE, or
-    never ends.
-    """
-    if disturbance == "hang":
+async def _apply_connection_fault(fault: str, context: Context, trailers: Trailers) -> None:
+    """Carry out a connection fault: the call fails with UNAVAILABLE, or never ends ("hang")."""
+    if fault == "hang":
         await asyncio.get_running_loop().create_future()
-    if disturbance != "slow_body":
+    if fault != "slow_body":
         await context.abort(grpc.StatusCode.UNAVAILABLE, "connection reset by peer", trailers)
 
 
 def _metadata(context: Context) -> dict[str, str]:
-    """What the exchange looks at."""
-    return {key: value for key, value in context.invocation_metadata() or () if key in _READ}  # type: ignore[misc]  # text, as its key does not end in -bin
+    """The metadata that the exchange reads: text, since no key of `_READ` ends in -bin."""
+    return {key: value for key, value in context.invocation_metadata() or () if key in _READ}  # type: ignore[misc]
 
 
 @lru_cache(maxsize=1024)
 def _address(peer: str) -> str:
-    """Address of a client: "ipv4:127.0.0.1:5000" and "ipv6:%5B::1%5D:5000" without kind and port."""
+    """The client's address: "ipv4:127.0.0.1:5000" or "ipv6:%5B::1%5D:5000" without kind and port."""
     _, _, rest = peer.partition(":")
     return rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "")

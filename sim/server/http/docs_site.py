@@ -1,6 +1,6 @@
 """The docs listener: an index of this run's addresses and operations, the changelog and its feed,
-the OpenAPI documents, the protobuf bundle (§9), and the page behind the document links of identity
-verification (§3.5).
+the OpenAPI documents, the protobuf bundle (§9), and the page to which the document links of
+identity verification lead (§3.5).
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 from html import escape
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from aiohttp import web
@@ -18,12 +17,10 @@ from sim.api.pipeline.error_mapping import http_status
 from sim.contract import changelog
 from sim.contract.contract import PLANES, Operation, Plane, load_contract
 from sim.core.model.refusals import Refusal
-from sim.server.http.response import Answer
-from sim.server.http.server import HttpServer, error_answer
-
-if TYPE_CHECKING:
-    from sim.server.host import Host
-    from sim.server.service import Addresses
+from sim.server.addresses import Addresses
+from sim.server.host import Host
+from sim.server.http.response import Response
+from sim.server.http.server import HttpServer, error_response
 
 BUNDLE = "/proto/bundle"
 DOCV = "/docv/"
@@ -31,7 +28,7 @@ DOCV = "/docv/"
 
 def docs_server(host: Host, addresses: Addresses) -> HttpServer:
     """Server of the docs listener."""
-    return HttpServer(Docs(host, addresses), lambda: host.simulation.now)
+    return HttpServer(Docs(host, addresses), lambda: host.now)
 
 
 class Docs:
@@ -42,19 +39,19 @@ class Docs:
         self._addresses = addresses
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request."""
-        now = self._host.simulation.now
+        """Response one request."""
+        now = self._host.now
         path = request.raw_path.partition("?")[0]
         if path.startswith(DOCV):
             return await self._document(request, path.removeprefix(DOCV))
         if request.method not in ("GET", "HEAD"):
-            return error_answer(405, 12, "only GET", now=now)
+            return error_response(405, 12, "only GET", now=now)
         if path in ("/", "/index.html"):
             return self._page("Sandbox exchange", self._index())
         if path == "/changelog":
             return self._page("Changelog", changelog.page(now))
         if path == "/changelog/rss.xml":
-            return Answer(
+            return Response(
                 200,
                 changelog.rss(now, self._addresses.docs),
                 content_type="application/rss+xml; charset=utf-8",
@@ -67,20 +64,18 @@ class Docs:
                 ("ETag", f'"{checksum}"'),
                 ("x-checksum-sha256", checksum),
             )
-            return Answer(200, bundle, content_type="application/zip", now=now, headers=headers)
+            return Response(200, bundle, content_type="application/zip", now=now, headers=headers)
         plane = path.removeprefix("/openapi/").removesuffix(".json")
         if path == f"/openapi/{plane}.json" and plane in PLANES:
-            return Answer(200, self._openapi(plane), content_type="application/json", now=now)
-        return error_answer(404, 5, "Not Found", now=now)
+            return Response(200, self._openapi(plane), content_type="application/json", now=now)
+        return error_response(404, 5, "Not Found", now=now)
 
-    def _page(self, title: str, inside: str, status: int = 200) -> Answer:
+    def _page(self, title: str, inside: str, status: int = 200) -> Response:
         page = _PAGE.format(title=escape(title), inside=inside).encode()
-        return Answer(
-            status, page, content_type="text/html; charset=utf-8", now=self._host.simulation.now
-        )
+        return Response(status, page, content_type="text/html; charset=utf-8", now=self._host.now)
 
     async def _document(self, request: web.BaseRequest, token: str) -> web.StreamResponse:
-        """What a person sees who follows a document link; here the tester says how it went."""
+        """The page of a document link, on which the tester chooses the result of the upload."""
         try:
             case = self._host.simulation.exchange.kyc.find(token)
             if request.method == "POST":
@@ -104,7 +99,7 @@ class Docs:
             openapi_document(
                 load_contract(),
                 plane,
-                self._host.simulation.now,
+                self._host.now,
                 vendor_prefix=self._host.settings.vendor_prefix,
             )
         )

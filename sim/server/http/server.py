@@ -1,5 +1,5 @@
-"""What every HTTP listener shares: a server that never shows a traceback or a version, bodies read
-up to a bound, errors as JSON.
+"""What all HTTP listeners share: a server that never shows a traceback or a version, bodies read up
+to a limit, errors as JSON.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from aiohttp import web
 from msgspec import json
 
 from sim.kernel.instants import Instant
-from sim.server.http.fast_path import Connection, Handler, Immediate
-from sim.server.http.response import Answer
+from sim.server.http.fast_path import Connection, Handler, ImmediateHandler
+from sim.server.http.response import Response
 
 log = logging.getLogger("sim.server")
 
 
 class _Connection(Connection):
-    """A connection that answers errors our way."""
+    """A connection that reports errors in the service's format."""
 
     __slots__ = ()
 
@@ -32,36 +32,29 @@ class _Connection(Connection):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer to what is no HTTP, or to a failure of ours; the reason of the latter goes to the
-        log, not to the client.
-        """
+        """Answer malformed HTTP or an internal failure; the cause of the latter is logged, not sent."""
         if status >= 500:
-            ours = None if isinstance(exc, OSError) else exc  # a full disk is no mistake of ours
+            # An OSError such as a full disk is no bug of ours: log it without a traceback.
+            cause = None if isinstance(exc, OSError) else exc
             log.error(
-                "a request failed: %s %s: %s", request.method, request.path, exc, exc_info=ours
+                "a request failed: %s %s: %s", request.method, request.path, exc, exc_info=cause
             )
         server = self._manager if isinstance(self._manager, HttpServer) else None
         code, text = (13, "internal error") if status >= 500 else (3, "bad request")
-        return error_answer(
-            status,
-            code,
-            text,
-            now=server.now() if server else 0,
-            close=True,
-            retail=bool(server and server.retail),
-        )
+        now, retail = (server.now(), server.retail) if server else (0, False)
+        return error_response(status, code, text, now=now, close=True, retail=retail)
 
     def log_exception(self, *args: Any, **details: Any) -> None:
-        """A failure between requests. A body that cannot be unpacked is its sender's: that was
-        answered, and the rest of it is of no interest.
+        """Log a failure between requests, except a body that cannot be decompressed: its sender was
+        answered.
         """
         if not isinstance(details.get("exc_info"), web.RequestPayloadError):
             super().log_exception(*args, **details)
 
 
 class HttpServer(web.Server):
-    """Low-level server of one listener: no router and no middleware between the parser and the
-    handler. `retail`: its errors have the shape of that API.
+    """Low-level server of one listener, without router or middleware between parser and handler.
+    `retail` selects the error format of the retail API.
     """
 
     def __init__(
@@ -69,7 +62,7 @@ class HttpServer(web.Server):
         handler: Handler,
         now: Callable[[], Instant],
         *,
-        immediate: Immediate | None = None,
+        immediate: ImmediateHandler | None = None,
         max_body: int = 0,
         retail: bool = False,
     ) -> None:
@@ -84,7 +77,7 @@ class HttpServer(web.Server):
         return _Connection(self, self._loop, self._immediate, self._max_body)
 
 
-def error_answer(
+def error_response(
     status: int,
     code: int,
     message: str,
@@ -92,33 +85,29 @@ def error_answer(
     now: Instant,
     close: bool = False,
     retail: bool = False,
-    why: Mapping[str, str] | None = None,
-) -> Answer:
-    """An error in the common shape `{"code", "message", "details": []}`, or in the retail API's;
-    `why` holds further keys, for people.
+    extra: Mapping[str, str] | None = None,
+) -> Response:
+    """An error as `{"code", "message", "details": []}`, or in the retail API's format; `extra` adds
+    keys for people.
     """
-    told = (
-        {"status": status, "message": message}
-        if retail
-        else {"code": code, "message": message, "details": []}
-    )
-    body = json.encode({**told, **(why or {})})
-    return Answer(status, body, content_type="application/json", now=now, close=close)
+    fields: dict[str, object] = {"code": code, "message": message, "details": []}
+    if retail:
+        fields = {"status": status, "message": message}
+    body = json.encode(fields | dict(extra or {}))
+    return Response(status, body, content_type="application/json", now=now, close=close)
 
 
 async def read_body(request: web.BaseRequest, limit: int) -> tuple[bytes, int]:
-    """Body of a request and 0; or nothing and the size it has (as far as it was read) when that is
-    over the limit.
+    """`(body, 0)`; or `(b"", size)` for a body over `limit` bytes, with its declared size or as
+    much as was read.
     """
     if not request.body_exists:
         return b"", 0
     declared = request.content_length
     if declared is not None and declared > limit:
         return b"", declared
-    if (
-        request.headers.get("Expect", "").lower() == "100-continue"
-        and request.transport is not None
-    ):
+    expects = request.headers.get("Expect", "").lower()
+    if expects == "100-continue" and request.transport is not None:
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     body = await request.content.readany()
     while not request.content.at_eof():
@@ -128,12 +117,12 @@ async def read_body(request: web.BaseRequest, limit: int) -> tuple[bytes, int]:
     return (body, 0) if len(body) <= limit else (b"", len(body))
 
 
-def reset(request: web.BaseRequest) -> None:
-    """Reset the connection of a request: its client sees ECONNRESET."""
+def reset_connection(request: web.BaseRequest) -> None:
+    """Reset the connection of a request: the client sees ECONNRESET."""
     transport = request.transport
     if transport is None:
         return
-    plug = transport.get_extra_info("socket")
-    if plug is not None:
-        plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    raw = transport.get_extra_info("socket")
+    if raw is not None:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     transport.abort()

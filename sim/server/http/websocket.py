@@ -1,60 +1,57 @@
-"""WebSockets of the retail plane: the handshake is an input before the upgrade, frames are inputs,
-what the simulation sends are text frames.
+"""WebSockets of the retail plane: the handshake is an input before the upgrade, client frames are
+inputs, and what the simulation sends are text frames.
 
-Protocol pings are answered by aiohttp and never reach the simulation; no timer of real time closes
-a socket.
+aiohttp answers protocol pings, which never reach the simulation. No real-time timer closes a socket.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from aiohttp import WSMsgType, web
 
 from sim.api.pipeline.inputs import Close, Reply
 from sim.api.streams.stream_faults import ABNORMAL_CLOSURE
+from sim.server.host import Host
 from sim.server.http.response import SERVER, http_date
-from sim.server.http.server import error_answer, reset
-from sim.server.stream_buffer import Channel
+from sim.server.http.server import error_response, reset_connection
+from sim.server.stream_buffer import StreamBuffer
 
-if TYPE_CHECKING:
-    from sim.server.host import Host
-    from sim.server.http.rest import RestListener
+Render: TypeAlias = Callable[[web.BaseRequest, Reply], Awaitable[web.StreamResponse]]
 
 
 async def serve_web_socket(
-    host: Host, request: web.BaseRequest, path: str, listener: RestListener
+    host: Host, request: web.BaseRequest, path: str, render: Render
 ) -> web.StreamResponse:
-    """Serve one socket from handshake to close. A refused handshake is answered as plain HTTP."""
-    # Compression would make frame sizes depend on zlib's version; autoping answers pings.
+    """Serve one socket from handshake to close. `render` answers a refused handshake as HTTP."""
+    # Compression would make the size of frames depend on zlib's version.
     socket = web.WebSocketResponse(
         autoping=True, heartbeat=None, compress=False, max_msg_size=host.settings.max_body
     )
     if not socket.can_prepare(request):
-        return error_answer(
-            400, 3, "no valid WebSocket handshake", now=host.simulation.now, close=True, retail=True
-        )
-    opened = host.open(path, request.headers, b"", request.remote or "", web_socket=True)
-    if isinstance(opened, Reply):
-        return await listener.render(request, opened)
-    socket.headers["Date"] = http_date(host.simulation.now)
+        text = "no valid WebSocket handshake"
+        return error_response(400, 3, text, now=host.now, close=True, retail=True)
+    stream = host.open(path, request.headers, b"", request.remote or "", web_socket=True)
+    if isinstance(stream, Reply):
+        return await render(request, stream)
+    socket.headers["Date"] = http_date(host.now)
     socket.headers["Server"] = SERVER
     writer: asyncio.Task[None] | None = None
     try:
         await socket.prepare(request)
-        opened.sink = _sink(request)
-        writer = host.spawn(_write(socket, opened, request))
+        stream.sink = _sink(request)
+        writer = host.spawn(_write(socket, stream, request))
         async for message in socket:
             if message.type == WSMsgType.TEXT:
-                host.frame(opened, message.data.encode())
+                host.frame(stream, message.data.encode())
             elif message.type == WSMsgType.BINARY:
-                host.frame(opened, message.data)
+                host.frame(stream, message.data)
     finally:
-        ended_by_us = opened.ended
-        host.hangup(opened)
+        ended_by_us = stream.ended
+        host.hangup(stream)
         if writer is not None:
             if ended_by_us:
                 await writer
@@ -64,8 +61,8 @@ async def serve_web_socket(
 
 
 def _sink(request: web.BaseRequest) -> Callable[[bytes], bool]:
-    """Writes a frame to a socket whose client reads; for one that does not, frames wait in the
-    channel. A task for each frame costs as much again.
+    """Writes a frame straight to a socket whose client reads; otherwise frames wait in the buffer.
+    A task for each frame would double its cost.
     """
     protocol = request.protocol
 
@@ -79,11 +76,9 @@ def _sink(request: web.BaseRequest) -> Callable[[bytes], bool]:
     return write
 
 
-@lru_cache(maxsize=4)  # one after the other all get the same; a snapshot may be large
+@lru_cache(maxsize=4)  # subscribers get the same frame one after the other; it may be large
 def _text_frame(payload: bytes) -> bytes:
-    """A whole text frame, unmasked (RFC 6455 §5.2). A payload that goes to many clients is framed
-    once.
-    """
+    """A complete, unmasked text frame (RFC 6455, section 5.2)."""
     size = len(payload)
     if size < 126:
         return b"\x81%c%b" % (size, payload)
@@ -92,16 +87,18 @@ def _text_frame(payload: bytes) -> bytes:
     return b"\x81\x7f%b%b" % (size.to_bytes(8, "big"), payload)
 
 
-async def _write(socket: web.WebSocketResponse, channel: Channel, request: web.BaseRequest) -> None:
+async def _write(
+    socket: web.WebSocketResponse, stream: StreamBuffer, request: web.BaseRequest
+) -> None:
     try:
-        while not isinstance(frame := await channel.take(), Close):
+        while not isinstance(frame := await stream.take(), Close):
             await socket.send_frame(frame, WSMsgType.TEXT)
         if frame.web_socket_code == ABNORMAL_CLOSURE:
-            reset(request)
+            reset_connection(request)
             return
         await socket.close(code=frame.web_socket_code, message=_close_reason(frame.message))
     except ConnectionError:
-        # The reading side notices too, and hangs up.
+        # The reading side notices too and hangs up.
         return
 
 

@@ -1,0 +1,41 @@
+"""Where each surface of one instance listens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from sim.server.listeners import SURFACES, Bound, reachable
+
+
+class Addresses(Struct, frozen=True, kw_only=True):
+    """URLs by surface; for gRPC host:port. `tls_ca` is the certificate that clients have to trust."""
+
+    gateway: str
+    retail: str
+    exchange: str
+    auth: str
+    grpc: str
+    control: str
+    docs: str
+    tls_ca: Path | None = None
+
+    @property
+    def token_url(self) -> str:
+        """The token endpoint."""
+        return f"{self.auth}/oauth/token"
+
+    def surfaces(self) -> list[tuple[str, str]]:
+        """(surface, address) in the order of the ports."""
+        return [(surface, getattr(self, surface)) for surface in SURFACES]
+
+
+def addresses_of(bound: Bound, *, tls_ca: Path | None = None) -> Addresses:
+    """Addresses of bound sockets. gRPC's port is the requested one; 0 until its listener has one."""
+    scheme = "http" if tls_ca is None else "https"
+    urls = {
+        surface: f"{scheme}://{reachable(bound.host, listening.getsockname()[1])}"
+        for surface, listening in bound.sockets.items()
+    }
+    return Addresses(**urls, grpc=reachable(bound.host, bound.grpc_port), tls_ca=tls_ca)
