@@ -8,7 +8,7 @@ the same journal, byte for byte but for what clients draw at random.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Raw, json
@@ -54,7 +54,7 @@ from sim.engine.journal_record import event_record, library_versions, record_of
 from sim.engine.snapshots import Snapshots
 from sim.kernel.instants import OUT_OF_RANGE, Instant, Span, format_instant, is_supported_instant
 from sim.kernel.journal import Header, Journal
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, merge_owners
 from sim.world.populate import populate
 from sim.world.world import World, build_world
 
@@ -115,6 +115,7 @@ class Simulation:
         self.script.attend()
         self.participants = Participants(self)
         self.participants.begin()
+        self.own_timers()
         self.exchange.flush()
         self.exchange.take_events()
         self.branch, self.branches = "main", 0
@@ -134,6 +135,13 @@ class Simulation:
         self.hub = Hub(self.exchange, self.contract)
         self.pipeline = Pipeline(self.exchange, self.contract, handlers(), self.log, self.settings)
         self.script = Script(self)
+
+    def own_timers(self) -> None:
+        """Find the one owner of every kind of timer; the queue takes no other kind from here on."""
+        core = {kind: _alone(handler) for kind, handler in self.exchange.timers.items()}
+        extensions = (self.hub.timers, self.participants.timers, self.script.timers)
+        self._timers = merge_owners((core, *extensions))
+        self.exchange.ctx.timers.close(self._timers)
 
     @property
     def now(self) -> Instant:
@@ -307,13 +315,7 @@ class Simulation:
                 ctx.timers.suspend(timer)
                 continue
             outcome.fired.append(Fired(ctx.now, timer.kind, timer.subject))
-            if not (
-                self.exchange.fire(timer)
-                or self.participants.fire(timer)
-                or self.hub.fire(timer, outcome.effects)
-                or self.script.fire(timer, outcome)
-            ):
-                raise AssertionError(f"nobody owns the timer {timer.kind}")
+            self._timers[timer.kind](timer, outcome)
             self.publish(outcome)
         ctx.now = max(ctx.now, to)
 
@@ -545,3 +547,8 @@ class Simulation:
     def journal_lines(self, since: int = 0) -> Iterator[bytes]:
         """Journal lines after the first `since` ones, as JSON."""
         return self.journal.lines(since)
+
+
+def _alone(handler: Callable[[Timer], None]) -> Callable[[Timer, Outcome], None]:
+    """Handle a timer without the outcome of the input under way."""
+    return lambda timer, outcome: handler(timer)

@@ -114,7 +114,7 @@ def advance(exchange: Exchange, to: int) -> None:
         if (timer := timers.pop_due(to)) is None:
             break
         exchange.ctx.now = timer.due
-        exchange.fire(timer)
+        exchange.timers[timer.kind](timer)
         exchange.flush()
     exchange.ctx.now = to
 

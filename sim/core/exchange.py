@@ -52,7 +52,7 @@ from sim.core.trading.synchronous import AwaitedState, SynchronousOrders
 from sim.core.trading.trading import Trading, TradingState
 from sim.core.webhooks.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers, merge_owners
 
 # what waits for the end of maintenance (rule W7)
 POSTPONABLE = frozenset({EXPIRY_TIMER, EDGE_TIMER, SHELF_TIMER, SETTLEMENT_TIMER, RECURRING_TIMER})
@@ -385,25 +385,33 @@ class Exchange:
         """
         return timer.kind in POSTPONABLE and self.maintenance.begun(self.ctx.now)
 
-    def fire(self, timer: Timer) -> bool:
-        """Hand a timer to its component; False when none of them owns its kind."""
-        if self.trading.fire(timer):
-            if timer.kind == CLEARING_TIMER:
-                self.rebates.wait()
-            return True
-        return (
-            self.rebates.fire(timer)
-            or self.recurring_feed.fire(timer)
-            or self.kyc.fire(timer)
-            or self.webhooks.fire(timer)
-            or self.maintenance.fire(timer)
-            or self.incentives.fire(timer)
-            or self.scoring.fire(timer)
-            or self.funding.fire(timer)
-            or self.order_sessions.fire(timer)
-            or self.rfqs.fire(timer)
-            or self.awaited.fire(timer)
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that its components own, with what each does; two owners of one kind
+        are an error.
+        """
+        owned = merge_owners(
+            (
+                self.trading.timers,
+                self.rebates.timers,
+                self.recurring_feed.timers,
+                self.kyc.timers,
+                self.webhooks.timers,
+                self.maintenance.timers,
+                self.incentives.timers,
+                self.scoring.timers,
+                self.funding.timers,
+                self.order_sessions.timers,
+                self.rfqs.timers,
+                self.awaited.timers,
+            )
         )
+        owned[CLEARING_TIMER] = self._clear_trades  # trading's, with a consequence outside of it
+        return owned
+
+    def _clear_trades(self, _timer: Timer) -> None:
+        self.trading.clear()
+        self.rebates.wait()
 
     def flush(self) -> None:
         """Let events have their consequences: firms are told of verifications, combos settle with

@@ -140,6 +140,7 @@ def fork(sim: Simulation, journal: BinaryIO | None, settings: Settings | None) -
     made.assemble()
     made.exchange.begin_as(sim.exchange)
     made.participants = sim.participants.fork(made)
+    made.own_timers()
     made.snapshots = sim.snapshots.fork()
     return_to(made, moment_of(sim, log=True))
     made.journal.mark("fork", sim.branch)

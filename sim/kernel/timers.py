@@ -1,54 +1,115 @@
-"""The queue of everything that will happen by itself: timers as data, ordered by due instant, then
-by kind where that matters, then by order of scheduling.
+"""The queue of everything that will happen by itself: timers as data, in one total order.
 
-A timer names what to do (`kind`) and to whom (`subject`); it holds no code, so a queue can be
-saved, compared and printed. Whoever owns the queue dispatches on the kind. Cancelling is O(1): the
-entry stays in the heap and is skipped when it surfaces; the heap is rebuilt once more than half of
-it is dead, so memory follows the live timers. A timer may be parked: it stays live and can be
-cancelled, but does not surface until all parked ones are put back.
+Theory. Virtual time moves only when an input says so (`advance_to`). Between two inputs nothing
+happens; during an advance everything happens that is due, one timer after the other, and virtual
+now stands at each timer's own instant while its owner acts. There is no second clock and no
+concurrency, so the run is a function of its inputs if, and only if, the order of timers is one.
+
+* Instants are integers of nanoseconds, so two timers are often due at the same instant: a market
+  closes when a good-till-time order expires, thousands of markets open at noon.
+* At one instant the order is (priority, seq). `seq` counts calls of `schedule`: what was scheduled
+  first fires first. This suffices wherever one timer was caused by another.
+* It does not suffice where two causes know nothing of each other: then the order would depend on
+  which of them somebody mentioned first. For those kinds a priority decides
+  (`core/model/timer_priority.py`), by kind, and within some kinds by subject.
+* A timer that schedules another one at the same instant is followed by it in the same advance. A
+  timer due in the past (one that was suspended) fires at virtual now: time never moves back.
+
+A timer names what to do (`kind`) and to whom (`subject`). It holds no code, so that a queue can be
+saved, compared and printed. The code stands with the components: each declares the kinds that it
+owns (`timers`, a mapping from kind to function), `merge_owners` makes one dictionary of them, and
+from then on (`close`) the queue accepts no other kind. Thus a kind with two owners or none is an
+error when a simulation starts or a timer is scheduled, and never a timer that is lost.
+
+Cost. Scheduling and popping are O(log n). Cancelling is O(1): the entry stays in the heap and is
+skipped when it surfaces. The heap is rebuilt once more than half of it is dead, so memory follows
+the live timers. A suspended timer stays live and can be cancelled, but does not surface until all
+suspended ones resume (rule W7: what falls due during maintenance happens after it).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from sim.kernel.instants import Instant
 
-# The place at their instant of timers of which nobody said more.
+# The priority of kinds that have none of their own: after all that do.
 _LAST = "~"
 
 
 class Timer(Struct, frozen=True, order=True, array_like=True, gc=False):
-    """Something due at an instant. `seq` is unique in its queue: timers order by (due, place, seq),
-    as quickly as bare tuples would.
+    """Something due at an instant. `seq` is unique in its queue: timers order by (due, priority,
+    seq), as quickly as bare tuples would.
     """
 
     due: Instant
-    place: str
+    priority: str
     seq: int
     kind: str
     subject: str
 
 
-class TimerQueue:
-    """Timers ordered by (due, place, seq)."""
+TimerHandlers: TypeAlias = Mapping[str, Callable[[Timer], None]]
+Handler = TypeVar("Handler")
 
-    __slots__ = ("_by_subject", "_dead", "_heap", "_live", "_next_seq", "_parked", "_places")
+
+class TimerOwnershipError(ValueError):
+    """A kind of timer has two owners, or none."""
+
+
+def merge_owners(owners: Iterable[Mapping[str, Handler]]) -> dict[str, Handler]:
+    """Merge the timer kinds of several components. TimerOwnershipError if two declare the same."""
+    merged: dict[str, Handler] = {}
+    for owned in owners:
+        for kind, handler in owned.items():
+            if kind in merged:
+                raise TimerOwnershipError(f"two components own the timer kind {kind!r}")
+            merged[kind] = handler
+    return merged
+
+
+class _AnyKind(dict[str, str]):
+    """Priorities of a queue that is not closed: every kind is accepted."""
+
+    def __missing__(self, kind: str) -> str:
+        return _LAST
+
+
+class TimerQueue:
+    """Timers ordered by (due, priority, seq)."""
+
+    __slots__ = ("_by_subject", "_dead", "_heap", "_live", "_next_seq", "_priorities", "_suspended")
 
     def __init__(self, first: Sequence[str] = (), by_subject: Collection[str] = ()) -> None:
-        """`first`: kinds that go before all others at their instant, in this order; those of them
-        in `by_subject` by subject among themselves.
+        """Create an empty queue.
+
+        Kinds in `first` go before all others at their instant, in this order; timers of a kind in
+        `by_subject`, which must be one of them, are ordered by subject among themselves.
         """
-        self._places = {kind: str(place) for place, kind in enumerate(first)}
+        self._priorities: dict[str, str] = _AnyKind(
+            (kind, str(index)) for index, kind in enumerate(first)
+        )
         self._by_subject = frozenset(by_subject)
         self._heap: list[Timer] = []
         self._live: set[int] = set()
         self._dead = 0
         self._next_seq = 1
-        self._parked: list[Timer] = []
+        self._suspended: list[Timer] = []
+
+    def close(self, kinds: Collection[str]) -> None:
+        """Accept only these kinds from now on.
+
+        TimerOwnershipError if a timer of another kind is pending or another kind has a priority.
+        """
+        pending = (timer.kind for timer in (*self._heap, *self._suspended))
+        for kind in (*self._priorities, *pending):
+            if kind not in kinds:
+                raise TimerOwnershipError(f"no component owns the timer kind {kind!r}")
+        self._priorities = {kind: self._priorities[kind] for kind in kinds}
 
     def __len__(self) -> int:
         return len(self._live)
@@ -60,11 +121,14 @@ class TimerQueue:
     def schedule(self, due: Instant, kind: str, subject: str = "") -> int:
         """Add a timer and return its seq, by which it can be cancelled."""
         seq = self._next_seq
+        try:
+            priority = self._priorities[kind]
+        except KeyError:
+            raise TimerOwnershipError(f"no component owns the timer kind {kind!r}") from None
         self._next_seq = seq + 1
-        place = self._places.get(kind, _LAST)
         if kind in self._by_subject:
-            place += subject
-        heappush(self._heap, Timer(due, place, seq, kind, subject))
+            priority += subject
+        heappush(self._heap, Timer(due, priority, seq, kind, subject))
         self._live.add(seq)
         return seq
 
@@ -73,7 +137,7 @@ class TimerQueue:
         if seq not in self._live:
             return False
         self._live.discard(seq)
-        # a parked one is no ballast, but counting it costs at most an early rebuild
+        # A suspended timer is not in the heap, but counting it costs at most an early rebuild.
         self._dead += 1
         if self._dead > 64 and self._dead * 2 > len(self._heap):
             self._heap = [timer for timer in self._heap if timer.seq in self._live]
@@ -101,41 +165,42 @@ class TimerQueue:
         return None
 
     def suspend(self, timer: Timer) -> None:
-        """Set a popped timer aside, under its seq, until `unpark`."""
+        """Set a popped timer aside, under its seq, until `resume`."""
         self._live.add(timer.seq)
-        self._parked.append(timer)
+        self._suspended.append(timer)
 
-    def unpark(self) -> int:
-        """Put parked timers back; long due, they are the next to surface, in order of their due
-        instants. Returns how many there were.
+    def resume(self) -> int:
+        """Put suspended timers back and return how many there were.
+
+        Long due, they are the next to surface, in order of their due instants.
         """
-        back = [timer for timer in self._parked if timer.seq in self._live]
-        for timer in back:
+        live = [timer for timer in self._suspended if timer.seq in self._live]
+        for timer in live:
             heappush(self._heap, timer)
-        self._parked = []
-        return len(back)
+        self._suspended = []
+        return len(live)
 
     def cancel_kinds(self, prefix: str) -> None:
-        """Forget every timer whose kind begins so, parked ones aside."""
+        """Forget every timer whose kind begins with the prefix, suspended ones excepted."""
         for seq in [timer.seq for timer in self._heap if timer.kind.startswith(prefix)]:
             self.cancel(seq)
 
     def pending(self) -> list[Timer]:
-        """Live timers in firing order, without parked ones."""
+        """Live timers in firing order, without suspended ones."""
         return sorted(timer for timer in self._heap if timer.seq in self._live)
 
     def save(self) -> tuple[int, list[Timer], list[Timer]]:
-        """State as plain data: the next seq, the live timers, the parked ones."""
+        """State as plain data: the next seq, the live timers, the suspended ones."""
         return (
             self._next_seq,
             self.pending(),
-            [timer for timer in self._parked if timer.seq in self._live],
+            [timer for timer in self._suspended if timer.seq in self._live],
         )
 
     def load(self, state: tuple[int, list[Timer], list[Timer]]) -> None:
         """Replace the queue by a saved one."""
         self._next_seq = state[0]
         self._heap = list(state[1])  # sorted, therefore a heap
-        self._parked = list(state[2])
-        self._live = {timer.seq for timer in [*self._heap, *self._parked]}
+        self._suspended = list(state[2])
+        self._live = {timer.seq for timer in [*self._heap, *self._suspended]}
         self._dead = 0

@@ -130,5 +130,5 @@ def advance(exchange: Exchange, to: int) -> None:
     """Let time pass; everything due fires."""
     while (timer := exchange.ctx.timers.pop_due(to)) is not None:
         exchange.ctx.now = timer.due
-        exchange.fire(timer)
+        exchange.timers[timer.kind](timer)
     exchange.ctx.now = to

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from sim.kernel.timers import Timer, TimerQueue
+from sim.kernel.timers import Timer, TimerOwnershipError, TimerQueue, merge_owners
 
 
 class Queue(RuleBasedStateMachine):
-    """Schedule, cancel, pop, park, unpark, save and load."""
+    """Schedule, cancel, pop, suspend, resume, save and load."""
 
     def __init__(self) -> None:
         super().__init__()
         self.queue = TimerQueue()
         self.waiting: list[Timer] = []
-        self.parked: list[Timer] = []
+        self.suspended: list[Timer] = []
         self.seqs: list[int] = []
 
     @rule(due=st.integers(0, 20))
@@ -29,10 +30,10 @@ class Queue(RuleBasedStateMachine):
     @rule(data=st.data())
     def cancel(self, data: st.DataObject) -> None:
         seq = data.draw(st.sampled_from([*self.seqs, 0]))
-        known = [timer for timer in self.waiting + self.parked if timer.seq == seq]
+        known = [timer for timer in self.waiting + self.suspended if timer.seq == seq]
         assert self.queue.cancel(seq) is bool(known)
         self.waiting = [timer for timer in self.waiting if timer.seq != seq]
-        self.parked = [timer for timer in self.parked if timer.seq != seq]
+        self.suspended = [timer for timer in self.suspended if timer.seq != seq]
 
     @rule(until=st.integers(0, 20), suspend=st.booleans())
     def pop(self, until: int, suspend: bool) -> None:
@@ -43,13 +44,13 @@ class Queue(RuleBasedStateMachine):
             self.waiting.remove(found)
             if suspend:
                 self.queue.suspend(found)
-                self.parked.append(found)
+                self.suspended.append(found)
 
     @rule()
-    def unpark(self) -> None:
-        assert self.queue.unpark() == len(self.parked)
-        self.waiting += self.parked
-        self.parked = []
+    def resume(self) -> None:
+        assert self.queue.resume() == len(self.suspended)
+        self.waiting += self.suspended
+        self.suspended = []
 
     @rule()
     def save_and_load(self) -> None:
@@ -60,7 +61,7 @@ class Queue(RuleBasedStateMachine):
     @invariant()
     def agrees(self) -> None:
         assert self.queue.pending() == sorted(self.waiting)
-        assert len(self.queue) == len(self.waiting) + len(self.parked)
+        assert len(self.queue) == len(self.waiting) + len(self.suspended)
         assert self.queue.next_due() == min((timer.due for timer in self.waiting), default=None)
 
 
@@ -98,7 +99,7 @@ def test_kinds_with_a_place_come_before_the_others_of_their_instant() -> None:
 
 
 def test_cancelled_timers_do_not_pile_up() -> None:
-    """A year of set-and-cancelled timers, parked ones among them, leaves no ballast."""
+    """A year of set-and-cancelled timers, suspended ones among them, leaves no ballast."""
     queue = TimerQueue()
     for due in range(10_000):
         seq = queue.schedule(due, "kind")
@@ -110,3 +111,35 @@ def test_cancelled_timers_do_not_pile_up() -> None:
     assert len(queue) == 0
     assert queue.save() == (10_001, [], [])
     assert len(queue._heap) < 200
+
+
+def test_a_kind_with_two_owners_is_an_error() -> None:
+    merged = merge_owners(({"a": len, "b": len}, {"c": repr}))
+    assert merged == {"a": len, "b": len, "c": repr}
+    with pytest.raises(TimerOwnershipError, match="two components own the timer kind 'b'"):
+        merge_owners((merged, {"b": repr}))
+
+
+def test_a_closed_queue_schedules_no_kind_without_an_owner() -> None:
+    queue = TimerQueue(("end",))
+    queue.schedule(1, "kind")
+    queue.close({"end", "kind"})
+    assert queue.schedule(1, "end") == 2
+    with pytest.raises(TimerOwnershipError, match="no component owns the timer kind 'other'"):
+        queue.schedule(1, "other")
+    assert [timer.seq for timer in queue.pending()] == [2, 1]
+    assert queue.schedule(1, "kind") == 3, "the refused timer takes no seq"
+
+
+def test_closing_a_queue_finds_kinds_without_an_owner() -> None:
+    """A pending timer, a suspended one, and a kind that has a priority."""
+    pending = TimerQueue()
+    pending.schedule(1, "kind")
+    suspended = TimerQueue()
+    suspended.schedule(1, "kind")
+    timer = suspended.pop_due(1)
+    assert timer is not None
+    suspended.suspend(timer)
+    for queue in (pending, suspended, TimerQueue(("kind",))):
+        with pytest.raises(TimerOwnershipError, match="no component owns the timer kind 'kind'"):
+            queue.close({"other"})

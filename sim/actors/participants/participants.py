@@ -20,6 +20,7 @@ from sim.actors.participants.order_flow_player import ROW_TIMER, FlowPlayer, Flo
 from sim.actors.participants.quoter import TraderOnInstrument, TraderState
 from sim.actors.participants.recurring_quoters import LISTED_TIMER, RecurringTraders
 from sim.actors.participants.strategies import act, first_wait, next_wait
+from sim.api.pipeline.inputs import Outcome, OutcomeHandlers
 from sim.core.model.enums import InstrumentState
 from sim.core.model.events import Event, StateChanged
 from sim.core.model.refusals import Conflict, NotFound
@@ -138,16 +139,18 @@ class Participants:
             del self._by_symbol[seat.symbol]
             self.fair_prices.forget(seat.symbol)
 
-    def fire(self, timer: Timer) -> bool:
-        """Let a seat act, or a flow send a row; False when the timer is none of theirs."""
-        if timer.kind == ROW_TIMER:
-            self._flows[timer.subject].fire()
-            return True
-        if timer.kind == LISTED_TIMER:
-            self._take(self._window_seats.fire(timer.subject))
-            return True
-        if timer.kind != ACT_TIMER:
-            return False
+    @property
+    def timers(self) -> OutcomeHandlers:
+        """The kinds of timers that participants own."""
+        return {ROW_TIMER: self._row_due, LISTED_TIMER: self._window_listed, ACT_TIMER: self._act}
+
+    def _row_due(self, timer: Timer, _outcome: Outcome) -> None:
+        self._flows[timer.subject].fire()
+
+    def _window_listed(self, timer: Timer, _outcome: Outcome) -> None:
+        self._take(self._window_seats.fire(timer.subject))
+
+    def _act(self, timer: Timer, _outcome: Outcome) -> None:
         seat = self._seats[timer.subject]
         if self._window_seats and self._window_seats.over(seat.symbol):
             self._leave(seat)
@@ -156,7 +159,6 @@ class Participants:
             self._wait(seat, next_wait(seat))
         else:
             seat.state.asleep = True
-        return True
 
     def hear(self, events: Sequence[Event]) -> None:
         """Events of the input under way: a market that opens wakes its participants."""

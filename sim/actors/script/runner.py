@@ -18,7 +18,7 @@ from sim.actors.operator import chaos, markets, people
 from sim.actors.script.calls import ClientCalls
 from sim.actors.script.expectations import failures
 from sim.actors.script.triggers import describe, matches_call, matches_event
-from sim.api.pipeline.inputs import Outcome, Reply
+from sim.api.pipeline.inputs import Outcome, OutcomeHandlers, Reply
 from sim.api.pipeline.request_log import LoggedCall
 from sim.core.model.events import Event
 from sim.core.model.refusals import Refusal
@@ -29,7 +29,7 @@ from sim.scenario.steps import Step
 if TYPE_CHECKING:
     from sim.simulation import Simulation
 
-_STEP, _LATE = "script.step", "script.late"
+STEP_TIMER, LATE_TIMER = "script.step", "script.late"
 
 
 class StepResult(Struct, frozen=True):
@@ -107,15 +107,13 @@ class Script:
 
     # ---- what the simulation tells
 
-    def fire(self, timer: Timer, outcome: Outcome) -> bool:
-        """Run the step a timer stands for; False when it is no timer of scripts."""
-        if timer.kind == _STEP:
-            self._run(int(timer.subject), timer.due, outcome)
-        elif timer.kind == _LATE:
-            self._give_up(int(timer.subject), outcome)
-        else:
-            return False
-        return True
+    @property
+    def timers(self) -> OutcomeHandlers:
+        """The kinds of timers that a script owns."""
+        return {STEP_TIMER: self._step_due, LATE_TIMER: self._give_up}
+
+    def _step_due(self, timer: Timer, outcome: Outcome) -> None:
+        self._run(int(timer.subject), timer.due, outcome)
 
     def hear(self, events: Sequence[Event], outcome: Outcome) -> None:
         """Events of the input under way: the step that waits may be the one they wake."""
@@ -159,7 +157,7 @@ class Script:
             if at_once:
                 prompt.append((number, now))
             else:
-                timers.schedule(max(moment, now), _STEP, str(number))
+                timers.schedule(max(moment, now), STEP_TIMER, str(number))
             if step.advance is not None:
                 moment += step.advance
         if outcome is not None:
@@ -170,7 +168,7 @@ class Script:
         ctx = self._sim.exchange.ctx
         self._state.waiting = index
         self._state.late = ctx.timers.schedule(
-            ctx.now + self._steps[index].within, _LATE, str(index)
+            ctx.now + self._steps[index].within, LATE_TIMER, str(index)
         )
 
     def _disarm(self) -> None:
@@ -182,7 +180,8 @@ class Script:
         now = self._sim.now
         self._plan(index, now, now, outcome)
 
-    def _give_up(self, index: int, outcome: Outcome) -> None:
+    def _give_up(self, timer: Timer, outcome: Outcome) -> None:
+        index = int(timer.subject)
         step, now = self._steps[index], self._sim.now
         self._disarm()
         waited = f"waited {format_span(step.within)} for {describe(step)}, which did not happen"

@@ -6,7 +6,7 @@ journalled and what a replay feeds back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct, field, json, structs
@@ -14,6 +14,7 @@ from msgspec import Struct, field, json, structs
 from sim.contract.contract import Plane
 from sim.kernel.instants import Instant, Span
 from sim.kernel.journal import Line
+from sim.kernel.timers import Timer
 
 # ---- sealed credentials
 
@@ -261,3 +262,6 @@ class Outcome(Struct, kw_only=True):
     fired: list[Fired] = field(default_factory=list)
     stream: int = 0
     value: object = None
+
+
+OutcomeHandlers: TypeAlias = Mapping[str, Callable[[Timer, Outcome], None]]

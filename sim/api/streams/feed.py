@@ -18,7 +18,7 @@ from sim.core.model.context import Context
 from sim.core.model.events import Event
 from sim.core.model.refusals import Code
 from sim.kernel.instants import Instant, Span
-from sim.kernel.timers import Timer
+from sim.kernel.timers import TimerHandlers
 
 if TYPE_CHECKING:
     from sim.api.pipeline.authentication import Caller
@@ -144,11 +144,10 @@ class OrderService:
 
 
 class Feed(ABC):
-    """One kind of stream. `timers` are the kinds of timers it owns, all beginning with "stream.";
-    `scoped` says that a second stream of one identity takes the first one's session (rule S6).
+    """One kind of stream. `scoped` says that a second stream of one identity takes the first one's
+    session (rule S6).
     """
 
-    timers: ClassVar[tuple[str, ...]] = ()
     scoped: ClassVar[bool] = False
 
     def __init__(self, order_service: OrderService) -> None:
@@ -182,8 +181,10 @@ class Feed(ABC):
         """
         return list(waiting)
 
-    def fire(self, timer: Timer) -> None:
-        """A timer of this feed is due."""
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns, all beginning with "stream."."""
+        return {}
 
     @abstractmethod
     def forget(self, stream: Stream) -> None:

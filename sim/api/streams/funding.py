@@ -9,7 +9,7 @@ on is told.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 from sim.api.exchange.funding import funding_accounts
 from sim.api.exchange.funding_transactions import transaction_message
@@ -19,7 +19,7 @@ from sim.api.streams.shared_frames import encoded
 from sim.core.catalogue.assumptions import FUNDING_POLL
 from sim.core.model.funding_records import FundingChange
 from sim.core.model.refusals import PermissionDenied
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ class FundingStream(Stream):
 class FundingFeed(Feed):
     """Funding transaction streams. One timer looks for all of them, while there are any."""
 
-    timers: ClassVar[tuple[str, ...]] = (POLL_TIMER,)
     scoped = True
 
     def __init__(self, order_service: OrderService) -> None:
@@ -92,7 +91,11 @@ class FundingFeed(Feed):
         at = changes[seen].at if seen < len(changes) else self.order_service.now
         return encoded(wire.CreateFundingTransactionSubscriptionResponse(server_time=at))
 
-    def fire(self, timer: Timer) -> None:
+    @property
+    def timers(self) -> TimerHandlers:
+        return {POLL_TIMER: self._poll}
+
+    def _poll(self, timer: Timer) -> None:
         if timer.seq != self._timer:
             return
         for stream in self._streams.values():

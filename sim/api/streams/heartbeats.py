@@ -10,7 +10,7 @@ from sim.api.streams.feed import OrderService, Stream
 from sim.core.catalogue.assumptions import IDLE_TIMEOUT, STREAM_HEARTBEAT
 from sim.core.model.refusals import Code
 from sim.kernel.instants import NS_PER_S, Instant, format_span
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 HEARTBEAT_TIMER = "stream.heartbeat"
 
@@ -46,8 +46,12 @@ class Heartbeats:
         if not self._slots:
             self._timer = self._order_service.cancel(self._timer)
 
-    def fire(self, timer: Timer) -> None:
-        """Do what is due."""
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {HEARTBEAT_TIMER: self._check}
+
+    def _check(self, timer: Timer) -> None:
         if timer.seq != self._timer:
             return
         self._timer = 0

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sim.api.pipeline.inputs import Effect
+from sim.api.pipeline.inputs import Effect, Outcome, OutcomeHandlers
 from sim.api.streams.drop_copy import DropCopyFeed, TradeCaptureFeed
 from sim.api.streams.feed import Feed, OrderService, Outbox, Stream
 from sim.api.streams.funding import FundingFeed
-from sim.api.streams.heartbeats import HEARTBEAT_TIMER, Heartbeats
+from sim.api.streams.heartbeats import Heartbeats
 from sim.api.streams.instruments import InstrumentFeed
 from sim.api.streams.ledger import LedgerFeed
 from sim.api.streams.limits import STREAMS_PER_FIRM_MAX
@@ -37,7 +37,7 @@ from sim.core.exchange import Exchange
 from sim.core.model.events import Event, MaintenanceChanged
 from sim.core.model.refusals import Code, NotBuilt, NotFound, RateLimited, StreamLimit
 from sim.kernel.instants import NS_PER_S, format_instant
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, merge_owners
 
 if TYPE_CHECKING:
     from sim.api.pipeline.authentication import Caller
@@ -80,7 +80,6 @@ class Hub:
         self._by_operation = {
             contract.by_name(name).name: feeds[kind] for name, kind in FEEDS.items()
         }
-        self._by_timer = {timer: feed for feed in self._feeds for timer in feed.timers}
         self._readers: dict[type[Event], list[Callable[[Any], None]]] = {}
         for feed in self._feeds:
             for event, read in feed.reads().items():
@@ -196,22 +195,24 @@ class Hub:
         self._flush()
         return self._take()
 
-    def fire(self, timer: Timer, effects: list[Effect]) -> bool:
-        """Do what a timer of streams says; False when it is none of theirs. One set before a
-        journey in time does nothing.
+    @property
+    def timers(self) -> OutcomeHandlers:
+        """The kinds of timers that streams own, with what each does. One set before a journey in
+        time does nothing.
         """
-        if timer.kind == LATE_TIMER:
-            effects += self._disturbance.fire(timer)
-            return True
-        if timer.kind == HEARTBEAT_TIMER:
-            self._heartbeats.fire(timer)
-        else:
-            feed = self._by_timer.get(timer.kind)
-            if feed is None:
-                return False
-            feed.fire(timer)
-        effects += self._take()
-        return True
+        owned = merge_owners((self._heartbeats.timers, *(feed.timers for feed in self._feeds)))
+        sending = {kind: self._sending(handler) for kind, handler in owned.items()}
+        return merge_owners((sending, {LATE_TIMER: self._release_late}))
+
+    def _sending(self, handler: Callable[[Timer], None]) -> Callable[[Timer, Outcome], None]:
+        def fire(timer: Timer, outcome: Outcome) -> None:
+            handler(timer)
+            outcome.effects += self._take()
+
+        return fire
+
+    def _release_late(self, timer: Timer, outcome: Outcome) -> None:
+        outcome.effects += self._disturbance.release_late(timer)
 
     def _flush(self) -> None:
         for feed in self._feeds:

@@ -25,7 +25,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.events import BookChanged, Event, InstrumentListed, ShelfMoved, StateChanged
 from sim.core.model.refusals import Code, InvalidRequest, Refusal
 from sim.kernel.instants import format_span
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 from sim.messages import exchange_v1 as wire
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ IDLE_TIMER = "stream.idle"
 
 class MarketDataFeed(Feed):
     """Both market data streams."""
-
-    timers = (REFRESH_TIMER, IDLE_TIMER)
 
     def __init__(self, order_service: OrderService) -> None:
         super().__init__(order_service)
@@ -159,21 +157,26 @@ class MarketDataFeed(Feed):
     def flush(self) -> None:
         self._last_words.clear()
 
-    def fire(self, timer: Timer) -> None:
-        if timer.seq == self._refresh:
-            self._refresh = self.order_service.schedule(
-                self.order_service.period(MARKET_DATA_REFRESH), REFRESH_TIMER
-            )
-            trading = self.order_service.exchange.trading
-            everybody = self.order_service.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
-            for symbol in self._books.followed() if everybody else self._books.named():
-                if trading.state(symbol) not in SILENT_STATES:
-                    self._books.publish(symbol, everybody=everybody)
-        elif timer.seq == self._idle:
-            self._end_idle()
+    @property
+    def timers(self) -> TimerHandlers:
+        return {REFRESH_TIMER: self._refresh_books, IDLE_TIMER: self._end_idle}
 
-    def _end_idle(self) -> None:
+    def _refresh_books(self, timer: Timer) -> None:
+        if timer.seq != self._refresh:
+            return
+        self._refresh = self.order_service.schedule(
+            self.order_service.period(MARKET_DATA_REFRESH), REFRESH_TIMER
+        )
+        trading = self.order_service.exchange.trading
+        everybody = self.order_service.exchange.ctx.assumptions.flag(MARKET_DATA_REFRESH_ALL)
+        for symbol in self._books.followed() if everybody else self._books.named():
+            if trading.state(symbol) not in SILENT_STATES:
+                self._books.publish(symbol, everybody=everybody)
+
+    def _end_idle(self, timer: Timer) -> None:
         """End the streams whose client has been quiet too long; the quietest comes first."""
+        if timer.seq != self._idle:
+            return
         self._idle, limit = 0, self.order_service.period(BIDI_IDLE_TIMEOUT)
         for stream in list(self._quiet.values()):
             due = stream.heard + limit

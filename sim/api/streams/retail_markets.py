@@ -17,7 +17,7 @@ from sim.api.streams.websocket_feed import Refused, Socket, SocketFeed, Subscrip
 from sim.core.catalogue.assumptions import RETAIL_DEBOUNCE
 from sim.core.model.enums import InstrumentState, TradeState
 from sim.core.model.events import BookChanged, Event, StateChanged, Traded
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 from sim.messages import retail_v1 as wire
 
 DEBOUNCE_TIMER = "stream.debounce"
@@ -45,7 +45,6 @@ class _Payload(NamedTuple):
 class MarketsSocketFeed(SocketFeed[Key]):
     """The markets socket."""
 
-    timers = (DEBOUNCE_TIMER,)
     requests = wire.MarketsRequestFrame
     types = _Type
     payload_keys = {_BOOK: "marketData", _LITE: "marketDataLite", _TRADE: "trade"}
@@ -120,7 +119,11 @@ class MarketsSocketFeed(SocketFeed[Key]):
         if self._last_words:
             self._last_words.clear()
 
-    def fire(self, timer: Timer) -> None:
+    @property
+    def timers(self) -> TimerHandlers:
+        return {DEBOUNCE_TIMER: self._publish_late}
+
+    def _publish_late(self, timer: Timer) -> None:
         if timer.seq == self._timer:
             self._timer = 0
             late, self._late = self._late, {}

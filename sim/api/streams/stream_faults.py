@@ -65,7 +65,7 @@ class Disturbance:
                 found.append(effect)
         return found
 
-    def fire(self, timer: Timer) -> list[Effect]:
+    def release_late(self, timer: Timer) -> list[Effect]:
         """Late frames whose time has come."""
         stream, now = int(timer.subject), self._order_service.now
         queue = self._late.get(stream)

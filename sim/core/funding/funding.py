@@ -32,7 +32,7 @@ from sim.core.model.funding_records import (
 from sim.core.model.quantities import Cash, cash_text
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound
 from sim.core.trading.trading import Trading
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 STEP_TIMER = "funding.step"
 
@@ -202,17 +202,18 @@ class Funding:
         state = FundingState.REFUNDED if amount == left else FundingState.PARTIALLY_REFUNDED
         return self._change(found, state, refunded=found.refunded + amount)
 
-    def fire(self, timer: Timer) -> bool:
-        """Let a transaction take its next step; False for timers of others."""
-        if timer.kind != STEP_TIMER:
-            return False
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {STEP_TIMER: self._step_due}
+
+    def _step_due(self, timer: Timer) -> None:
         found = self._by_id[timer.subject]
         if found.state in _UNDER_WAY and found.review is not Review.PENDING:
             cancels = found.state is FundingState.PROCESSING and found.course is GameClock.CANCEL
             found = self._cancel(found) if cancels else self._step(found)
             if found.state in _UNDER_WAY and found.review is not Review.PENDING:
                 self._wait(found)
-        return True
 
     def _step(self, found: FundingTransaction) -> FundingTransaction:
         state = _NEXT[found.state]

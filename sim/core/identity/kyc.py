@@ -39,7 +39,10 @@ from sim.kernel.instants import (
     minutes,
     to_datetime,
 )
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
+
+PROVISION_TIMER, DOCUMENT_TIMER = "kyc.provision", "kyc.document"
+REVIEW_TIMER = "kyc.review"
 
 PROVISION_SHORTEST: Span = 500 * NS_PER_MS
 PROVISION_LONGEST: Span = minutes(26)
@@ -279,16 +282,16 @@ class Kyc:
             case.docv_tokens.append(case.docv.transaction_token)
         case.decision, case.status, case.sub_status = self._shown(stage)
         if stage is Stage.UPLOADED:
-            self._wait(case, "kyc.document", ctx.now + ctx.assumptions.number(KYC_DOCUMENT_DELAY))
+            self._wait(case, DOCUMENT_TIMER, ctx.now + ctx.assumptions.number(KYC_DOCUMENT_DELAY))
         elif stage is Stage.REVIEW and ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "hold":
             self._wait(
                 case,
-                "kyc.review",
+                REVIEW_TIMER,
                 _business_days_later(ctx.now, ctx.entropy.stream("kyc.review_days").between(1, 2)),
             )
         elif stage is Stage.PROVISIONING:
             if ctx.quirks.strikes(EMPTY_PARTICIPANT_WINDOW):
-                self._wait(case, "kyc.provision", ctx.now + self._provision_delay())
+                self._wait(case, PROVISION_TIMER, ctx.now + self._provision_delay())
             else:
                 self._provision(case)
         elif stage is Stage.REJECTED:
@@ -336,20 +339,21 @@ class Kyc:
     def _wait(self, case: KycCase, kind: str, due: Instant) -> None:
         case.timer = self._ctx.timers.schedule(due, kind, _key(case.firm, case.external_id))
 
-    def fire(self, timer: Timer) -> bool:
-        """Let time decide; False for timers of others."""
-        if not timer.kind.startswith("kyc."):
-            return False
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return dict.fromkeys((PROVISION_TIMER, DOCUMENT_TIMER, REVIEW_TIMER), self._stage_over)
+
+    def _stage_over(self, timer: Timer) -> None:
         case = self._state.cases[timer.subject]
         case.timer = 0
-        if timer.kind == "kyc.provision":
+        if timer.kind == PROVISION_TIMER:
             self._provision(case)
-        elif timer.kind == "kyc.document":
+        elif timer.kind == DOCUMENT_TIMER:
             self._enter(case, case.after_document)
         else:
             approved = self._ctx.assumptions.text(KYC_REVIEW_OUTCOME) != "reject"
             self._enter(case, Stage.PROVISIONING if approved else Stage.REJECTED)
-        return True
 
     def save(self) -> KycState:
         """Cases and SSN holders."""

@@ -16,7 +16,7 @@ from msgspec import Struct
 from sim.core.model.context import Context
 from sim.core.model.quantities import Cash
 from sim.kernel.instants import Instant, eastern
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 LIQUIDITY = "liquidityProgram"
 VOLUME = "volumeProgram"
@@ -131,13 +131,15 @@ class Incentives:
             reward for reward in self._of_account.get(account, []) if reward.program_type != REBATE
         ]
 
-    def fire(self, timer: Timer) -> bool:
-        """Pay what is due; False when the timer is another's."""
-        if timer.kind != PAYOUT_TIMER:
-            return False
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {PAYOUT_TIMER: self._pay_out}
+
+    def _pay_out(self, timer: Timer) -> None:
         reward = self._rewards[int(timer.subject)]
         if reward.status == SKIPPED:
-            return True
+            return
         reward.status = PAID
         kind = _REFERENCES.get(reward.program_type, LIQUIDITY_REFERENCE)
         self._pay(
@@ -147,7 +149,6 @@ class Incentives:
             reward.symbol,
             f"{kind}:{reward.date}",
         )
-        return True
 
     def save(self) -> IncentivesState:
         """Periods and rewards."""

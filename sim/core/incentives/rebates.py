@@ -22,7 +22,7 @@ from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Trade
 from sim.core.model.quantities import CENT, DOLLAR, Cash, divide_half_even
 from sim.kernel.instants import Instant, eastern, eastern_date, next_weekly
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 REBATE_TIMER = "rebate.payout"
 # Percent of the week's taker fees, by dollars traded in the calendar month before the week.
@@ -86,10 +86,13 @@ class Rebates:
                 next_weekly(self._ctx.now, _MONDAY, 0), REBATE_TIMER
             )
 
-    def fire(self, timer: Timer) -> bool:
-        """Pay for the week that ends now; False when the timer is another's."""
-        if timer.kind != REBATE_TIMER:
-            return False
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {REBATE_TIMER: self._pay_week}
+
+    def _pay_week(self, timer: Timer) -> None:
+        """Pay for the week that ends now."""
         state = self._now
         state.timer, monday = 0, eastern_date(timer.due)
         first = eastern(monday - timedelta(days=7))
@@ -111,7 +114,6 @@ class Rebates:
                         program_type=REBATE,
                     )
                 )
-        return True
 
     def save(self) -> RebatesState:
         """What was paid for, and what is known of the time before."""

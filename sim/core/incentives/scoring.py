@@ -36,7 +36,7 @@ from sim.core.model.events import BookChanged
 from sim.core.model.quantities import CENT, DOLLAR, Cash, scaled_down
 from sim.core.trading.trading import Trading
 from sim.kernel.instants import NS_PER_S, Instant, eastern, eastern_date, next_midnight
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 SCORE_TIMER = "incentive.score"
 ONE = 10**18
@@ -105,17 +105,19 @@ class Scoring:
             self.stale.pop(number, None)
         self._incentives.void(symbol)
 
-    def fire(self, timer: Timer) -> bool:
-        """A day or a period is over; False when the timer is another's."""
-        if timer.kind != SCORE_TIMER:
-            return False
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {SCORE_TIMER: self._divide_points}
+
+    def _divide_points(self, timer: Timer) -> None:
+        """A day or a period is over."""
         number = int(timer.subject)
         score, period = self._scores[number], self._incentives.periods[number]
         score.timer = 0
         self._add_up(score, period)
         self._divide(score, period)
         self._wait(number)
-        return True
 
     def _follow(self) -> None:
         """Periods may have been announced since last asked."""

@@ -22,7 +22,7 @@ from sim.core.model.orders import Trade
 from sim.core.model.quantities import Price
 from sim.core.model.refusals import AlreadyExists, Conflict, IllegalTransition
 from sim.core.model.timer_priority import EDGE_TIMER, SHELF_TIMER
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 
 class Listings:
@@ -225,28 +225,33 @@ class Listings:
 
     # ---- time
 
-    def fire(self, timer: Timer) -> bool:
-        """Follow a schedule or go on settling; False when the timer is another's."""
-        kind, subject = timer.kind, timer.subject
-        if kind == EDGE_TIMER:
-            instrument = self._instruments.require(subject)
-            self._transitions.follow(instrument, edge=True)
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {
+            EDGE_TIMER: self._follow_schedule,
+            SHELF_TIMER: self._follow_dormant,
+            SETTLEMENT_TIMER: self._go_on_settling,
+        }
+
+    def _follow_schedule(self, timer: Timer) -> None:
+        instrument = self._instruments.require(timer.subject)
+        self._transitions.follow(instrument, edge=True)
+        self._conclude(instrument)
+        self._clearing.wait()
+
+    def _follow_dormant(self, _timer: Timer) -> None:
+        for instrument in self._lifecycle.materialise_due():
+            self._transitions.follow(instrument)
             self._conclude(instrument)
-            self._clearing.wait()
-        elif kind == SHELF_TIMER:
-            for instrument in self._lifecycle.materialise_due():
-                self._transitions.follow(instrument)
-                self._conclude(instrument)
-            self._lifecycle.await_dormant()
-            self._clearing.wait()
-        elif kind == SETTLEMENT_TIMER:
-            instrument = self._instruments.require(subject)
-            if self._settlements.step(instrument):
-                self._finalised(instrument)
-            self._books.state_changed(subject)
-        else:
-            return False
-        return True
+        self._lifecycle.await_dormant()
+        self._clearing.wait()
+
+    def _go_on_settling(self, timer: Timer) -> None:
+        instrument = self._instruments.require(timer.subject)
+        if self._settlements.step(instrument):
+            self._finalised(instrument)
+        self._books.state_changed(timer.subject)
 
     def _finalised(self, instrument: Instrument) -> None:
         if (

@@ -21,7 +21,7 @@ from sim.core.model.enums import InstrumentState
 from sim.core.model.events import Settled, StateChanged
 from sim.core.recurring.markets import RecurringMarkets, Series, Slot
 from sim.kernel.instants import DAY, Instant, Span
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 RECURRING_TIMER = "windows.edge"
 
@@ -82,15 +82,17 @@ class RecurringFeed:
             self._ctx.timers.cancel(self._now.timer)
             self._now.timer = 0
 
-    def fire(self, timer: Timer) -> bool:
-        """Emit every edge since the last time, in order of time; False for timers of others."""
-        if timer.kind != RECURRING_TIMER:
-            return False
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {RECURRING_TIMER: self._emit_edges}
+
+    def _emit_edges(self, _timer: Timer) -> None:
+        """Emit every edge since the last time, in order of time."""
         since, self._now.sent_to = self._now.sent_to, self._ctx.now
         for slot, edge in self._edges(since, self._ctx.now):
             self._emit(slot, edge)
         self._wait()
-        return True
 
     def _emit(self, slot: Slot, edge: _Edge) -> None:
         symbol, now = self._recurring.symbol(slot), self._ctx.now

@@ -32,7 +32,7 @@ from sim.core.model.refusals import (
 )
 from sim.core.model.rfq_records import Quote, QuoteStatus, Rfq, RfqStatus
 from sim.core.trading.trading import Trading
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 CONFIRM_TIMER, EXECUTE_TIMER = "rfq.confirm", "rfq.execute"
 _PENDING = frozenset((QuoteStatus.ACTIVE, QuoteStatus.ACCEPTED, QuoteStatus.CONFIRMED))
@@ -240,18 +240,18 @@ class Rfqs:
             execute_by=execute_by,
         )
 
-    def fire(self, timer: Timer) -> bool:
-        """A deadline has come; False for timers of others."""
-        if timer.kind not in (CONFIRM_TIMER, EXECUTE_TIMER):
-            return False
-        found = self._state.quotes[timer.subject]
-        if timer.kind == EXECUTE_TIMER:
-            self._execute(found)
-        elif found.status is QuoteStatus.ACCEPTED:
-            self._change("quote_deleted", found, status=QuoteStatus.DELETED)
-        return True
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {CONFIRM_TIMER: self._confirm_too_late, EXECUTE_TIMER: self._execute}
 
-    def _execute(self, found: Quote) -> None:
+    def _confirm_too_late(self, timer: Timer) -> None:
+        found = self._state.quotes[timer.subject]
+        if found.status is QuoteStatus.ACCEPTED:
+            self._change("quote_deleted", found, status=QuoteStatus.DELETED)
+
+    def _execute(self, timer: Timer) -> None:
+        found = self._state.quotes[timer.subject]
         rfq = self._state.rfqs[found.rfq_id]
         asked = _order(rfq.account, rfq.participant, found, SELL if found.accepted is BUY else BUY)
         self._trading.order_service.trade_quote(

@@ -19,7 +19,10 @@ from sim.core.model.context import Context
 from sim.core.model.events import MaintenanceChanged
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant, Span, hours, next_weekly
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
+
+LEAD_TIMER, BEGIN_TIMER = "maintenance.lead", "maintenance.begin"
+END_TIMER, REOPEN_TIMER = "maintenance.end", "maintenance.reopen"
 
 _TUESDAY, _THURSDAY = 1, 3
 _REMEMBERED = 4096
@@ -251,9 +254,9 @@ class Maintenance:
         """
         now, timers, name = self._ctx.now, self._ctx.timers, window.name
         moments = (
-            (window.begins - window.lead, "maintenance.lead"),
-            (window.begins, "maintenance.begin"),
-            (window.ends, "maintenance.end"),
+            (window.begins - window.lead, LEAD_TIMER),
+            (window.begins, BEGIN_TIMER),
+            (window.ends, END_TIMER),
         )
         self._changed()
         self._state.windows[name] = window
@@ -265,20 +268,19 @@ class Maintenance:
         if window.begins <= now:
             self._begin(name)
 
-    def fire(self, timer: Timer) -> bool:
-        """Prepare, begin or end a window; False for timers of others."""
-        if timer.kind == "maintenance.lead":
-            self._prepare(timer.subject)
-        elif timer.kind == "maintenance.begin":
-            self._begin(timer.subject)
-        elif timer.kind == "maintenance.end":
-            self._end(timer.subject)
-        elif timer.kind == "maintenance.reopen":
-            if not self._state.prepared:
-                self._listener.on_reopen()
-        else:
-            return False
-        return True
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {
+            LEAD_TIMER: lambda timer: self._prepare(timer.subject),
+            BEGIN_TIMER: lambda timer: self._begin(timer.subject),
+            END_TIMER: lambda timer: self._end(timer.subject),
+            REOPEN_TIMER: self._reopen,
+        }
+
+    def _reopen(self, _timer: Timer) -> None:
+        if not self._state.prepared:
+            self._listener.on_reopen()
 
     def _prepare(self, name: str) -> None:
         self._state.prepared.append(name)
@@ -302,11 +304,11 @@ class Maintenance:
         if self.active and not state.open:
             self.active = False
             self._listener.on_end()
-            waited = self._ctx.timers.unpark()
+            waited = self._ctx.timers.resume()
             self._ctx.emit(MaintenanceChanged(False, self._ctx.now))
         if prepared and not state.prepared:
             if waited:  # what should have closed meanwhile closes first, and does not open
-                self._ctx.timers.schedule(self._ctx.now, "maintenance.reopen")
+                self._ctx.timers.schedule(self._ctx.now, REOPEN_TIMER)
             else:
                 self._listener.on_reopen()
         if name == "weekly":

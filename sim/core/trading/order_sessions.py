@@ -14,7 +14,7 @@ from sim.core.catalogue.assumptions import ORDER_SESSIONS, SESSION_CANCEL_AFTER
 from sim.core.model.context import Context
 from sim.core.model.refusals import InvalidRequest
 from sim.core.trading.trading import Trading
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 SESSION_TIMER = "orders.session_end"
 
@@ -81,12 +81,13 @@ class OrderSessions:
         """A journey in time ends every stream."""
         self._open.clear()
 
-    def fire(self, timer: Timer) -> bool:
-        """Cancel the orders of a session that ended; False for timers of others."""
-        if timer.kind != SESSION_TIMER:
-            return False
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {SESSION_TIMER: self._cancel_orders}
+
+    def _cancel_orders(self, timer: Timer) -> None:
         self._trading.order_service.cancel_session(timer.subject)
-        return True
 
     def save(self) -> dict[str, Session]:
         """Every session."""

@@ -19,7 +19,7 @@ from sim.core.model.context import Context
 from sim.core.model.orders import Order
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import Instant, Span, seconds
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
 
 ANSWER_TIMER = "answer.due"
 EDGE_TIMEOUT: Span = seconds(30)  # §8: the edge gives up on any request
@@ -139,12 +139,13 @@ class SynchronousOrders:
         """Whether a synchronous answer has told of an order lately."""
         return order_id in self._state.told
 
-    def fire(self, timer: Timer) -> bool:
-        """The block time of a wait is over; False when the timer is another's."""
-        if timer.kind != ANSWER_TIMER:
-            return False
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {ANSWER_TIMER: self._block_time_over}
+
+    def _block_time_over(self, timer: Timer) -> None:
         self._end(self._state.waits[timer.subject])
-        return True
 
     def give_up(self, name: str) -> None:
         """Nobody moved the clock for so long that the answer leaves without an outcome; nothing to

@@ -41,7 +41,7 @@ from sim.core.trading.crosses import CrossOrders
 from sim.core.trading.engine_queue import GATE_TIMER, Delay, EngineQueue, GateState
 from sim.core.trading.order_service import OrderService
 from sim.kernel.dated import Dated
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers, merge_owners
 
 DAY_ROLL = Dated(True, ("2026-09-13", False))
 
@@ -248,23 +248,26 @@ class Trading:
 
     # ---- time
 
-    def fire(self, timer: Timer) -> bool:
-        """Do what a timer says; False when its kind is not trading's."""
-        kind, subject = timer.kind, timer.subject
-        if kind == EXPIRY_TIMER:
-            self._matching.expire(subject)
-        elif kind == GATE_TIMER:
-            self.order_service.take(subject)
-        elif kind == CLEARING_TIMER:
-            self._clearing.clear()
-        elif kind == ROLL_TIMER:
-            choice = self.ctx.assumptions.text(DAY_ROLL_EXPIRES)
-            self._matching.roll(
-                expire=DAY_ROLL.at(self.ctx.now) if choice == "auto" else choice == "always"
-            )
-        else:
-            return self._listings.fire(timer)
-        return True
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it and its parts own."""
+        own: TimerHandlers = {
+            EXPIRY_TIMER: lambda timer: self._matching.expire(timer.subject),
+            GATE_TIMER: lambda timer: self.order_service.take(timer.subject),
+            CLEARING_TIMER: lambda timer: self.clear(),
+            ROLL_TIMER: self._roll,
+        }
+        return merge_owners((own, self._listings.timers))
+
+    def clear(self) -> None:
+        """Clear the trades that are due."""
+        self._clearing.clear()
+
+    def _roll(self, _timer: Timer) -> None:
+        choice = self.ctx.assumptions.text(DAY_ROLL_EXPIRES)
+        self._matching.roll(
+            expire=DAY_ROLL.at(self.ctx.now) if choice == "auto" else choice == "always"
+        )
 
     def flush(self) -> None:
         """Tell which symbols changed during this input; called when it is handled to the end."""

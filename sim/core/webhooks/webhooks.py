@@ -54,7 +54,10 @@ from sim.core.webhooks.records import (
     WebhooksState,
 )
 from sim.kernel.instants import Span, format_span
-from sim.kernel.timers import Timer
+from sim.kernel.timers import Timer, TimerHandlers
+
+DUE_TIMER, TIMEOUT_TIMER = "webhook.due", "webhook.timeout"
+BREAKER_TIMER = "webhook.breaker"
 
 __all__ = ["Attempt", "DeliveryRecord", "PendingRegistration", "Webhooks", "WebhooksState"]
 
@@ -214,7 +217,7 @@ class Webhooks:
             )
             self._failed(delivery, "", action.retry_after)
         elif action is not None and action.delay:
-            ctx.timers.schedule(ctx.now + action.delay, "webhook.due", delivery.id)
+            ctx.timers.schedule(ctx.now + action.delay, DUE_TIMER, delivery.id)
         else:
             self._attempt(delivery)
 
@@ -290,7 +293,7 @@ class Webhooks:
             )
         )
         self._state.in_flight[name] = InFlight(
-            subject, ctx.timers.schedule(ctx.now + timeout, "webhook.timeout", name)
+            subject, ctx.timers.schedule(ctx.now + timeout, TIMEOUT_TIMER, name)
         )
         self._state.log[name] = DeliveryRecord(
             event_id=event_id, type=kind, firm=firm, url=url, attempt=number, at=ctx.now
@@ -349,7 +352,7 @@ class Webhooks:
             return
         ctx.timers.schedule(
             ctx.now + (self._backoff(delivery.attempts) if retry_after is None else retry_after),
-            "webhook.due",
+            DUE_TIMER,
             delivery.id,
         )
 
@@ -384,7 +387,7 @@ class Webhooks:
         breaker.state, breaker.probe = "open", ""
         breaker.openings += 1
         breaker.until = ctx.now + cooldown
-        breaker.timer = ctx.timers.schedule(breaker.until, "webhook.breaker", firm)
+        breaker.timer = ctx.timers.schedule(breaker.until, BREAKER_TIMER, firm)
 
     def _close(self, firm: str) -> None:
         """The receiver is well: forget failures and let everything parked go."""
@@ -398,29 +401,29 @@ class Webhooks:
 
     # ---- time
 
-    def fire(self, timer: Timer) -> bool:
-        """A retry is due, an attempt stays unanswered, a breaker has cooled down; False for timers
-        of others.
-        """
-        if timer.kind == "webhook.due":
-            delivery = self._state.deliveries.get(timer.subject)
-            if delivery is not None:
-                self._attempt(delivery)
-        elif timer.kind == "webhook.timeout":
-            self.answer(
-                timer.subject,
-                error=(
-                    f"no answer within {format_span(self._ctx.assumptions.number(WEBHOOK_TIMEOUT))}"
-                ),
-            )
-        elif timer.kind == "webhook.breaker":
-            breaker = self._breaker(timer.subject)
-            breaker.state, breaker.timer = "half_open", 0
-            while breaker.parked and not breaker.probe:
-                self._attempt(self._state.deliveries[breaker.parked.pop(0)])
-        else:
-            return False
-        return True
+    @property
+    def timers(self) -> TimerHandlers:
+        """The kinds of timers that it owns."""
+        return {
+            DUE_TIMER: self._attempt_due,
+            TIMEOUT_TIMER: self._unanswered,
+            BREAKER_TIMER: self._cooled_down,
+        }
+
+    def _attempt_due(self, timer: Timer) -> None:
+        delivery = self._state.deliveries.get(timer.subject)
+        if delivery is not None:
+            self._attempt(delivery)
+
+    def _unanswered(self, timer: Timer) -> None:
+        timeout = self._ctx.assumptions.number(WEBHOOK_TIMEOUT)
+        self.answer(timer.subject, error=f"no answer within {format_span(timeout)}")
+
+    def _cooled_down(self, timer: Timer) -> None:
+        breaker = self._breaker(timer.subject)
+        breaker.state, breaker.timer = "half_open", 0
+        while breaker.parked and not breaker.probe:
+            self._attempt(self._state.deliveries[breaker.parked.pop(0)])
 
     # ---- reading and state
 
