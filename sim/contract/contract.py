@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
@@ -55,6 +56,13 @@ _PLANE_CREDENTIAL: dict[Plane, Credential] = {
 
 class ContractError(ValueError):
     """The contract contradicts itself; the text lists every place."""
+
+
+class UnknownOperation(KeyError):
+    """No operation has this name; the text names the nearest one."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class Operation(msgspec.Struct, frozen=True, eq=False, kw_only=True, dict=True):
@@ -155,8 +163,13 @@ class Contract:
             raise ContractError("\n".join(wrong))
 
     def by_name(self, name: str) -> Operation:
-        """The operation called "Service.Rpc". KeyError when there is none."""
-        return self._by_name[name]
+        """Return the operation called "Service.Rpc". UnknownOperation when there is none."""
+        operation = self._by_name.get(name)
+        if operation is None:
+            near = get_close_matches(name, self._by_name, n=1)
+            hint = f"did you mean {near[0]}?" if near else "`sim catalogue operations` lists them"
+            raise UnknownOperation(f"no operation is called {name!r}: {hint}")
+        return operation
 
     def by_rpc(self, full_method: str) -> Operation | None:
         """The operation at a gRPC path ("/exchange.v1.OrderBookAPI/GetOrderBook", or under an

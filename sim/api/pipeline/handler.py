@@ -1,5 +1,8 @@
-"""How a function says which operation it serves. The decorator returns a value and registers
-nothing: `handlers.py` lists the modules.
+"""How a function says which operation it serves.
+
+`@handles("Service.Rpc")` wraps a function in a `Handler`, a value; it registers nothing. `api/registry.py`
+collects the handlers of the packages. A name that the contract does not know, and a second handler for
+one operation, are errors when the modules load.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sim.api.pipeline.authentication import Caller
+from sim.contract.contract import load_contract
 from sim.core.exchange import Exchange
 
 Request = TypeVar("Request")
@@ -16,8 +20,10 @@ Answer = TypeVar("Answer")
 
 
 class Handler(NamedTuple, Generic[Request, Answer]):
-    """What serves one operation, once for REST and gRPC: (exchange, caller, request) -> response, a
-    `PreencodedResponse` response, or an iterator of CSV chunks.
+    """Serves one operation, for REST and gRPC alike.
+
+    `function(exchange, caller, request)` returns a response message, a `PreencodedResponse`, a
+    `DeferredResponse`, or an iterator of the messages of a download.
     """
 
     operation: str
@@ -27,29 +33,40 @@ class Handler(NamedTuple, Generic[Request, Answer]):
         return self.function(exchange, caller, request)
 
 
+AnyHandler = Handler[Any, Any]
+
+
 def handles(
     operation: str,
 ) -> Callable[[Callable[[Exchange, Caller, Request], Answer]], Handler[Request, Answer]]:
-    """Declare that a function serves the operation "Service.Rpc"."""
+    """Declare that a function serves the operation "Service.Rpc".
+
+    UnknownOperation, with the nearest name, when the contract has no operation of this name.
+    """
+    name = load_contract().by_name(operation).name
 
     def declare(
         function: Callable[[Exchange, Caller, Request], Answer],
     ) -> Handler[Request, Answer]:
-        return Handler(operation, function)
+        return Handler(name, function)
 
     return declare
 
 
-AnyHandler = Handler[Any, Any]
-
-
 def collect(modules: Iterable[ModuleType]) -> dict[str, AnyHandler]:
-    """Handlers of modules by operation. Two for one operation are a mistake and refused."""
-    found: dict[str, AnyHandler] = {}
+    """Return the handlers of modules by operation. ValueError when two serve one operation."""
+    handlers: dict[str, AnyHandler] = {}
     for module in modules:
         for value in vars(module).values():
-            if isinstance(value, Handler):
-                if value.operation in found:
-                    raise ValueError(f"two handlers for {value.operation}")
-                found[value.operation] = value
-    return found
+            if not isinstance(value, Handler):
+                continue
+            other = handlers.setdefault(value.operation, value)
+            if other is not value:
+                raise ValueError(
+                    f"two handlers for {value.operation}: {_place(other)} and {_place(value)}"
+                )
+    return handlers
+
+
+def _place(handler: AnyHandler) -> str:
+    return f"{handler.function.__module__}.{handler.function.__name__}"
