@@ -1,8 +1,8 @@
-"""The journal's file: read and write, each write in the kernel's hands before it returns, so that a
-killed process leaves at most one torn line.
+"""The journal's file. Each write has reached the kernel before it returns, so a killed process leaves
+at most one incomplete line.
 
-A server that keeps no journal still needs one, for rewinds and for those who ask; it goes to an
-unnamed temporary file, so that memory stays bounded.
+A server without `--journal` still needs a journal, for rewinds and for the control plane; it goes to
+an unnamed temporary file, which bounds memory.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _SPOOL_BUFFER = 1 << 16
 
 
 class JournalFile(io.BufferedRandom):
-    """A file that buffers reads only. `lost` is called when something cannot be written: what
-    happens from then on has no journal.
+    """A file that buffers reads only. `lost` is called when a write fails: from then on inputs would
+    not be journalled.
     """
 
     lost: Callable[[OSError], None] | None = None
 
     def write(self, data: Any, /) -> int:
-        """Write through."""
+        """Write through to the kernel."""
         try:
             written = super().write(data)
             self.flush()
@@ -38,8 +38,8 @@ class JournalFile(io.BufferedRandom):
 
 
 def open_journal(path: Path) -> JournalFile:
-    """A new journal at a path, replacing what was there; BlockingIOError while somebody else is
-    writing it.
+    """A new journal, replacing the file that was there. Raises BlockingIOError while another process
+    writes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = io.FileIO(
@@ -56,9 +56,7 @@ def open_journal(path: Path) -> JournalFile:
 
 
 def _lock(file: io.FileIO, path: Path) -> None:
-    """Two processes that write one journal would spoil it for both. Held until the file is closed;
-    not everywhere to be had.
-    """
+    """Lock the file until it is closed, where the platform can: two writers would corrupt it."""
     try:
         import fcntl
     except ImportError:
@@ -72,7 +70,5 @@ def _lock(file: io.FileIO, path: Path) -> None:
 
 
 def spooled_journal() -> BinaryIO:
-    """A journal that is gone with the process. It is buffered: nobody will look for what a killed
-    process had acknowledged.
-    """
+    """A journal that ends with the process. It is buffered, since nobody reads it after a kill."""
     return cast(BinaryIO, tempfile.TemporaryFile(prefix="sim-journal-", buffering=_SPOOL_BUFFER))

@@ -1,6 +1,4 @@
-"""`sim keys`: new credentials for a scenario. The only place that draws real randomness; what it
-prints is pasted into a scenario by a person.
-"""
+"""`sim keys`: new credentials to paste into a scenario. It draws real randomness."""
 
 from __future__ import annotations
 
@@ -11,7 +9,9 @@ from pathlib import Path
 
 
 def new_keys(folder: Path | None) -> str:
-    """A retail key and a partner's RSA pair, as text ready to paste."""
+    """A retail key and a partner's RSA pair as text to paste. With a folder the RSA pair is written
+    there; raises FileExistsError instead of overwriting a key.
+    """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import rsa
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -38,7 +38,6 @@ def new_keys(folder: Path | None) -> str:
         ]
     else:
         folder.mkdir(parents=True, exist_ok=True)
-        # Never over a key that somebody uses: FileExistsError.
         with open(
             folder / "partner.pem", "xb", opener=lambda path, flags: os.open(path, flags, 0o600)
         ) as file:

@@ -1,5 +1,5 @@
-"""A local certificate authority for `--tls`, made with trustme: nobody trusts it until told to, and
-it never leaves the directory given.
+"""A local certificate authority for `--tls`, made with trustme. Nobody trusts it until told to; its
+key is never written.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Identity(NamedTuple):
-    """What listeners need to speak TLS, and the file clients are told to trust."""
+    """What listeners need for TLS, and the certificate file that clients have to trust."""
 
     ca_file: Path
     context: ssl.SSLContext
@@ -19,7 +19,9 @@ class Identity(NamedTuple):
 
 
 def make_identity(directory: Path, host: str) -> Identity:
-    """A fresh authority, written to `directory`/ca.pem, and a certificate for loopback and `host`."""
+    """Create an authority, write its certificate to `directory`/ca.pem, and issue a certificate for
+    loopback and `host`.
+    """
     import trustme
 
     authority = trustme.CA(organization_name="Sandbox exchange")

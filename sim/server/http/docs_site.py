@@ -146,11 +146,18 @@ def _bundle() -> tuple[bytes, str]:
 
 
 _PAGE = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>
+<html lang="en">
+<meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title>
 <link rel="alternate" type="application/rss+xml" href="/changelog/rss.xml" title="Changelog">
-<style>body{{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem}}
-table{{border-collapse:collapse}}td,th{{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top;border-bottom:1px solid #ddd}}
-.tag{{background:#eee;border-radius:3px;padding:0 .4rem}}button{{font:inherit;padding:.3rem 1rem;margin-right:1rem}}</style>
+<style>
+body {{font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem}}
+table {{border-collapse: collapse}}
+td, th {{padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid #ddd; overflow-wrap: anywhere}}
+.tag {{background: #eee; border-radius: 3px; padding: 0 .4rem}}
+button {{font: inherit; padding: .3rem 1rem; margin-right: 1rem}}
+</style>
 {inside}
 </html>
 """
@@ -158,7 +165,8 @@ _INDEX = """<h1>Sandbox exchange</h1>
 <p>Scenario <b>{scenario}</b>, seed {seed}.
 <h2>Addresses</h2>
 <table>{surfaces}</table>
-<p><a href="/changelog">Changelog</a> · {links} · <a href="{bundle}">Protobuf bundle</a> (its SHA-256 is the ETag)
+<p><a href="/changelog">Changelog</a> · {links} · <a href="{bundle}">Protobuf bundle</a>
+(its SHA-256 is the ETag)
 <h2>Operations</h2>
 <table><tr><th>Operation<th>Planes<th>Addresses<th>Scope<th>Summary
 {operations}</table>"""

@@ -1,9 +1,9 @@
-"""Posts what the core decided to send; what the receiver said goes back in as an input.
+"""Posts the webhook attempts that the core has decided on; each receiver's answer becomes an input.
 
-Attempts are made at once and concurrently, but their answers enter in the order in which the
-attempts were made, so that a receiver that always answers alike gives the same journal. Only
-loopback and hosts the settings name are called (design D9), which is checked again here; redirects
-are not followed. Stamps and signatures are made at the moment of sending, outside the digest.
+Attempts run concurrently, but their answers enter in the order of the attempts, so that a receiver
+that answers consistently gives the same journal. Only loopback and the hosts that the settings name
+are called (design D9), which is checked here again; redirects are not followed. Timestamps and
+signatures are made when an attempt is sent, outside the digest.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sim.server")
 
-# Real time; in virtual time an attempt takes none.
-_LONGEST_WAIT_S = 5.0
+# Real time; an attempt takes no virtual time.
+_TIMEOUT_MAX_S = 5.0
 
 
 class Answered(NamedTuple):
-    """What a receiver said. `status` 0: no HTTP answer, and `error` says why."""
+    """A receiver's answer. `status` is 0 where there was no HTTP answer; `error` says why."""
 
     status: int
     error: str = ""
@@ -37,7 +37,7 @@ class Answered(NamedTuple):
 
 
 class WebhookSender:
-    """Sends attempts and reports answers in order."""
+    """Sends attempts and reports their answers in order."""
 
     def __init__(
         self,
@@ -61,15 +61,15 @@ class WebhookSender:
         return self._pump is not None and not self._pump.done()
 
     def post(self, attempt: Post) -> None:
-        """Make an attempt now."""
+        """Send an attempt now."""
         loop = asyncio.get_running_loop()
         self._sent.append((attempt, loop.create_task(self._attempt(attempt))))
         if not self.busy:
             self._pump = loop.create_task(self._report())
 
     async def idle(self, within_s: float) -> bool:
-        """Wait until no answer is outstanding, at most so long in real time; whether it came to
-        that.
+        """Wait, at most `within_s` real seconds, until no answer is outstanding; whether that
+        happened.
         """
         deadline = asyncio.get_running_loop().time() + within_s
         while self.busy and self._pump is not None:
@@ -80,9 +80,7 @@ class WebhookSender:
         return True
 
     def abandon(self) -> None:
-        """Forget outstanding attempts: what made them did not happen (a reset or rewind), or the
-        process ends.
-        """
+        """Forget outstanding attempts, after time travel or at the end of the process."""
         if self._pump is not None:
             self._pump.cancel()
         for _, task in self._sent:
@@ -91,7 +89,7 @@ class WebhookSender:
         self._pump = None
 
     async def close(self) -> None:
-        """Forget outstanding attempts and let go of the client."""
+        """Forget outstanding attempts and close the client."""
         self.abandon()
         if self._session is not None:
             await self._session.close()
@@ -103,7 +101,7 @@ class WebhookSender:
             try:
                 answer = await task
             except Exception:
-                # A fault of ours must not keep the answers behind it from arriving.
+                # A bug of ours must not keep later answers from arriving.
                 log.exception("a webhook attempt failed: %s", attempt.url)
                 answer = Answered(0, "not sent")
             self._sent.popleft()
@@ -116,7 +114,7 @@ class WebhookSender:
 
         if url_problem(attempt.url, allow_private=True, hosts=self._settings.webhook_hosts):
             return Answered(0, "host not allowed")
-        wait_s = min(attempt.timeout / NS_PER_S, _LONGEST_WAIT_S)
+        wait_s = min(attempt.timeout / NS_PER_S, _TIMEOUT_MAX_S)
         limit = ClientTimeout(total=wait_s)
         try:
             async with self._client().post(
@@ -135,15 +133,15 @@ class WebhookSender:
         except InvalidURL:
             return Answered(0, "invalid url")
         except (ClientError, OSError, ValueError) as problem:
-            # The text of a connection error holds addresses and errno texts of this machine, which
-            # would make journals differ between machines.
+            # Only the type: the text holds addresses and errno texts that differ between machines
+            # and would make their journals differ.
             return Answered(0, type(problem).__name__)
 
     def _client(self) -> ClientSession:
         if self._session is None:
             from aiohttp import ClientSession, DummyCookieJar, TCPConnector
 
-            # A new connection per attempt: a receiver that drops idle connections would otherwise
+            # A new connection per attempt: otherwise a receiver that drops idle connections would
             # look like a failed delivery.
             self._session = ClientSession(
                 connector=TCPConnector(limit=0, force_close=True),
