@@ -10,7 +10,7 @@ from sim.server.listeners import SURFACES, Bound, reachable
 
 
 class Addresses(Struct, frozen=True, kw_only=True):
-    """URLs by surface; for gRPC host:port. `tls_ca` is the certificate that clients have to trust."""
+    """URLs by surface; for gRPC host:port. `tls_ca` is the certificate that clients must trust."""
 
     gateway: str
     retail: str
@@ -32,7 +32,7 @@ class Addresses(Struct, frozen=True, kw_only=True):
 
 
 def addresses_of(bound: Bound, *, tls_ca: Path | None = None) -> Addresses:
-    """Addresses of bound sockets. gRPC's port is the requested one; 0 until its listener has one."""
+    """Addresses of bound sockets. gRPC's port is the requested one: 0 until it is bound."""
     scheme = "http" if tls_ca is None else "https"
     urls = {
         surface: f"{scheme}://{reachable(bound.host, listening.getsockname()[1])}"

@@ -1,5 +1,5 @@
-"""A service in a background thread, for tests: start it, call into it and stop it from a thread that
-may block.
+"""A service in a background thread, for tests: start it, call into it and stop it from a thread
+that may block.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Many instances in one process: each its own exchange, clock, journal and ports, told apart by port.
-One is forked from another, or begins at a scenario's start.
+"""Many instances in one process: each its own exchange, clock, journal and ports, told apart by
+port. One is forked from another, or begins at a scenario's start.
 
 All of them run in one event loop. An instance that ends does not affect the others; the first one,
 `main`, belongs to the process and ends them all.
@@ -72,7 +72,7 @@ class Instances:
         return self._services[name]
 
     def describe(self, name: str) -> dict[str, Any]:
-        """What the ready file would say of an instance. NotFound when there is none of this name."""
+        """The ready file's facts about an instance. NotFound when there is none of this name."""
         service = self._services.get(name)
         if service is None:
             raise NotFound(

@@ -1,8 +1,8 @@
-"""The journal's file. Each write has reached the kernel before it returns, so a killed process leaves
-at most one incomplete line.
+"""The journal's file. Each write has reached the kernel before it returns, so a killed process
+leaves at most one incomplete line.
 
-A server without `--journal` still needs a journal, for rewinds and for the control plane; it goes to
-an unnamed temporary file, which bounds memory.
+A server without `--journal` still needs a journal, for rewinds and for the control plane; it goes
+to an unnamed temporary file, which bounds memory.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _SPOOL_BUFFER = 1 << 16
 
 
 class JournalFile(io.BufferedRandom):
-    """A file that buffers reads only. `lost` is called when a write fails: from then on inputs would
-    not be journalled.
+    """A file that buffers reads only. `lost` is called when a write fails: from then on inputs
+    would not be journalled.
     """
 
     lost: Callable[[OSError], None] | None = None
@@ -38,8 +38,8 @@ class JournalFile(io.BufferedRandom):
 
 
 def open_journal(path: Path) -> JournalFile:
-    """A new journal, replacing the file that was there. Raises BlockingIOError while another process
-    writes it.
+    """A new journal, replacing the file that was there. Raises BlockingIOError while another
+    process writes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = io.FileIO(

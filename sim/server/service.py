@@ -80,7 +80,7 @@ class Service:
 
 
 def _tune_collector() -> None:
-    """Exempt the world, which stays, from garbage collection; collect seldom, as cycles are rare."""
+    """Exempt the world, which stays, from garbage collection; collect seldom: cycles are rare."""
     if gc.isenabled():
         gc.collect()
     gc.freeze()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 
 def prometheus_text(metrics: Mapping[str, float]) -> Iterator[bytes]:
-    """Lines of the exposition format. A name that ends in `_total` is a counter, any other a gauge."""
+    """Lines of the exposition format. Names that end in `_total` are counters, others gauges."""
     announced = ""
     for series, value in metrics.items():
         name = series.partition("{")[0]

@@ -259,6 +259,6 @@ def _metadata(context: Context) -> dict[str, str]:
 
 @lru_cache(maxsize=1024)
 def _address(peer: str) -> str:
-    """The client's address: "ipv4:127.0.0.1:5000" or "ipv6:%5B::1%5D:5000" without kind and port."""
+    """A client's address: "ipv4:127.0.0.1:5000" or "ipv6:%5B::1%5D:5000" without kind and port."""
     _, _, rest = peer.partition(":")
     return rest.rpartition(":")[0].replace("%5B", "").replace("%5D", "")

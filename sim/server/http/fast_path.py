@@ -43,7 +43,7 @@ AVAILABLE = _INTERNALS <= _SLOTS and hasattr(HttpRequestParser, "message_consume
 
 
 class ImmediateHandler(Protocol):
-    """Answers a complete request without waiting, or returns the handler that continues in a task."""
+    """Answers a complete request at once, or returns the handler that continues in a task."""
 
     def __call__(
         self, message: RawRequestMessage, body: bytes, peer: str

@@ -1,5 +1,5 @@
-"""The REST listener of one plane: HTTP in, `Host.rest`, HTTP out. Routing, methods and errors belong
-to the simulation.
+"""The REST listener of one plane: HTTP in, `Host.rest`, HTTP out. Routing, methods and errors
+belong to the simulation.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from sim.server.http.server import HttpServer, error_response, read_body, reset_
 if TYPE_CHECKING:
     from aiohttp.http import RawRequestMessage
 
-# A slow body arrives in this many pieces with a pause in real time after each: the virtual clock has
-# no part in how bytes trickle.
+# A slow body arrives in this many pieces with a pause in real time after each: the virtual clock
+# has no part in how bytes trickle.
 _SLOW_PIECES = 8
 _SLOW_PAUSE_S = 0.1
 

@@ -32,7 +32,9 @@ class _Connection(Connection):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer malformed HTTP or an internal failure; the cause of the latter is logged, not sent."""
+        """Answer malformed HTTP or an internal failure; the cause of the latter is logged, not
+        sent.
+        """
         if status >= 500:
             # An OSError such as a full disk is no bug of ours: log it without a traceback.
             cause = None if isinstance(exc, OSError) else exc
