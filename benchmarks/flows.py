@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from sim.core.matching.book import Book
 from sim.core.model.enums import BUY, SELL, Side
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 
 OPERATIONS = 50_000
 LOW, HIGH = 1, 99
@@ -35,7 +35,7 @@ class Op(NamedTuple):
     symbol: str = "bench"
 
 
-class Bare(Struct, gc=False):
+class MinimalOrder(Struct, gc=False):
     """The least an order is to a book, and all that it is to the reference engine."""
 
     id: int
@@ -76,17 +76,17 @@ class _Market:
             price = min(price, opposite - 1) if buying else max(price, opposite + 1)
         return price if LOW <= price <= HIGH else 0
 
-    def enter(self, number: int, op: Op) -> Bare:
+    def enter(self, number: int, op: Op) -> NoInstruments:
         """Run an order through the book."""
-        order: Any = Bare(number, BUY if op.buying else SELL, op.price, op.qty)
+        order: Any = MinimalOrder(number, BUY if op.buying else SELL, op.price, op.qty)
         self.book.sweep(order, _lower)
         if order.leaves_qty:
-            self.book.own(order.side).add(order)
+            self.book.ladder(order.side).add(order)
         return order
 
     def cancel(self, order: Any) -> None:
         """Take an order out of the book."""
-        self.book.own(order.side).remove(order)
+        self.book.ladder(order.side).remove(order)
         order.leaves_qty = 0
 
 
@@ -95,7 +95,7 @@ def mixed(seed: int, symbols: int, orders: int = OPERATIONS) -> list[Op]:
     luck = random.Random(seed)
     markets = {f"bench-{index}": _Market(luck, f"bench-{index}") for index in range(symbols)}
     names = list(markets)
-    resting: list[Bare] = []
+    resting: list[MinimalOrder] = []
     ops: list[Op] = []
     while len(ops) < orders:
         symbol = luck.choice(names)
@@ -121,7 +121,7 @@ def mixed(seed: int, symbols: int, orders: int = OPERATIONS) -> list[Op]:
     return ops
 
 
-def _drawn(luck: random.Random, resting: list[Bare]) -> Bare | None:
+def _drawn(luck: random.Random, resting: list[MinimalOrder]) -> NoInstruments | None:
     """Draw one that still rests, and forget it."""
     while resting:
         index = luck.randrange(len(resting))

@@ -30,7 +30,7 @@ from msgspec import Struct
 from sortedcontainers import SortedDict
 
 from benchmarks.figures import Figure, Goal
-from benchmarks.flows import Bare, Op, deep, instrument, mixed
+from benchmarks.flows import MinimalOrder, Op, deep, instrument, mixed
 from sim.core.matching.book import Book
 from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.context import Context
@@ -72,7 +72,9 @@ def whole_order(number: int, side: Side, price: int, qty: int) -> Order:
     )
 
 
-def run_ladder(ops: list[Op], order_of: Callable[[int, Side, int, int], Any] = Bare) -> int:
+def run_ladder(
+    ops: list[Op], order_of: Callable[[int, Side, int, int], Any] = NoInstruments
+) -> int:
     """The product's book, with a fill told for every match; with orders of four fields, the least
     that the reference engine has too.
     """
@@ -95,7 +97,7 @@ def run_ladder(ops: list[Op], order_of: Callable[[int, Side, int, int], Any] = B
         else:
             found = orders.get(target)
             if found is not None and found.leaves_qty:
-                book.own(found.side).remove(found)
+                book.ladder(found.side).remove(found)
                 found.leaves_qty = 0
     return len(fills)
 
@@ -110,12 +112,12 @@ def run_sorted(ops: list[Op]) -> int:
     was measured (design D8).
     """
     books = {symbol: (SortedDict(), SortedDict()) for symbol in {op.symbol for op in ops}}
-    orders: dict[int, Bare] = {}
+    orders: dict[int, NoInstruments] = {}
     fills: list[Fill] = []
     for number, (buying, price, qty, target, symbol) in enumerate(ops):
         bids, offers = books[symbol]
         if qty:
-            order = orders[number] = Bare(number, BUY if buying else SELL, price, qty)
+            order = orders[number] = MinimalOrder(number, BUY if buying else SELL, price, qty)
             opposite = offers if buying else bids
             leaves = qty
             while leaves and opposite:
@@ -167,7 +169,7 @@ def run_trading(ops: list[Op]) -> int:
     ctx = Context(seed=1, now=parse_instant("2026-10-08T14:00:00-04:00"))
     trading = Trading(ctx, Instruments())
     for symbol in sorted({op.symbol for op in ops}):
-        trading.list_instrument(instrument(symbol))
+        trading.listings.list_instrument(instrument(symbol))
     accounts = [f"firms/bench/accounts/{index}" for index in range(ACCOUNTS)]
     for account in accounts:
         trading.open_account(account)
@@ -176,7 +178,7 @@ def run_trading(ops: list[Op]) -> int:
     for number, (buying, price, qty, target, symbol) in enumerate(ops):
         if qty:
             account = accounts[number % ACCOUNTS]
-            orders[number] = trading.place(
+            orders[number] = trading.order_service.place(
                 PlaceOrder(
                     symbol=symbol,
                     account=account,
@@ -190,7 +192,9 @@ def run_trading(ops: list[Op]) -> int:
         else:
             found = orders.get(target)
             if found is not None and found.leaves_qty:
-                trading.cancel(CancelOrder(accounts=(found.account,), order_id=found.id))
+                trading.order_service.cancel(
+                    CancelOrder(accounts=(found.account,), order_id=found.id)
+                )
         trading.flush()
         if number % 100 == 0:
             ctx.events = []

@@ -94,7 +94,7 @@ class _World:
         trading, execution_log, ctx = exchange.trading, exchange.trading.execution_log, exchange.ctx
         executions = []
         for user, price in zip(firm.users, (1, 2), strict=False):
-            order = trading.place(
+            order = trading.order_service.place(
                 PlaceOrder(
                     account=user.account,
                     participant=user.name,

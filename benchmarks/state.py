@@ -71,7 +71,7 @@ def resting(count: int) -> Simulation:
         tif=TimeInForce.GOOD_TILL_CANCEL,
     )
     for _ in range(count):
-        trading.place(command)
+        trading.order_service.place(command)
     sim.exchange.flush()
     sim.exchange.take_events()
     return sim

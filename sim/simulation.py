@@ -48,7 +48,7 @@ from sim.core.catalogue.assumptions import STREAM_BUFFER_MESSAGES
 from sim.core.exchange import Exchange
 from sim.core.identity.credentials import Environment
 from sim.core.model.refusals import Conflict, InvalidRequest, NotFound, Refusal
-from sim.core.trading.synchronous import Wait
+from sim.core.trading.synchronous import PendingAnswer
 from sim.engine import time_travel
 from sim.engine.journal_record import event_record, library_versions, record_of
 from sim.engine.snapshots import Snapshots
@@ -368,7 +368,7 @@ class Simulation:
         for wait in exchange.awaited.take_ended():
             self._answer_held(wait, outcome)
 
-    def _answer_held(self, wait: Wait, outcome: Outcome) -> None:
+    def _answer_held(self, wait: PendingAnswer, outcome: Outcome) -> None:
         """The answer somebody was held for, as things are at this instant."""
         finisher = FINISHERS["synchronous order"]
         answer = finisher.build(self.exchange, wait)

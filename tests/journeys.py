@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from sim.core.identity.firms import ApiKey, Firm
 from sim.core.model.enums import InstrumentState, Side
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.simulation import Simulation
 from sim.testing.client import Connection, Http, Rpc
 

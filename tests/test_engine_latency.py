@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection
 from tests.journeys import firm, key, order, quiet, retail_order, rpc_trader, trader

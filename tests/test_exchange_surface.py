@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sim import Simulation, load_scenario
 from sim.core.incentives.incentives import Reward
 from sim.core.model.enums import InstrumentState, LedgerEntryType
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import format_instant, minutes, parse_instant
 from sim.messages import exchange_cashmovement_v1 as cash
@@ -162,7 +162,7 @@ def test_the_latest_trade_shows_its_quantity_in_book_and_bbo(world: Connection) 
             stats["lastTradeQty"] == str(10 * instrument.qty_scale)
             and stats.get("settlementSetTime") is None
         )
-    world.simulation.exchange.trading.settle(instrument.symbol, instrument.price_scale)
+    world.simulation.exchange.trading.listings.settle(instrument.symbol, instrument.price_scale)
     for path in ("", "/bbo"):
         stats = client.get(f"/v1/orderbook/{instrument.symbol}{path}").json()["stats"]
         assert stats["settlementSetTime"] == format_instant(world.simulation.now)

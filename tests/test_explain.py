@@ -76,7 +76,7 @@ def _unfunded(world: Connection) -> str:
         found
         for found in sim.exchange.instruments
         if trading.state(found.symbol).name == "OPEN"
-        and not trading.book(found.symbol).own(Side.BUY)
+        and not trading.book(found.symbol).ladder(Side.BUY)
     ]
     first, second = ready[:2]
     sim.control(

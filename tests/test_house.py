@@ -65,8 +65,6 @@ STILL_UP: set[tuple[str, str]] = {
     ("actors.script.calls", "simulation"),
     ("actors.script.expectations", "simulation"),
     ("actors.script.runner", "simulation"),
-    ("core.model.index_measures", "core.market_data.assets"),
-    ("core.model.instruments", "core.lifecycle.outcomes"),
     ("engine.time_travel", "actors.participants.participants"),
     ("engine.time_travel", "actors.script.runner"),
     ("engine.time_travel", "simulation"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection

@@ -18,7 +18,7 @@ from sim.core.incentives import scoring
 from sim.core.incentives.incentives import Period
 from sim.core.model.commands import CancelOrder, PlaceOrder
 from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side, TimeInForce
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.kernel.instants import DAY, HOUR, NS_PER_MS, NS_PER_S, eastern_date, parse_instant
 from sim.scenario.yaml_tree import ScenarioError
@@ -97,7 +97,7 @@ def bare() -> Exchange:
         start=START - DAY,
         opening_state=InstrumentState.OPEN,
     )
-    exchange.trading.list_instrument(instrument)
+    exchange.trading.listings.list_instrument(instrument)
     for account in ACCOUNTS:
         exchange.trading.open_account(account)
         exchange.trading.ledger.move(
@@ -123,11 +123,13 @@ def do(exchange: Exchange, deed: Deed) -> None:
     trading = exchange.trading
     if not deed.account:
         halted = trading.state("M") is InstrumentState.HALTED
-        trading.change_state("M", InstrumentState.OPEN if halted else InstrumentState.HALTED)
+        trading.listings.change_state(
+            "M", InstrumentState.OPEN if halted else InstrumentState.HALTED
+        )
     elif trading.state("M") is InstrumentState.OPEN:
         mine = trading.orders.open_of((deed.account,))
         if not deed.price and mine:
-            trading.cancel(CancelOrder(accounts=(deed.account,), order_id=mine[0].id))
+            trading.order_service.cancel(CancelOrder(accounts=(deed.account,), order_id=mine[0].id))
         elif deed.price:
             order = PlaceOrder(
                 symbol="M",
@@ -140,7 +142,7 @@ def do(exchange: Exchange, deed: Deed) -> None:
                 channel=Channel.SCRIPT,
                 deferred=True,
             )
-            trading.place(order)
+            trading.order_service.place(order)
     exchange.flush()
 
 

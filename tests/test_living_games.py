@@ -359,7 +359,7 @@ def test_markets_trade_until_the_game_ends_and_settle_by_its_score_afterwards(
 def test_a_position_is_paid_when_the_game_is_over(world: Connection) -> None:
     slug = "mlb-bos-nyy-2026-09-08"
     instrument = world.simulation.exchange.instruments.require(f"aec-{slug}")
-    world.simulation.exchange.trading.cancel_all((instrument.symbol,))
+    world.simulation.exchange.trading.listings.cancel_all((instrument.symbol,))
     for user, side in ((0, "buy"), (1, "sell")):
         assert (
             trader(world, user)

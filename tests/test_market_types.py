@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.core.lifecycle.outcomes import Outcome, Settles, outcome_of
+from sim.core.lifecycle.outcomes import Outcome, outcome_of
 from sim.core.model.games import Game, Goal
+from sim.core.model.instrument import GameCondition
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
 
@@ -450,10 +451,10 @@ def test_overtime_never_moves_a_half_and_always_counts_for_the_game(
     without, with_ = Game(periods=periods), Game(periods={**periods, "OT1": overtime})
     for half in ("first", "second"):
         for kind in ("winner", "spread", "total"):
-            asked = Settles(kind=f"basketball_team_{half}_half_{kind}", long=long, line="2.5")
+            asked = GameCondition(kind=f"basketball_team_{half}_half_{kind}", long=long, line="2.5")
             assert outcome_of(asked, without) is outcome_of(asked, with_) is not None
     total = sum(sum(score) for score in periods.values()) + sum(overtime)
-    whole = Settles(kind="basketball_team_full_game_total", line=str(total - 0.5))
+    whole = GameCondition(kind="basketball_team_full_game_total", line=str(total - 0.5))
     assert outcome_of(whole, with_) is Outcome.YES
 
 
@@ -465,7 +466,7 @@ def test_goals_count_in_their_own_half_and_extra_time_in_none(scored: tuple[Goal
         for kind, picks in (("btts", [""]), ("first_team_to_score", ["home", "away", "none"])):
             found = []
             for pick in picks:
-                asked = Settles(kind=f"soccer_game_{half}_half_{kind}", pick=pick)
+                asked = GameCondition(kind=f"soccer_game_{half}_half_{kind}", pick=pick)
                 outcome = outcome_of(asked, Game(goals=scored))
                 assert outcome is outcome_of(asked, Game(goals=within))
                 found.append(outcome)
@@ -482,7 +483,7 @@ def test_the_two_sides_of_a_market_pay_one_dollar_together(home: int, away: int,
     game = Game(home_score=home, away_score=away)
     other = f"{-float(line)}"
     for kind in ("moneyline", "spreads"):
-        mine = outcome_of(Settles(kind=kind, long="home", line=line), game)
-        theirs = outcome_of(Settles(kind=kind, long="away", line=other), game)
+        mine = outcome_of(GameCondition(kind=kind, long="home", line=line), game)
+        theirs = outcome_of(GameCondition(kind=kind, long="away", line=other), game)
         assert mine is not None and theirs is not None
         assert mine.value + theirs.value == 1

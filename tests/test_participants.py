@@ -446,9 +446,11 @@ def test_money_and_contracts_add_up_under_participants_whatever_happens(
                     {"price": data.draw(st.sampled_from(("0", "0.5", "1")))},
                 )
             elif what == "cancel":
-                trading.cancel_all((symbol,))
+                trading.listings.cancel_all((symbol,))
             elif what == "bust" and trading.trades:
-                trading.bust(trading.trades[data.draw(st.integers(0, len(trading.trades) - 1))].id)
+                trading.listings.bust(
+                    trading.trades[data.draw(st.integers(0, len(trading.trades) - 1))].id
+                )
             elif what.isupper():
                 sim.control("instrument.state", symbol, {"state": what})
         except Refusal:

@@ -247,7 +247,7 @@ def test_positions_are_paid_at_termination_as_the_score_says(world: Connection) 
     symbol = "aec-mlb-sd-lad-2026-09-08"
     instrument = world.simulation.exchange.instruments.require(symbol)
     users = firm(world.simulation).users
-    world.simulation.exchange.trading.cancel_all((symbol,))
+    world.simulation.exchange.trading.listings.cancel_all((symbol,))
     for user, side in ((0, "buy"), (1, "sell")):
         assert (
             trader(world, user)

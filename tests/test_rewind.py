@@ -95,7 +95,7 @@ def test_trades_that_cleared_since_are_new_again_and_busted_ones_were_never_bust
     sim.restore("traded")
     assert seen(sim) == before
     assert next(iter(fork.exchange.trading.trades)).state is TradeState.CLEARED
-    sim.exchange.trading.bust(trade.id)
+    sim.exchange.trading.listings.bust(trade.id)
     assert next(iter(fork.exchange.trading.trades)).state is TradeState.CLEARED
     sim.restore("traded")
     assert seen(sim) == before

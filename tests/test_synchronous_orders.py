@@ -16,7 +16,7 @@ from sim.analysis.conformance.recorded_run import Run
 from sim.analysis.explain import explain
 from sim.analysis.replay import replay
 from sim.analysis.timeline import rows
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import NS_PER_S
 from sim.kernel.journal import read_journal
 from sim.testing.client import Connection, Http, Response, connect

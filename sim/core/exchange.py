@@ -35,7 +35,8 @@ from sim.core.model.enums import InstrumentState, LedgerEntryType
 from sim.core.model.events import BookChanged, Event, Executed, KycDecided, Settled, StateChanged
 from sim.core.model.funding_records import FundingType
 from sim.core.model.games import Game, Games
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.quantities import Cash
 from sim.core.model.reference_data import ReferenceData
 from sim.core.model.timer_priority import EDGE_TIMER, EXPIRY_TIMER, SHELF_TIMER
@@ -48,7 +49,7 @@ from sim.core.service.faults import Faults, FaultsState
 from sim.core.service.maintenance import Maintenance, MaintenanceState
 from sim.core.service.rate_limits import RateLimits, RateLimitsState
 from sim.core.trading.order_sessions import OrderSessions, Session
-from sim.core.trading.synchronous import AwaitedState, SynchronousOrders
+from sim.core.trading.synchronous import SynchronousOrders, SynchronousOrdersState
 from sim.core.trading.trading import Trading, TradingState
 from sim.core.webhooks.webhooks import Webhooks, WebhooksState
 from sim.kernel.instants import Instant, Span
@@ -136,7 +137,7 @@ class State(Struct):
     partners: PartnersState
     recurring_feed: RecurringFeedState
     suspended: list[str]
-    awaited: AwaitedState
+    awaited: SynchronousOrdersState
     fees: list[FeeRow]
     scores: list[Score]
 
@@ -179,7 +180,7 @@ class Exchange:
         trading = self.trading
         trading.lifecycle.defer_past_maintenance = self.maintenance.free_from
         trading.lifecycle.event_end = lambda instrument: (
-            0 if instrument.settles is None else self.event_end(instrument.event)
+            0 if instrument.game_condition is None else self.event_end(instrument.event)
         )
         self.recurring = RecurringMarkets(self.maintenance, trading.lifecycle, trading.resolution)
         self.recurring_feed = RecurringFeed(
@@ -232,7 +233,7 @@ class Exchange:
         if not self.games.is_reported(slug):
             for instrument in self.instruments.of_event(slug):
                 if trading.settlements.final(instrument.symbol):
-                    trading.write_down(instrument.symbol)
+                    trading.listings.write_down(instrument.symbol)
             if simulated is not None:
                 anew = any(
                     facts.get(name) not in (None, "")
@@ -240,10 +241,10 @@ class Exchange:
                 )
                 self.games.begin(slug, simulated.bare() if anew else simulated)
         game = self.games.update(slug, **facts)
-        trading.books.told(slug)
+        trading.books.game_reported(slug)
         if simulated is not None and simulated.ended and not game.ended:
             for instrument in self.instruments.of_event(slug):
-                trading.follow(instrument.symbol)
+                trading.listings.follow(instrument.symbol)
         return game
 
     def simulated_game(self, slug: str) -> Game | None:
@@ -272,8 +273,8 @@ class Exchange:
         """What a market pays that nobody settled: as its game was told of, else as the world has
         planned it.
         """
-        if instrument.settles is not None and self.games.is_reported(instrument.event):
-            found = outcome_of(instrument.settles, self.games.get(instrument.event))
+        if instrument.game_condition is not None and self.games.is_reported(instrument.event):
+            found = outcome_of(instrument.game_condition, self.games.get(instrument.event))
             return None if found is None else found.worth
         return self.results.outcome(instrument)
 
@@ -286,23 +287,25 @@ class Exchange:
         """
         game, found = self.games.get(slug), {}
         for instrument in [
-            one for one in self.instruments.of_event(slug) if one.settles is not None
+            one for one in self.instruments.of_event(slug) if one.game_condition is not None
         ]:
-            if instrument.settles is None or self.trading.settlements.final(instrument.symbol):
+            if instrument.game_condition is None or self.trading.settlements.final(
+                instrument.symbol
+            ):
                 continue
             if game.result == "abandoned":
                 self.scoring.void(instrument.symbol)
                 price, text = (
-                    self.trading.fair_price(instrument.symbol),
+                    self.trading.listings.fair_price(instrument.symbol),
                     "abandoned: last fair price",
                 )
-            elif (outcome := outcome_of(instrument.settles, game)) is not None:
+            elif (outcome := outcome_of(instrument.game_condition, game)) is not None:
                 price, text = int(outcome.value * instrument.price_scale), outcome.name.title()
             else:
                 continue
             if self.trading.state(instrument.symbol) in CLOSEABLE:
-                self.trading.change_state(instrument.symbol, InstrumentState.CLOSED)
-            self.trading.record_outcome(instrument.symbol, price, text)
+                self.trading.listings.change_state(instrument.symbol, InstrumentState.CLOSED)
+            self.trading.listings.record_outcome(instrument.symbol, price, text)
             found[instrument.symbol] = text
         return found
 
@@ -335,9 +338,9 @@ class Exchange:
     def _clear(self) -> None:
         """Cancel every open order, suspend every open instrument."""
         trading = self.trading
-        trading.cancel_all()
+        trading.listings.cancel_all()
         for symbol in trading.lifecycle.symbols(InstrumentState.OPEN):
-            trading.change_state(symbol, InstrumentState.SUSPENDED, pin=False)
+            trading.listings.change_state(symbol, InstrumentState.SUSPENDED, pin=False)
             self._suspended.append(symbol)
 
     def on_end(self) -> None:
@@ -349,7 +352,7 @@ class Exchange:
         """What was open before opens again."""
         for symbol in (*self._suspended, *self.trading.lifecycle.resume_dormant()):
             if self.trading.state(symbol) is InstrumentState.SUSPENDED:
-                self.trading.change_state(symbol, InstrumentState.OPEN, pin=False)
+                self.trading.listings.change_state(symbol, InstrumentState.OPEN, pin=False)
         self._suspended = []
 
     def _reward(
@@ -426,7 +429,7 @@ class Exchange:
                 kind = type(event)
                 if kind is Executed:
                     if awaited.any:
-                        awaited.hear(event.execution.order)  # type: ignore[union-attr]
+                        awaited.on_execution(event.execution.order)  # type: ignore[union-attr]
                 elif kind is BookChanged:
                     self.scoring.book_changed(event)  # type: ignore[arg-type]
                 elif kind is KycDecided:
@@ -434,7 +437,7 @@ class Exchange:
                 elif kind is Settled and self.combos.settled(event):  # type: ignore[arg-type]
                     self.trading.flush()
                 elif kind is StateChanged and self._ends_a_leg(event):  # type: ignore[arg-type]
-                    self.trading.write_down(event.symbol, tell=True)  # type: ignore[union-attr]
+                    self.trading.listings.write_down(event.symbol, tell=True)  # type: ignore[union-attr]
 
     def _ends_a_leg(self, event: StateChanged) -> bool:
         """Whether an instrument was terminated of which a combo waits for the settlement."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from sim.core.market_data.execution_log import TapeState
+from sim.core.market_data.execution_log import ExecutionLogState
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.orders import Execution, Order, Trade
 from sim.core.trading.trading import TradingState
@@ -24,7 +24,7 @@ class History(NamedTuple):
     trades: list[Trade]
     cash: list[CashMoved]
     positions: list[PositionChanged]
-    told: list[int]
+    trade_updates: list[int]
 
 
 def parted(state: TradingState) -> tuple[TradingState, History]:
@@ -38,12 +38,12 @@ def parted(state: TradingState) -> tuple[TradingState, History]:
         execution_log.trades[:],
         cash[:],
         positions[:],
-        execution_log.told[:],
+        execution_log.trade_updates[:],
     )
     present = replace(
         state,
         orders=[order for order in state.orders if order.live],
-        execution_log=TapeState([], []),
+        execution_log=ExecutionLogState([], []),
         positions=replace(state.positions, rows=[]),
         ledger=replace(state.ledger, rows=[]),
     )
@@ -58,7 +58,7 @@ def joined(present: TradingState, history: History) -> TradingState:
     return replace(
         present,
         orders=orders,
-        execution_log=TapeState(history.executions, history.trades, history.told),
+        execution_log=ExecutionLogState(history.executions, history.trades, history.trade_updates),
         positions=replace(present.positions, rows=history.positions),
         ledger=replace(present.ledger, rows=history.cash),
     )

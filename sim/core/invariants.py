@@ -143,7 +143,7 @@ def _books(trading: Trading) -> Iterator[str]:
                 f"{book.symbol} is open and crossed: bid {book.bids.best}, offer {book.offers.best}"
             )
         for side in (BUY, SELL):
-            for level in book.own(side).walk():
+            for level in book.ladder(side).walk():
                 live = [order for order in level.queue if order.leaves_qty]
                 qty = sum([order.leaves_qty for order in live])
                 if qty != level.qty:

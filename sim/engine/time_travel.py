@@ -153,7 +153,7 @@ def close_streams(sim: Simulation, why: str) -> list[Effect]:
     """
     sim.journeys += 1
     sim.pipeline.replies.journeys = sim.journeys
-    sim.exchange.order_sessions.cut()
+    sim.exchange.order_sessions.close_all()
     effects = sim.hub.close_all(Code.UNAVAILABLE, why)
     sim.hub.silence()
     return effects

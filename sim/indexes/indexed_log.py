@@ -41,7 +41,7 @@ class _Run(NamedTuple):
         return map(self.seqs.__getitem__, range(self.low, self.high))
 
 
-class Selection(Generic[R]):
+class LogView(Generic[R]):
     """Seqs of a window of rows, each once, in either order; nothing is read before it is asked for."""
 
     __slots__ = ("_of", "_rows", "_runs")
@@ -72,7 +72,7 @@ class Selection(Generic[R]):
         return found if self._of is None else filter(self._of, found)
 
 
-class _Words(Generic[R]):
+class _KeyIndex(Generic[R]):
     """Seqs of rows by account and the text of one attribute, which never changes. Read on to the
     newest row when somebody asks: who adds rows pays nothing.
     """
@@ -107,7 +107,7 @@ def _log_call(words: dict[str, int | list[int]], word: str, seq: int) -> None:
         words[word] = [held, seq]
 
 
-class Rows(Generic[R]):
+class IndexedLog(Generic[R]):
     """Rows and their indexes. `at` gives a row's instant, which never falls from one row to the
     next, `symbol` its symbol, `owners` its accounts.
 
@@ -139,7 +139,7 @@ class Rows(Generic[R]):
         self._by_account: dict[str, list[int]] = {}
         self._by_symbol: dict[str, list[int]] = {}
         self._indexed = 0
-        self._words: dict[str, _Words[R]] = {}
+        self._words: dict[str, _KeyIndex[R]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -191,7 +191,7 @@ class Rows(Generic[R]):
         """
         words = self._words.get(attribute)
         if words is None:
-            words = self._words[attribute] = _Words(attribute, self._owners)
+            words = self._words[attribute] = _KeyIndex(attribute, self._owners)
         return words.of(self.rows, account, word)
 
     def select(
@@ -201,7 +201,7 @@ class Rows(Generic[R]):
         start: Instant | None = None,
         end: Instant | None = None,
         words: Iterable[tuple[str, str]] = (),
-    ) -> Selection[R]:
+    ) -> LogView[R]:
         """Rows of accounts from start to end, both included, by whichever index is shortest. Symbol
         and words (attribute, text) only choose the index; they may leave others' rows in.
         """
@@ -215,18 +215,18 @@ class Rows(Generic[R]):
             )
         if symbol and len(by_symbol := self.of_symbol(symbol)) < _total(groups):
             owners = self._owners
-            return Selection(
+            return LogView(
                 self.rows,
                 [self._run(by_symbol, start, end)],
                 lambda row: not mine.isdisjoint(owners(row)),
             )
-        return Selection(self.rows, [self._run(seqs, start, end) for seqs in groups if seqs], None)
+        return LogView(self.rows, [self._run(seqs, start, end) for seqs in groups if seqs], None)
 
-    def some(self, seqs: Iterable[int], accounts: Iterable[str]) -> Selection[R]:
+    def some(self, seqs: Iterable[int], accounts: Iterable[str]) -> LogView[R]:
         """Those rows among these seqs that are of accounts, in order of happening."""
         mine, owners = frozenset(accounts), self._owners
         found = sorted(set(seqs))
-        return Selection(
+        return LogView(
             self.rows, [_Run(found, 0, len(found))], lambda row: not mine.isdisjoint(owners(row))
         )
 
@@ -255,7 +255,7 @@ class Rows(Generic[R]):
         return _Run(seqs, low, high)
 
 
-def stretch(rows: Sequence[D], start: Instant, end: Instant | None) -> range:
+def slice_by_time(rows: Sequence[D], start: Instant, end: Instant | None) -> range:
     """Places of rows from start to end, both included."""
     low = bisect_left(rows, start, key=lambda row: row.at)
     return range(

@@ -12,10 +12,9 @@ from zlib import crc32
 
 from msgspec import structs
 
-from sim.core.lifecycle.outcomes import Settles
 from sim.core.model.collateral import EventOutcome
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import GameCondition, Instrument
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.messages.gateway_v1 import Event, EventParticipant
 from sim.reference.market_layout import Game, Slot, ordered, slots_of
@@ -158,7 +157,7 @@ def game_market(
         category="sports",
         subcategory=game.league,
         series=event.series_slug,
-        settles=Settles(
+        game_condition=GameCondition(
             kind=slot.sports_type,
             long=slot.pick if slot.pick in ("home", "away") else game.side_of(game.first),
             line=slot.line or "",

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from sim.core.market_data.assets import PRICE_SCALE
 from sim.core.model.collateral import EventOutcome, Related
-from sim.core.model.index_measures import Measure
-from sim.core.model.instruments import Instrument
+from sim.core.model.index_conditions import IndexCondition
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import scaled
 from sim.kernel.instants import DAY, HOUR, Instant, Span, parse_instant
 from sim.messages.gateway_v1 import (
@@ -175,5 +175,7 @@ def _on_index(
         "price_to_beat": price_text(price),
         "outcome_strike": above,
     }
-    measure = Measure(asset=asset, ends=instrument.expiration, above=price)
-    return replace(instrument, measures=measure, metadata=metadata), replace(facts, asset=terms)
+    measure = IndexCondition(asset=asset, ends=instrument.expiration, above=price)
+    return replace(instrument, index_condition=measure, metadata=metadata), replace(
+        facts, asset=terms
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sim.core.incentives.incentives import LIQUIDITY, VOLUME, Period, Reward
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE, scaled
 from sim.kernel.instants import DAY, HOUR, Instant, eastern_date
 from sim.reference.reference import Reference

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct, json
 
 from sim.core.market_data.assets import PRICE_SCALE
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import decimal_text, scaled
 from sim.kernel.instants import EASTERN, Instant, parse_instant, to_datetime
 from sim.messages.gateway_v1 import (

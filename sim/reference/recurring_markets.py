@@ -12,8 +12,8 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.core.model.index_measures import Measure, Reading
-from sim.core.model.instruments import Instrument
+from sim.core.model.index_conditions import IndexCondition, IndexObservation
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE
 from sim.core.recurring.markets import EPOCH, Series, Slot, SlotNames, start_text
 from sim.kernel.instants import (
@@ -56,7 +56,7 @@ _FIRST_SERIES = 10_101
 _LEAD, _EXPIRES, _TERMINATES = 90 * NS_PER_S, 30 * MINUTE, 2 * HOUR
 _TICK, _QTY_SCALE = "0.01", 100
 _UP, _DOWN = Side("Up"), Side("Down")
-_UNREAD = Reading()
+_UNREAD = IndexObservation()
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class Recurring:
     # ---- what they are
 
     def instrument(
-        self, slot: Slot, reading: Reading = _UNREAD, settled: bool = False
+        self, slot: Slot, reading: IndexObservation = _UNREAD, settled: bool = False
     ) -> Instrument:
         """The instrument of a window, its metadata with what the index says by now."""
         product, terms = self.products[slot.series], self._terms[slot.series]
@@ -147,7 +147,7 @@ class Recurring:
             category="crypto",
             subcategory=product.asset.partition(":")[2],
             series=product.name,
-            measures=Measure(asset=product.asset, begins=slot.begins, ends=ends),
+            index_condition=IndexCondition(asset=product.asset, begins=slot.begins, ends=ends),
         )
         metadata = metadata_of(instrument, facts, self.number(slot)) | {
             "event_series": product.name,

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from sim.core.lifecycle.outcomes import Outcome, outcome_of
 from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.games import Game, Goal
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
 from sim.reference.game_clock import UNITS, GameClock, Joined, draw, lasts, spread
@@ -124,9 +124,9 @@ class Results:
 
     def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
         """What a market pays, in dollars and in words; None for one that the world does not know."""
-        if instrument.settles is not None:
+        if instrument.game_condition is not None:
             game = self.final_game(instrument.event)
-            found = outcome_of(instrument.settles, game) if game is not None else None
+            found = outcome_of(instrument.game_condition, game) if game is not None else None
             return None if found is None else found.worth
         if instrument.related is None:
             return None

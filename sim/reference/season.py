@@ -17,9 +17,9 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from sim.core.model.dormant import Standing
+from sim.core.model.dormant import DormantState
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import DAY, Instant, Span
 from sim.messages.gateway_v1 import Event, Market, Team
 from sim.reference.default_games import (
@@ -357,7 +357,7 @@ class Season:
         for number in range(len(self._stems)):
             yield from self.symbols_of(number)
 
-    def standings(self, now: Instant) -> Iterator[Standing]:
+    def states(self, now: Instant) -> Iterator[DormantState]:
         """How each instrument stands by its dates, in order of listing, without making it."""
         for number, stem in enumerate(self._stems):
             state, kinds = self.state(number, now), self.kinds(number)
@@ -367,7 +367,7 @@ class Season:
                 self._spelling(number).symbols(stem, self.short_names(number)), kinds, strict=True
             ):
                 price_scale, _, qty_scale, _ = terms_of(symbol, cents=kind.cents)
-                yield Standing(symbol, state, price_scale, qty_scale)
+                yield DormantState(symbol, state, price_scale, qty_scale)
 
     def of_event(self, event: str) -> Iterable[Instrument]:
         """The instruments of an event, in order of listing."""

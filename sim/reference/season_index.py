@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.indexes.ordered_index import flags_of
 from sim.kernel.instants import HOUR, Instant
 from sim.messages.gateway_v1 import Event

@@ -10,10 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sim.core.lifecycle.outcomes import Settles
 from sim.core.model.collateral import EventOutcome, Related
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument, Segment
+from sim.core.model.instrument import GameCondition, Instrument, Segment
 from sim.core.model.quantities import NotADecimal, decimal_text, scaled
 from sim.kernel.instants import DAY, Instant
 from sim.scenario.world_entries import InstrumentEntry
@@ -217,9 +216,11 @@ def _texts(entry: InstrumentEntry, known: Instrument | None) -> dict[str, Any]:
         "pick": entry.pick,
     }
     said = {name: text for name, text in asked.items() if text is not None}
-    settles = known.settles if known else None
+    settles = known.game_condition if known else None
     if entry.sports_market_type is not None or (settles is not None and said):
-        terms["settles"] = replace(settles, **said) if settles is not None else Settles(**said)
+        terms["game_condition"] = (
+            replace(settles, **said) if settles is not None else GameCondition(**said)
+        )
     if entry.event_outcome is not None:
         event, market_type = (
             terms.get("event", known.event if known else entry.symbol),

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import json
 
 from sim.core.model.enums import InstrumentState, Side
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import format_instant
 from sim.server.addresses import Addresses
 from sim.server.listeners import SURFACES

@@ -11,7 +11,8 @@ from sim.core.model.commands import CancelOrder, PlaceOrder, ReplaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState, LedgerEntryType, OrderType, Side, TimeInForce
 from sim.core.model.events import Event, Executed
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Execution, Order
 from sim.core.model.quantities import DOLLAR, Cash
 from sim.core.trading.trading import Trading
@@ -38,7 +39,7 @@ class Market:
         self.ctx.timers.close(self._timers)
         self.cash = cash
         for instrument in instruments or (Instrument(symbol="X"),):
-            self.trading.list_instrument(instrument)
+            self.trading.listings.list_instrument(instrument)
 
     def fund(self, account: str, cash: Cash) -> None:
         """Open an account if need be and set its balance by a deposit."""
@@ -70,19 +71,23 @@ class Market:
 
     def buy(self, account: str, qty: int, price: int = 0, **rest: Any) -> Order:
         """Place a buy."""
-        return self.trading.place(self.command(account, Side.BUY, qty, price, **rest))
+        return self.trading.order_service.place(self.command(account, Side.BUY, qty, price, **rest))
 
     def sell(self, account: str, qty: int, price: int = 0, **rest: Any) -> Order:
         """Place a sale."""
-        return self.trading.place(self.command(account, Side.SELL, qty, price, **rest))
+        return self.trading.order_service.place(
+            self.command(account, Side.SELL, qty, price, **rest)
+        )
 
     def cancel(self, order: Order) -> Order:
         """Cancel an order as its owner."""
-        return self.trading.cancel(CancelOrder(accounts=(order.account,), order_id=order.id))
+        return self.trading.order_service.cancel(
+            CancelOrder(accounts=(order.account,), order_id=order.id)
+        )
 
     def replace(self, order: Order, **rest: Any) -> Order:
         """Replace an order as its owner."""
-        return self.trading.replace(
+        return self.trading.order_service.replace(
             ReplaceOrder(accounts=(order.account,), order_id=order.id, **rest)
         )
 
@@ -125,7 +130,7 @@ class Market:
 
     def move(self, state: InstrumentState | None, symbol: str = "X") -> InstrumentState:
         """Change an instrument's state as its operator."""
-        return self.trading.change_state(symbol, state)
+        return self.trading.listings.change_state(symbol, state)
 
     def check(self) -> None:
         """What must hold at any time (`core/invariants.py`)."""

@@ -46,8 +46,8 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for asset in world.assets:
         exchange.assets.add(asset)
     for instrument in world.instruments:
-        exchange.trading.list_instrument(instrument)
-    exchange.trading.stock(world.shelf)
+        exchange.trading.listings.list_instrument(instrument)
+    exchange.trading.listings.stock(world.shelf)
     windows = world.reference.windows
     if windows is not None:
         exchange.recurring.begin(windows.products, windows.instrument)
@@ -80,7 +80,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for book in world.books:
         quote(exchange, world, book)
     for order in world.orders:
-        exchange.trading.place(order_command(exchange, world.parties, order))
+        exchange.trading.order_service.place(order_command(exchange, world.parties, order))
     for entry in scenario.faults:
         exchange.faults.add(entry)
     exchange.maintenance.start()
@@ -138,7 +138,7 @@ def quote(exchange: Exchange, world: World, book: BookEntry) -> None:
             (Side.SELL, offer + level * instrument.tick),
         ):
             if instrument.price_low <= price <= instrument.price_high:
-                exchange.trading.place(
+                exchange.trading.order_service.place(
                     PlaceOrder(
                         symbol=book.symbol,
                         account=user.account,

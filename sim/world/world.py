@@ -16,8 +16,8 @@ from msgspec import structs
 from sim.core.identity.firms import SANDBOX
 from sim.core.incentives.incentives import Period, Reward
 from sim.core.market_data.assets import Asset
-from sim.core.model.dormant import NOTHING, DormantInstruments
-from sim.core.model.instruments import Instrument
+from sim.core.model.dormant import NO_INSTRUMENTS, DormantInstruments
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE, scaled
 from sim.kernel.instants import DAY, NS_PER_S, Instant, parse_instant
 from sim.messages.gateway_v1 import Event
@@ -72,7 +72,7 @@ class World:
     ) -> None:
         self.parties = parties
         self.reference = reference
-        self.shelf: DormantInstruments = reference.season or NOTHING
+        self.shelf: DormantInstruments = reference.season or NO_INSTRUMENTS
         self.results = Results(reference, instruments, now)
         self.instruments = instruments
         self._symbols = frozenset(terms.symbol for terms in instruments)
@@ -246,7 +246,7 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     reference = Reference(empty=True) if default is None else default.reference.fork()
     if default is not None:
         reference.season = _season(section.games, now)
-    shelf = reference.season or NOTHING
+    shelf = reference.season or NO_INSTRUMENTS
     terms = {
         instrument.symbol: instrument for instrument in (default.instruments if default else ())
     }

@@ -9,7 +9,7 @@ from sim.core.accounts.ledger import CLEARING
 from sim.core.exchange import Exchange
 from sim.core.identity.firms import Firm, User
 from sim.core.model.enums import LedgerEntryType, OrderType, Side, TimeInForce
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.kernel.instants import days, parse_instant
 from sim.messages import exchange_v1 as wire
@@ -36,7 +36,7 @@ def small_exchange(balance: int = 1000) -> Exchange:
         "expiration": NOW + days(20),
         "termination": NOW + days(27),
     }
-    exchange.trading.list_instrument(
+    exchange.trading.listings.list_instrument(
         Instrument(
             symbol=WHOLE,
             product_id="aec",
@@ -46,7 +46,7 @@ def small_exchange(balance: int = 1000) -> Exchange:
             **dates,
         )
     )
-    exchange.trading.list_instrument(
+    exchange.trading.listings.list_instrument(
         Instrument(
             symbol=FINE,
             product_id="aec",

@@ -10,7 +10,7 @@ from typing import Any
 
 from sim.api.codecs.codecs import protobuf_encoder
 from sim.core.identity.firms import Firm
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Rpc, Stream
 from tests.journeys import firm, key, order, rpc_trader, trader

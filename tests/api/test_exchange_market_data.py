@@ -110,7 +110,7 @@ def test_books_of_pending_and_terminated_instruments_are_not_there_or_empty_as_t
     exchange: Exchange,
 ) -> None:
     for state in (InstrumentState.CLOSED, InstrumentState.EXPIRED, InstrumentState.TERMINATED):
-        exchange.trading.change_state(WHOLE, state)
+        exchange.trading.listings.change_state(WHOLE, state)
         if state is not InstrumentState.TERMINATED:
             assert book(exchange).state == state
     for read in (book, bbo):

@@ -169,7 +169,7 @@ def test_positions_of_the_past_are_rebuilt_from_their_ledger() -> None:
 def test_flat_and_expired_positions_are_shown_unless_filtered() -> None:
     exchange = small_exchange()
     trade(exchange, 50, 52)
-    exchange.trading.settle(WHOLE, 100)
+    exchange.trading.listings.settle(WHOLE, 100)
     assert [(p.net_position, p.expired) for p in positions(exchange)] == [(0, False)]
     assert positions(exchange, non_zero_only=True) == []
     advance(exchange, parse_instant("2026-09-29T00:00:00Z"))
@@ -183,7 +183,7 @@ def test_flat_and_expired_positions_are_shown_unless_filtered() -> None:
 def test_each_cash_entry_starts_where_the_one_before_ended() -> None:
     exchange = small_exchange()
     trade(exchange, 100, 60)
-    exchange.trading.settle(WHOLE, 100)
+    exchange.trading.listings.settle(WHOLE, 100)
     entries = cash(exchange)
     assert [entry.entry_type for entry in entries] == [
         LedgerEntryType.DEPOSIT,
@@ -207,7 +207,7 @@ def test_each_cash_entry_starts_where_the_one_before_ended() -> None:
 def test_position_entries_say_what_changed_and_what_was_right_after() -> None:
     exchange = small_exchange()
     trade(exchange, 50, 52)
-    exchange.trading.settle(WHOLE, 100)
+    exchange.trading.listings.settle(WHOLE, 100)
     fill, expiry = moves(exchange)
     assert (fill.quantity_change, fill.cost_change, fill.net_position, fill.cost) == (
         50,

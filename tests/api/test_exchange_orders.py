@@ -92,7 +92,7 @@ def test_business_rejects_are_refusals_by_default_and_executions_when_asynchrono
 
 def test_a_state_that_takes_no_orders_refuses_them() -> None:
     exchange = small_exchange()
-    exchange.trading.change_state(WHOLE, InstrumentState.SUSPENDED)
+    exchange.trading.listings.change_state(WHOLE, InstrumentState.SUSPENDED)
     with pytest.raises(InstrumentNotTradable, match="Book is SUSPENDED"):
         insert_order(exchange, caller(exchange), limit(Side.BUY, 40, 1))
 

@@ -15,7 +15,7 @@ from sim.api.exchange.refdata import (
 from sim.api.exchange.settlement import get_instrument_settlement
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.messages import exchange_settlement_v1 as settlement
 from sim.messages import exchange_v1 as wire
@@ -94,7 +94,7 @@ def test_an_instrument_carries_its_scales_tick_limits_and_state() -> None:
 )
 def test_every_filter_that_is_set_must_hold(asked: dict[str, object], expected: list[str]) -> None:
     exchange = small_exchange()
-    exchange.trading.change_state(FINE, InstrumentState.SUSPENDED)
+    exchange.trading.listings.change_state(FINE, InstrumentState.SUSPENDED)
     assert symbols(exchange, **asked) == expected
 
 
@@ -115,7 +115,7 @@ def test_a_filter_that_cannot_be_read_is_an_invalid_request(asked: dict[str, obj
 def test_pages_hold_fifty_by_default_at_most_a_thousand_and_the_last_one_says_so() -> None:
     exchange = small_exchange()
     for index in range(60):
-        exchange.trading.list_instrument(Instrument(symbol=f"more-{index:03d}"))
+        exchange.trading.listings.list_instrument(Instrument(symbol=f"more-{index:03d}"))
     nobody = caller(exchange, None)
     first = list_instruments(exchange, nobody, wire.ListInstrumentsRequest())
     assert len(first.instruments) == 50 and not first.eof and first.next_page_token
@@ -154,9 +154,9 @@ def test_a_settlement_shows_once_it_is_final() -> None:
         )
 
     assert ask(WHOLE).stats is None
-    exchange.trading.settle(WHOLE, 100, text="YES", preliminary=True)
+    exchange.trading.listings.settle(WHOLE, 100, text="YES", preliminary=True)
     assert ask(WHOLE).stats is None
-    exchange.trading.settle(WHOLE, 0, text="NO")
+    exchange.trading.listings.settle(WHOLE, 0, text="NO")
     found = ask(WHOLE)
     assert found.stats is not None
     assert (found.stats.settlement_px, found.stats.settlement_preliminary, found.price_scale) == (

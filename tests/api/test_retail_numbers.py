@@ -18,7 +18,7 @@ from sim.api.rendering.amounts import (
     read_quantity,
     two_figures,
 )
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest
 from sim.messages.retail_v1 import Amount
 

@@ -6,7 +6,7 @@ import pytest
 from stream_clients import another_firm, drop_copy, place, trade, trades
 
 from sim.core.model.enums import ExecutionType, TradeState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, Stream
 from tests.journeys import firm, quiet

@@ -27,7 +27,7 @@ from stream_clients import (
 
 from sim import Simulation, load_scenario
 from sim.core.catalogue.assumptions import STREAM_HEARTBEAT
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import Refusal
 from sim.kernel.instants import format_instant
 from sim.messages import exchange_v1 as wire

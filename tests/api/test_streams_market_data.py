@@ -8,7 +8,7 @@ from stream_clients import BIDIRECTIONAL, books, place, talk, trade
 
 from sim import Simulation, load_scenario
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, Stream, connect
 from tests.journeys import firm, in_state, quiet, rpc_trader

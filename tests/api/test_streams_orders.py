@@ -6,7 +6,7 @@ import pytest
 from stream_clients import orders, place
 
 from sim.core.model.enums import CancelRejectReason, ExecutionType, InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.testing.client import Connection, RpcError
 from tests.journeys import firm, quiet, trader
 

@@ -8,7 +8,7 @@ import pytest
 from stream_clients import instruments, place, position_changes, trade
 
 from sim.core.model.enums import InstrumentState, LedgerEntryType
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, RpcError, Stream

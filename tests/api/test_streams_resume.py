@@ -19,7 +19,7 @@ from stream_clients import books, drop_copy, orders, place, position_changes, tr
 from sim import Simulation, load_scenario
 from sim.api.streams import ledger, resumable
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, Stream, connect
 from tests.journeys import firm, quiet, rpc_trader, trader
@@ -114,7 +114,7 @@ def act(world: Connection, action: tuple[Any, ...], placed: list[str]) -> None:
     elif kind == "bust" and len(trading.trades):
         trade = trading.trades[-1 - rest[0] % len(trading.trades)]
         if trade.state.name != "BUSTED" and trading.state(trade.symbol) is InstrumentState.OPEN:
-            trading.bust(trade.id)
+            trading.listings.bust(trade.id)
             world.advance("1ns")  # the input that tells it
     elif kind == "settle":
         found = two(world)[rest[0]]

@@ -14,7 +14,7 @@ from sim.api.codecs.codecs import dialect_at, json_encoder
 from sim.api.pipeline.inputs import Send
 from sim.api.retail.messages import book_message
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import parse_instant
 from sim.messages import retail_v1 as wire
 from sim.testing.client import Connection, Stream, connect

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.core.matching.auction import crossing
+from sim.core.matching.auction import equilibrium_price
 from sim.core.model.enums import (
     ExecutionType,
     InstrumentState,
@@ -16,7 +16,7 @@ from sim.core.model.enums import (
     Side,
     TimeInForce,
 )
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.testing.trading_harness import Market
 
 S = InstrumentState
@@ -61,7 +61,7 @@ def test_the_auction_price_is_chosen_by_volume_surplus_side_reference_and_lownes
     """L17."""
     market = collecting()
     fill(market, bids, offers)
-    assert crossing(market.trading.book("X"), reference) == expected
+    assert equilibrium_price(market.trading.book("X"), reference) == expected
 
 
 books = st.lists(st.tuples(st.integers(40, 60), st.integers(1, 9)), min_size=1, max_size=8)
@@ -82,7 +82,7 @@ def test_no_price_trades_more_and_the_book_is_uncrossed_after(
             sum(qty for limit, qty in offers if limit <= price),
         )
 
-    found = crossing(market.trading.book("X"), None)
+    found = equilibrium_price(market.trading.book("X"), None)
     most = max(volume(price) for price in range(40, 61))
     assert (found.qty if found is not None else 0) == most
     market.move(S.OPEN)

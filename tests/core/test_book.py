@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sim.core.model.enums import Side
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.testing.trading_harness import Market
 
 

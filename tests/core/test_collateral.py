@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim.core.model.collateral import EventOutcome, Holding, Related, returned
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import OrderRefused
 from sim.testing.trading_harness import Market
@@ -132,7 +132,7 @@ def test_p8_closing_the_hedged_short_itself_is_always_possible() -> None:
 def test_p8_settlement_of_one_outcome_ends_its_part_of_the_return() -> None:
     market = related(EXCLUSIVE)
     hold(market, A=-10, B=-10)
-    market.trading.settle("B", 0)
+    market.trading.listings.settle("B", 0)
     assert margin(market) == 10
     assert market.trading.buying_power("me") == (100_000 + 10 - 10) * DOLLAR
     market.check()

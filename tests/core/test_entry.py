@@ -7,7 +7,7 @@ from msgspec import structs
 
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.trading.admission import _order
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sim.core.accounts.fees import Fees, exact, rounded
 from sim.core.model.context import Context
 from sim.core.model.enums import TimeInForce
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, cash_text
 from sim.kernel.instants import parse_instant
 from sim.testing.trading_harness import START, Market

@@ -21,7 +21,7 @@ from sim.core.model.enums import (
     UnsolicitedReason,
 )
 from sim.core.model.events import BookChanged, Executed, StateChanged
-from sim.core.model.instruments import Instrument, Segment
+from sim.core.model.instrument import Instrument, Segment
 from sim.core.model.refusals import (
     AlreadyExists,
     IllegalTransition,
@@ -129,9 +129,9 @@ def test_a_given_opening_state_holds_until_dates_move_it() -> None:
 def test_unsound_terms_and_a_known_symbol_are_not_listed() -> None:
     market = Market()
     with pytest.raises(InvalidRequest, match="tick_size"):
-        market.trading.list_instrument(Instrument(symbol="bad", tick=0))
+        market.trading.listings.list_instrument(Instrument(symbol="bad", tick=0))
     with pytest.raises(AlreadyExists):
-        market.trading.list_instrument(Instrument(symbol="X"))
+        market.trading.listings.list_instrument(Instrument(symbol="X"))
     with pytest.raises(NotFound):
         market.trading.state("bad")
 
@@ -179,7 +179,7 @@ def test_an_operators_state_holds_against_the_schedule_until_released() -> None:
 def test_a_state_set_without_hold_leaves_the_schedule_its_say() -> None:
     """W2."""
     market = Market(Instrument(symbol="X", schedule=DAYTIME))
-    market.trading.change_state("X", S.SUSPENDED, pin=False)
+    market.trading.listings.change_state("X", S.SUSPENDED, pin=False)
     market.until(parse_instant("2026-10-08T17:00:00-04:00"))
     assert path(market) == [("OPEN", "SUSPENDED"), ("SUSPENDED", "CLOSED")]
 

@@ -26,7 +26,7 @@ from sim.core.model.enums import (
     Side,
     TimeInForce,
 )
-from sim.core.model.instruments import Instrument, Segment
+from sim.core.model.instrument import Instrument, Segment
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import Refusal
 from sim.core.trading.trading import TradingState
@@ -150,7 +150,7 @@ class TradingMachine(RuleBasedStateMachine):
         if tif is TimeInForce.GOOD_TILL_TIME:
             fields["good_till"] = self.market.ctx.now + minutes(qty)
         placed = self.both(
-            lambda market: market.trading.place(
+            lambda market: market.trading.order_service.place(
                 market.command(account, side, symbol=symbol, **fields)
             )
         )
@@ -220,7 +220,7 @@ class TradingMachine(RuleBasedStateMachine):
                 return []
             return [
                 order.id
-                for order in market.trading.cross(
+                for order in market.trading.order_service.cross(
                     (buying, selling), cross_id="c", priority=priority
                 )
             ]
@@ -274,13 +274,15 @@ class TradingMachine(RuleBasedStateMachine):
     def settle(self, symbol: str, percent: int, really: int) -> None:
         if really == 0:
             self.both(
-                lambda market: market.trading.settle(symbol, percent * (10 if symbol == "Y" else 1))
+                lambda market: market.trading.listings.settle(
+                    symbol, percent * (10 if symbol == "Y" else 1)
+                )
             )
 
     @rule(symbol=st.sampled_from(SYMBOLS), percent=st.sampled_from((0, 50, 100)))
     def record_outcome(self, symbol: str, percent: int) -> None:
         self.both(
-            lambda market: market.trading.record_outcome(
+            lambda market: market.trading.listings.record_outcome(
                 symbol, percent * (10 if symbol == "Y" else 1)
             )
         )
@@ -290,12 +292,12 @@ class TradingMachine(RuleBasedStateMachine):
         trades = self.market.trading.trades
         if trades and really == 0:
             trade_id = trades[index % len(trades)].id
-            self.both(lambda market: market.trading.bust(trade_id))
+            self.both(lambda market: market.trading.listings.bust(trade_id))
 
     @rule(really=st.integers(0, 9))
     def cancel_all(self, really: int) -> None:
         if really == 0:
-            self.both(lambda market: market.trading.cancel_all())
+            self.both(lambda market: market.trading.listings.cancel_all())
 
     @rule()
     def reload(self) -> None:

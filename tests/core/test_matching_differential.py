@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sim.core.model.commands import PlaceOrder, ReplaceOrder
 from sim.core.model.enums import OrderType, Side, TimeInForce
 from sim.core.model.events import Executed
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import Refusal
 from sim.core.trading.trading import TradingState
@@ -116,7 +116,7 @@ class Both:
                     self.market.cancel(order)
                 elif order.type is OrderType.LIMIT or not order.stop_price:
                     self.naive.replace(number, operation.price, operation.total)
-                    self.market.trading.replace(
+                    self.market.trading.order_service.replace(
                         ReplaceOrder(
                             accounts=ACCOUNTS,
                             order_id=order.id,
@@ -148,7 +148,7 @@ class Both:
             stop_price=place.stop,
             deferred=True,
         )
-        order = self.market.trading.place(command)
+        order = self.market.trading.order_service.place(command)
         self.numbers[order.id] = number
         self.ids.append(order.id)
         self.naive.place(

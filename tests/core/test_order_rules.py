@@ -24,7 +24,7 @@ from sim.core.model.enums import (
     UnsolicitedReason,
 )
 from sim.core.model.events import CancelRejected
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import (
     DuplicateOrder,
@@ -301,8 +301,8 @@ def test_a_replace_may_derive_the_price_and_make_the_limit_strict(market: Market
         market.replace(stop, best_limit=True)
     with pytest.raises(OrderRefused, match="Stop price must be at or above"):
         market.replace(stop, price=80)
-    market.trading.change_state(order.symbol, InstrumentState.CLOSED)
-    market.trading.change_state(order.symbol, InstrumentState.PREOPEN)
+    market.trading.listings.change_state(order.symbol, InstrumentState.CLOSED)
+    market.trading.listings.change_state(order.symbol, InstrumentState.PREOPEN)
     resting = market.buy("c", 1, 20, tif=TimeInForce.GOOD_TILL_CANCEL)
     for fields in ({"best_limit": True}, {"strict_limit": True}):
         with pytest.raises(InstrumentNotTradable, match="PRE_OPEN"):
@@ -504,7 +504,9 @@ def test_a_business_reject_is_raised_or_deferred_with_its_reason_and_text(
         raised.value.message,
     )
     assert market.trading.orders.require(order.id).state is OrderState.REJECTED
-    preview = market.trading.preview(market.command("a", Side.BUY, deferred=True, **given))
+    preview = market.trading.order_service.preview(
+        market.command("a", Side.BUY, deferred=True, **given)
+    )
     assert (preview.id, preview.state) == ("", OrderState.REJECTED)
 
 
@@ -539,7 +541,7 @@ def test_a_malformed_order_is_always_an_error_and_never_a_reject(
         **fields,
     }
     with pytest.raises(InvalidRequest):
-        market.trading.place(market.command(**given))
+        market.trading.order_service.place(market.command(**given))
     assert market.reports() == []
 
 
@@ -550,12 +552,12 @@ def test_unknown_symbols_and_accounts_and_accounts_that_do_not_trade_are_refused
     with pytest.raises(NotFound):
         market.buy("a", 1, 50, symbol="nope")
     with pytest.raises(NotFound):
-        market.trading.place(
+        market.trading.order_service.place(
             PlaceOrder(symbol="X", account="ghost", participant="p", side=Side.BUY, qty=1, price=50)
         )
     market.trading.open_account("clearing", kind="clearing")
     with pytest.raises(PermissionDenied):
-        market.trading.place(
+        market.trading.order_service.place(
             PlaceOrder(
                 symbol="X", account="clearing", participant="p", side=Side.BUY, qty=1, price=50
             )
@@ -570,7 +572,9 @@ def test_a_client_order_id_is_unique_among_open_orders_only(market: Market) -> N
     market.buy("b", 1, 41, clord_id="one")
     rejected = market.buy("a", 1, 41, clord_id="one", deferred=True)
     assert rejected.state is OrderState.REJECTED
-    found = market.trading.cancel(CancelOrder(accounts=("a",), participant="a", clord_id="one"))
+    found = market.trading.order_service.cancel(
+        CancelOrder(accounts=("a",), participant="a", clord_id="one")
+    )
     assert found.id == first.id
     assert market.buy("a", 1, 41, clord_id="one").state is OrderState.NEW
 
@@ -584,7 +588,7 @@ def test_a_preview_changes_nothing(market: Market) -> None:
         market.ctx.ids.save(),
         market.ctx.timers.pending(),
     )
-    preview = market.trading.preview(command)
+    preview = market.trading.order_service.preview(command)
     assert (preview.id, preview.price, preview.state) == ("", 50, OrderState.NEW)
     assert (
         market.depth(),
@@ -627,7 +631,7 @@ def test_cancelling_an_unknown_order_or_a_strangers_is_not_found(market: Market)
         CancelOrder(accounts=("a",), participant="a", clord_id="none"),
     ):
         with pytest.raises(UnknownOrder, match="Unknown order"):
-            market.trading.cancel(command)
+            market.trading.order_service.cancel(command)
     assert rejections(market) == []
 
 
@@ -800,11 +804,11 @@ def test_cancel_all_takes_out_every_open_order_unsolicited(market: Market) -> No
     market.sell("b", 1, type=OrderType.STOP, stop_price=45)
     market.move(InstrumentState.HALTED)
     market.take()
-    assert market.trading.cancel_all() == 2
+    assert market.trading.listings.cancel_all() == 2
     assert [(report.type.name, report.unsolicited.name) for report in market.reports()] == [
         ("CANCELED", "EXCHANGE_OPTION")
     ] * 2
-    assert market.trading.cancel_all() == 0
+    assert market.trading.listings.cancel_all() == 0
 
 
 def test_executions_are_found_by_seq_id_account_and_symbol(market: Market) -> None:

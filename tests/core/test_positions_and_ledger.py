@@ -12,7 +12,7 @@ from sim.core.accounts.positions import Positions
 from sim.core.model.context import Context
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import AlreadyExists, NotFound
 from sim.kernel.instants import DAY, hours

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import msgpack
 
 from sim.core.model.enums import OrderType, Side
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Execution, Order
 from sim.core.model.quantities import DOLLAR
 from sim.core.model.refusals import Refusal
@@ -49,9 +49,9 @@ def do(market: Market, move: tuple[str, str, str, Side, int, int]) -> object:
     mine = market.trading.orders.of_account(account)
     try:
         if kind == "limit":
-            market.trading.place(market.command(account, side, qty, price, symbol))
+            market.trading.order_service.place(market.command(account, side, qty, price, symbol))
         elif kind == "stop":
-            market.trading.place(
+            market.trading.order_service.place(
                 market.command(
                     account, side, qty, symbol=symbol, type=OrderType.STOP, stop_price=price
                 )

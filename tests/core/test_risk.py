@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from sim.core.model.enums import OrderState, OrderType, Side, UnsolicitedReason
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import OrderRefused
 from sim.testing.trading_harness import Market

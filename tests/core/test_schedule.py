@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sim.core.lifecycle.schedule import next_phase, phase_at
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import ALWAYS_OPEN, Segment
+from sim.core.model.instrument import ALWAYS_OPEN, Segment
 from sim.kernel.instants import DAY, HOUR, MINUTE, format_instant, parse_instant
 
 OPEN, CLOSED, PREOPEN = InstrumentState.OPEN, InstrumentState.CLOSED, InstrumentState.PREOPEN

@@ -8,7 +8,7 @@ import pytest
 
 from sim.core.model.enums import InstrumentState, LedgerEntryType
 from sim.core.model.events import PositionChanged, Settled
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR
 from sim.core.model.refusals import Conflict, IllegalTransition, InvalidRequest, OrderRefused
 from sim.kernel.instants import DAY, HOUR, hours, seconds
@@ -44,7 +44,7 @@ def test_longs_are_paid_and_shorts_pay(
     market = traded()
     before = {account: market.trading.ledger.balance(account) for account in ("long", "short")}
     rows = len(market.trading.ledger.entries("long"))
-    assert market.trading.settle("X", price) == 2
+    assert market.trading.listings.settle("X", price) == 2
     assert market.trading.ledger.balance("long") - before["long"] == long_cash
     assert market.trading.ledger.balance("short") - before["short"] == -long_cash
     assert len(market.trading.ledger.entries("long")) - rows == (1 if long_cash else 0)
@@ -67,7 +67,7 @@ def test_settling_closes_first_where_still_open_and_tells_it_in_order() -> None:
     market = traded()
     market.buy("c", 1, 10)
     market.take()
-    market.trading.settle("X", 100, text="Yes")
+    market.trading.listings.settle("X", 100, text="Yes")
     names = [type(event).__name__ for event in market.take()]
     assert names == [
         "StateChanged",
@@ -87,7 +87,7 @@ def test_settling_closes_first_where_still_open_and_tells_it_in_order() -> None:
 
 def test_a_settled_instrument_is_not_reopened_by_its_schedule() -> None:
     market = traded()
-    market.trading.settle("X", 100)
+    market.trading.listings.settle("X", 100)
     market.move(None)
     assert market.trading.state("X") is S.CLOSED
 
@@ -95,7 +95,7 @@ def test_a_settled_instrument_is_not_reopened_by_its_schedule() -> None:
 def test_a_preliminary_price_shows_and_pays_nothing() -> None:
     """L25."""
     market = traded()
-    assert market.trading.settle("X", 100, preliminary=True) == 0
+    assert market.trading.listings.settle("X", 100, preliminary=True) == 0
     stats = market.trading.stats("X")
     assert (stats.settlement_px, stats.settlement_preliminary, stats.settlement_set_time) == (
         100,
@@ -103,16 +103,16 @@ def test_a_preliminary_price_shows_and_pays_nothing() -> None:
         START,
     )
     assert market.trading.positions.net("long", "X") == 100
-    assert market.trading.settle("X", 0) == 2
+    assert market.trading.listings.settle("X", 0) == 2
     assert market.trading.stats("X").settlement_preliminary is False
     with pytest.raises(Conflict):
-        market.trading.settle("X", 100, preliminary=True)
+        market.trading.listings.settle("X", 100, preliminary=True)
 
 
 def test_an_outcome_settles_some_time_after_the_close() -> None:
     """L25: 60 s by default, at once final."""
     market = traded()
-    market.trading.record_outcome("X", 100, "Yes")
+    market.trading.listings.record_outcome("X", 100, "Yes")
     market.advance(hours(1))
     assert market.trading.stats("X").settlement_px is None
     market.move(S.CLOSED)
@@ -131,7 +131,7 @@ def test_an_outcome_settles_some_time_after_the_close() -> None:
     )
     assert market.trading.positions.net("long", "X") == 0
     with pytest.raises(Conflict):
-        market.trading.record_outcome("X", 0)
+        market.trading.listings.record_outcome("X", 0)
 
 
 def test_an_outcome_may_stay_preliminary_for_a_while() -> None:
@@ -139,7 +139,7 @@ def test_an_outcome_may_stay_preliminary_for_a_while() -> None:
     market = traded()
     market.ctx.assumptions.change("settlement.preliminary_for", "1h")
     market.move(S.CLOSED)
-    market.trading.record_outcome("X", 100)
+    market.trading.listings.record_outcome("X", 100)
     market.take()
     market.advance(hours(2))
     settled = [
@@ -155,7 +155,7 @@ def test_an_outcome_known_long_after_the_close_settles_at_once() -> None:
     market = traded()
     market.move(S.CLOSED)
     market.advance(hours(1))
-    market.trading.record_outcome("X", 100)
+    market.trading.listings.record_outcome("X", 100)
     market.advance(0)
     assert market.trading.positions.net("long", "X") == 0
 
@@ -164,7 +164,7 @@ def test_reopening_calls_the_settlement_off_until_the_next_close() -> None:
     """L25."""
     market = traded()
     market.move(S.CLOSED)
-    market.trading.record_outcome("X", 100)
+    market.trading.listings.record_outcome("X", 100)
     market.move(S.OPEN)
     market.advance(hours(1))
     assert market.trading.positions.net("long", "X") == 100
@@ -176,10 +176,10 @@ def test_reopening_calls_the_settlement_off_until_the_next_close() -> None:
 def test_a_correction_pays_the_difference_to_whoever_was_resolved() -> None:
     """L27."""
     market = traded()
-    market.trading.settle("X", 100)
+    market.trading.listings.settle("X", 100)
     market.advance(hours(1))
     market.take()
-    assert market.trading.settle("X", 40, text="No result") == 2
+    assert market.trading.listings.settle("X", 40, text="No result") == 2
     assert last_cash(market, "long") == ("CORRECTION", -60 * DOLLAR)
     assert last_cash(market, "short") == ("CORRECTION", 60 * DOLLAR)
     rows = [event for event in market.take() if isinstance(event, PositionChanged)]
@@ -201,7 +201,7 @@ def test_a_price_outside_zero_and_one_changes_nothing() -> None:
     market = traded()
     for price in (-1, 101):
         with pytest.raises(InvalidRequest):
-            market.trading.settle("X", price)
+            market.trading.listings.settle("X", price)
     assert market.take() == []
     assert market.trading.state("X") is S.OPEN
 
@@ -210,7 +210,7 @@ def test_final_settlement_may_expire_the_instrument_at_once() -> None:
     """L25."""
     market = traded()
     market.ctx.assumptions.change("settlement.auto_expire", True)
-    market.trading.settle("X", 100)
+    market.trading.listings.settle("X", 100)
     assert market.trading.state("X") is S.EXPIRED
 
 
@@ -233,7 +233,7 @@ def test_termination_closes_positions_without_an_outcome_at_the_last_price(
 def test_termination_pays_a_known_outcome_no_later_than_then() -> None:
     """L25."""
     market = traded(start=START, expiration=START + DAY, termination=START + DAY)
-    market.trading.record_outcome("X", 100)
+    market.trading.listings.record_outcome("X", 100)
     market.advance(DAY)
     assert last_cash(market, "long") == ("RESOLUTION", 100 * DOLLAR)
     assert [timer.kind for timer in market.ctx.timers.pending()] == []
@@ -251,7 +251,7 @@ def test_settlement_never_touches_an_instrument_without_positions() -> None:
 def test_resolution_is_a_public_ledger_type_with_the_symbol() -> None:
     """P17, P22."""
     market = traded()
-    market.trading.settle("X", 100)
+    market.trading.listings.settle("X", 100)
     row = market.trading.ledger.entries("long")[-1]
     assert (row.type, row.symbol, row.after - row.before) == (
         LedgerEntryType.RESOLUTION,

@@ -11,8 +11,8 @@ import pytest
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import Channel, InstrumentState, LedgerEntryType, Side
-from sim.core.model.events import Event, ShelfMoved, StateChanged
-from sim.core.model.instruments import Instrument
+from sim.core.model.events import DormantInstrumentsMoved, Event, StateChanged
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE
 from sim.core.model.refusals import AlreadyExists, NotFound
 from sim.kernel.instants import HOUR, parse_instant
@@ -74,8 +74,8 @@ class DormantInstruments:
 @pytest.fixture
 def exchange() -> Exchange:
     found = Exchange(seed=1, now=NOW)
-    found.trading.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
-    found.trading.stock(DormantInstruments())
+    found.trading.listings.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
+    found.trading.listings.stock(DormantInstruments())
     for name in ("ann", "bob"):
         found.trading.open_account(name)
         found.trading.move_cash(name, 1_000 * CASH_SCALE, LedgerEntryType.DEPOSIT, "opening")
@@ -107,7 +107,7 @@ def expiry(symbol: str) -> list[tuple[str, InstrumentState, InstrumentState]]:
 
 
 def buy(exchange: Exchange, symbol: str, account: str = "ann", side: Side = Side.BUY) -> None:
-    exchange.trading.place(
+    exchange.trading.order_service.place(
         PlaceOrder(
             symbol=symbol,
             account=account,
@@ -132,7 +132,7 @@ def test_what_is_on_the_shelf_is_listed_and_stands_as_its_dates_say(exchange: Ex
     with pytest.raises(NotFound):
         exchange.trading.state("nothing")
     with pytest.raises(AlreadyExists):
-        exchange.trading.list_instrument(terms(ON_SHELF, NOW, HOUR))
+        exchange.trading.listings.list_instrument(terms(ON_SHELF, NOW, HOUR))
 
 
 def test_its_dates_come_like_those_of_any_other(exchange: Exchange) -> None:
@@ -161,9 +161,9 @@ def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: 
     exchange.on_lead()
     events = exchange.take_events()
     assert moves(events) == [(LISTED, S.OPEN, S.SUSPENDED)]
-    assert [(event.was, event.state) for event in events if isinstance(event, ShelfMoved)] == [
-        (S.OPEN, S.SUSPENDED)
-    ]
+    assert [
+        (event.was, event.state) for event in events if isinstance(event, DormantInstrumentsMoved)
+    ] == [(S.OPEN, S.SUSPENDED)]
     assert [exchange.trading.state(symbol) for symbol in (LISTED, ON_SHELF, LATER)] == [
         S.SUSPENDED,
         S.SUSPENDED,
@@ -182,10 +182,10 @@ def test_maintenance_suspends_the_shelf_as_a_whole_and_opens_it_again(exchange: 
 
 
 def test_an_operator_may_take_it_off_the_shelf(exchange: Exchange) -> None:
-    assert exchange.trading.change_state(ON_SHELF, S.HALTED) is S.OPEN
+    assert exchange.trading.listings.change_state(ON_SHELF, S.HALTED) is S.OPEN
     assert exchange.trading.state(ON_SHELF) is S.HALTED
     exchange.take_events()
-    assert exchange.trading.settle(ON_SHELF, 100) == 0
+    assert exchange.trading.listings.settle(ON_SHELF, 100) == 0
     assert moves(exchange.take_events())[0] == (ON_SHELF, S.HALTED, S.CLOSED)
 
 
@@ -195,8 +195,8 @@ def test_a_saved_state_brings_back_what_was_on_the_shelf_and_what_was_not(
     buy(exchange, ON_SHELF)
     state = exchange.save()
     other = Exchange(seed=1, now=NOW)
-    other.trading.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
-    other.trading.stock(DormantInstruments())
+    other.trading.listings.list_instrument(terms(LISTED, NOW - HOUR, 7 * HOUR))
+    other.trading.listings.stock(DormantInstruments())
     other.load(state)
     assert (
         other.trading.lifecycle.is_materialised(ON_SHELF),

@@ -162,7 +162,7 @@ def test_a_bust_gives_back_contracts_and_cash_with_fees_and_tells_the_same_trade
     market = Market()
     trade_id = trade(market, 50, 100)
     market.take()
-    market.trading.bust(trade_id)
+    market.trading.listings.bust(trade_id)
     events = market.take()
     assert [event.state for event in events if isinstance(event, Traded)] == [TradeState.BUSTED]
     for account in ("b", "s"):
@@ -183,14 +183,14 @@ def test_a_trade_is_busted_once_exists_and_is_not_settled() -> None:
     market = Market()
     trade_id = trade(market, 50, 100)
     other = trade(market, 50, 1)
-    market.trading.bust(trade_id)
+    market.trading.listings.bust(trade_id)
     with pytest.raises(Conflict):
-        market.trading.bust(trade_id)
+        market.trading.listings.bust(trade_id)
     with pytest.raises(NotFound):
-        market.trading.bust("AAAAAAAAAAAA")
-    market.trading.settle("X", 100)
+        market.trading.listings.bust("AAAAAAAAAAAA")
+    market.trading.listings.settle("X", 100)
     with pytest.raises(Conflict):
-        market.trading.bust(other)
+        market.trading.listings.bust(other)
 
 
 def test_a_bust_reverses_what_was_charged_in_the_rows() -> None:
@@ -198,6 +198,6 @@ def test_a_bust_reverses_what_was_charged_in_the_rows() -> None:
     market = Market()
     market.sell("s", 100, 50)
     market.buy("b", 100, 50)
-    market.trading.bust(market.trading.trades[0].id)
+    market.trading.listings.bust(market.trading.trades[0].id)
     moves = [row.after - row.before for row in market.trading.ledger.entries("b")][1:]
     assert moves == [-5174 * CENT, 5174 * CENT]

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from sim import Simulation, load_scenario
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, key, order, rpc_trader, trader

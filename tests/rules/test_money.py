@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CENT, DOLLAR, divide_half_even
 from sim.testing.client import Connection, connect
 from sim.testing.trading_harness import Market

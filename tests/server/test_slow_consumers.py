@@ -13,7 +13,7 @@ from sim.api.codecs.codecs import protobuf_decoder, protobuf_encoder
 from sim.api.pipeline.inputs import Close
 from sim.api.pipeline.settings import Settings
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.messages import exchange_v1 as wire
 from sim.server.clock_driver import MANUAL
 from sim.server.host import Host

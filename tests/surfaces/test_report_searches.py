@@ -43,7 +43,7 @@ def world() -> Connection:
     symbols = [quiet(sim).symbol, *([other] if trading.state(other).name == "OPEN" else [])]
     for number in range(480):
         user = users[number % 7 % USERS]
-        order = trading.place(
+        order = trading.order_service.place(
             PlaceOrder(
                 account=user.account,
                 participant=user.name,
@@ -58,7 +58,7 @@ def world() -> Connection:
             )
         )
         if number % 6 == 0 and order.live:
-            trading.cancel(CancelOrder(accounts=(user.account,), order_id=order.id))
+            trading.order_service.cancel(CancelOrder(accounts=(user.account,), order_id=order.id))
         if number % 10 == 9:
             world.advance("1m")
     return world
@@ -349,7 +349,7 @@ def test_resuming_position_changes_reads_no_more_than_the_day_they_resume_in() -
     def trade(times: int) -> None:
         for number in range(2 * times):
             user = firm(world.simulation).users[number % USERS]
-            trading.place(
+            trading.order_service.place(
                 PlaceOrder(
                     account=user.account,
                     participant=user.name,

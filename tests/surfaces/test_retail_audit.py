@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sim import Simulation, load_scenario
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest
 from sim.scenario.yaml_tree import ScenarioError
 from sim.testing.client import Connection, Http, Stream, connect

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.testing.client import Connection, Stream
 from tests.journeys import key, quiet, retail_order
 

@@ -10,7 +10,7 @@ from sim.actors.operator.bodies import Answer
 from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import decimal_text
 from sim.core.model.refusals import AlreadyExists, InvalidRequest, NotFound
 from sim.kernel.instants import format_instant
@@ -33,7 +33,7 @@ def create_instrument(sim: Simulation, entry: InstrumentEntry) -> Answer:
         raise InvalidRequest(str(error), rule="control") from error
     instrument = sim.world.add(instrument, entry, sim.now)
     sim.exchange.reference = sim.world.reference
-    sim.exchange.trading.list_instrument(instrument, tell=True)
+    sim.exchange.trading.listings.list_instrument(instrument, tell=True)
     return shown_instrument(sim.exchange, instrument)
 
 
@@ -62,7 +62,7 @@ def change_state(sim: Simulation, step: StateStep) -> Answer:
     """
     trading = sim.exchange.trading
     sim.exchange.instruments.require(step.symbol)
-    was = trading.change_state(
+    was = trading.listings.change_state(
         step.symbol, None if step.state == "SCHEDULE" else InstrumentState[step.state]
     )
     return {"symbol": step.symbol, "state": trading.state(step.symbol).name, "was": was.name}
@@ -76,7 +76,7 @@ def settle(sim: Simulation, step: SettleStep) -> Answer:
         raise InvalidRequest(
             f"a settlement price lies between 0 and 1 dollar, not {step.price}", rule="L26"
         )
-    paid = sim.exchange.trading.settle(step.symbol, price, text=step.text)
+    paid = sim.exchange.trading.listings.settle(step.symbol, price, text=step.text)
     return {
         "symbol": step.symbol,
         "price": decimal_text(price, instrument.price_scale),
@@ -88,7 +88,7 @@ def bust_trade(sim: Simulation, trade_id: str) -> Answer:
     """Undo a trade (rule M42): NotFound, or Conflict when it is undone already or its instrument
     has paid.
     """
-    trade = sim.exchange.trading.bust(trade_id)
+    trade = sim.exchange.trading.listings.bust(trade_id)
     return {"id": trade.id, "symbol": trade.symbol, "state": "BUSTED"}
 
 
@@ -97,7 +97,9 @@ def bust_trade(sim: Simulation, trade_id: str) -> Answer:
 
 def place_order(sim: Simulation, entry: OrderEntry, name: str = "") -> Answer:
     """An order of a scripted participant or of any user."""
-    order = sim.exchange.trading.place(order_command(sim.exchange, sim.world.parties, entry, name))
+    order = sim.exchange.trading.order_service.place(
+        order_command(sim.exchange, sim.world.parties, entry, name)
+    )
     scale = order.qty_scale
     return {
         "order_id": order.id,
@@ -114,11 +116,11 @@ def cancel_orders(sim: Simulation, step: CancelStep) -> Answer:
     trading = sim.exchange.trading
     if not step.all:
         command = CancelOrder(accounts=(user.account,), participant=user.name, clord_id=step.order)
-        return {"canceled": [trading.cancel(command).id]}
+        return {"canceled": [trading.order_service.cancel(command).id]}
     found = trading.orders.open_of((user.account,), (step.symbol,) if step.symbol else ())
     return {
         "canceled": [
-            trading.cancel(
+            trading.order_service.cancel(
                 CancelOrder(accounts=(user.account,), participant=user.name, order_id=order.id)
             ).id
             for order in found

@@ -199,4 +199,4 @@ class FairPrices:
 
     def _seen(self, symbol: str) -> int:
         scale = self._exchange.instruments.require(symbol).price_scale
-        return self._exchange.trading.fair_price(symbol) * UNIT // scale
+        return self._exchange.trading.listings.fair_price(symbol) * UNIT // scale

@@ -100,12 +100,12 @@ class FlowPlayer:
         user = self._sim.world.parties.require_user(row.who)
         trading = self._sim.exchange.trading
         if row.action == CANCEL:
-            trading.cancel(
+            trading.order_service.cancel(
                 CancelOrder(accounts=(user.account,), participant=user.name, clord_id=row.order)
             )
             return
         terms = self._sim.exchange.instruments.require(row.symbol)
-        trading.replace(
+        trading.order_service.replace(
             ReplaceOrder(
                 accounts=(user.account,),
                 participant=user.name,

@@ -174,7 +174,7 @@ class TraderOnInstrument:
             submitter=user.name,
         )
         try:
-            order = self.exchange.trading.place(command)
+            order = self.exchange.trading.order_service.place(command)
         except Refusal:
             self.state.refused += 1
             return
@@ -183,7 +183,9 @@ class TraderOnInstrument:
 
     def cancel(self, order: Order) -> None:
         """Take one of its orders out."""
-        self.exchange.trading.cancel(CancelOrder(accounts=(order.account,), order_id=order.id))
+        self.exchange.trading.order_service.cancel(
+            CancelOrder(accounts=(order.account,), order_id=order.id)
+        )
 
     def cancel_all(self) -> None:
         """Take all its orders out, where the state of the instrument lets it."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 from math import isqrt
 
 from sim.core.exchange import Exchange
-from sim.core.model.index_measures import read
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import HOUR, NS_PER_S, Instant
 
 UNIT = 10**12  # one dollar of a fair price
@@ -35,14 +34,14 @@ class RecurringFairPrice:
         """The price at an instant, in UNITs of a dollar."""
         if self.news is not None:
             return self.news[1]
-        measure, assets = self._instrument.measures, self._exchange.assets
+        measure, assets = self._instrument.index_condition, self._exchange.assets
         ticker = assets.get(measure.asset) if measure is not None else None
         price = assets.price(measure.asset) if measure is not None else None
         if (
             measure is None
             or ticker is None
             or price is None
-            or (began := read(measure, assets, now).to_beat) is None
+            or (began := assets.observe(measure, now).to_beat) is None
         ):
             return UNIT // 2
         left = max(measure.ends - now, NS_PER_S)

@@ -140,7 +140,7 @@ def _others_best(seat: TraderOnInstrument, side: Side, mine: list[Order]) -> Pri
     return next(
         (
             level.price
-            for level in seat.book().own(side).walk()
+            for level in seat.book().ladder(side).walk()
             if level.qty > own.get(level.price, 0)
         ),
         0,

@@ -39,7 +39,9 @@ def insert_order_cross(
             rule="cross",
             remedy="name an account in each request",
         )
-    orders = exchange.trading.cross((one, other), cross_id=request.cross_id, priority=priority)
+    orders = exchange.trading.order_service.cross(
+        (one, other), cross_id=request.cross_id, priority=priority
+    )
     return wire.InsertOrderCrossResponse(
         responses=[wire.InsertOrderResponse(order_id=order.id) for order in orders]
     )

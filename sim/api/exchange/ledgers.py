@@ -20,7 +20,7 @@ from sim.core.exchange import Exchange
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved, PositionChanged
 from sim.core.model.refusals import EntryTypeSuppressed, InvalidRequest
-from sim.indexes.indexed_log import stretch
+from sim.indexes.indexed_log import slice_by_time
 from sim.kernel.instants import Instant, parse_instant
 from sim.messages import exchange_v1 as wire
 
@@ -171,5 +171,5 @@ def _window(
     """Rows from start (never before the floor) to end, both inclusive. Rows that are added later
     are not among them.
     """
-    places = stretch(rows, max(start or FLOOR, FLOOR), end)
+    places = slice_by_time(rows, max(start or FLOOR, FLOOR), end)
     return map(rows.__getitem__, reversed(places) if newest_first else places)

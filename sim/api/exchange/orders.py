@@ -46,7 +46,7 @@ def insert_order(
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
     command = place_command(caller, request, deferred=deferred)
     exchange.order_sessions.check(command.session_id, command.account)
-    return wire.InsertOrderResponse(order_id=exchange.trading.place(command).id)
+    return wire.InsertOrderResponse(order_id=exchange.trading.order_service.place(command).id)
 
 
 @handles("OrderEntryAPI.InsertOrderList")
@@ -60,10 +60,11 @@ def insert_order_list(
         _entry_command(exchange, caller, index, entry)
         for index, entry in enumerate(_entries(request.requests))
     ]
-    ids = [exchange.trading.place(commands[0]).id]
+    ids = [exchange.trading.order_service.place(commands[0]).id]
     parent = ids[0] if exchange.ctx.assumptions.text(ORDER_PARENT) == "list" else ""
     ids += [
-        exchange.trading.place(replace(command, parent_id=parent)).id for command in commands[1:]
+        exchange.trading.order_service.place(replace(command, parent_id=parent)).id
+        for command in commands[1:]
     ]
     return wire.InsertOrderListResponse(
         responses=[wire.InsertOrderResponse(order_id=order_id) for order_id in ids]
@@ -82,7 +83,7 @@ def preview_order(
     command = place_command(caller, request.request)
     exchange.order_sessions.check(command.session_id, command.account)
     return wire.PreviewOrderResponse(
-        preview_order=order_message(exchange, exchange.trading.preview(command))
+        preview_order=order_message(exchange, exchange.trading.order_service.preview(command))
     )
 
 
@@ -162,7 +163,7 @@ def _entry_command(
     try:
         command = place_command(caller, request, deferred=True)
         exchange.order_sessions.check(command.session_id, command.account)
-        exchange.trading.preview(command)
+        exchange.trading.order_service.preview(command)
     except InvalidRequest as wrong:
         raise InvalidRequest(
             f"requests[{index}].{wrong.message}", rule=wrong.rule, remedy=wrong.remedy
@@ -182,7 +183,7 @@ def cancel_order(
     exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest
 ) -> wire.CancelOrderResponse:
     """Take an order out. Unknown is 404, done is 409 (rule M34)."""
-    exchange.trading.cancel(_cancel_command(caller, request, unknown_told=True))
+    exchange.trading.order_service.cancel(_cancel_command(caller, request, report_unknown=True))
     return wire.CancelOrderResponse()
 
 
@@ -192,12 +193,12 @@ def cancel_order_list(
 ) -> wire.CancelOrderListResponse:
     """Take orders out. Entries that cannot be canceled are skipped in silence (rule M38)."""
     commands = [_cancel_command(caller, entry) for entry in _entries(request.requests)]
-    _each(exchange.trading.cancel, commands)
+    _each(exchange.trading.order_service.cancel, commands)
     return wire.CancelOrderListResponse(responses=[wire.CancelOrderResponse() for _ in commands])
 
 
 def _cancel_command(
-    caller: Caller, request: wire.CancelOrderRequest, *, unknown_told: bool = False
+    caller: Caller, request: wire.CancelOrderRequest, *, report_unknown: bool = False
 ) -> CancelOrder:
     _check_ids(request.order_id, request.clord_id)
     return CancelOrder(
@@ -206,7 +207,7 @@ def _cancel_command(
         order_id=request.order_id,
         clord_id=request.clord_id,
         symbol=request.symbol,
-        unknown_told=unknown_told,
+        report_unknown=report_unknown,
     )
 
 
@@ -219,8 +220,8 @@ def cancel_replace_order(
 ) -> wire.CancelReplaceOrderResponse:
     """Change an order in place; fields left out keep their values (rules M31-M33)."""
     deferred = exchange.ctx.assumptions.text(EXCHANGE_REJECTS) == "async"
-    exchange.trading.replace(
-        _replace_command(caller, request, deferred=deferred, unknown_told=True)
+    exchange.trading.order_service.replace(
+        _replace_command(caller, request, deferred=deferred, report_unknown=True)
     )
     return wire.CancelReplaceOrderResponse()
 
@@ -233,7 +234,7 @@ def cancel_replace_order_list(
     commands = [
         _replace_command(caller, entry, deferred=True) for entry in _entries(request.requests)
     ]
-    _each(exchange.trading.replace, commands)
+    _each(exchange.trading.order_service.replace, commands)
     return wire.CancelReplaceOrderListResponse(
         responses=[wire.CancelReplaceOrderResponse() for _ in commands]
     )
@@ -244,7 +245,7 @@ def _replace_command(
     request: wire.CancelReplaceOrderRequest,
     *,
     deferred: bool,
-    unknown_told: bool = False,
+    report_unknown: bool = False,
 ) -> ReplaceOrder:
     _check_ids(request.order_id, request.clord_id)
     return ReplaceOrder(
@@ -264,7 +265,7 @@ def _replace_command(
         strict_limit=request.strict_limit,
         best_limit=request.best_limit,
         immediately_executable_limit=request.immediately_executable_limit,
-        unknown_told=unknown_told,
+        report_unknown=report_unknown,
         deferred=deferred,
     )
 

@@ -26,7 +26,7 @@ from sim.api.reports.where_clause import (
 from sim.core.catalogue.quirks import INSTRUMENT_COLUMNS_FAIL
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InternalFailure, InvalidRequest
 from sim.indexes.ordered_index import both, flags_of, neither
 from sim.kernel.instants import Instant, eastern, eastern_date, parse_instant
@@ -140,10 +140,10 @@ def _found(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator[In
             one for symbol in dict.fromkeys(symbols) if (one := instruments.get(symbol)) is not None
         )
         return
-    yield from passing(instruments.before_shelf())
+    yield from passing(instruments.listed_before_dormant())
     if exchange.reference.season is not None:
         yield from _of_season(exchange, exchange.reference.season, asked)
-    yield from passing(instruments.after_shelf())
+    yield from passing(instruments.listed_after_dormant())
 
 
 def _of_season(exchange: Exchange, season: Season, asked: _Asked) -> Iterator[int]:

@@ -15,7 +15,7 @@ from sim.core.catalogue.quirks import CLEARED_FIELDS_LAG
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import trade_stats
 from sim.core.model.enums import TradeState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest, PermissionDenied
 from sim.kernel.instants import DAY, Instant
 from sim.messages import exchange_v1 as wire

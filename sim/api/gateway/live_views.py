@@ -19,7 +19,7 @@ from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.core.model.games import NOTHING, Game
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price, decimal_text
 from sim.kernel.instants import HOUR, NS_PER_S, Instant, format_instant
 from sim.messages.gateway_v1 import (
@@ -99,7 +99,7 @@ def _market_version(exchange: Exchange, market: Market) -> tuple[object, ...]:
     trading = exchange.trading
     instrument = exchange.instruments.require(market.slug)
     book = trading.books.touched(market.slug)
-    measuring = instrument if instrument.measures is not None else None
+    measuring = instrument if instrument.index_condition is not None else None
     state = trading.state(market.slug)
     worth = _worth(exchange, market.slug, state, measuring is not None)
     return (
@@ -170,7 +170,7 @@ def _market(exchange: Exchange, market: Market) -> Market:
         volume_1wk=traded.week,
         volume_1mo=traded.month,
         volume_1yr=traded.year,
-        metadata=market.metadata if instrument.measures is None else _measured(instrument),
+        metadata=market.metadata if instrument.index_condition is None else _measured(instrument),
         asset_price_terms=market.asset_price_terms
         and replace(
             market.asset_price_terms, lower_price=instrument.metadata.get("price_to_beat", "")

@@ -10,7 +10,7 @@ from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import DAY, HOUR, MINUTE, NS_PER_S, Instant, Span
 from sim.messages import gateway_v1 as wire

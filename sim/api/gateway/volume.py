@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from sim.core.exchange import Exchange
 from sim.core.model.enums import TradeState
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Trade
 from sim.core.model.quantities import Notional
 from sim.kernel.instants import DAY, HOUR, Instant

@@ -22,7 +22,7 @@ from sim.core.model import orders as core
 from sim.core.model.collateral import EventOutcome
 from sim.core.model.enums import InstrumentState, Side, TradeState
 from sim.core.model.events import CancelRejected, CashMoved, PositionChanged
-from sim.core.model.instruments import Instrument, Segment
+from sim.core.model.instrument import Instrument, Segment
 from sim.core.model.quantities import Price, Qty, cash_text
 from sim.kernel.instants import (
     EASTERN,
@@ -282,7 +282,7 @@ def instrument_as_it_is(exchange: Exchange, instrument: Instrument) -> wire.Inst
     """An instrument as it is now, with the instant at which anything of it last changed: its state,
     or what a window's metadata say of its index.
     """
-    lifecycle, measure = exchange.trading.lifecycle, instrument.measures
+    lifecycle, measure = exchange.trading.lifecycle, instrument.index_condition
     changed = lifecycle.last_change(instrument)
     if measure is not None and measure.begins:
         read = (measure.begins, lifecycle.settlement_times(instrument)[0])

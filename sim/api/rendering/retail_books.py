@@ -9,7 +9,7 @@ from sim.core.catalogue.assumptions import RETAIL_CLOSED_NAME
 from sim.core.exchange import Exchange
 from sim.core.market_data.statistics import SymbolStats
 from sim.core.model.enums import InstrumentState, Side
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price, Qty
 from sim.messages import retail_v1 as wire
 

@@ -22,7 +22,7 @@ from sim.api.reports.where_clause import (
 from sim.core.exchange import Exchange
 from sim.core.model.enums import DONE_STATES, OrderState
 from sim.core.model.orders import Execution, Order, Trade
-from sim.indexes.indexed_log import Rows, Selection
+from sim.indexes.indexed_log import IndexedLog, LogView
 from sim.kernel.instants import Instant, parse_instant
 from sim.messages import exchange_v1 as wire
 
@@ -300,13 +300,13 @@ def _trade_seqs(
 
 
 def _select(
-    rows: Rows[R],
+    rows: IndexedLog[R],
     accounts: Sequence[str],
     request: Any,
     conditions: Sequence[Condition],
     window: Window,
     words: Mapping[str, str] = MappingProxyType({}),
-) -> Selection[R]:
+) -> LogView[R]:
     """Rows of accounts in a window, by the shortest index. `words`: fields of the request that are
     one, with the attribute of a row.
     """

@@ -16,7 +16,7 @@ from sim.core.catalogue.assumptions import RETAIL_REJECTS
 from sim.core.exchange import Exchange
 from sim.core.model.commands import PlaceOrder, ReplaceOrder
 from sim.core.model.enums import Channel, OrderType, SelfMatchPrevention, Side, TimeInForce
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price
 from sim.core.model.refusals import InvalidRequest, NotFound, PermissionDenied
 from sim.messages import retail_v1 as wire

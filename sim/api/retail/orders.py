@@ -26,7 +26,7 @@ from sim.core.exchange import Exchange
 from sim.core.model.commands import CancelOrder
 from sim.core.model.orders import Order
 from sim.core.model.refusals import AnswerTooLate, InvalidRequest, NotFound, Refusal
-from sim.core.trading.synchronous import Kind, Wait
+from sim.core.trading.synchronous import Kind, PendingAnswer
 from sim.kernel.instants import Span
 from sim.messages import Message
 from sim.messages import retail_v1 as wire
@@ -40,7 +40,7 @@ def create_order(
     taken it or the block time is over.
     """
     span = exchange.awaited.block_time(request.max_block_time)
-    order = exchange.trading.place(
+    order = exchange.trading.order_service.place(
         place_command(exchange, caller, request, defer=deferred(exchange))
     )
     if not request.synchronous_execution:
@@ -58,7 +58,7 @@ def close_position(
     `create_order` is.
     """
     span = exchange.awaited.block_time(request.max_block_time)
-    order = exchange.trading.place(closing_command(exchange, caller, request))
+    order = exchange.trading.order_service.place(closing_command(exchange, caller, request))
     if not request.synchronous_execution:
         return wire.ClosePositionResponse(id=order.id, executions=[])
     return _held(exchange, "close", order, span) or wire.ClosePositionResponse(
@@ -76,7 +76,9 @@ def preview_order(
     if request.request is None:
         raise InvalidRequest("request is required", remedy='wrap the order: {"request": {...}}')
     exchange.awaited.block_time(request.request.max_block_time)
-    order = exchange.trading.preview(place_command(exchange, caller, request.request, defer=True))
+    order = exchange.trading.order_service.preview(
+        place_command(exchange, caller, request.request, defer=True)
+    )
     message = retail_order(exchange, order)
     message.id = ""
     return wire.PreviewOrderResponse(order=message)
@@ -116,7 +118,7 @@ def cancel_order(
     exchange: Exchange, caller: Caller, request: wire.CancelOrderRequest
 ) -> wire.CancelOrderResponse:
     """Take one order out."""
-    exchange.trading.cancel(_cancel_command(exchange, caller, request))
+    exchange.trading.order_service.cancel(_cancel_command(exchange, caller, request))
     return wire.CancelOrderResponse()
 
 
@@ -139,7 +141,9 @@ def modify_order(
     exchange: Exchange, caller: Caller, request: wire.ModifyOrderRequest
 ) -> wire.ModifyOrderResponse:
     """Change an open order in place."""
-    exchange.trading.replace(replace_command(exchange, caller, request, defer=deferred(exchange)))
+    exchange.trading.order_service.replace(
+        replace_command(exchange, caller, request, defer=deferred(exchange))
+    )
     return wire.ModifyOrderResponse()
 
 
@@ -155,8 +159,8 @@ def create_orders(
     spans = [awaited.block_time(order.max_block_time) for order in request.orders]
     commands = [place_command(exchange, caller, order, defer=True) for order in request.orders]
     for command in commands:
-        exchange.trading.preview(command)
-    placed = [exchange.trading.place(command) for command in commands]
+        exchange.trading.order_service.preview(command)
+    placed = [exchange.trading.order_service.place(command) for command in commands]
     if exchange.ctx.assumptions.flag(BATCH_SYNCHRONOUS):
         asked = zip(placed, spans, request.orders, strict=True)
         open = {
@@ -191,7 +195,7 @@ def modify_orders(
     commands = [replace_command(exchange, caller, order, defer=True) for order in request.orders]
     for command in commands:
         try:
-            exchange.trading.replace(command)
+            exchange.trading.order_service.replace(command)
         except Refusal:
             continue
     return wire.ModifyOrdersResponse(
@@ -199,12 +203,12 @@ def modify_orders(
     )
 
 
-def synchronous_answer(exchange: Exchange, wait: Wait) -> Message | Refusal:
+def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Refusal:
     """Answer a synchronous call: its orders' executions so far, or a refusal when the edge gave up.
 
     The list of executions is empty while the engine still has the order in its queue.
     """
-    if wait.cut:
+    if wait.timed_out:
         return AnswerTooLate(
             0,
             rule="S7.1-9",
@@ -256,6 +260,6 @@ def _cancel_command(
 def _cancel_each(exchange: Exchange, commands: Sequence[CancelOrder]) -> None:
     for command in commands:
         try:
-            exchange.trading.cancel(command)
+            exchange.trading.order_service.cancel(command)
         except Refusal:
             continue

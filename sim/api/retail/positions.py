@@ -11,7 +11,7 @@ from sim.core.accounts.positions import FILL, Position, standing
 from sim.core.exchange import Exchange
 from sim.core.model.enums import Side
 from sim.core.model.events import PositionChanged
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Qty, decimal_fixed
 from sim.kernel.instants import Instant
 from sim.messages import retail_v1 as wire

@@ -89,7 +89,7 @@ def _position_at(exchange: Exchange, account: str, symbol: str, moment: Instant)
 
 
 def _order_at(exchange: Exchange, order: Order, moment: Instant) -> Order | None:
-    if exchange.awaited.told(order.id):
+    if exchange.awaited.was_reported(order.id):
         return order
     executions = exchange.trading.executions
     later: Order | None = None

@@ -13,7 +13,7 @@ from sim.api.retail.rfq_messages import quote_message, rfq_message, rfq_trade_me
 from sim.core.catalogue.assumptions import RFQ_ACCEPTED_SIDE
 from sim.core.exchange import Exchange
 from sim.core.model.enums import BUY, SELL, Side, TradeType
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE, NotADecimal, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.messages import retail_v1 as wire

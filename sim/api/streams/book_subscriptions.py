@@ -179,7 +179,7 @@ class Books:
         lifecycle = exchange.trading.lifecycle
         rests: dict[tuple[InstrumentState, int, int], bytes] = {}
         found: dict[str, bytes] = {}
-        for symbol, asked, price_scale, qty_scale in exchange.instruments.shelf.standings(
+        for symbol, asked, price_scale, qty_scale in exchange.instruments.dormant.states(
             lifecycle.followed_to
         ):
             if lifecycle.is_materialised(symbol) or asked in SETTLED_STATES:

@@ -85,23 +85,23 @@ class TradeCaptureFeed(ReplayFeed[TradeReport]):
             self.tell(second, report)
 
     def place(self) -> Place:
-        return Place(len(self._execution_log.told), self.order_service.now)
+        return Place(len(self._execution_log.trade_updates), self.order_service.now)
 
     def place_at(self, at: Instant) -> Place:
         execution_log = self._execution_log
         return Place(
             bisect_left(
-                range(len(execution_log.told)),
+                range(len(execution_log.trade_updates)),
                 at,
-                key=lambda number: execution_log.telling(number)[2],
+                key=lambda number: execution_log.trade_update(number)[2],
             ),
             at,
         )
 
     def rows_after(self, firm: str, place: Place) -> Iterator[tuple[Place, TradeReport]]:
         execution_log, accounts = self._execution_log, frozenset(self.accounts_of(firm))
-        for number in range(place.seq, len(execution_log.told)):
-            trade, state, at = execution_log.telling(number)
+        for number in range(place.seq, len(execution_log.trade_updates)):
+            trade, state, at = execution_log.trade_update(number)
             if trade.aggressor.order.account in accounts or trade.passive.order.account in accounts:
                 yield Place(number + 1, at), TradeReport(trade, state)
 

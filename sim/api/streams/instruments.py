@@ -15,8 +15,8 @@ from sim.api.streams.feed import Feed, OrderService, Stream, Topics
 from sim.api.streams.limits import BATCH
 from sim.api.streams.shared_frames import part
 from sim.core.model.enums import InstrumentState
-from sim.core.model.events import Event, InstrumentListed, ShelfMoved, StateChanged
-from sim.core.model.instruments import Instrument
+from sim.core.model.events import DormantInstrumentsMoved, Event, InstrumentListed, StateChanged
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 from sim.messages.exchange_v1 import CreateInstrumentStateChangeSubscriptionResponse
 
@@ -49,7 +49,7 @@ class InstrumentFeed(Feed):
         return {
             StateChanged: self._state_changed,
             InstrumentListed: self._state_changed,
-            ShelfMoved: self._shelf_moved,
+            DormantInstrumentsMoved: self._shelf_moved,
         }
 
     def accept(self, admitted: Admitted) -> Stream:
@@ -103,7 +103,7 @@ class InstrumentFeed(Feed):
                 self.order_service.exchange.instruments.require(event.symbol), event.state, event.at
             )
 
-    def _shelf_moved(self, event: ShelfMoved) -> None:
+    def _shelf_moved(self, event: DormantInstrumentsMoved) -> None:
         """What nobody has touched moved all at once; who follows some of it hears of each by
         itself.
         """

@@ -22,7 +22,13 @@ from sim.core.catalogue.assumptions import (
     MARKET_DATA_REFRESH_ALL,
 )
 from sim.core.model.enums import InstrumentState
-from sim.core.model.events import BookChanged, Event, InstrumentListed, ShelfMoved, StateChanged
+from sim.core.model.events import (
+    BookChanged,
+    DormantInstrumentsMoved,
+    Event,
+    InstrumentListed,
+    StateChanged,
+)
 from sim.core.model.refusals import Code, InvalidRequest, Refusal
 from sim.kernel.instants import format_span
 from sim.kernel.timers import Timer, TimerHandlers
@@ -50,7 +56,7 @@ class MarketDataFeed(Feed):
     def reads(self) -> Mapping[type[Event], Callable[[Any], None]]:
         return {
             StateChanged: self._state_changed,
-            ShelfMoved: self._shelf_moved,
+            DormantInstrumentsMoved: self._shelf_moved,
             BookChanged: self._book_changed,
             InstrumentListed: self._book_changed,
         }
@@ -135,7 +141,7 @@ class MarketDataFeed(Feed):
         if event.state is InstrumentState.TERMINATED and self._streams:
             self._last_words[event.symbol] = None
 
-    def _shelf_moved(self, event: ShelfMoved) -> None:
+    def _shelf_moved(self, event: DormantInstrumentsMoved) -> None:
         if not self._streams:
             return
         lifecycle = self.order_service.exchange.trading.lifecycle

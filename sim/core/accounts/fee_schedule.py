@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Cash
 from sim.kernel.dated import Dated
 from sim.kernel.instants import Instant

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sim.core.accounts.fee_schedule import THETA_SCALE, FeeSchedule, Theta
 from sim.core.catalogue.assumptions import FEES_MAKER, FEES_TAKER
 from sim.core.model.context import Context
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.quantities import CENT, DOLLAR, Cash, Price, Qty, divide_half_even
 from sim.kernel.instants import Instant

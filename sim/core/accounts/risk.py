@@ -16,7 +16,8 @@ from sim.core.accounts.ledger import Account, Ledger
 from sim.core.accounts.positions import Positions
 from sim.core.model.collateral import Holding, Related, returned
 from sim.core.model.enums import BUY, STOP, Side
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Order
 from sim.core.model.quantities import CENT, DOLLAR, Cash, Notional, Price, Qty, cash_text
 from sim.core.model.refusals import InsufficientFunds

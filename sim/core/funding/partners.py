@@ -255,7 +255,7 @@ class Partners:
         found = self.find_funded(firm, request_id)
         order = self._trading.orders.require(found.order_id)
         unspent = self._collateral(order.symbol, order.side, order.leaves_qty, order.price)
-        self._trading.cancel(
+        self._trading.order_service.cancel(
             CancelOrder(accounts=(order.account,), participant=order.participant, order_id=order.id)
         )
         self._pay(
@@ -265,7 +265,7 @@ class Partners:
 
     def _place(self, command: PlaceOrder) -> Order:
         holder = self._firms.holder(command.account)
-        return self._trading.place(
+        return self._trading.order_service.place(
             replace(command, participant=holder.name if holder else "", deferred=True)
         )
 

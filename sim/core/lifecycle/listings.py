@@ -17,7 +17,8 @@ from sim.core.model.context import Context
 from sim.core.model.dormant import DormantInstruments
 from sim.core.model.enums import ExecutionType, InstrumentState, Side
 from sim.core.model.events import InstrumentListed, Settled
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Trade
 from sim.core.model.quantities import Price
 from sim.core.model.refusals import AlreadyExists, Conflict, IllegalTransition
@@ -71,7 +72,7 @@ class Listings:
 
     def stock(self, shelf: DormantInstruments) -> None:
         """Everything listed so far is the beginning of the world, and so is what is on the shelf."""
-        self._instruments.settle_base(shelf)
+        self._instruments.set_world_start(shelf)
         self._lifecycle.await_dormant()
 
     def change_state(
@@ -196,8 +197,8 @@ class Listings:
         symbol = instrument.symbol
         over = (
             self._lifecycle.event_end(instrument)
-            if instrument.measures is None
-            else instrument.measures.ends
+            if instrument.index_condition is None
+            else instrument.index_condition.ends
         )
         if (
             not over

@@ -14,9 +14,8 @@ from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 
-from msgspec import Struct
-
 from sim.core.model.games import Game, Goal
+from sim.core.model.instrument import GameCondition
 
 
 class Outcome(Enum):
@@ -32,19 +31,7 @@ class Outcome(Enum):
         return self.value, self.name.title()
 
 
-class Settles(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a market asks of its game. `long` is the side its long participant is, home or away;
-    `pick` what exactly it asks: a side, "none", "draw", "2-0".
-    """
-
-    kind: str
-    long: str = "home"
-    line: str = ""
-    player: str = ""
-    pick: str = ""
-
-
-Rule = Callable[[Settles, Game], Outcome | None]
+Rule = Callable[[GameCondition, Game], Outcome | None]
 Score = tuple[int, int]  # home, away
 
 _HALVES = {"first": ("Q1", "Q2"), "second": ("Q3", "Q4")}
@@ -52,14 +39,14 @@ _DOUBLE_STATS = ("points", "rebounds", "assists", "steals", "blocks")
 _COUNTED = ("points", "assists", "rebounds", "threes", "steals", "blocks")
 
 
-def outcome_of(settles: Settles, game: Game) -> Outcome | None:
+def outcome_of(condition: GameCondition, game: Game) -> Outcome | None:
     """Outcome of a market, None while the facts do not tell or no rule knows the kind. A game
     without result ties everything.
     """
     if game.result == "no_result":
         return Outcome.TIE
-    rule = _rule(settles.kind)
-    return None if rule is None else rule(settles, game)
+    rule = _rule(condition.kind)
+    return None if rule is None else rule(condition, game)
 
 
 @lru_cache(maxsize=256)
@@ -118,27 +105,27 @@ def _count(goals: Iterable[Goal], team: str) -> int:
 # ---- what markets ask
 
 
-def _for_long(settles: Settles, score: Score) -> tuple[int, int]:
-    return score if settles.long == "home" else (score[1], score[0])
+def _for_long(condition: GameCondition, score: Score) -> tuple[int, int]:
+    return score if condition.long == "home" else (score[1], score[0])
 
 
-def _winner(settles: Settles, score: Score | None) -> Outcome | None:
+def _winner(condition: GameCondition, score: Score | None) -> Outcome | None:
     if score is None:
         return None
-    mine, theirs = _for_long(settles, score)
+    mine, theirs = _for_long(condition, score)
     return Outcome.TIE if mine == theirs else Outcome.YES if mine > theirs else Outcome.NO
 
 
-def _spread(settles: Settles, score: Score | None) -> Outcome | None:
+def _spread(condition: GameCondition, score: Score | None) -> Outcome | None:
     """The long side gets the line on top of its score."""
     if score is None:
         return None
-    mine, theirs = _for_long(settles, score)
-    return _sign(mine + Fraction(settles.line or "0") - theirs)
+    mine, theirs = _for_long(condition, score)
+    return _sign(mine + Fraction(condition.line or "0") - theirs)
 
 
-def _total(settles: Settles, score: Score | None) -> Outcome | None:
-    return None if score is None else _sign(sum(score) - Fraction(settles.line or "0"))
+def _total(condition: GameCondition, score: Score | None) -> Outcome | None:
+    return None if score is None else _sign(sum(score) - Fraction(condition.line or "0"))
 
 
 def _sign(margin: Fraction) -> Outcome:
@@ -149,65 +136,65 @@ def _yes(found: bool | None) -> Outcome | None:
     return None if found is None else Outcome.YES if found else Outcome.NO
 
 
-def _player(settles: Settles, game: Game) -> Outcome | None:
-    stats = game.players.get(settles.player)
-    stat = settles.kind.removeprefix("basketball_player_")
+def _player(condition: GameCondition, game: Game) -> Outcome | None:
+    stats = game.players.get(condition.player)
+    stat = condition.kind.removeprefix("basketball_player_")
     if stats is None or stat not in stats:
         return None
-    return _sign(stats[stat] - Fraction(settles.line or "0"))
+    return _sign(stats[stat] - Fraction(condition.line or "0"))
 
 
-def _doubles(settles: Settles, game: Game) -> Outcome | None:
+def _doubles(condition: GameCondition, game: Game) -> Outcome | None:
     """Ten or more in at least two or three of the five."""
-    stats = game.players.get(settles.player)
+    stats = game.players.get(condition.player)
     if stats is None:
         return None
     tens = sum(1 for name in _DOUBLE_STATS if stats.get(name, 0) >= 10)
-    return _yes(tens >= (2 if "double_double" in settles.kind else 3))
+    return _yes(tens >= (2 if "double_double" in condition.kind else 3))
 
 
-def _half(ask: Callable[[Settles, Score | None], Outcome | None]) -> Rule:
-    return lambda settles, game: ask(
-        settles, _part(game, _HALVES["first" if "first_half" in settles.kind else "second"])
+def _half(ask: Callable[[GameCondition, Score | None], Outcome | None]) -> Rule:
+    return lambda condition, game: ask(
+        condition, _part(game, _HALVES["first" if "first_half" in condition.kind else "second"])
     )
 
 
-def _both_score(settles: Settles, game: Game) -> Outcome | None:
-    goals = _half_goals(game, "first" if "first_half" in settles.kind else "second")
+def _both_score(condition: GameCondition, game: Game) -> Outcome | None:
+    goals = _half_goals(game, "first" if "first_half" in condition.kind else "second")
     return None if goals is None else _yes({goal.team for goal in goals} == {"home", "away"})
 
 
-def _first_to_score(settles: Settles, game: Game) -> Outcome | None:
+def _first_to_score(condition: GameCondition, game: Game) -> Outcome | None:
     """A goalless half resolves to None."""
-    goals = _half_goals(game, "first" if "first_half" in settles.kind else "second")
+    goals = _half_goals(game, "first" if "first_half" in condition.kind else "second")
     return (
         None
         if goals is None
-        else _yes((goals[0].team if goals else "none") == (settles.pick or settles.long))
+        else _yes((goals[0].team if goals else "none") == (condition.pick or condition.long))
     )
 
 
-def _three_way(settles: Settles, game: Game) -> Outcome | None:
+def _three_way(condition: GameCondition, game: Game) -> Outcome | None:
     score = _regulation(game)
     if score is None:
         return None
     found = "draw" if score[0] == score[1] else "home" if score[0] > score[1] else "away"
-    return _yes(found == (settles.pick or settles.long))
+    return _yes(found == (condition.pick or condition.long))
 
 
-def _advance(settles: Settles, game: Game) -> Outcome | None:
-    return _yes(game.advances == settles.long) if game.advances else None
+def _advance(condition: GameCondition, game: Game) -> Outcome | None:
+    return _yes(game.advances == condition.long) if game.advances else None
 
 
 def _numbered(prefix: str) -> Rule:
     """Who won the n-th map, game or set; one that was not played in a finished match ties."""
 
-    def rule(settles: Settles, game: Game) -> Outcome | None:
-        number = re.search(r"_(\d)(_|$)", settles.kind)
+    def rule(condition: GameCondition, game: Game) -> Outcome | None:
+        number = re.search(r"_(\d)(_|$)", condition.kind)
         if number is None or not game.periods:
             return None
         score = game.periods.get(f"{prefix}{number[1]}")
-        return (Outcome.TIE if game.ended else None) if score is None else _winner(settles, score)
+        return (Outcome.TIE if game.ended else None) if score is None else _winner(condition, score)
 
     return rule
 
@@ -230,18 +217,20 @@ def _games_won(game: Game) -> Score | None:
     return (sum(home for home, _ in sets), sum(away for _, away in sets)) if sets else None
 
 
-def _match_winner(settles: Settles, game: Game) -> Outcome | None:
-    return _winner(settles, _sets_won(game) or _whole(game))
+def _match_winner(condition: GameCondition, game: Game) -> Outcome | None:
+    return _winner(condition, _sets_won(game) or _whole(game))
 
 
-def _total_sets(settles: Settles, game: Game) -> Outcome | None:
-    return _total(settles, (len(_sets(game)), 0)) if _sets(game) else None
+def _total_sets(condition: GameCondition, game: Game) -> Outcome | None:
+    return _total(condition, (len(_sets(game)), 0)) if _sets(game) else None
 
 
-def _exact_score(settles: Settles, game: Game) -> Outcome | None:
+def _exact_score(condition: GameCondition, game: Game) -> Outcome | None:
     score = _sets_won(game)
     return (
-        None if score is None else _yes("{}-{}".format(*_for_long(settles, score)) == settles.pick)
+        None
+        if score is None
+        else _yes("{}-{}".format(*_for_long(condition, score)) == condition.pick)
     )
 
 
@@ -259,14 +248,20 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
         (r"drawable_outcome", _three_way),
         (r"esports_(map|game)_winner_\d", _numbered("M")),
         (r"tennis_set_\d_winner", _numbered("S")),
-        (r"tennis_match_games_spread", lambda settles, game: _spread(settles, _games_won(game))),
-        (r"tennis_match_sets_spread", lambda settles, game: _spread(settles, _sets_won(game))),
-        (r"tennis_match_total_games", lambda settles, game: _total(settles, _games_won(game))),
+        (
+            r"tennis_match_games_spread",
+            lambda condition, game: _spread(condition, _games_won(game)),
+        ),
+        (r"tennis_match_sets_spread", lambda condition, game: _spread(condition, _sets_won(game))),
+        (r"tennis_match_total_games", lambda condition, game: _total(condition, _games_won(game))),
         (r"tennis_match_total_sets", _total_sets),
         (r"tennis_match_exact_score", _exact_score),
         (r"(tennis|esports|table_tennis)_match_winner|ufc_fight_winner", _match_winner),
-        (r"moneyline|.*_full_game_winner", lambda settles, game: _winner(settles, _whole(game))),
-        (r"spreads|.*_full_game_spread", lambda settles, game: _spread(settles, _whole(game))),
-        (r"totals|.*_full_game_total", lambda settles, game: _total(settles, _whole(game))),
+        (
+            r"moneyline|.*_full_game_winner",
+            lambda condition, game: _winner(condition, _whole(game)),
+        ),
+        (r"spreads|.*_full_game_spread", lambda condition, game: _spread(condition, _whole(game))),
+        (r"totals|.*_full_game_total", lambda condition, game: _total(condition, _whole(game))),
     )
 )

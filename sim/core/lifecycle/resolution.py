@@ -24,8 +24,9 @@ from sim.core.market_data.assets import Assets
 from sim.core.market_data.statistics import Statistics
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState
-from sim.core.model.index_measures import Measure, Reading, Tie, outcome, read
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.index_conditions import IndexCondition, IndexObservation, Tie, outcome
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.quantities import Price
 from sim.kernel.instants import NS_PER_S, Instant, Span
 
@@ -63,7 +64,7 @@ class Resolution:
         instrument = self._instruments.get(symbol)
         if instrument is None:
             return None
-        if not owned and (instrument.measures is not None or lifecycle.closes(instrument)):
+        if not owned and (instrument.index_condition is not None or lifecycle.closes(instrument)):
             return self._unmoved(instrument)
         if (
             lifecycle.state(symbol) is not InstrumentState.TERMINATED
@@ -74,22 +75,22 @@ class Resolution:
             known[0], False, known[1], lifecycle.defer_past_maintenance(instrument.termination)
         )
 
-    def reading(self, instrument: Instrument) -> Reading:
+    def reading(self, instrument: Instrument) -> IndexObservation:
         """What the index says by now about a market that measures it."""
         return (
-            read(instrument.measures, self._assets, self._lifecycle.followed_to)
-            if instrument.measures is not None
-            else Reading()
+            self._assets.observe(instrument.index_condition, self._lifecycle.followed_to)
+            if instrument.index_condition is not None
+            else IndexObservation()
         )
 
     def measured(self, instrument: Instrument) -> tuple[Price, str]:
         """What a market on an index pays once it is over: price and reason."""
-        measure = instrument.measures
+        measure = instrument.index_condition
         if measure is None:
             raise ValueError(f"{instrument.symbol} measures nothing")
         worth, text = outcome(
             measure,
-            read(measure, self._assets, max(measure.ends, self._ctx.now)),
+            self._assets.observe(measure, max(measure.ends, self._ctx.now)),
             Tie(self._ctx.assumptions.text(WINDOW_TIE)),
         )
         return _price(worth, instrument), text
@@ -105,7 +106,7 @@ class Resolution:
         ticker = self._assets.get(asset)
         return ticker.asset.since * NS_PER_S if ticker is not None else 0
 
-    def set_by_hand(self, measure: Measure) -> int:
+    def set_by_hand(self, measure: IndexCondition) -> int:
         """How many prices of an asset were set by hand."""
         ticker = self._assets.get(measure.asset)
         return len(ticker.asset.by_hand) if ticker is not None else -1
@@ -128,7 +129,7 @@ class Resolution:
         """What a market that is over pays, as its index or the plan of the world says; None where
         neither does.
         """
-        if instrument.measures is not None:
+        if instrument.index_condition is not None:
             return self.measured(instrument)
         planned = self.planned(instrument)
         return None if planned is None else (_price(planned[0], instrument), planned[1])

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sim.core.model.enums import InstrumentState
-from sim.core.model.instruments import Segment
+from sim.core.model.instrument import Segment
 from sim.kernel.instants import (
     DAY,
     EASTERN,

@@ -20,7 +20,7 @@ from sim.core.catalogue.assumptions import SETTLEMENT_DELAY, SETTLEMENT_PRELIMIN
 from sim.core.model.context import Context
 from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import Settled
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price, Qty, decimal_text
 from sim.core.model.refusals import Conflict, InvalidRequest
 from sim.kernel.instants import Instant

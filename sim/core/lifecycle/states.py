@@ -21,8 +21,9 @@ from sim.core.catalogue.assumptions import (
 from sim.core.lifecycle.schedule import Phase, next_phase, phase_at
 from sim.core.model.context import Context
 from sim.core.model.enums import CancelRejectReason, InstrumentState, RejectReason
-from sim.core.model.events import ShelfMoved
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.events import DormantInstrumentsMoved
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.refusals import IllegalTransition, InstrumentNotTradable, InvalidRequest
 from sim.core.model.timer_priority import EDGE_TIMER, SHELF_TIMER
 from sim.kernel.instants import Instant
@@ -175,7 +176,7 @@ class Lifecycle:
     def materialise_due(self) -> Iterator[Instrument]:
         """Take off the shelf what moves by now, each as it stood before."""
         since, self._now.shelf_at = self._now.shelf_at, self._ctx.now
-        for instrument in self._instruments.shelf.moving(since, self._ctx.now):
+        for instrument in self._instruments.dormant.moving(since, self._ctx.now):
             if instrument.symbol not in self._now.states:
                 closes = self.closes(instrument)
                 if closes and closes <= since:
@@ -193,7 +194,7 @@ class Lifecycle:
 
     def await_dormant(self) -> None:
         """Set the timer to the next date on the shelf."""
-        due = self._instruments.shelf.next_edge(self._ctx.now)
+        due = self._instruments.dormant.next_edge(self._ctx.now)
         self._now.shelf_at = self._ctx.now
         self._now.shelf_timer = (
             0 if due is None else self._ctx.timers.schedule(due, SHELF_TIMER, "")
@@ -201,10 +202,10 @@ class Lifecycle:
 
     def suspend_dormant(self) -> None:
         """Maintenance suspends whatever is open on the shelf."""
-        if (self._instruments.shelf or self._instruments.recurring) and not self._now.paused:
+        if (self._instruments.dormant or self._instruments.recurring) and not self._now.paused:
             self._now.paused = True
             self._now.shelf_moved = self._ctx.now
-            self._ctx.emit(ShelfMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
+            self._ctx.emit(DormantInstrumentsMoved(_S.OPEN, _S.SUSPENDED, self._ctx.now))
 
     def resume_dormant(self) -> list[str]:
         """Maintenance is over: what is on the shelf opens again. Symbols that left it meanwhile, to
@@ -214,7 +215,7 @@ class Lifecycle:
         if self._now.paused:
             self._now.paused = False
             self._now.shelf_moved = self._ctx.now
-            self._ctx.emit(ShelfMoved(_S.SUSPENDED, _S.OPEN, self._ctx.now))
+            self._ctx.emit(DormantInstrumentsMoved(_S.SUSPENDED, _S.OPEN, self._ctx.now))
         return awake
 
     @property

@@ -16,14 +16,14 @@ from sim.core.lifecycle.schedule import Phase
 from sim.core.lifecycle.settlement import Settlements
 from sim.core.lifecycle.states import ENTRY_STATES, GONE_STATES, SETTLED_STATES, Lifecycle
 from sim.core.market_data.statistics import Statistics
-from sim.core.matching.auction import Auction, crossing
+from sim.core.matching.auction import Auction, equilibrium_price
 from sim.core.matching.book import Book
 from sim.core.matching.books import Books
 from sim.core.matching.matching import Matching
 from sim.core.model.context import Context
 from sim.core.model.enums import DAY_ORDER, ExecutionType, InstrumentState, UnsolicitedReason
 from sim.core.model.events import StateChanged
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Price
 
@@ -167,7 +167,7 @@ class Transitions:
 
     def indicative(self, symbol: str, book: Book) -> Price | None:
         """At what price an auction that ended now would trade."""
-        expected = crossing(
+        expected = equilibrium_price(
             book, self._reference(symbol), self._ctx.assumptions.text(AUCTION_TIEBREAK)
         )
         return expected.price if expected is not None else None

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort_right
-from typing import TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sim.core.market_data.index_process import DAY, MINUTE, PART, IndexProcess, Ohlc
 from sim.core.model.context import Context
+from sim.core.model.index_conditions import IndexCondition, IndexObservation, Price
 from sim.core.model.quantities import NotADecimal, decimal_text, scaled
 from sim.core.model.refusals import InvalidRequest
 from sim.kernel.instants import NS_PER_S, Instant
 
-Price: TypeAlias = int
 PRICE_SCALE = 100_000_000
 CRYPTO = "crypto"
 
@@ -226,6 +225,18 @@ class Assets:
         """Price of the last tick up to now; None when there was none."""
         ticker = self._tickers.get(asset_id)
         return ticker.last(self._ctx.now // NS_PER_S + 1) if ticker is not None else None
+
+    def observe(self, condition: IndexCondition, now: Instant) -> IndexObservation:
+        """What is known at an instant of the prices that a market's condition compares."""
+        ticker = self._tickers.get(condition.asset)
+        if ticker is None:
+            return IndexObservation(condition.above or None)
+        to_beat = condition.above or (
+            ticker.at(condition.begins) if now >= condition.begins else None
+        )
+        return IndexObservation(
+            to_beat, ticker.at(condition.ends) if now >= condition.ends else None
+        )
 
     def tick(self, asset_id: str, price: str, at: Instant | None = None) -> Asset:
         """An index tick by hand, now or at an earlier instant; makes the asset when it is new."""

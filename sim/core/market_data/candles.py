@@ -10,7 +10,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import NamedTuple
 
-from sim.core.market_data.assets import Price, Ticker
+from sim.core.market_data.assets import Ticker
+from sim.core.model.index_conditions import Price
 
 CANDLES_MAX = 3600
 

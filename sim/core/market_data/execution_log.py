@@ -29,7 +29,7 @@ from sim.core.model.events import Executed, Traded
 from sim.core.model.orders import Execution, Order, Trade
 from sim.core.model.quantities import Notional, Price, Qty
 from sim.core.model.refusals import NotFound
-from sim.indexes.indexed_log import Rows
+from sim.indexes.indexed_log import IndexedLog
 from sim.kernel.identifiers import Sequence
 from sim.kernel.instants import Instant
 
@@ -37,7 +37,7 @@ R = TypeVar("R")
 _NEW = TradeState.NEW
 
 
-class Record(Rows[R]):
+class Record(IndexedLog[R]):
     """Rows by id too. The nth row has the nth identifier of the sequence, so no index by id is
     needed.
     """
@@ -97,12 +97,12 @@ class Chain:
             seq = self._before[seq]
 
 
-class TapeState(Struct):
+class ExecutionLogState(Struct):
     """What a tape saves."""
 
     executions: list[Execution]
     trades: list[Trade]
-    told: list[int] = []
+    trade_updates: list[int] = []
 
 
 class ExecutionLog:
@@ -110,7 +110,15 @@ class ExecutionLog:
     trades in the order in which they came about.
     """
 
-    __slots__ = ("_chain", "_ctx", "_execution_ids", "_trade_ids", "executions", "told", "trades")
+    __slots__ = (
+        "_chain",
+        "_ctx",
+        "_execution_ids",
+        "_trade_ids",
+        "executions",
+        "trade_updates",
+        "trades",
+    )
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
@@ -127,7 +135,7 @@ class ExecutionLog:
             self._trade_ids, attrgetter("at"), attrgetter("symbol"), sides
         )
         # seq << 4 | state: one small number each, as they are as many as trades, twice
-        self.told: list[int] = []
+        self.trade_updates: list[int] = []
         self._chain = Chain()
 
     def next_trade_id(self) -> str:
@@ -201,7 +209,7 @@ class ExecutionLog:
             ctx.now,
         )
         rows.append(trade)
-        self.told.append(trade.seq << 4 | _NEW)
+        self.trade_updates.append(trade.seq << 4 | _NEW)
         ctx.events.append(Traded(trade, _NEW))
         return trade
 
@@ -214,7 +222,7 @@ class ExecutionLog:
         moved = self.trades.rows[trade.seq] = replace(
             trade, state=state, state_at=now, cleared_at=cleared_at
         )
-        self.told.append(trade.seq << 4 | state)
+        self.trade_updates.append(trade.seq << 4 | state)
         self._ctx.emit(Traded(moved, state))
         return moved
 
@@ -229,7 +237,7 @@ class ExecutionLog:
         """Seqs of an order's executions, newest first."""
         return self._chain.back(order)
 
-    def reported(self, order: Order) -> OrderState:
+    def last_reported_state(self, order: Order) -> OrderState:
         """The state that an order's last report told."""
         return self.executions.rows[next(self._chain.back(order))].order.state
 
@@ -247,9 +255,9 @@ class ExecutionLog:
 
         return then
 
-    def telling(self, place: int) -> tuple[Trade, TradeState, Instant]:
+    def trade_update(self, place: int) -> tuple[Trade, TradeState, Instant]:
         """What is listed at a place of `told`: a trade, a state of it, and since when it had that."""
-        told = self.told[place]
+        told = self.trade_updates[place]
         trade, state = self.trades[told >> 4], TradeState(told & 15)
         return (
             trade,
@@ -273,11 +281,11 @@ class ExecutionLog:
                 return
             yield trade
 
-    def save(self) -> TapeState:
+    def save(self) -> ExecutionLogState:
         """The rows themselves."""
-        return TapeState(self.executions.rows, self.trades.rows, self.told)
+        return ExecutionLogState(self.executions.rows, self.trades.rows, self.trade_updates)
 
-    def load(self, state: TapeState) -> None:
+    def load(self, state: ExecutionLogState) -> None:
         """Take saved rows and rebuild what is not there already.
 
         An execution never changes, and is in one place of one history only: where the last saved
@@ -294,4 +302,4 @@ class ExecutionLog:
             self._chain.add(execution.order)
         executions.rows += state.executions[len(executions) :]
         trades.rows += state.trades[len(trades) :]
-        self.told[:] = state.told
+        self.trade_updates[:] = state.trade_updates

@@ -14,22 +14,22 @@ from msgspec.structs import replace
 from sim.core.matching.book import Book
 from sim.core.matching.fills import Fills
 from sim.core.matching.matching import Matching
-from sim.core.matching.self_match import SELF_MATCH_TEXT, clash
+from sim.core.matching.self_match import SELF_MATCH_TEXT, would_self_match
 from sim.core.model.enums import BUY, SELL, ExecutionType, SelfMatchPrevention, UnsolicitedReason
 from sim.core.model.orders import Order, Orders
 from sim.core.model.quantities import Price, Qty
 
 
-class CrossOrders(NamedTuple):
+class Equilibrium(NamedTuple):
     """What would trade at the auction price."""
 
     price: Price
     qty: Qty
 
 
-def crossing(
+def equilibrium_price(
     book: Book, reference: Price | None, tiebreak: str = "reference"
-) -> CrossOrders | None:
+) -> Equilibrium | None:
     """The auction price and its volume, or None when the book does not cross (rule L17).
     `tiebreak`: value of `auction.tiebreak`.
 
@@ -63,7 +63,7 @@ def crossing(
     else:
         doubled = 2 * reference if reference is not None else low + high
         chosen = min(left, key=lambda index: (abs(2 * ticks[index] - doubled), index))
-    return CrossOrders(ticks[chosen], most)
+    return Equilibrium(ticks[chosen], most)
 
 
 def _at_or_beyond(levels: Iterator[tuple[Price, Qty]], ticks: range, *, buying: bool) -> list[Qty]:
@@ -105,12 +105,12 @@ class Auction:
             self._matching.rest(book, order)
         return found.price if found is not None else None
 
-    def _agree(self, book: Book, reference: Price | None, tiebreak: str) -> CrossOrders | None:
+    def _agree(self, book: Book, reference: Price | None, tiebreak: str) -> Equilibrium | None:
         """The crossing, once self-match prevention is content. Each cancel may change the price, so
         it is looked for again until no conflict is left.
         """
         while True:
-            found = crossing(book, reference, tiebreak)
+            found = equilibrium_price(book, reference, tiebreak)
             if found is None:
                 return None
             conflict = self._conflict(book, found)
@@ -118,7 +118,7 @@ class Auction:
                 return found
             self._prevent(book, *conflict)
 
-    def _trade(self, book: Book, found: CrossOrders) -> None:
+    def _trade(self, book: Book, found: Equilibrium) -> None:
         left = found.qty
         while left:
             bid = book.bids.levels[book.bids.best].oldest()
@@ -150,11 +150,11 @@ class Auction:
             self._orders.add(record)
         return aside
 
-    def _conflict(self, book: Book, found: CrossOrders) -> tuple[Order, Order] | None:
+    def _conflict(self, book: Book, found: Equilibrium) -> tuple[Order, Order] | None:
         """First pair that would trade and must not, as (later, earlier)."""
         for bid, offer in _pairs(book, found.qty):
             later, earlier = (bid, offer) if bid.priority > offer.priority else (offer, bid)
-            if clash(later, earlier):
+            if would_self_match(later, earlier):
                 return later, earlier
         return None
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 
 from sim.core.matching.stops import Stops
 from sim.core.model.enums import BUY, SELL, Side
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Price, Qty
 
@@ -176,7 +176,7 @@ class Book:
         self.version = 0
         self.hidden = False
 
-    def own(self, side: Side) -> Ladder:
+    def ladder(self, side: Side) -> Ladder:
         """The ladder an order of this side rests on."""
         return self.bids if side is BUY else self.offers
 
@@ -235,7 +235,7 @@ class Book:
         given.
         """
         found: list[tuple[Price, Qty, int]] = []
-        for level in self.own(side).walk():
+        for level in self.ladder(side).walk():
             if depth is not None and len(found) >= depth:
                 break
             found.append((level.price, level.qty, level.count))
@@ -243,7 +243,7 @@ class Book:
 
     def orders(self, side: Side) -> Iterator[Order]:
         """Orders resting on a side in order of priority."""
-        for level in self.own(side).walk():
+        for level in self.ladder(side).walk():
             yield from level.orders()
 
     def working(self) -> list[Order]:

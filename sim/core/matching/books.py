@@ -11,7 +11,8 @@ from sim.core.matching.checks import STOP_TYPES
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY
 from sim.core.model.events import BookChanged
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Order, grouped
 from sim.indexes.change_index import Changes
 
@@ -30,7 +31,7 @@ class Books:
         "_ctx",
         "_hidden",
         "_instruments",
-        "_own",
+        "_materialise",
         "_resting",
         "events",
         "loaded",
@@ -44,12 +45,12 @@ class Books:
         ctx: Context,
         instruments: Instruments,
         hidden: Callable[[str], bool],
-        own: Callable[[str], None],
+        materialise: Callable[[str], None],
     ) -> None:
         self._ctx = ctx
         self._instruments = instruments
         self._hidden = hidden
-        self._own = own
+        self._materialise = materialise
         self._by_symbol: dict[str, Book] = {}
         self._resting: dict[str, list[Order]] = {}
         self.unannounced: dict[str, None] = {}
@@ -69,7 +70,7 @@ class Books:
         """
         book = self._by_symbol.get(symbol)
         if book is None:
-            self._own(symbol)
+            self._materialise(symbol)
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
             book.version = self._next(book.instrument)
             book.hidden = self._hidden(symbol)
@@ -111,7 +112,7 @@ class Books:
         """The instrument, and so its event, is no longer what it was."""
         self._next(instrument)
 
-    def told(self, event: str) -> None:
+    def game_reported(self, event: str) -> None:
         """Somebody has told how an event's game stands."""
         self.version += 1
         self.events.note(event, self.version)

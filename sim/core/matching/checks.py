@@ -25,7 +25,7 @@ from sim.core.model.enums import (
     InstrumentState,
     RejectReason,
 )
-from sim.core.model.instruments import Instrument
+from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price, Qty, decimal_text
 from sim.core.model.refusals import InstrumentNotTradable, InvalidRequest, OrderRefused
 from sim.kernel.instants import Instant

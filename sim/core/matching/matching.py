@@ -18,7 +18,7 @@ from sim.core.matching.books import Books
 from sim.core.matching.checks import STOP_TYPES
 from sim.core.matching.fills import Fills
 from sim.core.matching.market_order_bounds import market_price
-from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicts, watched
+from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicting_orders, has_prevention
 from sim.core.model.context import Context
 from sim.core.model.enums import (
     BUY,
@@ -145,7 +145,7 @@ class Matching:
             self._trigger(book, released.popleft())
 
     def _run(self, book: Book, order: Order, again: bool = False) -> None:
-        if watched(order) and not self._prevent(book, order):
+        if has_prevention(order) and not self._prevent(book, order):
             return
         better = False
         if order.all_or_none or order.min_qty or order.strict_limit or order.tif is FOK:
@@ -185,7 +185,7 @@ class Matching:
         other = SELL if order.side is BUY else BUY
         if not order.smp_id and not self._risk.working(order.account, order.symbol, other):
             return True
-        found = conflicts(book, order)
+        found = conflicting_orders(book, order)
         if not found:
             return True
         if order.smp in (SelfMatchPrevention.CANCEL_RESTING, SelfMatchPrevention.REMOVE_BOTH):
@@ -214,7 +214,7 @@ class Matching:
     def rest(self, book: Book, order: Order) -> None:
         """Join the queue at the order's price."""
         self._open(book, order)
-        book.own(order.side).add(order)
+        book.ladder(order.side).add(order)
         self._books.changed(book)
 
     def wait(self, book: Book, order: Order) -> None:
@@ -243,7 +243,7 @@ class Matching:
         if order.type in STOP_TYPES:
             book.stops.remove(order)
         else:
-            book.own(order.side).remove(order)
+            book.ladder(order.side).remove(order)
             self._books.changed(book)
         self._risk.release(order, book.instrument, order.leaves_qty)
         self._orders.closed(order)

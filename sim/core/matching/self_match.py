@@ -12,14 +12,14 @@ from sim.core.model.quantities import Price, Qty
 SELF_MATCH_TEXT = "Self Match Prevention"
 
 
-def watched(order: Order) -> bool:
+def has_prevention(order: Order) -> bool:
     """Whether prevention applies to an order at all: it carries a prevention id, or came through
     retail (rule M30).
     """
     return bool(order.smp_id) or order.channel is RETAIL
 
 
-def clash(order: Order, resting: Order) -> bool:
+def would_self_match(order: Order, resting: Order) -> bool:
     """Whether two orders must not trade: same participant and prevention id, or, for a retail
     order, same account.
     """
@@ -32,7 +32,7 @@ def clash(order: Order, resting: Order) -> bool:
     )
 
 
-def conflicts(book: Book, order: Order) -> list[Order]:
+def conflicting_orders(book: Book, order: Order) -> list[Order]:
     """Resting orders that clash with an order and that it would reach, were they not taken out:
     they do not use up its quantity.
     """
@@ -40,7 +40,7 @@ def conflicts(book: Book, order: Order) -> list[Order]:
     wanted = order.leaves_qty
     for level in book.opposite(order.side).reached(order.price):
         for resting in level.orders():
-            if clash(order, resting):
+            if would_self_match(order, resting):
                 found.append(resting)
             else:
                 wanted -= resting.leaves_qty
@@ -52,10 +52,14 @@ def conflicts(book: Book, order: Order) -> list[Order]:
 def depth_without(book: Book, order: Order, limit: Price) -> Iterator[tuple[Price, Qty]]:
     """(price, quantity) of the levels an order reaches, less what clashes with it."""
     for level in book.opposite(order.side).reached(limit):
-        if watched(order):
+        if has_prevention(order):
             yield (
                 level.price,
-                sum(resting.leaves_qty for resting in level.orders() if not clash(order, resting)),
+                sum(
+                    resting.leaves_qty
+                    for resting in level.orders()
+                    if not would_self_match(order, resting)
+                ),
             )
         else:
             yield level.price, level.qty

@@ -64,7 +64,7 @@ class CancelOrder(Struct, frozen=True, kw_only=True, gc=False):
     order_id: str = ""
     clord_id: str = ""
     symbol: str = ""
-    unknown_told: bool = False
+    report_unknown: bool = False
 
 
 class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
@@ -88,5 +88,5 @@ class ReplaceOrder(Struct, frozen=True, kw_only=True, gc=False):
     strict_limit: bool = False
     best_limit: bool = False
     immediately_executable_limit: bool = False
-    unknown_told: bool = False
+    report_unknown: bool = False
     deferred: bool = False

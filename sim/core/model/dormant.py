@@ -1,26 +1,24 @@
-"""Instruments that exist without having been made: a large world costs nothing for what nobody asks
-for.
+"""Interfaces of instruments that are created on first access, so that a large world costs nothing
+for what nobody asks about.
 
-What a symbol on the shelf means never changes, so an instrument may be made, forgotten and made
-again. Its state follows from its dates and now until something first happens to it: then it gets a
-state, a timer and a book of its own (`Lifecycle.own`), and from there on it is an instrument like
-any other.
+The terms behind a dormant symbol never change, so an instrument may be created, dropped and created
+again. Its state follows from its dates and the present instant until something first happens to it.
+Then `Lifecycle.materialise` gives it a state, a timer and a book of its own, and from there on it is
+an instrument like any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from sim.core.model.enums import InstrumentState
+from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 
-if TYPE_CHECKING:
-    from sim.core.model.instruments import Instrument
 
-
-class Standing(NamedTuple):
-    """An instrument on the shelf as far as a book of it goes: the state is what its dates ask for."""
+class DormantState(NamedTuple):
+    """What the book of a dormant instrument shows; the state is the one that its dates ask for."""
 
     symbol: str
     state: InstrumentState
@@ -29,7 +27,7 @@ class Standing(NamedTuple):
 
 
 class Recurring(Protocol):
-    """Instruments by symbol."""
+    """Instruments that are found by symbol and created on demand."""
 
     def __bool__(self) -> bool:
         """Whether there are, were or will be any."""
@@ -38,34 +36,33 @@ class Recurring(Protocol):
         """The instrument of a symbol, or None."""
 
     def symbols(self) -> Iterator[str]:
-        """The symbols that lists show, in order of listing, without making instruments."""
+        """The symbols that lists show, in order of listing; creates no instrument."""
 
     def of_event(self, event: str) -> Iterable[Instrument]:
         """The instruments of an event, in order of listing."""
 
 
 class DormantInstruments(Recurring, Protocol):
-    """Instruments by symbol and by the dates at which they move. They are open day and night
-    between start and expiration.
-    """
+    """Dormant instruments, which are open day and night from their start to their expiration."""
 
     def __len__(self) -> int:
         """How many there are."""
 
-    def standings(self, now: Instant) -> Iterator[Standing]:
-        """How each stands by its dates, in order of listing, without making instruments."""
+    def states(self, now: Instant) -> Iterator[DormantState]:
+        """The state that dates ask for, in order of listing; creates no instrument."""
 
     def next_edge(self, after: Instant) -> Instant | None:
-        """First date after an instant at which any of them moves; None when none does."""
+        """First date after an instant at which one of them changes state, or None."""
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
-        """Those with a date after the one instant and up to the other, in order of date, then of
-        listing; their metadata may be left out.
+        """Instruments with a date after `after` and up to `until`, by date, then order of listing.
+
+        Their metadata may be left out.
         """
 
 
-class Bare:
-    """A shelf with nothing on it."""
+class NoInstruments:
+    """An empty source of instruments."""
 
     def __bool__(self) -> bool:
         return False
@@ -74,28 +71,28 @@ class Bare:
         return 0
 
     def find(self, symbol: str) -> Instrument | None:
-        """Nothing."""
+        """Find nothing."""
         return None
 
     def symbols(self) -> Iterator[str]:
-        """None."""
+        """List nothing."""
         return iter(())
 
-    def standings(self, now: Instant) -> Iterator[Standing]:
-        """None."""
+    def states(self, now: Instant) -> Iterator[DormantState]:
+        """List nothing."""
         return iter(())
 
     def of_event(self, event: str) -> Iterable[Instrument]:
-        """None."""
+        """List nothing."""
         return ()
 
     def next_edge(self, after: Instant) -> Instant | None:
-        """Never."""
+        """Never change."""
         return None
 
     def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
-        """None."""
+        """List nothing."""
         return iter(())
 
 
-NOTHING = Bare()
+NO_INSTRUMENTS = NoInstruments()

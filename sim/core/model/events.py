@@ -69,7 +69,7 @@ class InstrumentListed(Struct, frozen=True, tag=True, tag_field="event", gc=Fals
     at: Instant
 
 
-class ShelfMoved(Struct, frozen=True, tag=True, tag_field="event", gc=False):
+class DormantInstrumentsMoved(Struct, frozen=True, tag="ShelfMoved", tag_field="event", gc=False):
     """Every instrument on the shelf that was in the one state is in the other now (maintenance)."""
 
     was: InstrumentState
@@ -165,7 +165,7 @@ Event: TypeAlias = (
     | BookChanged
     | StateChanged
     | InstrumentListed
-    | ShelfMoved
+    | DormantInstrumentsMoved
     | Settled
     | PositionChanged
     | CashMoved

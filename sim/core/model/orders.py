@@ -29,7 +29,7 @@ from sim.core.model.enums import (
 )
 from sim.core.model.quantities import Cash, Notional, Price, Qty
 from sim.core.model.refusals import NotFound
-from sim.indexes.indexed_log import Rows
+from sim.indexes.indexed_log import IndexedLog
 from sim.kernel.instants import Instant
 
 
@@ -159,7 +159,7 @@ class Orders:
     __slots__ = ("_by_id", "_clord_ids", "_open", "rows")
 
     def __init__(self) -> None:
-        self.rows: Rows[Order] = Rows(
+        self.rows: IndexedLog[Order] = IndexedLog(
             attrgetter("created"), attrgetter("symbol"), lambda order: (order.account,)
         )
         self._by_id: dict[str, Order] = {}

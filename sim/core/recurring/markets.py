@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from sim.core.lifecycle.resolution import Resolution
 from sim.core.lifecycle.states import Lifecycle
-from sim.core.model.index_measures import Reading
-from sim.core.model.instruments import Instrument
+from sim.core.model.index_conditions import IndexObservation
+from sim.core.model.instrument import Instrument
 from sim.core.service.maintenance import Maintenance
 from sim.kernel.instants import Instant, Span, format_instant, parse_instant
 
@@ -68,7 +68,7 @@ class Slot(NamedTuple):
 
 
 # The instrument of a slot, given what the index says about it and whether that has settled it.
-MakeInstrument = Callable[[Slot, Reading, bool], Instrument]
+MakeInstrument = Callable[[Slot, IndexObservation, bool], Instrument]
 
 
 class SlotNames:
@@ -221,7 +221,7 @@ class RecurringMarkets:
             raise LookupError("this world has no recurring markets")
         if len(self._instruments) >= _CACHE_MAX:
             self._instruments.clear()
-        terms = self._make(slot, Reading(), False)
+        terms = self._make(slot, IndexObservation(), False)
         stage = self._stage(terms)
         instrument = self._make(slot, self._resolution.reading(terms), stage[2])
         self._instruments[slot] = (stage, instrument)
@@ -231,7 +231,7 @@ class RecurringMarkets:
         """What decides an instrument's metadata: begun, over, settled, prices of the asset set by
         hand.
         """
-        measure, now = terms.measures, self._lifecycle.followed_to
+        measure, now = terms.index_condition, self._lifecycle.followed_to
         if measure is None:
             return False, False, False, 0
         over = now >= measure.ends

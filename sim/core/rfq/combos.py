@@ -17,7 +17,8 @@ from sim.core.catalogue.assumptions import COMBO_PAYOUT, COMBOS_PER_WEEK
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, InstrumentState, Side
 from sim.core.model.events import Settled
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.quantities import divide_half_even
 from sim.core.model.refusals import InvalidRequest, OrderRefused, RateLimited
 from sim.core.trading.trading import Trading
@@ -89,7 +90,7 @@ class Combos:
         made = Combo(symbol=symbol, legs=ordered, created=self._ctx.now, creator=creator)
         for leg in ordered:
             self._trading.lifecycle.materialise(leg.symbol)  # the combo waits for its settlement
-        self._trading.list_instrument(self._terms(made))
+        self._trading.listings.list_instrument(self._terms(made))
         self._enter(made)
         return made
 
@@ -156,7 +157,7 @@ class Combos:
             price = self._decided(self._state.combos[symbol])
             known = self._trading.settlements.get(symbol)
             if price is not None and (known is None or known.price != price):
-                self._trading.settle(symbol, price, text="Combo")
+                self._trading.listings.settle(symbol, price, text="Combo")
                 any_settled = True
         return any_settled
 

@@ -20,7 +20,8 @@ from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, SELL, Channel, InstrumentState, Side, TimeInForce
 from sim.core.model.events import RfqChanged
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Order
 from sim.core.model.quantities import Cash, Price, Qty
 from sim.core.model.refusals import (

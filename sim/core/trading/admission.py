@@ -26,7 +26,7 @@ from sim.core.matching.checks import (
 )
 from sim.core.matching.market_order_bounds import cash_quantity, market_price
 from sim.core.matching.matching import NO_LIQUIDITY_TEXT
-from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicts, watched
+from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicting_orders, has_prevention
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import (
@@ -44,7 +44,8 @@ from sim.core.model.enums import (
     InstrumentState,
     RejectReason,
 )
-from sim.core.model.instruments import Instrument, Instruments
+from sim.core.model.instrument import Instrument
+from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Order, Orders
 from sim.core.model.quantities import Cash, Price
 from sim.core.model.refusals import (
@@ -58,7 +59,7 @@ from sim.kernel.instants import Instant
 POST_ONLY_TEXT = "Order may participate but not initiate in the market"
 
 
-class Entry:
+class OrderAdmission:
     """Makes orders of commands."""
 
     __slots__ = (
@@ -104,7 +105,7 @@ class Entry:
         check_shape(command)
         return _order(command, self._instruments.require(command.symbol), self._ctx.now)
 
-    def admit(self, command: PlaceOrder, order: Order) -> None:
+    def validate(self, command: PlaceOrder, order: Order) -> None:
         """Check a draft in the order of rule M2 and fill in what the book decides: a derived price,
         a market order's price, a cash order's quantity.
         """
@@ -138,7 +139,7 @@ class Entry:
         if not order.ignore_price_checks:
             check_size(instrument, order.qty, order.price or order.stop_price)
         self._risk.check(order, instrument, self._fee)
-        self.check_meeting(book, order, state)
+        self.check_against_book(book, order, state)
 
     def check_clord_id(self, order: Order) -> None:
         """Refuse a client order id of an order of the participant that is still open (rule M6)."""
@@ -149,17 +150,17 @@ class Entry:
                     rule="M6", remedy="use another client order id, or wait until the order is done"
                 )
 
-    def check_meeting(self, book: Book, order: Order, state: InstrumentState) -> None:
+    def check_against_book(self, book: Book, order: Order, state: InstrumentState) -> None:
         """Refuse an order that must not meet what is in the book now: its own side of the
         participant, or anything when it is post-only (rules M20, M27).
         """
         if state is not OPEN or order.type in STOP_TYPES:
             return
-        if watched(order) and order.smp is REJECT_AGGRESSOR:
+        if has_prevention(order) and order.smp is REJECT_AGGRESSOR:
             other = SELL if order.side is BUY else BUY
             if (
                 order.smp_id or self._risk.working(order.account, order.symbol, other)
-            ) and conflicts(book, order):
+            ) and conflicting_orders(book, order):
                 raise OrderRefused(
                     SELF_MATCH_TEXT,
                     rule="M27",
@@ -221,7 +222,7 @@ def derived_price(book: Book, order: Order) -> Price:
     """The price of a best_limit order, the top of its own side, or of an
     immediately_executable_limit one, the top of the other (rule M21).
     """
-    price = (book.own(order.side) if order.best_limit else book.opposite(order.side)).best
+    price = (book.ladder(order.side) if order.best_limit else book.opposite(order.side)).best
     if not price:
         raise OrderRefused(
             "No liquidity to derive limit price", rule="M21", reason=RejectReason.NO_LIQUIDITY

@@ -40,7 +40,7 @@ from sim.core.model.refusals import (
     Refusal,
     UnknownOrder,
 )
-from sim.core.trading.admission import Entry, check_stop, derived_price
+from sim.core.trading.admission import OrderAdmission, check_stop, derived_price
 
 _CANCEL_REASONS = {
     RejectReason.EXCHANGE_CLOSED: CancelRejectReason.EXCHANGE_CLOSED,
@@ -54,9 +54,9 @@ class CancelReplace:
     """Changes to orders that are in the market already."""
 
     __slots__ = (
+        "_admission",
         "_books",
         "_ctx",
-        "_entry",
         "_execution_log",
         "_lifecycle",
         "_matching",
@@ -72,7 +72,7 @@ class CancelReplace:
         lifecycle: Lifecycle,
         risk: Risk,
         execution_log: ExecutionLog,
-        entry: Entry,
+        admission: OrderAdmission,
         matching: Matching,
     ) -> None:
         self._ctx = ctx
@@ -81,7 +81,7 @@ class CancelReplace:
         self._lifecycle = lifecycle
         self._risk = risk
         self._execution_log = execution_log
-        self._entry = entry
+        self._admission = admission
         self._matching = matching
 
     def find(self, command: CancelOrder | ReplaceOrder) -> Order:
@@ -99,7 +99,7 @@ class CancelReplace:
             or (command.symbol and command.symbol != order.symbol)
         ):
             refusal = UnknownOrder()
-            if command.unknown_told:
+            if command.report_unknown:
                 self._told(
                     refusal,
                     (command.accounts[0], command.symbol, command.order_id, command.clord_id),
@@ -174,7 +174,7 @@ class CancelReplace:
         if wanted.leaves_qty > order.leaves_qty or wanted.price != order.price:
             self._check_funds(book, order, wanted)
         if wanted.price != order.price or wanted.post_only != order.post_only:
-            self._entry.check_meeting(book, wanted, state)
+            self._admission.check_against_book(book, wanted, state)
         return wanted
 
     def _check_combination(self, command: ReplaceOrder, wanted: Order) -> None:
@@ -204,7 +204,7 @@ class CancelReplace:
         instrument = book.instrument
         self._risk.release(order, instrument, order.leaves_qty)
         try:
-            self._risk.check(wanted, instrument, self._entry.fee)
+            self._risk.check(wanted, instrument, self._admission.fee)
         finally:
             self._risk.reserve(order, instrument)
 
@@ -242,7 +242,7 @@ class CancelReplace:
         less = order.leaves_qty - wanted.leaves_qty
         if less:
             self._risk.release(order, book.instrument, less)
-            book.own(order.side).levels[order.price].qty -= less
+            book.ladder(order.side).levels[order.price].qty -= less
             self._books.changed(book)
         for name in (
             "qty",

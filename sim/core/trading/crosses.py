@@ -15,7 +15,7 @@ from sim.core.matching.book import Book
 from sim.core.matching.books import Books
 from sim.core.matching.fills import Fills
 from sim.core.matching.matching import Matching
-from sim.core.matching.self_match import SELF_MATCH_TEXT, clash
+from sim.core.matching.self_match import SELF_MATCH_TEXT, would_self_match
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, LIMIT, OPEN, RejectReason, Side, TradeType
@@ -27,7 +27,7 @@ from sim.core.model.refusals import (
     InvalidRequest,
     OrderRefused,
 )
-from sim.core.trading.admission import Entry
+from sim.core.trading.admission import OrderAdmission
 from sim.core.trading.engine_queue import Pair
 
 # What would have no effect in a cross, or contradict it.
@@ -75,9 +75,9 @@ class CrossOrders:
     """Makes crosses."""
 
     __slots__ = (
+        "_admission",
         "_books",
         "_ctx",
-        "_entry",
         "_fills",
         "_lifecycle",
         "_matching",
@@ -88,7 +88,7 @@ class CrossOrders:
     def __init__(
         self,
         ctx: Context,
-        entry: Entry,
+        admission: OrderAdmission,
         books: Books,
         lifecycle: Lifecycle,
         matching: Matching,
@@ -97,7 +97,7 @@ class CrossOrders:
         risk: Risk,
     ) -> None:
         self._ctx = ctx
-        self._entry = entry
+        self._admission = admission
         self._books = books
         self._lifecycle = lifecycle
         self._matching = matching
@@ -105,12 +105,12 @@ class CrossOrders:
         self._orders = orders
         self._risk = risk
 
-    def admit(self, pair: Pair, orders: tuple[Order, Order]) -> None:
+    def validate(self, pair: Pair, orders: tuple[Order, Order]) -> None:
         """Check both sides as orders of their own, then as a cross; a quote trades at any price.
         Changes nothing but what `Entry.admit` fills in.
         """
         for command, order in zip(pair.commands, orders, strict=True):
-            self._entry.admit(command, order)
+            self._admission.validate(command, order)
         symbol = orders[0].symbol
         if self._lifecycle.state(symbol) is not OPEN:
             raise InstrumentNotTradable(
@@ -119,7 +119,7 @@ class CrossOrders:
                 remedy="wait for OPEN",
                 reason=RejectReason.EXCHANGE_CLOSED,
             )
-        if clash(orders[0], orders[1]) or clash(orders[1], orders[0]):
+        if would_self_match(orders[0], orders[1]) or would_self_match(orders[1], orders[0]):
             raise OrderRefused(
                 SELF_MATCH_TEXT,
                 rule="M27",

@@ -20,7 +20,7 @@ from sim.core.model.enums import RETAIL, SCRIPT, OrderState, Side
 from sim.core.model.orders import Order
 from sim.kernel.instants import Instant, Span, seconds
 
-GATE_TIMER = "engine.take"
+ENGINE_TIMER = "engine.take"
 STOPGAP: Span = seconds(5)  # §7.2
 STOPGAP_TEXT = "Global Rate Limit Exceeded"
 
@@ -40,7 +40,7 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     quote_id: str = ""
 
 
-class Held(Struct, kw_only=True, omit_defaults=True):
+class QueuedCommand(Struct, kw_only=True, omit_defaults=True):
     """What waits: exactly one command, about an order, or about two of them (`other_id`)."""
 
     order_id: str
@@ -53,10 +53,10 @@ class Held(Struct, kw_only=True, omit_defaults=True):
     other_id: str = ""
 
 
-class GateState(Struct):
+class EngineQueueState(Struct):
     """What waits, by number, in order of receipt."""
 
-    held: dict[int, Held] = field(default_factory=dict)
+    held: dict[int, QueuedCommand] = field(default_factory=dict)
     next: int = 1
 
 
@@ -68,7 +68,7 @@ class EngineQueue:
     def __init__(self, ctx: Context, delay: Delay) -> None:
         self._ctx = ctx
         self._delay = delay
-        self._state = GateState()
+        self._state = EngineQueueState()
         self._last: dict[tuple[str, str], Instant] = {}
 
     def latency(self, kind: str, order: Order) -> Span:
@@ -82,7 +82,7 @@ class EngineQueue:
             span = max(span, self._last.get((order.participant, order.symbol), 0) - self._ctx.now)
         return span
 
-    def hold(
+    def enqueue(
         self,
         order: Order,
         span: Span,
@@ -94,10 +94,10 @@ class EngineQueue:
         """Let a command wait; its order shows what it waits for."""
         if place is None and not order.received:
             order.state = OrderState.PENDING_REPLACE if replace else OrderState.PENDING_CANCEL
-        self._hold(
+        self._enqueue(
             span,
             (order,),
-            Held(
+            QueuedCommand(
                 order_id=order.id,
                 received=self._ctx.now,
                 due=self._ctx.now + span,
@@ -107,13 +107,13 @@ class EngineQueue:
             ),
         )
 
-    def hold_pair(self, pair: Pair, orders: tuple[Order, Order], span: Span) -> None:
+    def enqueue_pair(self, pair: Pair, orders: tuple[Order, Order], span: Span) -> None:
         """Let two orders wait together."""
         one, other = orders
-        self._hold(
+        self._enqueue(
             span,
             orders,
-            Held(
+            QueuedCommand(
                 order_id=one.id,
                 other_id=other.id,
                 received=self._ctx.now,
@@ -122,22 +122,22 @@ class EngineQueue:
             ),
         )
 
-    def _hold(self, span: Span, orders: tuple[Order, ...], held: Held) -> None:
+    def _enqueue(self, span: Span, orders: tuple[Order, ...], held: QueuedCommand) -> None:
         state = self._state
         number, state.next = state.next, state.next + 1
         state.held[number] = held
         for order in orders:
             self._last[order.participant, order.symbol] = held.due
-        self._ctx.timers.schedule(held.due, GATE_TIMER, str(number))
+        self._ctx.timers.schedule(held.due, ENGINE_TIMER, str(number))
 
-    def take(self, number: str) -> Held:
+    def dequeue(self, number: str) -> QueuedCommand:
         """What the engine takes now."""
         taken = self._state.held.pop(int(number))
         if not self._state.held:
             self._last.clear()
         return taken
 
-    def late(self, held: Held, order: Order) -> bool:
+    def timed_out(self, held: QueuedCommand, order: Order) -> bool:
         """Whether the stopgap rejects it."""
         return (
             order.channel is RETAIL
@@ -145,11 +145,11 @@ class EngineQueue:
             and self._ctx.now - held.received > STOPGAP
         )
 
-    def save(self) -> GateState:
+    def save(self) -> EngineQueueState:
         """What waits."""
         return self._state
 
-    def load(self, state: GateState, order: Callable[[str], Order]) -> None:
+    def load(self, state: EngineQueueState, order: Callable[[str], Order]) -> None:
         """Take what waited; its timers are saved with the queue. `order` finds orders by their ids."""
         self._state = state
         self._last = {}

@@ -26,7 +26,7 @@ from sim.core.model.refusals import (
     OrderRefused,
     Refusal,
 )
-from sim.core.trading.admission import Entry
+from sim.core.trading.admission import OrderAdmission
 from sim.core.trading.cancel_replace import CancelReplace
 from sim.core.trading.crosses import CrossOrders, check_pair
 from sim.core.trading.engine_queue import STOPGAP_TEXT, EngineQueue, Pair
@@ -47,7 +47,7 @@ class OrderService:
         execution_log: ExecutionLog,
         books: Books,
         lifecycle: Lifecycle,
-        entry: Entry,
+        admission: OrderAdmission,
         matching: Matching,
         crossing: CrossOrders,
         replacing: CancelReplace,
@@ -59,7 +59,7 @@ class OrderService:
         self._execution_log = execution_log
         self._books = books
         self._lifecycle = lifecycle
-        self._entry = entry
+        self._admission = admission
         self._matching = matching
         self._crossing = crossing
         self._replacing = replacing
@@ -75,14 +75,14 @@ class OrderService:
         """Take a new order and run it. A business reject is raised, or, for a deferred command, an
         order in state REJECTED with its execution (rule M7).
         """
-        order = self._entry.draft(command)
+        order = self._admission.draft(command)
         try:
             if after := self._engine_queue.latency("place", order):
-                self._entry.check_clord_id(order)
+                self._admission.check_clord_id(order)
                 self._receive(order)
-                self._engine_queue.hold(order, after, place=command)
+                self._engine_queue.enqueue(order, after, place=command)
                 return order
-            self._entry.admit(command, order)
+            self._admission.validate(command, order)
         except (OrderRefused, DuplicateOrder) as refusal:
             if not command.deferred:
                 raise
@@ -104,9 +104,9 @@ class OrderService:
         """The order a command would make, checked the same way; nothing changes and it has no id.
         Deferred: a refused one comes back REJECTED.
         """
-        order = self._entry.draft(command)
+        order = self._admission.draft(command)
         try:
-            self._entry.admit(command, order)
+            self._admission.validate(command, order)
         except (OrderRefused, DuplicateOrder):
             if not command.deferred:
                 raise
@@ -138,17 +138,17 @@ class OrderService:
             self.quote_taken(quote_id, None)
 
     def _enter_pair(self, pair: Pair, *, deferred: bool) -> tuple[Order, Order]:
-        orders = self._entry.draft(pair.commands[0]), self._entry.draft(pair.commands[1])
+        orders = self._admission.draft(pair.commands[0]), self._admission.draft(pair.commands[1])
         try:
             if after := max(self._engine_queue.latency("cross", order) for order in orders):
                 for order in orders:
-                    self._entry.check_clord_id(order)
+                    self._admission.check_clord_id(order)
                 for order in orders:
                     order.cross_id = pair.cross_id
                     self._receive(order)
-                self._engine_queue.hold_pair(pair, orders, after)
+                self._engine_queue.enqueue_pair(pair, orders, after)
                 return orders
-            self._crossing.admit(pair, orders)
+            self._crossing.validate(pair, orders)
         except (OrderRefused, DuplicateOrder) as refusal:
             if not deferred:
                 raise
@@ -198,7 +198,7 @@ class OrderService:
         order = self._replacing.find(command)
         after = self._engine_queue.latency("cancel", order) if order.live else 0
         if after:
-            self._engine_queue.hold(order, after, cancel=command)
+            self._engine_queue.enqueue(order, after, cancel=command)
             return order
         return self._replacing.cancel(command)
 
@@ -207,7 +207,7 @@ class OrderService:
         order = self._replacing.find(command)
         after = self._engine_queue.latency("replace", order) if order.live else 0
         if after:
-            self._engine_queue.hold(order, after, replace=command)
+            self._engine_queue.enqueue(order, after, replace=command)
             return order
         order = self._replacing.replace(command)
         self._clearing.wait()
@@ -234,9 +234,9 @@ class OrderService:
 
     def take(self, number: str) -> None:
         """The engine takes what waited at the gate."""
-        held = self._engine_queue.take(number)
+        held = self._engine_queue.dequeue(number)
         order = self._orders.require(held.order_id)
-        late = self._engine_queue.late(held, order)
+        late = self._engine_queue.timed_out(held, order)
         if held.pair is not None:
             self._take_pair(held.pair, (order, self._orders.require(held.other_id)), late=late)
             return
@@ -245,7 +245,7 @@ class OrderService:
             self.taken(order)
             return
         if order.state in (OrderState.PENDING_REPLACE, OrderState.PENDING_CANCEL):
-            order.state = self._execution_log.reported(order)
+            order.state = self._execution_log.last_reported_state(order)
         try:
             if held.cancel is not None:
                 self._replacing.cancel(held.cancel)
@@ -262,7 +262,7 @@ class OrderService:
         try:
             if late:
                 raise _stopgap()
-            self._entry.admit(command, order)
+            self._admission.validate(command, order)
         except Refusal as refusal:
             self._rejected(order, refusal)
             return
@@ -274,7 +274,7 @@ class OrderService:
         try:
             if late:
                 raise _stopgap()
-            self._crossing.admit(pair, orders)
+            self._crossing.validate(pair, orders)
         except Refusal as refusal:
             for order in orders:
                 self._rejected(order, refusal)

@@ -77,7 +77,7 @@ class OrderSessions:
                 session_id,
             )
 
-    def cut(self) -> None:
+    def close_all(self) -> None:
         """A journey in time ends every stream."""
         self._open.clear()
 

@@ -27,7 +27,7 @@ EDGE_TIMEOUT: Span = seconds(30)  # §8: the edge gives up on any request
 Kind: TypeAlias = Literal["order", "close", "batch"]
 
 
-class Wait(Struct, kw_only=True, omit_defaults=True):
+class PendingAnswer(Struct, kw_only=True, omit_defaults=True):
     """One held answer, to the request `request_id`. `orders` are all it is about, `open` those
     without an outcome; `cut` says that the edge gives up on it.
     """
@@ -39,17 +39,17 @@ class Wait(Struct, kw_only=True, omit_defaults=True):
     until: Instant
     timer: int
     request_id: str
-    cut: bool = False
+    timed_out: bool = False
     clock_stalled: bool = False
 
 
-class AwaitedState(Struct):
+class SynchronousOrdersState(Struct):
     """What is waited for, by name; and orders of which a synchronous answer told, while reads trail
     (`retail.read_lag`), since when.
     """
 
-    waits: dict[str, Wait] = field(default_factory=dict)
-    told: dict[str, Instant] = field(default_factory=dict)
+    waits: dict[str, PendingAnswer] = field(default_factory=dict)
+    reported: dict[str, Instant] = field(default_factory=dict)
 
 
 class SynchronousOrders:
@@ -61,9 +61,9 @@ class SynchronousOrders:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        self._state = AwaitedState()
-        self._by_order: dict[str, Wait] = {}
-        self.ended: list[Wait] = []
+        self._state = SynchronousOrdersState()
+        self._by_order: dict[str, PendingAnswer] = {}
+        self.ended: list[PendingAnswer] = []
 
     @property
     def any(self) -> bool:
@@ -90,15 +90,17 @@ class SynchronousOrders:
         """Whether a synchronous answer about an order, right after it was received, has to wait."""
         return order.received or (order.live and self._until_done)
 
-    def hold(self, kind: Kind, orders: Iterable[str], open: Iterable[str], span: Span) -> Wait:
+    def hold(
+        self, kind: Kind, orders: Iterable[str], open: Iterable[str], span: Span
+    ) -> PendingAnswer:
         """Wait for the open ones of some orders, at most so long; the edge never waits longer than
         its thirty seconds.
         """
-        ctx, cut = self._ctx, span > EDGE_TIMEOUT
+        ctx, timed_out = self._ctx, span > EDGE_TIMEOUT
         until = ctx.now + min(span, EDGE_TIMEOUT)
         name = f"answer-{ctx.ids.count('answer')}"
         timer = ctx.timers.schedule(until, ANSWER_TIMER, name)
-        wait = Wait(
+        wait = PendingAnswer(
             name=name,
             kind=kind,
             orders=list(orders),
@@ -106,13 +108,13 @@ class SynchronousOrders:
             until=until,
             timer=timer,
             request_id=ctx.trace_id,
-            cut=cut,
+            timed_out=timed_out,
         )
         self._state.waits[name] = wait
         self._index(wait)
         return wait
 
-    def hear(self, order: Order) -> None:
+    def on_execution(self, order: Order) -> None:
         """An execution of an order: who waits for it may have its answer."""
         wait = self._by_order.get(order.id)
         if wait is None or (order.live and self._until_done):
@@ -120,24 +122,24 @@ class SynchronousOrders:
         del self._by_order[order.id]
         wait.open.remove(order.id)
         if not wait.open:
-            wait.cut = False
+            wait.timed_out = False
             self._end(wait)
 
     def answered(self, orders: Iterable[str]) -> None:
         """Somebody has been told of these orders in a synchronous answer: reads do not take that
         back.
         """
-        lag, told = self._ctx.assumptions.number(READ_LAG), self._state.told
+        lag, reported = self._ctx.assumptions.number(READ_LAG), self._state.reported
         if lag:
             for order_id in [
-                order_id for order_id, since in told.items() if since + lag <= self._ctx.now
+                order_id for order_id, since in reported.items() if since + lag <= self._ctx.now
             ]:
-                del told[order_id]
-            told.update(dict.fromkeys(orders, self._ctx.now))
+                del reported[order_id]
+            reported.update(dict.fromkeys(orders, self._ctx.now))
 
-    def told(self, order_id: str) -> bool:
+    def was_reported(self, order_id: str) -> bool:
         """Whether a synchronous answer has told of an order lately."""
-        return order_id in self._state.told
+        return order_id in self._state.reported
 
     @property
     def timers(self) -> TimerHandlers:
@@ -153,10 +155,10 @@ class SynchronousOrders:
         """
         wait = self._state.waits.get(name)
         if wait is not None:
-            wait.clock_stalled, wait.cut = True, False
+            wait.clock_stalled, wait.timed_out = True, False
             self._end(wait)
 
-    def take_ended(self) -> list[Wait]:
+    def take_ended(self) -> list[PendingAnswer]:
         """Waits that are over since last asked, in order."""
         ended, self.ended = self.ended, []
         return ended
@@ -165,22 +167,22 @@ class SynchronousOrders:
     def _until_done(self) -> bool:
         return self._ctx.assumptions.text(SYNCHRONOUS_UNTIL) == "done"
 
-    def _end(self, wait: Wait) -> None:
+    def _end(self, wait: PendingAnswer) -> None:
         del self._state.waits[wait.name]
         for order_id in wait.open:
             del self._by_order[order_id]
         self._ctx.timers.cancel(wait.timer)
         self.ended.append(wait)
 
-    def _index(self, wait: Wait) -> None:
+    def _index(self, wait: PendingAnswer) -> None:
         for order_id in wait.open:
             self._by_order[order_id] = wait
 
-    def save(self) -> AwaitedState:
+    def save(self) -> SynchronousOrdersState:
         """What is waited for."""
         return self._state
 
-    def load(self, state: AwaitedState) -> None:
+    def load(self, state: SynchronousOrdersState) -> None:
         """Take saved waits; their timers are saved with the queue."""
         self._state = state
         self._by_order, self.ended = {}, []

@@ -20,7 +20,7 @@ from sim.core.lifecycle.settlement import METHOD, Settlements, SettlementState
 from sim.core.lifecycle.states import AUCTION_STATES, SETTLED_STATES, Lifecycle, LifecycleState
 from sim.core.lifecycle.transitions import Transitions
 from sim.core.market_data.assets import Assets
-from sim.core.market_data.execution_log import ExecutionLog, Record, TapeState
+from sim.core.market_data.execution_log import ExecutionLog, ExecutionLogState, Record
 from sim.core.market_data.statistics import Statistics, SymbolStats
 from sim.core.matching.auction import Auction
 from sim.core.matching.book import Book
@@ -35,10 +35,10 @@ from sim.core.model.instruments import Instruments
 from sim.core.model.orders import Execution, Order, Orders, Trade
 from sim.core.model.quantities import Cash
 from sim.core.model.timer_priority import EXPIRY_TIMER, ROLL_TIMER
-from sim.core.trading.admission import Entry
+from sim.core.trading.admission import OrderAdmission
 from sim.core.trading.cancel_replace import CancelReplace
 from sim.core.trading.crosses import CrossOrders
-from sim.core.trading.engine_queue import GATE_TIMER, Delay, EngineQueue, GateState
+from sim.core.trading.engine_queue import ENGINE_TIMER, Delay, EngineQueue, EngineQueueState
 from sim.core.trading.order_service import OrderService
 from sim.kernel.dated import Dated
 from sim.kernel.timers import Timer, TimerHandlers, merge_owners
@@ -50,7 +50,7 @@ class TradingState(Struct):
     """What trading saves: the live objects themselves, so encode it before anything goes on."""
 
     orders: list[Order]
-    execution_log: TapeState
+    execution_log: ExecutionLogState
     positions: PositionsState
     ledger: LedgerState
     statistics: dict[str, SymbolStats]
@@ -60,7 +60,7 @@ class TradingState(Struct):
     roll_timer: int
     clearing_seq: int
     clearing_timer: int
-    engine_queue: GateState
+    engine_queue: EngineQueueState
 
 
 class Trading:
@@ -120,7 +120,7 @@ class Trading:
             self.statistics,
         )
         matching = self._matching = Matching(ctx, books, orders, self.execution_log, risk, fills)
-        entry = Entry(
+        admission = OrderAdmission(
             ctx,
             instruments,
             lifecycle,
@@ -131,9 +131,9 @@ class Trading:
             self.fees,
             self.statistics,
         )
-        crossing = CrossOrders(ctx, entry, books, lifecycle, matching, fills, orders, risk)
+        crossing = CrossOrders(ctx, admission, books, lifecycle, matching, fills, orders, risk)
         replacing = CancelReplace(
-            ctx, orders, books, lifecycle, risk, self.execution_log, entry, matching
+            ctx, orders, books, lifecycle, risk, self.execution_log, admission, matching
         )
         clearing = self._clearing = Clearing(
             ctx, instruments, self.execution_log, self.positions, self.ledger, risk
@@ -150,27 +150,20 @@ class Trading:
             self.statistics,
             self.resolution,
         )
-        order_service = self.order_service = OrderService(
+        self.order_service = OrderService(
             ctx,
             self._engine_queue,
             orders,
             self.execution_log,
             books,
             lifecycle,
-            entry,
+            admission,
             matching,
             crossing,
             replacing,
             clearing,
         )
-        self.place, self.preview, self.cross, self.cancel, self.replace = (
-            order_service.place,
-            order_service.preview,
-            order_service.cross,
-            order_service.cancel,
-            order_service.replace,
-        )
-        listings = self._listings = Listings(
+        listings = self.listings = Listings(
             ctx,
             instruments,
             lifecycle,
@@ -183,22 +176,6 @@ class Trading:
             self.resolution,
         )
         lifecycle.on_materialise = listings.leaves_shelf
-        self.list_instrument, self.stock, self.change_state = (
-            listings.list_instrument,
-            listings.stock,
-            listings.change_state,
-        )
-        self.settle, self.fair_price, self.record_outcome = (
-            listings.settle,
-            listings.fair_price,
-            listings.record_outcome,
-        )
-        self.cancel_all, self.bust, self.write_down = (
-            listings.cancel_all,
-            listings.bust,
-            listings.write_down,
-        )
-        self.follow = listings.follow
 
     # ---- accounts and cash
 
@@ -253,11 +230,11 @@ class Trading:
         """The kinds of timers that it and its parts own."""
         own: TimerHandlers = {
             EXPIRY_TIMER: lambda timer: self._matching.expire(timer.subject),
-            GATE_TIMER: lambda timer: self.order_service.take(timer.subject),
+            ENGINE_TIMER: lambda timer: self.order_service.take(timer.subject),
             CLEARING_TIMER: lambda timer: self.clear(),
             ROLL_TIMER: self._roll,
         }
-        return merge_owners((own, self._listings.timers))
+        return merge_owners((own, self.listings.timers))
 
     def clear(self) -> None:
         """Clear the trades that are due."""

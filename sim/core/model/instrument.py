@@ -1,0 +1,137 @@
+"""The terms of one instrument: scales, tick, limits, dates, and what its outcome follows from.
+
+Terms never change. What does change (state, book, settlement) lives in other components, and the
+collection of all instruments is in `instruments.py`. Scales and ticks are read from the instrument
+and never inferred (§2.6): two instruments of one product may differ.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from sim.core.model.collateral import Related
+from sim.core.model.enums import InstrumentState
+from sim.core.model.index_conditions import IndexCondition
+from sim.core.model.quantities import (
+    CASH_SCALE,
+    Notional,
+    Price,
+    Qty,
+    decimal_text,
+    is_decimal_scale,
+)
+from sim.kernel.instants import DAY, Instant, Span
+
+
+class Segment(Struct, frozen=True):
+    """One part of a weekly trading schedule (rule L3), in Eastern Time.
+
+    `days` counts from Monday 0 to Sunday 6; `start` is nanoseconds after midnight.
+    """
+
+    days: tuple[int, ...]
+    start: Span
+    length: Span
+    state: InstrumentState = InstrumentState.OPEN
+    hide_market_data: bool = False
+    expire_all_orders: bool = False
+
+
+ALWAYS_OPEN = (Segment(days=(0, 1, 2, 3, 4, 5, 6), start=0, length=DAY),)
+
+
+class GameCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a market asks of its game; `lifecycle/outcomes.py` has a rule for each `kind`.
+
+    `long` is the side, home or away, that the long position bets on. `pick` is the exact result
+    asked for: a side, "none", "draw", or a score such as "2-0".
+    """
+
+    kind: str
+    long: str = "home"
+    line: str = ""
+    player: str = ""
+    pick: str = ""
+
+
+class Instrument(Struct, frozen=True, kw_only=True):
+    """Terms of one two-sided YES/NO contract that pays one dollar.
+
+    `tick`, `price_low` and `price_high` are prices (divided by `price_scale`); `min_qty` is a
+    quantity (divided by `qty_scale`). A date of 0 never comes.
+
+    | Field | Meaning |
+    |---|---|
+    | `closes` | trading ends for good, whatever the schedule says; 0: not before `expiration` |
+    | `opening_state` | state when the scenario starts; None: what dates and schedule ask for |
+    | `event` | groups the instruments of one event |
+    | `related` | group whose outcomes depend on each other, for collateral return (rule P8) |
+    | `fee_class` | selects a row of the fee schedule |
+    | `game_condition`, `index_condition` | what decides the outcome: a game or an index |
+    """
+
+    symbol: str
+    description: str = ""
+    product_id: str = ""
+    price_scale: int = 100
+    qty_scale: int = 1
+    tick: Price = 1
+    min_qty: Qty = 1
+    price_low: Price = 1
+    price_high: Price = 99
+    size_low: Qty | None = None
+    size_high: Qty | None = None
+    notional_low: Notional | None = None
+    notional_high: Notional | None = None
+    created: Instant = 0
+    start: Instant = 0
+    closes: Instant = 0
+    expiration: Instant = 0
+    termination: Instant = 0
+    schedule: tuple[Segment, ...] = ALWAYS_OPEN
+    opening_state: InstrumentState | None = None
+    event: str = ""
+    fee_class: str = "standard"
+    market_type: str = ""
+    category: str = ""
+    subcategory: str = ""
+    series: str = ""
+    metadata: dict[str, str] = field(default_factory=dict)
+    game_condition: GameCondition | None = None
+    index_condition: IndexCondition | None = None
+    related: Related | None = None
+
+    @property
+    def notional_scale(self) -> int:
+        """Notional units in one dollar (§2.6)."""
+        return self.price_scale * self.qty_scale
+
+    @property
+    def cash_per_notional(self) -> int:
+        """Cash units in one notional unit; exact because `problems` refuses other scales."""
+        return CASH_SCALE // (self.price_scale * self.qty_scale)
+
+    def problems(self) -> list[str]:
+        """Say in words what is wrong with these terms; empty when they are sound."""
+        found = []
+        if not is_decimal_scale(self.price_scale * self.qty_scale):
+            found.append(
+                f"price_scale times fractional_qty_scale must divide {CASH_SCALE},"
+                f" {self.price_scale} x {self.qty_scale} does not"
+            )
+        if self.tick <= 0 or not 0 < self.tick < self.price_scale:
+            found.append("tick_size must lie between 0 and 1 dollar")
+        elif self.price_scale % self.tick:
+            found.append(
+                f"one dollar is no multiple of the tick {decimal_text(self.tick, self.price_scale)}"
+            )
+        if not 0 <= self.price_low < self.price_high <= self.price_scale:
+            found.append("price limits must satisfy 0 <= low < high <= 1 dollar")
+        if self.min_qty <= 0:
+            found.append("minimum_trade_qty must be positive")
+        dates = [self.start, self.closes, self.expiration, self.termination]
+        dates = [date for date in dates if date]
+        if dates != sorted(dates):
+            closes = "closes <= " if self.closes else ""
+            found.append(f"dates must satisfy start <= {closes}expiration <= termination")
+        return found
