@@ -76,7 +76,7 @@ class _Market:
             price = min(price, opposite - 1) if buying else max(price, opposite + 1)
         return price if LOW <= price <= HIGH else 0
 
-    def enter(self, number: int, op: Op) -> NoInstruments:
+    def enter(self, number: int, op: Op) -> MinimalOrder:
         """Run an order through the book."""
         order: Any = MinimalOrder(number, BUY if op.buying else SELL, op.price, op.qty)
         self.book.sweep(order, _lower)
@@ -121,7 +121,7 @@ def mixed(seed: int, symbols: int, orders: int = OPERATIONS) -> list[Op]:
     return ops
 
 
-def _drawn(luck: random.Random, resting: list[MinimalOrder]) -> NoInstruments | None:
+def _drawn(luck: random.Random, resting: list[MinimalOrder]) -> MinimalOrder | None:
     """Draw one that still rests, and forget it."""
     while resting:
         index = luck.randrange(len(resting))

@@ -72,9 +72,7 @@ def whole_order(number: int, side: Side, price: int, qty: int) -> Order:
     )
 
 
-def run_ladder(
-    ops: list[Op], order_of: Callable[[int, Side, int, int], Any] = NoInstruments
-) -> int:
+def run_ladder(ops: list[Op], order_of: Callable[[int, Side, int, int], Any] = MinimalOrder) -> int:
     """The product's book, with a fill told for every match; with orders of four fields, the least
     that the reference engine has too.
     """
@@ -112,7 +110,7 @@ def run_sorted(ops: list[Op]) -> int:
     was measured (design D8).
     """
     books = {symbol: (SortedDict(), SortedDict()) for symbol in {op.symbol for op in ops}}
-    orders: dict[int, NoInstruments] = {}
+    orders: dict[int, MinimalOrder] = {}
     fills: list[Fill] = []
     for number, (buying, price, qty, target, symbol) in enumerate(ops):
         bids, offers = books[symbol]
