@@ -1,4 +1,4 @@
-"""One exchange as a calculation: every input enters here, is sealed, journalled and handled to
+"""One exchange as a calculation: every input enters here, is redacted, journalled and handled to
 completion; out come a reply and effects.
 
 `Simulation` is synchronous and single-threaded. It reads no clock and opens no socket; the
@@ -184,7 +184,9 @@ class Simulation:
         only to judge the freshness of signatures.
         """
         return self.handle(
-            redaction.seal_rest(self, plane, verb, path, query, headers, body, peer, wall, oversize)
+            redaction.redact_rest(
+                self, plane, verb, path, query, headers, body, peer, wall, oversize
+            )
         )
 
     def rpc(
@@ -197,7 +199,7 @@ class Simulation:
         wall: Instant | None = None,
     ) -> Outcome:
         """One unary gRPC request."""
-        return self.handle(redaction.seal_rpc(self, method, metadata, message, peer, wall))
+        return self.handle(redaction.redact_rpc(method, metadata, message, peer))
 
     def open(
         self,
@@ -213,7 +215,7 @@ class Simulation:
         the first frames are among the effects.
         """
         return self.handle(
-            redaction.seal_open(self, method, metadata, message, peer, wall, web_socket)
+            redaction.redact_open(self, method, metadata, message, peer, wall, web_socket)
         )
 
     def frame(self, stream: int, message: bytes) -> Outcome:
@@ -257,7 +259,7 @@ class Simulation:
         return self.handle(AnswerDue(pending_on))
 
     def handle(self, given: Input) -> Outcome:
-        """Handle one sealed input to completion and journal it with everything that came of it."""
+        """Handle one redacted input to completion and journal it with everything that came of it."""
         exchange = self.exchange
         ctx = exchange.ctx
         outcome = Outcome(seq=self.journal.seq + 1)
@@ -268,10 +270,10 @@ class Simulation:
         if self.script.waits and isinstance(given, RestCall | RpcCall):
             self.script.heard_call(self.log.last(outcome.seq), outcome)
         events = self._settle(outcome)
-        sealed, aside = without_nonce(given)
+        digested, aside = without_nonce(given)
         self.journal.append(
             at,
-            self._encode(sealed),
+            self._encode(digested),
             self._encode(record_of(outcome, events, self.log.last(outcome.seq), ctx.now)),
             aside,
             ctx.now,

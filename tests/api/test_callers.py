@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sim.api.pipeline.authentication import authenticate_caller, names_of
-from sim.api.pipeline.inputs import NOBODY, Sealed
+from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.contract.contract import Operation
 from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, TokenRequest, fingerprint
 from sim.core.identity.firms import ApiKey, Firm, Firms, User
@@ -58,7 +58,7 @@ class Parties:
                 nonce="n",
             )
         )
-        self.token = Sealed("bearer", fingerprint(grant.access_token))
+        self.token = VerifiedCredential("bearer", fingerprint(grant.access_token))
 
 
 def operation(**fields: Any) -> Operation:
@@ -95,17 +95,19 @@ def test_grpc_authenticates_like_the_exchange() -> None:
 
 BEARERS = [
     (NOBODY, "send Authorization"),
-    (Sealed("api_key", "k1"), "send Authorization"),
-    (Sealed("bearer", problem="scheme"), "no other scheme"),
-    (Sealed("bearer", problem="malformed"), "no JWT"),
-    (Sealed("bearer", "f" * 32), "not issued here"),
+    (VerifiedCredential("api_key", "k1"), "send Authorization"),
+    (VerifiedCredential("bearer", problem="scheme"), "no other scheme"),
+    (VerifiedCredential("bearer", problem="malformed"), "no JWT"),
+    (VerifiedCredential("bearer", "f" * 32), "not issued here"),
 ]
 
 
-@pytest.mark.parametrize(("sealed", "remedy"), BEARERS)
-def test_whoever_has_no_good_token_is_unauthenticated(sealed: Sealed, remedy: str) -> None:
+@pytest.mark.parametrize(("credential", "remedy"), BEARERS)
+def test_whoever_has_no_good_token_is_unauthenticated(
+    credential: VerifiedCredential, remedy: str
+) -> None:
     with pytest.raises(Unauthenticated) as refused:
-        authenticate_caller(Parties(), NEEDS_ALL, "exchange", sealed, USER)
+        authenticate_caller(Parties(), NEEDS_ALL, "exchange", credential, USER)
     assert refused.value.message == "unauthenticated"
     assert remedy in refused.value.remedy
 
@@ -164,7 +166,9 @@ def test_an_optional_participant_must_still_be_right() -> None:
 
 
 def test_a_retail_key_acts_for_its_account() -> None:
-    caller = authenticate_caller(Parties(), operation(), "retail", Sealed("api_key", "k1"), None)
+    caller = authenticate_caller(
+        Parties(), operation(), "retail", VerifiedCredential("api_key", "k1"), None
+    )
     assert (caller.api_key, caller.account, caller.accounts, caller.participant) == (
         "k1",
         "retail/1",
@@ -176,19 +180,19 @@ def test_a_retail_key_acts_for_its_account() -> None:
 
 KEYS = [
     (NOBODY, "send X-PM-Access-Key"),
-    (Sealed("bearer", "x"), "send X-PM-Access-Key"),
-    (Sealed("api_key", "k9"), "no such API key"),
-    (Sealed("api_key", "k1", problem="stale"), "30 s"),
-    (Sealed("api_key", "k1", problem="signature"), "METHOD + path"),
+    (VerifiedCredential("bearer", "x"), "send X-PM-Access-Key"),
+    (VerifiedCredential("api_key", "k9"), "no such API key"),
+    (VerifiedCredential("api_key", "k1", problem="stale"), "30 s"),
+    (VerifiedCredential("api_key", "k1", problem="signature"), "METHOD + path"),
 ]
 
 
-@pytest.mark.parametrize(("sealed", "remedy"), KEYS)
+@pytest.mark.parametrize(("credential", "remedy"), KEYS)
 def test_whoever_has_no_good_signature_is_told_so_alike_and_explained_apart(
-    sealed: Sealed, remedy: str
+    credential: VerifiedCredential, remedy: str
 ) -> None:
     with pytest.raises(InvalidSignature) as refused:
-        authenticate_caller(Parties(), operation(), "retail", sealed, None)
+        authenticate_caller(Parties(), operation(), "retail", credential, None)
     assert refused.value.message == "Invalid API key signature"
     assert remedy in refused.value.remedy
 
@@ -197,7 +201,7 @@ def test_whoever_has_no_good_signature_is_told_so_alike_and_explained_apart(
     ("plane", "credential"), [("gateway", "default"), ("auth", "default"), ("retail", "none")]
 )
 def test_public_operations_take_anybody(plane: str, credential: str) -> None:
-    found = Sealed("assertion", "client-acme")
+    found = VerifiedCredential("assertion", "client-acme")
     caller = authenticate_caller(
         Parties(), operation(credential=credential), plane, found, None, "203.0.113.7"
     )
@@ -212,16 +216,16 @@ def test_public_operations_take_anybody(plane: str, credential: str) -> None:
 def test_names_before_authentication_are_every_name_a_fault_may_match() -> None:
     parties = Parties()
     assert names_of(parties, parties.token, USER, "p") == (USER, "firms/Acme", "client-acme", "p")
-    assert names_of(parties, Sealed("api_key", "k1"), None, "p") == (
+    assert names_of(parties, VerifiedCredential("api_key", "k1"), None, "p") == (
         "retail/users/1",
         "retail/1",
         "k1",
         "p",
     )
-    assert names_of(parties, Sealed("assertion", "client-acme"), None, "p") == (
+    assert names_of(parties, VerifiedCredential("assertion", "client-acme"), None, "p") == (
         "firms/Acme",
         "client-acme",
         "p",
     )
-    assert names_of(parties, Sealed("bearer", "unknown"), None, "p") == ("p",)
+    assert names_of(parties, VerifiedCredential("bearer", "unknown"), None, "p") == ("p",)
     assert names_of(parties, NOBODY, None, "p") == ("p",)

@@ -9,14 +9,14 @@ import pytest
 
 from sim.api.auth.tokens import issue_token
 from sim.api.pipeline.authentication import Caller
-from sim.api.pipeline.inputs import NOBODY, Sealed
+from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.core.identity.credentials import ASSERTION_TYPE, Credentials, OAuthRefusal, fingerprint
 from sim.core.identity.firms import Firm, Firms
 from sim.core.model.context import Context
 from sim.kernel.instants import parse_instant
 from sim.messages.issuer_v1 import IssueTokenRequest
 
-FOUND = Sealed("assertion", "client-acme", claims={"audience": "known"}, nonce="n1")
+FOUND = VerifiedCredential("assertion", "client-acme", claims={"audience": "known"}, nonce="n1")
 
 
 @pytest.fixture
@@ -53,11 +53,16 @@ def test_the_same_jti_works_once(exchange: Any) -> None:
 
 CASES = [
     (NOBODY, {}, "invalid_request", 400),
-    (Sealed("bearer", "x"), {}, "invalid_request", 400),
-    (Sealed("assertion", "client-acme", "signature"), {}, "invalid_client", 401),
-    (Sealed("assertion", "client-acme", "expired"), {}, "invalid_client_assertion", 400),
+    (VerifiedCredential("bearer", "x"), {}, "invalid_request", 400),
+    (VerifiedCredential("assertion", "client-acme", "signature"), {}, "invalid_client", 401),
     (
-        Sealed("assertion", "client-acme", claims={"audience": "other"}, nonce="n"),
+        VerifiedCredential("assertion", "client-acme", "expired"),
+        {},
+        "invalid_client_assertion",
+        400,
+    ),
+    (
+        VerifiedCredential("assertion", "client-acme", claims={"audience": "other"}, nonce="n"),
         {},
         "access_denied",
         403,
@@ -70,7 +75,7 @@ CASES = [
 
 @pytest.mark.parametrize(("found", "fields", "error", "http"), CASES)
 def test_refusals_are_oauth_errors(
-    exchange: Any, found: Sealed, fields: dict[str, str], error: str, http: int
+    exchange: Any, found: VerifiedCredential, fields: dict[str, str], error: str, http: int
 ) -> None:
     with pytest.raises(OAuthRefusal) as refused:
         issue_token(exchange, Caller(plane="auth", credential=found), request(**fields))

@@ -12,7 +12,15 @@ from msgspec import UNSET, Struct, json
 from msgspec.structs import replace
 
 from sim.actors.script.streams import ScriptStreams
-from sim.api.pipeline.inputs import NOBODY, Outcome, Reply, RestCall, RpcCall, Sealed, StreamOpened
+from sim.api.pipeline.inputs import (
+    NOBODY,
+    Outcome,
+    Reply,
+    RestCall,
+    RpcCall,
+    StreamOpened,
+    VerifiedCredential,
+)
 from sim.contract.contract import Plane
 from sim.core.model.refusals import InvalidRequest, NotFound
 from sim.messages import Message
@@ -142,7 +150,7 @@ class ClientCalls:
         """End a stream from the client's side."""
         self._sim.hub.hangup(self.streams.leave(name))
 
-    def _identity(self, name: str) -> tuple[Sealed, str | None]:
+    def _identity(self, name: str) -> tuple[VerifiedCredential, str | None]:
         """Credentials of a caller named in the scenario: a participant, a firm, a retail key or an
         account. Scripts need no signatures.
         """
@@ -151,12 +159,12 @@ class ClientCalls:
         firms = self._sim.exchange.firms
         user = self._sim.world.parties.user(name) or firms.user(name)
         if user is not None:
-            return Sealed("script", user.name.partition("/users/")[0]), user.name
+            return VerifiedCredential("script", user.name.partition("/users/")[0]), user.name
         if any(firm.name == name for firm in firms.all()):
-            return Sealed("script", name), None
+            return VerifiedCredential("script", name), None
         for key in firms.api_keys():
             if name in (key.key_id, key.account):
-                return Sealed("script", key.key_id), None
+                return VerifiedCredential("script", key.key_id), None
         raise NotFound(f"nobody is called {name}", rule="script")
 
 

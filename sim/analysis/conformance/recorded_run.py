@@ -27,9 +27,9 @@ from sim.api.pipeline.authentication import names_of
 from sim.api.pipeline.inputs import (
     RestCall,
     RpcCall,
-    Sealed,
     StreamHungUp,
     StreamOpened,
+    VerifiedCredential,
     WebhookAnswered,
     recorded_input,
 )
@@ -97,7 +97,7 @@ class Call:
         return self.operation.rpartition(".")[2] or self.said[:60]
 
     @property
-    def credential(self) -> Sealed:
+    def credential(self) -> VerifiedCredential:
         """What the door found out about the caller."""
         return self.given.credential
 

@@ -22,10 +22,10 @@ from sim.api.pipeline.inputs import (
     Input,
     RestCall,
     RpcCall,
-    Sealed,
     StreamFrame,
     StreamHungUp,
     StreamOpened,
+    VerifiedCredential,
     recorded_input,
 )
 from sim.kernel.instants import format_instant, format_span
@@ -186,7 +186,7 @@ class _Writer:
                 return None
         return {"call": call}
 
-    def _as(self, credential: Sealed, participant: str | None) -> Step:
+    def _as(self, credential: VerifiedCredential, participant: str | None) -> Step:
         """Who calls, in a script's words; nobody when the credentials did not hold."""
         if credential.problem:
             return {}

@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from sim.api.pipeline.account_access import firm_of
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
-from sim.api.pipeline.redaction import seal_text
+from sim.api.pipeline.redaction import redact_text
 from sim.core.exchange import Exchange
 from sim.core.identity.kyc_application import EXTERNAL_ID_MAX, is_birthday
 from sim.core.identity.prefill import CODES, DECISIONS, Code, Person, Prefill, Stage
@@ -94,7 +94,7 @@ def _code(exchange: Exchange, given: str) -> Code:
     """What a code is, sealed or (in a scenario's own calls) in clear."""
     key = exchange.ctx.entropy.key("sealing")
     return next(
-        (code for text, code in CODES.items() if given in (text, seal_text(text, key, {}))),
+        (code for text, code in CODES.items() if given in (text, redact_text(text, key, {}))),
         Code.BAD,
     )
 

@@ -1,7 +1,7 @@
 """Values that handlers keep from one request to the next, per exchange.
 
-Cached values are not part of the saved state. Each must follow from its key and version alone, so that an
-exchange that was rewound, or one with an empty cache, answers the same bytes.
+Cached values are not part of the saved state. Each must follow from its key and version alone, so
+that an exchange that was rewound, or one with an empty cache, answers the same bytes.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sim.api.pipeline.inputs import NOBODY, Sealed
+from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
 from sim.contract.contract import Operation, Plane
 from sim.core.identity.credentials import Credentials
 from sim.core.identity.firms import Firms
@@ -54,7 +54,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...] = ()
     api_key: str | None = None
     peer: str = ""
-    credential: Sealed = NOBODY
+    credential: VerifiedCredential = NOBODY
     bound: bool = False
 
     @property
@@ -96,7 +96,7 @@ def authenticate_caller(
     parties: Parties,
     operation: Operation,
     plane: Plane | None,
-    sealed: Sealed,
+    credential: VerifiedCredential,
     participant: str | None,
     peer: str = "",
 ) -> Caller:
@@ -105,7 +105,7 @@ def authenticate_caller(
     """
     policy = operation.credential_on(plane)
     if policy == "bearer":
-        caller = _firm_caller(parties, plane or "grpc", sealed, peer)
+        caller = _firm_caller(parties, plane or "grpc", credential, peer)
         if operation.scope and operation.scope not in caller.scopes:
             raise MissingScope(operation.scope)
         return _acting_for(
@@ -116,25 +116,25 @@ def authenticate_caller(
             writes=operation.scope.startswith("write:"),
         )
     if policy == "api_key":
-        return _key_caller(parties, plane or "grpc", sealed, peer)
-    return Caller(plane=plane or "grpc", peer=peer, credential=sealed)
+        return _key_caller(parties, plane or "grpc", credential, peer)
+    return Caller(plane=plane or "grpc", peer=peer, credential=credential)
 
 
 def names_of(
-    parties: Parties, sealed: Sealed, participant: str | None, peer: str
+    parties: Parties, credential: VerifiedCredential, participant: str | None, peer: str
 ) -> tuple[str, ...]:
     """Names a call goes by before it is authenticated, the most precise first: what injected faults
     match. Claims nothing about its rights.
     """
     firm = key = None
-    if sealed.kind == "bearer":
-        token = parties.credentials.token(sealed.key)
+    if credential.kind == "bearer":
+        token = parties.credentials.token(credential.key)
         firm = parties.firms.require(token.firm) if token else None
         participant = participant or (token.participant if token else None)
-    elif sealed.kind == "api_key":
-        key = parties.firms.api_key(sealed.key)
-    elif sealed.kind == "assertion":
-        firm = parties.firms.by_client(sealed.key)
+    elif credential.kind == "api_key":
+        key = parties.firms.api_key(credential.key)
+    elif credential.kind == "assertion":
+        firm = parties.firms.by_client(credential.key)
     names = (
         participant,
         key and key.participant,
@@ -172,9 +172,9 @@ def _acting_for(
     return replace(caller, participant=user.name, account=user.account)
 
 
-def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
-    if sealed.kind == "script":
-        firm = parties.firms.require(sealed.key)
+def _firm_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
+    if credential.kind == "script":
+        firm = parties.firms.require(credential.key)
         return Caller(
             plane=plane,
             firm=firm.name,
@@ -183,10 +183,10 @@ def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Cal
             scopes=firm.scopes,
             peer=peer,
         )
-    if sealed.kind != "bearer" or sealed.problem:
-        problem = sealed.problem if sealed.kind == "bearer" else ""
+    if credential.kind != "bearer" or credential.problem:
+        problem = credential.problem if credential.kind == "bearer" else ""
         raise Unauthenticated(rule="S5.1-4", remedy=_BEARER_REMEDIES[problem])
-    token = parties.credentials.authenticate(sealed.key, parties.ctx.now)
+    token = parties.credentials.authenticate(credential.key, parties.ctx.now)
     firm = parties.firms.require(token.firm)
     if token.participant:
         user = parties.firms.participant_of(firm, token.participant)
@@ -211,11 +211,11 @@ def _firm_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Cal
     )
 
 
-def _key_caller(parties: Parties, plane: str, sealed: Sealed, peer: str) -> Caller:
-    if sealed.kind not in ("api_key", "script") or sealed.problem:
-        problem = sealed.problem if sealed.kind == "api_key" else ""
+def _key_caller(parties: Parties, plane: str, credential: VerifiedCredential, peer: str) -> Caller:
+    if credential.kind not in ("api_key", "script") or credential.problem:
+        problem = credential.problem if credential.kind == "api_key" else ""
         raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES[problem])
-    key = parties.firms.api_key(sealed.key)
+    key = parties.firms.api_key(credential.key)
     if key is None:
         raise InvalidSignature(rule="S5.2-1", remedy=_SIGNATURE_REMEDIES["unknown_key"])
     return Caller(

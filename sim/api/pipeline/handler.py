@@ -1,8 +1,8 @@
 """How a function says which operation it serves.
 
-`@handles("Service.Rpc")` wraps a function in a `Handler`, a value; it registers nothing. `api/registry.py`
-collects the handlers of the packages. A name that the contract does not know, and a second handler for
-one operation, are errors when the modules load.
+`@handles("Service.Rpc")` wraps a function in a `Handler`, a value; it registers nothing.
+`api/registry.py` collects the handlers of the packages. A name that the contract does not know, and
+a second handler for one operation, are errors when the modules load.
 """
 
 from __future__ import annotations

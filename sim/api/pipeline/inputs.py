@@ -1,7 +1,8 @@
 """What enters a simulation and what comes out of it, as data.
 
-Inputs are the sealed form (credentials replaced by findings, see `sealing.py`): exactly what is
-journalled and what a replay feeds back.
+Inputs are redacted: verified credentials and fingerprints stand where secrets were
+(`redaction.py`). They are exactly what the journal holds and what a replay feeds back in, so tags
+and field names are part of the journal's format.
 """
 
 from __future__ import annotations
@@ -16,17 +17,22 @@ from sim.kernel.instants import Instant, Span
 from sim.kernel.journal import Line
 from sim.kernel.timers import Timer
 
-# ---- sealed credentials
+# ---- verified credentials
 
 
-class Sealed(Struct, frozen=True, omit_defaults=True):
-    """What the door found out about a caller's credentials. `problem` is empty when they hold.
+class VerifiedCredential(Struct, frozen=True, omit_defaults=True):
+    """What verification found out about a caller's credentials. `problem` is "" when they hold.
 
-    kind: "none", "bearer" (key: fingerprint of the token), "api_key" (key: key id), "assertion"
-    (key: client id; `claims` what the issuer needs), "script" (key: firm or key id; a step of a
-    scenario, which needs no signature and which no door ever seals). `nonce` is what the client
-    drew at random (the fingerprint of an assertion's jti): journalled for replay, outside the
-    digest.
+    | kind | key |
+    |---|---|
+    | none | |
+    | bearer | fingerprint of the token |
+    | api_key | id of the key |
+    | assertion | client id; `claims` holds what the token issuer needs |
+    | script | firm or key id of a scenario's step; no call from outside has this kind |
+
+    `nonce` is what the client drew at random (the fingerprint of an assertion's jti): journalled
+    for replay, but outside the digest.
     """
 
     kind: str
@@ -36,16 +42,17 @@ class Sealed(Struct, frozen=True, omit_defaults=True):
     nonce: str = ""
 
 
-NOBODY = Sealed(kind="none")
+NOBODY = VerifiedCredential(kind="none")
 
 # ---- inputs
 
 
 class RestCall(Struct, frozen=True, tag="rest", omit_defaults=True):
-    """One HTTP request on a plane ("gateway", "retail", "exchange", "auth").
+    """One HTTP request on a plane.
 
-    `body` is text; a body that is no UTF-8 travels as `binary`. `participant` is the
-    x-participant-id header; other headers do not matter to the exchange.
+    `body` is text; a body that is no UTF-8 is `binary` instead. `participant` is the
+    x-participant-id header; the exchange reads no other. `oversize` is the size of a body that the
+    shell did not read because it is too large.
     """
 
     plane: Plane
@@ -55,41 +62,39 @@ class RestCall(Struct, frozen=True, tag="rest", omit_defaults=True):
     body: str = ""
     binary: bytes = b""
     participant: str | None = None
-    credential: Sealed = NOBODY
+    credential: VerifiedCredential = NOBODY
     peer: str = ""
     form: bool = False
     oversize: int = 0
 
 
 class RpcCall(Struct, frozen=True, tag="rpc", omit_defaults=True):
-    """One unary gRPC request. `method` is the full path "/package.Service/Rpc", `message` the
-    protobuf bytes.
-    """
+    """One unary gRPC request: full path "/package.Service/Rpc" and protobuf bytes."""
 
     method: str
     message: bytes = b""
     participant: str | None = None
-    credential: Sealed = NOBODY
+    credential: VerifiedCredential = NOBODY
     peer: str = ""
 
 
 class StreamOpened(Struct, frozen=True, tag="open", omit_defaults=True):
-    """A client began a stream: a server-streaming or bidirectional rpc (`message` is the request of
-    the former), or a WebSocket (`method` is its path).
+    """A client began a stream.
+
+    For a server-streaming rpc `message` is the request, for a bidirectional one it is empty. For a
+    WebSocket `method` is the path.
     """
 
     method: str
     message: bytes = b""
     participant: str | None = None
-    credential: Sealed = NOBODY
+    credential: VerifiedCredential = NOBODY
     peer: str = ""
     web_socket: bool = False
 
 
 class StreamFrame(Struct, frozen=True, tag="frame", omit_defaults=True):
-    """A client sent a frame on a stream: protobuf bytes on gRPC, the text's UTF-8 bytes on a
-    WebSocket.
-    """
+    """A client sent a frame on a stream: protobuf bytes, or the UTF-8 text of a WebSocket."""
 
     stream: int
     message: bytes = b""
@@ -102,15 +107,13 @@ class StreamHungUp(Struct, frozen=True, tag="hangup"):
 
 
 class Advanced(Struct, frozen=True, tag="advance"):
-    """Time moves to an instant; everything due until then fires, each at exactly its own instant."""
+    """Time moves to an instant; each timer due until then fires at exactly its own instant."""
 
     to: Instant
 
 
 class Controlled(Struct, frozen=True, tag="control", omit_defaults=True):
-    """An operator's or tester's action that changes the world; `arguments` is the JSON text of its
-    body.
-    """
+    """An operator's action that changes the world; `arguments` is the JSON text of its body."""
 
     action: str
     subject: str = ""
@@ -118,7 +121,7 @@ class Controlled(Struct, frozen=True, tag="control", omit_defaults=True):
 
 
 class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
-    """What a receiver said to an attempt. `status` 0 means no HTTP answer (`error` says why)."""
+    """The answer of a webhook receiver. Status 0: no HTTP answer came, `error` says why."""
 
     attempt: str
     status: int = 0
@@ -127,9 +130,7 @@ class WebhookAnswered(Struct, frozen=True, tag="answer", omit_defaults=True):
 
 
 class AnswerDue(Struct, frozen=True, tag="answer_due"):
-    """The clock did not move while a call was held for it: the answer of this name is wanted now,
-    as things stand.
-    """
+    """A deferred answer must leave now, as things stand, because nobody moves the clock."""
 
     pending_on: str = field(name="awaits")
 
@@ -149,40 +150,41 @@ Input: TypeAlias = (
 _read_input = json.Decoder(Input).decode
 
 
-def without_nonce(given: Input) -> tuple[Input, bytes]:
-    """(the input as digested, JSON of what the client drew at random or b"")."""
-    credential = getattr(given, "credential", NOBODY)
+def without_nonce(entering: Input) -> tuple[Input, bytes]:
+    """Return the input as digested, and JSON of what the client drew at random, or b""."""
+    credential = getattr(entering, "credential", NOBODY)
     if not credential.nonce:
-        return given, b""
-    return structs.replace(given, credential=structs.replace(credential, nonce="")), json.encode(
-        {"nonce": credential.nonce}
-    )
+        return entering, b""
+    digested = structs.replace(entering, credential=structs.replace(credential, nonce=""))
+    return digested, json.encode({"nonce": credential.nonce})
 
 
 def recorded_input(line: Line) -> Input:
-    """The input of a journal line, what stands aside put back. DecodeError when there is none."""
-    given: Input = _read_input(line.input)
-    if line.aside and isinstance(given, RestCall):
-        return structs.replace(
-            given,
-            credential=structs.replace(given.credential, nonce=json.decode(line.aside)["nonce"]),
-        )
-    return given
+    """Return the input of a journal line with its nonce put back. DecodeError without an input."""
+    entered: Input = _read_input(line.input)
+    if line.aside and isinstance(entered, RestCall):
+        nonce = json.decode(line.aside)["nonce"]
+        return structs.replace(entered, credential=structs.replace(entered.credential, nonce=nonce))
+    return entered
 
 
 # ---- outcomes
 
 
 class Reply(Struct, kw_only=True):
-    """The answer to a call. `ready_at` is when it may leave; `code` is the gRPC status, `status`
-    the HTTP one.
+    """The answer to a call.
 
-    `journal` is the body as the journal shows it where the real one holds a secret. A `shared` body
-    is public and goes to many as it is. `chunks` is a streamed body (CSV) or the messages of a
-    download over gRPC, made as they are read; `body` is then empty. `pending_on` is not empty while
-    the answer depends on an input still to come: an effect `Resolve` of that name will bring it, by
-    `deadline` where only time has to pass (0 where somebody outside has to answer). `failure` is
-    the exception behind a 500 of ours; it never leaves the process.
+    | Field | Meaning |
+    |---|---|
+    | status, code | HTTP status; gRPC status |
+    | ready_at | when the answer may leave |
+    | journal | body for the journal where the real one holds a secret |
+    | shared | the body is public, and many callers get the same object |
+    | chunks | a streamed body or the messages of a download, made when read; `body` is empty |
+    | pending_on | name of the effect `Resolve` that will bring the answer, "" when this is it |
+    | deadline | when the clock brings it at the latest; 0: somebody outside has to act |
+    | connection_fault | what an injected fault does to the connection |
+    | failure | the exception behind an internal error; it never leaves the process |
     """
 
     status: int = 200
@@ -203,18 +205,14 @@ class Reply(Struct, kw_only=True):
 
 
 class Send(Struct, frozen=True, tag="send"):
-    """A frame for a stream: protobuf bytes or WebSocket text bytes. One object goes to every stream
-    that gets the same frame.
-    """
+    """A frame for a stream. Streams that get the same frame share one bytes object."""
 
     stream: int
     frame: bytes
 
 
 class Close(Struct, frozen=True, tag="close"):
-    """The exchange ends a stream: gRPC status and detail; a WebSocket closes with
-    `web_socket_code`.
-    """
+    """The exchange ends a stream, with a gRPC status or with `web_socket_code`."""
 
     stream: int
     code: int
@@ -223,9 +221,7 @@ class Close(Struct, frozen=True, tag="close"):
 
 
 class Post(Struct, frozen=True, tag="post"):
-    """A webhook attempt to make now. `secret` is the fingerprint under which the vault knows the
-    signing secret, empty for unsigned.
-    """
+    """A webhook attempt to make now, signed with the secret of this fingerprint ("" unsigned)."""
 
     attempt: str
     url: str
@@ -236,7 +232,7 @@ class Post(Struct, frozen=True, tag="post"):
 
 
 class Resolve(Struct, frozen=True, tag="resolve"):
-    """The answer that a reply was waiting for."""
+    """The answer that an earlier reply announced with `pending_on`."""
 
     pending_on: str
     reply: Reply
@@ -254,7 +250,7 @@ class Fired(Struct, frozen=True):
 
 
 class Outcome(Struct, kw_only=True):
-    """Everything that came of one input. `stream` is the id given to a stream that was opened."""
+    """Everything that came of one input. `stream` is the id of a stream that it opened."""
 
     seq: int
     reply: Reply | None = None

@@ -1,9 +1,9 @@
 """The path of every call: which stages it walks through, in which order.
 
-There are four kinds of calls, and one tuple of stages for each: requests over REST, unary calls over
-gRPC, subscriptions (streams that a feed serves until somebody ends them) and downloads (gRPC streams that
-a handler answers and that end by themselves). `stages.py` holds the stages. What is listed first decides
-first: a call that would fail in two stages is refused by the earlier one.
+There are four kinds of calls, and one tuple of stages for each: requests over REST, unary calls
+over gRPC, subscriptions (streams that a feed serves until somebody ends them) and downloads (gRPC
+streams that a handler answers and that end by themselves). `stages.py` holds the stages. What is
+listed first decides first: a call that would fail in two stages is refused by the earlier one.
 
 Where a refusal leaves the stages, the name of the stage goes into the explanation of the refusal.
 """
@@ -199,7 +199,7 @@ class Pipeline:
 
 
 def _walk(call: Call, state: CallState, path: Path) -> None:
-    """Walk a call through the stages up to the first that refuses, then through the closing ones."""
+    """Walk a call through stages until one refuses it, then through the closing stages."""
     exchange = state.services.exchange
     if exchange.maintenance.active or exchange.faults.armed:
         stages, closing = path.stages, path.closing

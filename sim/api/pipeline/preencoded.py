@@ -1,8 +1,8 @@
 """Responses that many requests share, encoded once.
 
-A handler that answers many callers with the same message (an order book, a list of instruments) keeps a
-`PreencodedResponse` until the message changes. The pipeline asks it for bytes, and it encodes only the
-first time for each dialect.
+A handler that answers many callers with the same message (an order book, a list of instruments)
+keeps a `PreencodedResponse` until the message changes. The pipeline asks it for bytes, and it
+encodes only the first time for each dialect.
 """
 
 from __future__ import annotations

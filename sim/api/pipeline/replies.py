@@ -1,5 +1,6 @@
-"""Replies made of what handlers give back: encoded for their plane and protocol, or made of a
-refusal.
+"""Build replies: encode what handlers return for the plane and protocol of the call, or a refusal.
+
+Answers that hold a secret get a masked copy for the journal.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from sim.messages import Message
 
 
 class Replies:
-    """Makes replies as of virtual now."""
+    """Builds replies as of virtual now."""
 
     def __init__(self, ctx: Context, *, vendor_prefix: bool) -> None:
         self._ctx = ctx
@@ -29,11 +30,11 @@ class Replies:
         self.journeys = 0  # in time, so far
 
     def dialect(self, plane: Plane) -> Dialect:
-        """The JSON rules of a plane in force now."""
+        """Return the JSON rules of a plane that are in force now."""
         return dialect_at(plane, self._ctx.now, vendor_prefix=self._vendor_prefix)
 
     def rest(self, plane: Plane, operation: Operation, answer: Any) -> Reply:
-        """The answer to an HTTP request."""
+        """Answer an HTTP request."""
         ctx, dialect = self._ctx, self.dialect(plane)
         reply = Reply(ready_at=ctx.now + ctx.service_time, request_id=ctx.trace_id)
         if operation.cache:
@@ -54,7 +55,7 @@ class Replies:
     def _stream(
         self, operation: Operation, answer: Iterator[Any], dialect: Dialect, reply: Reply
     ) -> None:
-        """A server stream over HTTP: the chunks' bytes as CSV, or one {"result": …} object a line."""
+        """Stream an answer over HTTP: bytes of CSV, or one object {"result": …} a line."""
         if operation.content == "csv":
             reply.content_type = "text/csv"
             reply.chunks = (part.data for part in self._parts(answer))
@@ -63,7 +64,7 @@ class Replies:
         reply.chunks = (b'{"result":%b}\n' % encode(part) for part in self._parts(answer))
 
     def rpc(self, operation: Operation, answer: Any) -> Reply:
-        """The answer to a unary gRPC request."""
+        """Answer a unary gRPC request."""
         reply = self._grpc()
         if isinstance(answer, PreencodedResponse):
             reply.body, reply.shared = answer.protobuf(), True
@@ -74,7 +75,7 @@ class Replies:
         return reply
 
     def download(self, operation: Operation, answer: Iterator[Any]) -> Reply:
-        """A gRPC stream that ends by itself: its messages, each made when it is asked for."""
+        """Answer with a gRPC stream that ends by itself; each message is encoded when it is read."""
         reply = self._grpc()
         reply.chunks = map(protobuf_encoder(operation.response), self._parts(answer))
         return reply
@@ -88,8 +89,8 @@ class Replies:
         )
 
     def _parts(self, answer: Iterator[Any]) -> Iterator[Any]:
-        """Messages of a download, each when it is asked for; Unavailable once somebody has
-        travelled in time, because the rows it reads went along.
+        """Yield the messages of a download. Unavailable once the exchange has travelled in time,
+        because the rows that the download reads are gone.
         """
         journeys = self.journeys
         while True:
@@ -103,7 +104,7 @@ class Replies:
             yield part
 
     def complete(self, plane: Plane, answer: Message | Refusal, request_id: str) -> Reply:
-        """The answer, or refusal, somebody was waiting for who had asked with `request_id`."""
+        """Build the deferred answer to the call with this request id."""
         ctx = self._ctx
         if isinstance(answer, Refusal):
             reply = self.refused(answer, plane)
@@ -116,7 +117,7 @@ class Replies:
         return reply
 
     def refused(self, refusal: Refusal, plane: str) -> Reply:
-        """A refusal as the clients of a plane ("grpc" is one here) see it."""
+        """Build the refusal that clients of a plane see; "grpc" counts as a plane here."""
         ctx = self._ctx
         if isinstance(refusal, refusals.EdgeTimeout):
             ctx.service_time = refusal.after

@@ -1,10 +1,8 @@
-"""What callers sent and what they were told, newest last, bounded: to verify a client, and to
-explain a refusal afterwards.
-"""
+"""The request log: the last calls with their answers, to verify a client and to explain refusals."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 from msgspec import Struct
@@ -12,12 +10,14 @@ from msgspec.structs import replace
 
 from sim.kernel.instants import Instant, format_instant
 
-KEPT = 50_000
+CAPACITY = 50_000
 
 
 class LoggedCall(Struct, frozen=True, gc=False):
-    """One call. `caller` is a firm, participant or API key id; `fault` the fault that struck, else
-    "". A refusal has an explanation.
+    """One call and its answer.
+
+    `caller` is a firm, participant or API key id; `fault` is the id of the injected fault that
+    struck, or "". A refused call has an explanation.
     """
 
     seq: int
@@ -32,8 +32,8 @@ class LoggedCall(Struct, frozen=True, gc=False):
     explanation: dict[str, Any] | None
     fault: str = ""
 
-    def shown(self) -> dict[str, Any]:
-        """Row of GET /_sim/v1/requests."""
+    def row(self) -> dict[str, Any]:
+        """Return the row of GET /_sim/v1/requests."""
         return {
             "seq": self.seq,
             "at": format_instant(self.at),
@@ -52,25 +52,25 @@ class LoggedCall(Struct, frozen=True, gc=False):
 class RequestLog:
     """The last calls of a simulation."""
 
-    __slots__ = ("_answered", "_entries")
+    __slots__ = ("_changed", "_entries")
 
     def __init__(self) -> None:
-        self._entries: deque[LoggedCall] = deque(maxlen=KEPT)
-        # entries as they were before an answer left later, at this input
-        self._answered: list[tuple[int, LoggedCall]] = []
+        self._entries: deque[LoggedCall] = deque(maxlen=CAPACITY)
+        # Entries as they were before a deferred refusal changed them, with the input of that refusal.
+        self._changed: list[tuple[int, LoggedCall]] = []
 
     def add(self, entry: LoggedCall) -> None:
-        """Remember one more call."""
+        """Add a call."""
         self._entries.append(entry)
 
     def answered(
         self, asked: int, seq: int, status: int, code: int, explanation: dict[str, Any]
     ) -> None:
-        """The held answer of the call `asked` left with the input `seq`, and was a refusal."""
+        """Change the entry of the call `asked`: its deferred answer was a refusal, at input `seq`."""
         for place in range(len(self._entries) - 1, -1, -1):
             entry = self._entries[place]
             if entry.seq == asked:
-                self._answered.append((seq, entry))
+                self._changed.append((seq, entry))
                 explanation["operation"] = entry.operation
                 self._entries[place] = replace(
                     entry, status=status, code=code, explanation=explanation
@@ -79,17 +79,15 @@ class RequestLog:
                 return
 
     def last(self, seq: int) -> LoggedCall | None:
-        """The call of an input, if that input, the latest, was one."""
+        """Return the call of the latest input, if that input was a call."""
         return self._entries[-1] if self._entries and self._entries[-1].seq == seq else None
 
     def select(
         self, *, operation: str = "", status: int = 0, caller: str = "", since: int = 0
     ) -> list[dict[str, Any]]:
-        """Rows that match; `operation` may be "Service.Rpc" or the rpc's name alone, `since` is a
-        seq.
-        """
+        """Return matching rows; `operation` may be "Service.Rpc" or the rpc alone, `since` is a seq."""
         return [
-            entry.shown()
+            entry.row()
             for entry in self._entries
             if entry.seq > since
             and (
@@ -102,44 +100,39 @@ class RequestLog:
         ]
 
     def entries(self, first: int, last: int) -> list[LoggedCall]:
-        """Calls among the inputs `first` … `last`, oldest first."""
+        """Return the calls among the inputs `first` to `last`, oldest first."""
         return [entry for entry in self._entries if first <= entry.seq <= last]
 
     def explain(self, request_id: str) -> dict[str, Any] | None:
-        """Why the call with this request id was refused; None when it is unknown or was not
-        refused.
-        """
+        """Return why a call was refused; None when the id is unknown or the call was answered."""
         for entry in reversed(self._entries):
-            found: dict[str, Any] | None = entry.explanation
-            if found is not None and found["request_id"] == request_id:
-                return found
+            why = entry.explanation
+            if why is not None and why["request_id"] == request_id:
+                return why
         return None
 
     def counts(self) -> dict[tuple[str, str, int], int]:
-        """Calls by (plane, operation, status), for metrics."""
-        found: dict[tuple[str, str, int], int] = {}
-        for entry in self._entries:
-            key = (entry.plane, entry.operation, entry.status)
-            found[key] = found.get(key, 0) + 1
-        return dict(sorted(found.items()))
+        """Count calls by (plane, operation, status), for metrics."""
+        counts = Counter((entry.plane, entry.operation, entry.status) for entry in self._entries)
+        return dict(sorted(counts.items()))
 
     def fork(self) -> RequestLog:
-        """A log of its own that begins with the same calls."""
-        made = RequestLog()
-        made.become(self)
-        return made
+        """Return an independent log with the same calls."""
+        log = RequestLog()
+        log.become(self)
+        return log
 
     def become(self, other: RequestLog) -> None:
-        """Have the calls of another log."""
+        """Take over the calls of another log."""
         self._entries = other._entries.copy()
-        self._answered = other._answered.copy()
+        self._changed = other._changed.copy()
 
     def truncate(self, seq: int) -> None:
-        """Forget calls, and answers to earlier ones, after an input (a rewind)."""
+        """Forget the calls, and the changes to earlier ones, after an input (a rewind)."""
         while self._entries and self._entries[-1].seq > seq:
             self._entries.pop()
-        while self._answered and self._answered[-1][0] > seq:
-            _, before = self._answered.pop()
+        while self._changed and self._changed[-1][0] > seq:
+            _, before = self._changed.pop()
             for place in range(len(self._entries) - 1, -1, -1):
                 if self._entries[place].seq == before.seq:
                     self._entries[place] = before

@@ -1,5 +1,6 @@
-"""Requests read from what a call carries: a path and a query, a JSON or form body, protobuf bytes.
-What does not fit its message is refused.
+"""Read request messages from what a call carries: path and query, JSON or form body, protobuf bytes.
+
+Input that does not fit its message is refused with InvalidRequest.
 """
 
 from __future__ import annotations
@@ -26,22 +27,24 @@ from sim.core.model import refusals
 # everywhere else it is refused.
 _LENIENT = frozenset({"RefDataAPI", "RefDataSportsAPI"})
 
-# requests without a body; bounded, because a client could invent queries without end
-_REMEMBERED = 1024
+# How many requests without a body are kept. Clients could invent queries without end.
+_CACHED_MAX = 1024
 
 
 class Requests:
-    """Reads requests. Those that a path and a query spell are kept: clients ask the same again and
-    again, and handlers only read them.
+    """Reads requests, and caches those that path and query determine.
+
+    Clients repeat the same reads, and handlers do not change requests.
     """
 
     def __init__(self, quirks: Quirks) -> None:
         self._quirks = quirks
-        self._spelt: dict[tuple[str, str, str, bool], tuple[Any, tuple[str, ...]]] = {}
+        self._cached: dict[tuple[str, str, str, bool], tuple[Any, tuple[str, ...]]] = {}
 
     def rest(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
-        """The request of an HTTP call; names of parameters and keys that nobody reads are added to
-        `ignored`.
+        """Read the request of an HTTP call.
+
+        Names of parameters and keys that the message does not have are added to `ignored`.
         """
         if match.body == "":
             return self._from_url(call, match, ignored)
@@ -64,13 +67,14 @@ class Requests:
     def _from_url(self, call: RestCall, match: Match, ignored: list[str]) -> Any:
         casing = self._casing(call.plane)
         key = (match.operation.name, call.path, call.query, casing is Casing.SNAKE)
-        known = self._spelt.get(key)
-        if known is not None:
-            ignored += known[1]
-            return known[0]
+        cached = self._cached.get(key)
+        if cached is not None:
+            ignored += cached[1]
+            return cached[0]
         cls = match.operation.request
         try:
-            blanks = call.plane == "exchange"  # where gRPC says the same and can say [""]
+            # The exchange keeps blank values, because a gRPC client can send [""] too.
+            blanks = call.plane == "exchange"
             request = (
                 query_decoder(cls, casing, blanks=blanks)(call.query, ignored)
                 if call.query
@@ -79,9 +83,9 @@ class Requests:
             apply_path(request, match.path_params)
         except BadInput as wrong:
             raise refusals.InvalidRequest(str(wrong), rule="S7.1-1") from wrong
-        if len(self._spelt) >= _REMEMBERED:
-            self._spelt.clear()
-        self._spelt[key] = (request, tuple(ignored))
+        if len(self._cached) >= _CACHED_MAX:
+            self._cached.clear()
+        self._cached[key] = (request, tuple(ignored))
         return request
 
     def _casing(self, plane: str) -> Casing:
@@ -90,7 +94,7 @@ class Requests:
         return Casing.CAMEL_OR_SNAKE
 
     def rpc(self, operation: Operation, message: bytes) -> Any:
-        """The request of a gRPC call."""
+        """Read the request of a gRPC call."""
         try:
             return protobuf_decoder(operation.request)(message)
         except BadInput as wrong:

@@ -1,8 +1,8 @@
-"""How a simulation is run, as opposed to what happens in it. The few settings that change what
-comes out (`LASTING`) stand in the journal.
+"""Settings of the process that runs a simulation, as opposed to what happens in the simulation.
 
-The scenario says what the world is; settings say what the process around it does: which clocks it
-trusts, what it adds to answers, whom it may call.
+The scenario describes the world. Settings say which clocks the process trusts, what it adds to
+answers, and whom it may call. The few that change what comes out (`RECORDED`) stand in the journal's
+header.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ MEBIBYTE = 1 << 20
 class Settings(Struct, frozen=True, kw_only=True):
     """Settings of one process.
 
-    | Field | Means |
+    | Field | Meaning |
     |---|---|
-    | host | address the listeners bind; anything but loopback makes the control plane ask for a token |
-    | latency | on a manual clock, a reply that takes virtual time leaves at once and names that time ("elide") or waits for the clock ("hold") |
+    | host | address of the listeners; any but loopback makes the control plane ask for a token |
+    | latency | on a manual clock, a reply that takes virtual time leaves at once and names that time |
+    | | ("elide"), or waits for the clock ("hold") |
     | opaque | no `x-sim-*` header or trailer leaves the process |
-    | vendor_prefix | the vendor-prefixed JSON names of §2.10 instead of the neutral ones |
-    | client_clock | by which clock token assertions and signed timestamps of clients are judged |
+    | vendor_prefix | use the vendor-prefixed JSON names of §2.10 instead of the neutral ones |
+    | client_clock | the clock that clients' assertions and timestamps are compared with |
     | token_url | address of the token endpoint, which an assertion may name as its `aud` |
-    | api_addresses | addresses of this environment's API, which a client may name as `audience` besides its official name |
-    | webhook_clock | which clock stamps webhook deliveries; auto is virtual now while a real receiver would believe it |
+    | api_addresses | addresses that a client may name as `audience`, besides the official name |
+    | webhook_clock | the clock that stamps deliveries; auto: virtual now where a receiver accepts it |
     | webhook_hosts | hosts besides loopback that webhooks may go to, in lower case |
     | max_body | largest request body and WebSocket frame accepted, bytes |
-    | stream_buffer | bytes a stream may have waiting for a slow reader before its stream ends, or skips to the head |
+    | stream_buffer | bytes that may wait for a slow reader; then the stream ends, or skips ahead |
     | docs_url | address of the docs listener, for links |
     | scenarios | folder below which the control plane may read scenario files, "" for none |
     """
@@ -53,17 +54,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     scenarios: str = ""
 
     def recorded(self) -> dict[str, Any]:
-        """Those that change what comes out, where they are not the usual ones: a journal's header
-        keeps them, and a replay takes them from there.
-        """
-        usual = Settings()
+        """Return the settings for a journal's header: those in `RECORDED` that are not default."""
+        default = Settings()
         return {
             name: getattr(self, name)
-            for name in LASTING
-            if getattr(self, name) != getattr(usual, name)
+            for name in RECORDED
+            if getattr(self, name) != getattr(default, name)
         }
 
 
-# Settings that change answers or what is accepted. All others are about sockets, clocks of clients,
-# or what surrounds an answer.
-LASTING = ("vendor_prefix", "max_body", "webhook_hosts")
+# Settings that change answers, or what is accepted. A replay takes them from the journal.
+RECORDED = ("vendor_prefix", "max_body", "webhook_hosts")

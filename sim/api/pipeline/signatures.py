@@ -30,7 +30,7 @@ SIGNATURE_TOLERANCE: Span = seconds(30)
 _NUMBER_MAX = 1 << 40  # seconds; beyond it a claim is no date
 
 
-class Assertion(NamedTuple):
+class VerifiedAssertion(NamedTuple):
     """A judged assertion: whom it speaks for, a word of `credentials.PROBLEMS` or "", and the
     fingerprint of its jti.
     """
@@ -40,39 +40,39 @@ class Assertion(NamedTuple):
     nonce: str = ""
 
 
-def judge_assertion(
+def verify_assertion(
     token: str,
     firms: Firms,
     environment: str,
     audiences: Container[str],
     clocks: tuple[Instant, ...],
     life_max: Span,
-) -> Assertion:
+) -> VerifiedAssertion:
     """Judge a client assertion (JWT). It is fresh when it is by any of `clocks`; `audiences` hold
     no trailing slashes; it may live `life_max` at most.
     """
     if not token:
-        return Assertion("", "missing")
+        return VerifiedAssertion("", "missing")
     parts = token.split(".")
     header = _object(parts[0])
     claims = _object(parts[1]) if len(parts) == 3 else None
     signature = _decoded(parts[2], urlsafe=True) if len(parts) == 3 else None
     if header is None or claims is None or signature is None:
-        return Assertion("", "malformed")
+        return VerifiedAssertion("", "malformed")
     issuer = claims.get("iss")
     client_id = issuer if isinstance(issuer, str) and len(issuer) <= 128 else ""
     if header.get("alg") != "RS256" or "crit" in header:
-        return Assertion(client_id, "algorithm")
+        return VerifiedAssertion(client_id, "algorithm")
     firm = firms.by_client(client_id)
     if firm is None:
-        return Assertion(client_id, "unknown_client")
+        return VerifiedAssertion(client_id, "unknown_client")
     if firm.environment != environment:
-        return Assertion(client_id, "environment")
+        return VerifiedAssertion(client_id, "environment")
     if not _rsa_holds(firm.public_key_pem, signature, f"{parts[0]}.{parts[1]}".encode()):
-        return Assertion(client_id, "signature")
+        return VerifiedAssertion(client_id, "signature")
     problem = _claims_problem(claims, audiences, clocks, life_max)
     nonce = "" if problem else sha256(f"{client_id}\x00{claims['jti']}".encode()).hexdigest()[:32]
-    return Assertion(client_id, problem, nonce)
+    return VerifiedAssertion(client_id, problem, nonce)
 
 
 def _claims_problem(
@@ -105,7 +105,7 @@ def _claims_problem(
     return "early" if all(now < begins for now in clocks) else "expired"
 
 
-def judge_request(
+def verify_request(
     key_id: str,
     timestamp: str,
     signature: str,

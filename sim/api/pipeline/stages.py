@@ -1,13 +1,13 @@
 """The stages that a call walks through, and the state they share.
 
-A stage is a function `stage(call, state)`. It reads the redacted call and writes what it finds into the
-call's own `CallState`. It refuses by raising a `Refusal`; the first refusal is the answer, and the
-stage's name is part of its explanation. A stage decides from the call, the exchange and virtual now
-alone: it keeps nothing between two calls. `pipeline.py` says which stages a kind of call walks through,
-and in which order.
+A stage is a function `stage(call, state)`. It reads the redacted call and writes what it finds into
+the call's own `CallState`. It refuses by raising a `Refusal`; the first refusal is the answer, and
+the stage's name is part of its explanation. A stage decides from the call, the exchange and virtual
+now alone: it keeps nothing between two calls. `pipeline.py` says which stages a kind of call walks
+through, and in which order.
 
-The closing stages (`apply_fault`, `edge`, `log`) run for every answer, refusals included. They change or
-record the reply and never raise.
+The closing stages (`apply_fault`, `edge`, `log`) run for every answer, refusals included. They
+change or record the reply and never raise.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Services(Struct, frozen=True, kw_only=True):
 class CallState(Struct):
     """What is known of one call on its way through the stages.
 
-    `plane` is None for gRPC; `surface` is the plane's name or "grpc". `found` is what the router found
-    for a path. `fault` is the injected fault that struck, `ignored` the names of parameters and
-    keys that no message field takes. `refused_in` names the stage that refused.
+    `plane` is None for gRPC; `surface` is the plane's name or "grpc". `found` is what the router
+    found for a path. `fault` is the injected fault that struck, `ignored` the names of parameters
+    and keys that no message field takes. `refused_in` names the stage that refused.
     """
 
     services: Services
@@ -113,7 +113,7 @@ def size(call: RestCall, state: CallState) -> None:
 
 
 def authenticate(call: Call, state: CallState) -> None:
-    """Establish who calls. Scope and participant are checked too, each with a refusal of its own."""
+    """Establish who calls; scope and participant are checked too, each with its own refusal."""
     operation = state.operation
     assert operation is not None
     state.caller = authenticate_caller(
@@ -187,8 +187,8 @@ def apply_fault(call: Call, state: CallState) -> None:
 def edge(call: Call, state: CallState) -> None:
     """Refuse an answer that takes longer than the edge waits (§8).
 
-    What the call asked for stays done. A connection that a fault breaks stays broken, and the deadline of a
-    deferred answer is not the edge's affair here.
+    What the call asked for stays done. A connection that a fault breaks stays broken, and the
+    deadline of a deferred answer is not the edge's affair here.
     """
     if state.services.exchange.ctx.service_time <= EDGE_TIMEOUT:
         return

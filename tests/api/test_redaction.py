@@ -19,20 +19,21 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.api.pipeline.inputs import NOBODY, RestCall, Sealed
+from sim.api.pipeline.inputs import NOBODY, RestCall, VerifiedCredential, without_nonce
 from sim.api.pipeline.redaction import (
-    SEALED,
+    REDACTED,
     api_key,
     bearer,
-    seal_body,
-    seal_fields,
-    seal_open,
-    seal_rest,
-    seal_rpc,
-    seal_text,
-    without_nonce,
+    redact_body,
+    redact_fields,
+    redact_open,
+    redact_rest,
+    redact_rpc,
+    redact_text,
 )
 from sim.api.pipeline.settings import Settings
+from sim.contract.contract import load_contract
+from sim.contract.wire_fields import fields_of
 from sim.core.identity.credentials import Credentials, fingerprint
 from sim.core.identity.firms import ApiKey, Firm, Firms
 from sim.core.model.context import Context
@@ -111,7 +112,7 @@ def house() -> RedactionContext:
 
 def test_a_bearer_token_is_named_by_its_fingerprint_and_never_shown() -> None:
     sealed = bearer("Bearer aaa.bbb.ccc")
-    assert sealed == Sealed("bearer", fingerprint("aaa.bbb.ccc"))
+    assert sealed == VerifiedCredential("bearer", fingerprint("aaa.bbb.ccc"))
     assert b"aaa.bbb" not in msgspec.json.encode(sealed)
 
 
@@ -120,20 +121,20 @@ def test_a_bearer_token_is_named_by_its_fingerprint_and_never_shown() -> None:
     [
         (None, NOBODY),
         ("", NOBODY),
-        ("bearer aaa.bbb.ccc", Sealed("bearer", fingerprint("aaa.bbb.ccc"))),
-        ("Basic aaa", Sealed("bearer", problem="scheme")),
-        ("Bearer", Sealed("bearer", problem="malformed")),
-        ("Bearer not a token", Sealed("bearer", problem="malformed")),
+        ("bearer aaa.bbb.ccc", VerifiedCredential("bearer", fingerprint("aaa.bbb.ccc"))),
+        ("Basic aaa", VerifiedCredential("bearer", problem="scheme")),
+        ("Bearer", VerifiedCredential("bearer", problem="malformed")),
+        ("Bearer not a token", VerifiedCredential("bearer", problem="malformed")),
     ],
 )
-def test_authorization_headers(header: str | None, expected: Sealed) -> None:
+def test_authorization_headers(header: str | None, expected: VerifiedCredential) -> None:
     assert bearer(header) == expected
 
 
 def test_rpcs_and_streams_are_sealed_alike(house: RedactionContext) -> None:
     metadata = {"authorization": "Bearer a.b.c", "x-participant-id": "firms/Acme/users/u"}
-    call = seal_rpc(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
-    stream = seal_open(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
+    call = redact_rpc("/x.Y/Z", metadata, b"\x01", "peer")
+    stream = redact_open(house, "/x.Y/Z", metadata, b"\x01", "peer", START)
     assert (call.credential, call.participant) == (bearer("Bearer a.b.c"), "firms/Acme/users/u")
     assert (stream.credential, stream.participant, stream.web_socket) == (
         call.credential,
@@ -155,9 +156,9 @@ def signed(text: str, at: Instant = START, key_id: str = "k1") -> dict[str, str]
 def test_a_signature_covers_the_path_with_or_without_its_query(
     house: RedactionContext, text: str
 ) -> None:
-    assert api_key(house, "get", "/v1/orders/open", "limit=5", signed(text), None) == Sealed(
-        "api_key", "k1"
-    )
+    assert api_key(
+        house, "get", "/v1/orders/open", "limit=5", signed(text), None
+    ) == VerifiedCredential("api_key", "k1")
 
 
 GOOD = signed("GET/v1/x")
@@ -198,10 +199,10 @@ def test_no_headers_at_all_are_nobody(house: RedactionContext) -> None:
 
 
 def test_a_web_socket_handshake_is_signed_as_get_of_its_path(house: RedactionContext) -> None:
-    sealed = seal_open(
+    sealed = redact_open(
         house, "/v1/ws/private", signed("GET/v1/ws/private"), b"", "peer", None, web_socket=True
     )
-    assert sealed.credential == Sealed("api_key", "k1")
+    assert sealed.credential == VerifiedCredential("api_key", "k1")
 
 
 CLOCKS = [
@@ -273,7 +274,7 @@ def token_call(
         "application/x-www-form-urlencoded; charset=utf-8" if form else "application/json"
     )
     headers = {"host": host, "content-type": content_type}
-    return seal_rest(house, "auth", "POST", "/oauth/token", "", headers, body, "peer", wall)
+    return redact_rest(house, "auth", "POST", "/oauth/token", "", headers, body, "peer", wall)
 
 
 @pytest.mark.parametrize("form", [True, False])
@@ -301,7 +302,7 @@ def test_a_nonce_names_client_and_jti_and_is_kept_out_of_the_digest(
     again = token_call(house, assertion(at=START + seconds(1)))
     other = token_call(house, assertion(jti="j2"))
     assert first.credential.nonce == again.credential.nonce != other.credential.nonce
-    assert without_nonce(first) == without_nonce(other)
+    assert without_nonce(first)[0] == without_nonce(other)[0]
 
 
 AUDIENCES: list[object] = [
@@ -413,13 +414,13 @@ def test_the_finding_is_the_same_whatever_the_wall_date(house: RedactionContext)
         token_call(house, assertion(at=wall), wall=wall)
         for wall in (START, START - days(100), START + days(1000))
     ]
-    assert len({msgspec.json.encode(without_nonce(call)) for call in calls}) == 1
+    assert len({msgspec.json.encode(without_nonce(call)[0]) for call in calls}) == 1
 
 
 @given(st.binary(max_size=200), st.booleans())
 def test_no_token_request_breaks_the_door(body: bytes, form: bool) -> None:
     headers = {"content-type": "application/x-www-form-urlencoded" if form else "application/json"}
-    call = seal_rest(
+    call = redact_rest(
         RedactionContext(), "auth", "POST", "/oauth/token", "", headers, body, "peer", None
     )
     assert call.credential.kind in ("none", "assertion")
@@ -450,27 +451,27 @@ SHAPES = [
 
 @pytest.mark.parametrize(("value", "shape"), SHAPES)
 def test_a_sealed_text_keeps_the_shape_that_validation_asks_for(value: str, shape: str) -> None:
-    sealed = seal_text(value, KEY, {})
+    sealed = redact_text(value, KEY, {})
     assert sealed.split(":")[1:2] == ([shape] if shape else [])
-    assert bool(SEALED.fullmatch(sealed)) is bool(shape)
+    assert bool(REDACTED.fullmatch(sealed)) is bool(shape)
 
 
 @given(st.text(max_size=60))
 def test_sealing_is_stable_idempotent_and_hides_the_text(value: str) -> None:
-    sealed = seal_text(value, KEY, {})
-    assert seal_text(value, KEY, {}) == sealed
-    assert seal_text(sealed, KEY, {}) == sealed
-    if len(value) > 4 and not SEALED.fullmatch(value):
+    sealed = redact_text(value, KEY, {})
+    assert redact_text(value, KEY, {}) == sealed
+    assert redact_text(sealed, KEY, {}) == sealed
+    if len(value) > 4 and not REDACTED.fullmatch(value):
         assert value not in sealed
 
 
 def test_another_key_gives_another_fingerprint() -> None:
-    assert seal_text("123456789", KEY, {}) != seal_text("123456789", b"j" * 32, {})
+    assert redact_text("123456789", KEY, {}) != redact_text("123456789", b"j" * 32, {})
 
 
 def test_only_the_vault_knows_a_signing_key(house: RedactionContext) -> None:
     body = json.dumps({"webhook_url": "http://127.0.0.1:1/", "signing_secret": SECRET}).encode()
-    call = seal_rest(house, "exchange", "POST", "/v1/kyc/webhook", "", {}, body, "peer", None)
+    call = redact_rest(house, "exchange", "POST", "/v1/kyc/webhook", "", {}, body, "peer", None)
     sealed = json.loads(call.body)["signing_secret"]
     assert house.signing_secrets == {sealed: bytes(range(32))}
     assert SECRET.removeprefix("whsec_") not in call.body
@@ -481,7 +482,7 @@ def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(
     house: RedactionContext, path: str
 ) -> None:
     body = b'{"ssn": "123456789", "first_name": "Ada", "s\\u0073n": "987654321"}'
-    call = seal_rest(house, "exchange", "POST", path, "", {}, body, "peer", None)
+    call = redact_rest(house, "exchange", "POST", path, "", {}, body, "peer", None)
     assert "123456789" not in call.body
     assert "987654321" not in call.body
     assert json.loads(call.body)["first_name"] == "Ada"
@@ -491,10 +492,12 @@ def test_an_ssn_is_sealed_on_its_path_however_that_is_spelt(
 def test_other_bodies_pass_unchanged_and_bytes_stay_bytes(house: RedactionContext) -> None:
     text = b'{ "clordId" : "123456789" }'
     assert (
-        seal_rest(house, "exchange", "POST", "/v1/trading/orders", "", {}, text, "peer", None).body
+        redact_rest(
+            house, "exchange", "POST", "/v1/trading/orders", "", {}, text, "peer", None
+        ).body
         == text.decode()
     )
-    raw = seal_rest(house, "retail", "POST", "/v1/orders", "", {}, b"\xff\xfe", "peer", None)
+    raw = redact_rest(house, "retail", "POST", "/v1/orders", "", {}, b"\xff\xfe", "peer", None)
     assert (raw.body, raw.binary) == ("", b"\xff\xfe")
 
 
@@ -518,7 +521,7 @@ TOKEN = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
 def test_a_secret_in_the_wrong_place_is_not_spelt_out_either(
     house: RedactionContext, path: str, query: str, body: bytes
 ) -> None:
-    call = seal_rest(house, "exchange", "POST", path, query, {}, body, "peer", None)
+    call = redact_rest(house, "exchange", "POST", path, query, {}, body, "peer", None)
     journalled = json.dumps([call.path, call.query, call.body])
     assert not [
         secret
@@ -531,7 +534,9 @@ def test_a_secret_in_the_wrong_place_is_not_spelt_out_either(
 
 def test_other_words_in_a_query_are_left_alone(house: RedactionContext) -> None:
     query = "pageToken=eyJvZmZzZXQiOjF9&symbol=ssn&assn=1&session_id=2"
-    assert seal_rest(house, "exchange", "GET", "/v1/x", query, {}, b"", "peer", None).query == query
+    assert (
+        redact_rest(house, "exchange", "GET", "/v1/x", query, {}, b"", "peer", None).query == query
+    )
 
 
 def test_a_client_secret_in_a_token_call_is_not_journalled(house: RedactionContext) -> None:
@@ -539,7 +544,7 @@ def test_a_client_secret_in_a_token_call_is_not_journalled(house: RedactionConte
         headers = {"content-type": "application/x-www-form-urlencoded"} if form else {}
         assert (
             "hunter2"
-            not in seal_rest(
+            not in redact_rest(
                 house, "auth", "POST", "/oauth/token", "", headers, body, "peer", None
             ).body
         )
@@ -547,7 +552,7 @@ def test_a_client_secret_in_a_token_call_is_not_journalled(house: RedactionConte
 
 @pytest.mark.parametrize("body", [b'{"ssn": "123456789"', b'["123456789"]', b"\xff123456789"])
 def test_a_body_that_is_no_object_is_sealed_whole_and_stays_no_json(body: bytes) -> None:
-    sealed = seal_body(body, {"ssn"}, KEY, {})
+    sealed = redact_body(body, {"ssn"}, KEY, {})
     assert b"123456789" not in sealed
     with pytest.raises(json.JSONDecodeError):
         json.loads(sealed)
@@ -558,7 +563,7 @@ def test_a_body_that_is_no_object_is_sealed_whole_and_stays_no_json(body: bytes)
     [(123456789, 0), (1.5, 0), (True, False), ([1], []), ({"a": 1}, {}), (None, None)],
 )
 def test_a_secret_of_a_wrong_type_keeps_only_its_type(value: object, kept: object) -> None:
-    assert seal_fields({"ssn": value}, {"ssn"}, KEY, {}) == {"ssn": kept}
+    assert redact_fields({"ssn": value}, {"ssn"}, KEY, {}) == {"ssn": kept}
 
 
 def test_every_secret_request_field_of_the_contract_lies_on_a_fixed_path() -> None:
@@ -568,3 +573,13 @@ def test_every_secret_request_field_of_the_contract_lies_on_a_fixed_path() -> No
     assert table["exchange", "/v1/kyc/start"] == {"ssn"}
     assert table["exchange", "/v1/kyc/webhook"] == {"signing_secret", "signingSecret"}
     assert not [path for _, path in table if "{" in path]
+
+
+def test_no_request_that_grpc_serves_holds_a_secret() -> None:
+    assert not [
+        f"{operation.name}.{field.name}"
+        for operation in load_contract().operations
+        if operation.grpc
+        for field in fields_of(operation.request)
+        if field.secret
+    ]

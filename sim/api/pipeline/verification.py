@@ -1,0 +1,155 @@
+"""Verify the credentials that a call carries.
+
+Everything here turns headers and bodies into a `VerifiedCredential`: who the caller claims to be,
+and the first problem with that claim, or "". Whether the caller may do what the call asks is
+decided later, in `authentication.py`, from this result alone; so a replay verifies nothing.
+
+| Plane | Credential | Verified against |
+|---|---|---|
+| exchange, gRPC | bearer token | its form; the exchange knows the fingerprints it issued |
+| retail | Ed25519 signature of timestamp, verb and path | the key's public half, the clocks |
+| auth | RS256 client assertion (JWT) | the firm's public key, the audiences, the clocks |
+
+`signatures.py` does the cryptography.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol
+
+from sim.api.pipeline.authentication import Parties
+from sim.api.pipeline.inputs import NOBODY, VerifiedCredential
+from sim.api.pipeline.settings import Settings
+from sim.api.pipeline.signatures import verify_assertion, verify_request
+from sim.core.catalogue.assumptions import ASSERTION_LIFE_MAX, CLIENT_CLOCK
+from sim.core.identity.credentials import fingerprint
+from sim.kernel.instants import Instant
+
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
+
+
+class VerificationContext(Protocol):
+    """What verification reads: who is registered, and which clocks count."""
+
+    @property
+    def exchange(self) -> Parties: ...
+    @property
+    def settings(self) -> Settings: ...
+
+
+class TokenRequest(NamedTuple):
+    """A token request as verified: its credential, and whether it names an audience of ours."""
+
+    credential: VerifiedCredential
+    audience_known: bool
+
+
+@lru_cache(maxsize=4096)
+def bearer(header: str | None) -> VerifiedCredential:
+    """Verify an Authorization header. Kind "none" when there is no header.
+
+    The result holds the token's fingerprint, never the token.
+    """
+    if not header:
+        return NOBODY
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() != "bearer":
+        return VerifiedCredential("bearer", problem="scheme")
+    token = token.strip()
+    if not _TOKEN.fullmatch(token):
+        return VerifiedCredential("bearer", problem="malformed")
+    return VerifiedCredential("bearer", fingerprint(token))
+
+
+def api_key(
+    context: VerificationContext,
+    verb: str,
+    path: str,
+    query: str,
+    headers: Mapping[str, str],
+    wall: Instant | None,
+) -> VerifiedCredential:
+    """Verify the three retail headers. Kind "none" when none of them was sent.
+
+    A client may sign the path with or without its query (gap G-3).
+    """
+    key_id = headers.get("x-pm-access-key", "")
+    timestamp = headers.get("x-pm-timestamp", "")
+    signature = headers.get("x-pm-signature", "")
+    if not (key_id or timestamp or signature):
+        return NOBODY
+    target = verb.upper() + path
+    signed_texts = (target, f"{target}?{query}") if query else (target,)
+    key = context.exchange.firms.api_key(key_id)
+    if key is not None and key.environment != context.exchange.credentials.environment.name:
+        key = None
+    problem = verify_request(
+        key_id, timestamp, signature, signed_texts, key, _accepted_clocks(context, wall)
+    )
+    return VerifiedCredential("api_key", key_id[:64], problem)
+
+
+def token_request(
+    context: VerificationContext,
+    host: str,
+    path: str,
+    fields: Mapping[str, Any],
+    wall: Instant | None,
+) -> TokenRequest:
+    """Verify the client assertion in the fields of a token request."""
+    credentials = context.exchange.credentials
+    environment = credentials.environment
+    audiences = {
+        name.rstrip("/") for name in (environment.audience, *_spellings(credentials.addresses))
+    }
+    official = f"{environment.issuer}/oauth/token"
+    endpoints = {
+        official,
+        context.settings.token_url.rstrip("/") or official,
+        f"http://{host}{path}",
+        f"https://{host}{path}",
+    }
+    assertion = fields.get("client_assertion", "")
+    verified = verify_assertion(
+        assertion if isinstance(assertion, str) else "",
+        context.exchange.firms,
+        environment.name,
+        audiences | endpoints,
+        _accepted_clocks(context, wall),
+        context.exchange.ctx.assumptions.number(ASSERTION_LIFE_MAX),
+    )
+    audience = fields.get("audience")
+    known = isinstance(audience, str) and audience.rstrip("/") in audiences
+    claims = {"audience": "known" if known else "other"}
+    credential = VerifiedCredential(
+        "assertion", verified.client_id, verified.problem, claims, verified.nonce
+    )
+    return TokenRequest(credential, known)
+
+
+@lru_cache(maxsize=64)
+def _spellings(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """Addresses in each spelling that a client may use: a machine has three names for itself."""
+    spellings = []
+    for address in addresses:
+        own = next((name for name in _LOOPBACK if f"//{name}:" in address), "")
+        spellings += [address.replace(own, name) for name in _LOOPBACK] if own else [address]
+    return tuple(spellings)
+
+
+def _accepted_clocks(context: VerificationContext, wall: Instant | None) -> tuple[Instant, ...]:
+    """Instants that a client's clock may agree with.
+
+    Without a wall clock (in process, in scripts) virtual now is the only one.
+    """
+    ctx = context.exchange.ctx
+    clock: str = context.settings.client_clock
+    if clock == "either":
+        clock = ctx.assumptions.text(CLIENT_CLOCK)
+    if wall is None or clock == "virtual":
+        return (ctx.now,)
+    return (wall,) if clock == "wall" else (ctx.now, wall)
