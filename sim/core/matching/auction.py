@@ -1,17 +1,24 @@
-"""Call auctions: the one price at which most trades, and the trades at it (rules L16-L22).
+"""Call auctions: the one price at which most quantity trades, and the trades at it (rules L16-L22).
 
-Used where PREOPEN turns OPEN and wherever MATCH_AND_CLOSE_AUCTION is left. Until then a book may be
-crossed.
+An auction ends when PREOPEN turns OPEN and when MATCH_AND_CLOSE_AUCTION is left; until then orders
+only collect, so a book may be crossed. `equilibrium_price` is a pure function of the book: the
+indicative price that statistics show and the price of the uncross are the same computation.
+
+The uncross takes three steps. Strict limits step aside, because they may not trade at a better
+price than their own (M22). Self-match prevention cancels orders until no pair that would trade must
+not (L19); each cancel may change the price, so it is computed anew. Then everything that crosses
+trades, by price, then time, on each side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from sim.core.matching.book import Book
+from sim.core.matching.book import Book, Ladder
 from sim.core.matching.fills import Fills
 from sim.core.matching.matching import Matching
 from sim.core.matching.self_match import SELF_MATCH_TEXT, would_self_match
@@ -21,7 +28,7 @@ from sim.core.model.quantities import Price, Qty
 
 
 class Equilibrium(NamedTuple):
-    """What would trade at the auction price."""
+    """The auction price, and the quantity that trades at it."""
 
     price: Price
     qty: Qty
@@ -31,29 +38,33 @@ def equilibrium_price(
     book: Book, reference: Price | None, tiebreak: str = "reference"
 ) -> Equilibrium | None:
     """The auction price and its volume, or None when the book does not cross (rule L17).
-    `tiebreak`: value of `auction.tiebreak`.
 
-    Candidates are the ticks from best offer to best bid. Most volume wins; then the smaller
-    surplus; then, where every candidate left has its surplus on one side, the highest for buyers
-    and the lowest for sellers; then the nearest to the reference (without one, the middle of the
-    candidates) or as `tiebreak` says; then the lower.
+    Candidates are the ticks from the best offer to the best bid. Each row decides among those that
+    the rows above left:
+
+    1. the largest volume,
+    2. the smallest surplus,
+    3. the highest if all of them have their surplus on the buying side, the lowest if on the
+       selling side,
+    4. the nearest to the reference (without one, to the middle of the candidates), or the lowest or
+       highest if the assumption `auction.tiebreak` says so,
+    5. the lowest.
     """
     if not book.crossed:
         return None
     low, high = book.offers.best, book.bids.best
     ticks = range(low, high + 1, book.instrument.tick)
-    demand = _at_or_beyond(
-        ((level.price, level.qty) for level in book.bids.walk()), ticks, buying=True
-    )
-    supply = _at_or_beyond(
-        ((level.price, level.qty) for level in book.offers.walk()), ticks, buying=False
-    )
+    demand = list(accumulate(reversed(_quantities(book.bids, ticks))))[::-1]
+    supply = list(accumulate(_quantities(book.offers, ticks)))
     volumes = [min(bid, offer) for bid, offer in zip(demand, supply, strict=True)]
-    most = max(volumes)
-    left = [index for index, volume in enumerate(volumes) if volume == most]
-    surplus = {index: demand[index] - supply[index] for index in left}
+    volume = max(volumes)
+    surplus = {
+        index: demand[index] - supply[index]
+        for index, found in enumerate(volumes)
+        if found == volume
+    }
     least = min(abs(value) for value in surplus.values())
-    left = [index for index in left if abs(surplus[index]) == least]
+    left = [index for index, value in surplus.items() if abs(value) == least]
     if all(surplus[index] > 0 for index in left):
         chosen = left[-1]
     elif all(surplus[index] < 0 for index in left):
@@ -63,21 +74,16 @@ def equilibrium_price(
     else:
         doubled = 2 * reference if reference is not None else low + high
         chosen = min(left, key=lambda index: (abs(2 * ticks[index] - doubled), index))
-    return Equilibrium(ticks[chosen], most)
+    return Equilibrium(ticks[chosen], volume)
 
 
-def _at_or_beyond(levels: Iterator[tuple[Price, Qty]], ticks: range, *, buying: bool) -> list[Qty]:
-    """For each tick, the quantity of a side that would trade at it: bids at or above, offers at or
-    below.
-    """
+def _quantities(ladder: Ladder, ticks: range) -> list[Qty]:
+    """The quantity that rests at each candidate."""
     at = [0] * len(ticks)
-    for price, qty in levels:  # best first, so the first one outside ends the candidates
-        if not ticks[0] <= price <= ticks[-1]:
+    for level in ladder.walk():  # best first, so the first one outside ends the candidates
+        if not ticks[0] <= level.price <= ticks[-1]:
             break
-        at[(price - ticks[0]) // ticks.step] += qty
-    order = range(len(at) - 2, -1, -1) if buying else range(1, len(at))
-    for index in order:
-        at[index] += at[index + 1 if buying else index - 1]
+        at[(level.price - ticks[0]) // ticks.step] = level.qty
     return at
 
 
@@ -92,74 +98,60 @@ class Auction:
         self._fills = fills
 
     def uncross(self, book: Book, reference: Price | None, tiebreak: str) -> Price | None:
-        """Trade everything that crosses at one price, by price then time on each side. Returns the
-        price, None when nothing traded.
-
-        Strict limits stand aside, for they may not trade at a better price (rule M22).
-        """
+        """Trade everything that crosses at one price; return it, or None when nothing traded."""
         aside = self._set_aside(book)
-        found = self._agree(book, reference, tiebreak)
-        if found is not None:
-            self._trade(book, found)
+        equilibrium = self._prevented_equilibrium(book, reference, tiebreak)
+        if equilibrium is not None:
+            self._trade(book, equilibrium)
         for order in aside:
             self._matching.rest(book, order)
-        return found.price if found is not None else None
+        return equilibrium.price if equilibrium is not None else None
 
-    def _agree(self, book: Book, reference: Price | None, tiebreak: str) -> Equilibrium | None:
-        """The crossing, once self-match prevention is content. Each cancel may change the price, so
-        it is looked for again until no conflict is left.
-        """
+    def _prevented_equilibrium(
+        self, book: Book, reference: Price | None, tiebreak: str
+    ) -> Equilibrium | None:
+        """The equilibrium after self-match prevention has canceled every conflicting order."""
         while True:
-            found = equilibrium_price(book, reference, tiebreak)
-            if found is None:
+            equilibrium = equilibrium_price(book, reference, tiebreak)
+            if equilibrium is None:
                 return None
-            conflict = self._conflict(book, found)
+            conflict = _first_conflict(book, equilibrium.qty)
             if conflict is None:
-                return found
+                return equilibrium
             self._prevent(book, *conflict)
 
-    def _trade(self, book: Book, found: Equilibrium) -> None:
-        left = found.qty
+    def _trade(self, book: Book, equilibrium: Equilibrium) -> None:
+        left = equilibrium.qty
         while left:
             bid = book.bids.levels[book.bids.best].oldest()
             offer = book.offers.levels[book.offers.best].oldest()
             qty = min(left, bid.leaves_qty, offer.leaves_qty)
             book.bids.take(book.bids.levels[bid.price], bid, qty)
             book.offers.take(book.offers.levels[offer.price], offer, qty)
-            later, earlier = (bid, offer) if bid.priority > offer.priority else (offer, bid)
-            self._fills.cross(book, later, earlier, qty, found.price)
+            later, earlier = _by_time(bid, offer)
+            self._fills.match_in_auction(book, later, earlier, qty, equilibrium.price)
             left -= qty
 
     def _set_aside(self, book: Book) -> list[Order]:
-        """Take strict limits of a crossed book out for the moment; they come back at the end of
-        their queues.
-        """
+        """Take strict limits out of a crossed book; they return to the end of their queues."""
         aside = []
         for side in (BUY, SELL):
-            for order in [
+            strict = [
                 order
                 for order in book.orders(side)
                 if order.strict_limit and book.crosses(side, order.price)
-            ]:
-                record = replace(order)
+            ]
+            for order in strict:
+                aside.append(replace(order))
                 self._matching.withdraw(book, order)
                 order.leaves_qty = 0
-                aside.append(record)
-        for record in aside:
-            record.priority = self._matching.next_priority()
-            self._orders.add(record)
+        for order in aside:
+            order.priority = self._matching.next_priority()
+            self._orders.add(order)
         return aside
 
-    def _conflict(self, book: Book, found: Equilibrium) -> tuple[Order, Order] | None:
-        """First pair that would trade and must not, as (later, earlier)."""
-        for bid, offer in _pairs(book, found.qty):
-            later, earlier = (bid, offer) if bid.priority > offer.priority else (offer, bid)
-            if would_self_match(later, earlier):
-                return later, earlier
-        return None
-
     def _prevent(self, book: Book, later: Order, earlier: Order) -> None:
-        """The later order counts as the aggressor and its mode decides (rule L19)."""
+        """Cancel as the later order's mode says: it counts as the aggressor (rule L19)."""
         ends = {
             SelfMatchPrevention.CANCEL_RESTING: (earlier,),
             SelfMatchPrevention.REMOVE_BOTH: (earlier, later),
@@ -174,8 +166,22 @@ class Auction:
             )
 
 
+def _by_time(bid: Order, offer: Order) -> tuple[Order, Order]:
+    """The two orders as (later, earlier)."""
+    return (bid, offer) if bid.priority > offer.priority else (offer, bid)
+
+
+def _first_conflict(book: Book, volume: Qty) -> tuple[Order, Order] | None:
+    """The first pair that would trade and must not, as (later, earlier)."""
+    for bid, offer in _pairs(book, volume):
+        later, earlier = _by_time(bid, offer)
+        if would_self_match(later, earlier):
+            return later, earlier
+    return None
+
+
 def _pairs(book: Book, volume: Qty) -> Iterator[tuple[Order, Order]]:
-    """Which bid would meet which offer, by price then time, for a volume."""
+    """The pairs of bid and offer that meet while a volume trades, by price, then time."""
     bids, offers = book.orders(BUY), book.orders(SELL)
     bid, offer = next(bids), next(offers)
     bid_left, offer_left = bid.leaves_qty, offer.leaves_qty

@@ -1,19 +1,21 @@
-"""One order book: price levels by tick, each a first-in first-out queue. It remembers and orders;
-`matching.py` decides.
+"""One order book: price levels by tick, each a first-in first-out queue.
 
-A side keeps its levels in a dict by price and the occupied ticks as the bits of one integer, best
-tick highest, so the best price is one `bit_length` and the next one a bit lower: on the bounded
-ladders of event contracts (design D8) that beats a sorted container (`python -m
-benchmarks.matching`).
+The book remembers and orders; `matching.py` decides what happens. Two representations make it fast,
+and both carry a duty for whoever changes it:
 
-A queue is a list in which a done order stays until it is swept up. Whoever takes an order out must
-leave its `leaves_qty` at 0: that is how the queue knows. An order that loses its place therefore
-goes on as another `Order` object; the one in the queue dies.
+- A side keeps its levels in a dictionary by price, and the occupied ticks as the bits of one
+  integer, the best tick highest. The best price is one `bit_length`, the next one is the next lower
+  bit. On the bounded ladders of event contracts (at most a few thousand ticks) that beats a sorted
+  container (`python -m benchmarks.matching`).
+- A queue is a list in which a done order stays until it is swept up. Whoever takes an order out
+  must set its `leaves_qty` to 0: that is how the queue recognises it. An order that loses its place
+  therefore goes on as another `Order` object, and the one in the queue dies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from sim.core.matching.stops import Stops
 from sim.core.model.enums import BUY, SELL, Side
@@ -25,11 +27,11 @@ _DONE_TOLERATED = 32
 
 
 class Level:
-    """Orders resting at one price, oldest first. `qty` and `count` are of live orders; `bit` is the
-    level's place in its ladder.
+    """Orders that rest at one price, oldest first.
 
-    The queue holds done orders too: all before `head` are, others may be. A list, because a deque
-    of one order takes seven times the memory.
+    `qty` and `count` are of live orders; `bit` is the level's place in its ladder. All orders
+    before `head` are done, others may be. The queue is a list, because a deque of one order takes
+    seven times the memory.
     """
 
     __slots__ = ("bit", "count", "head", "price", "qty", "queue")
@@ -55,7 +57,7 @@ class Level:
         return (order for order in self.queue if order.leaves_qty)
 
     def tidy(self, leaving: Order | None = None) -> None:
-        """Sweep done orders up once they are the greater part, and one that is about to be."""
+        """Sweep up done orders, and one that is about to be, once they are the greater part."""
         if len(self.queue) > 2 * self.count + _DONE_TOLERATED:
             self.queue = [
                 order for order in self.queue if order.leaves_qty and order is not leaving
@@ -64,9 +66,9 @@ class Level:
 
 
 class Ladder:
-    """One side of a book. `best` is its best price, 0 when empty (0 is no price, rule M33).
+    """One side of a book. `best` is its best price, or 0 when it is empty (0 is no price).
 
-    A level once made stays, empty or not: there are no more than ticks.
+    A level stays once it was created, empty or not: there are no more levels than ticks.
     """
 
     __slots__ = ("_bits", "_first", "_step", "best", "levels")
@@ -74,7 +76,7 @@ class Ladder:
     def __init__(self, instrument: Instrument, side: Side) -> None:
         buying = side is BUY
         self._step = instrument.tick if buying else -instrument.tick
-        # one tick below the lowest: bit lengths count from 1
+        # one tick below the lowest, because bit lengths count from 1
         self._first = (0 if buying else instrument.price_scale) - self._step
         self._bits = 0
         self.best: Price = 0
@@ -102,8 +104,9 @@ class Ladder:
             self._bits |= level.bit
 
     def remove(self, order: Order) -> None:
-        """Take an order out; its `leaves_qty` is still what the level counted, and must be 0 right
-        after.
+        """Take an order out.
+
+        Its `leaves_qty` is still what the level counted; the caller sets it to 0 right after.
         """
         level = self.levels[order.price]
         level.count = count = level.count - 1
@@ -114,16 +117,14 @@ class Ladder:
         level.tidy(order)
 
     def take(self, level: Level, order: Order, qty: Qty) -> None:
-        """Count a fill of an order of a level; the caller lowers the order's `leaves_qty` right
-        after.
-        """
+        """Count a fill of one order; the caller lowers the order's `leaves_qty` right after."""
         if order.leaves_qty > qty:
             level.qty -= qty
         else:
             self.remove(order)
 
     def drop(self, level: Level) -> None:
-        """The last live order of a level is gone."""
+        """Empty a level whose last live order is gone."""
         level.queue.clear()
         level.qty = level.head = 0
         bits = self._bits = self._bits ^ level.bit
@@ -139,29 +140,28 @@ class Ladder:
             bits ^= level.bit
 
     def reached(self, limit: Price) -> Iterator[Level]:
-        """Levels an opposite order with this limit would trade at, best first. A limit of 0 reaches
-        all.
-        """
+        """Levels that an opposite order with this limit (0: none) trades at, best first."""
         if not limit:
             return self.walk()
         if self._step < 0:
             return (level for level in self.walk() if level.price <= limit)
         return (level for level in self.walk() if level.price >= limit)
 
-    def available(self, limit: Price, wanted: Qty) -> Qty:
-        """Quantity that trades within a limit, counted up to `wanted`."""
-        found = 0
+    def available(self, limit: Price, needed: Qty) -> Qty:
+        """Quantity that trades within a limit; counting stops at `needed`."""
+        total = 0
         for level in self.reached(limit):
-            found += level.qty
-            if found >= wanted:
-                return wanted
-        return found
+            total += level.qty
+            if total >= needed:
+                return needed
+        return total
 
 
 class Book:
-    """Both sides of one instrument, and its stops, which rest beside the book. `version` changes
-    whenever anything published of the symbol does; a `hidden` book publishes no levels. `factor`
-    makes cash of notional units.
+    """Both sides of one instrument, and its stops, which wait beside the book.
+
+    `version` changes whenever anything published of the symbol does; a `hidden` book publishes no
+    levels. `factor` converts notional units to cash.
     """
 
     __slots__ = ("bids", "factor", "hidden", "instrument", "offers", "stops", "symbol", "version")
@@ -177,11 +177,11 @@ class Book:
         self.hidden = False
 
     def ladder(self, side: Side) -> Ladder:
-        """The ladder an order of this side rests on."""
+        """The ladder on which an order of this side rests."""
         return self.bids if side is BUY else self.offers
 
     def opposite(self, side: Side) -> Ladder:
-        """The ladder an order of this side trades against."""
+        """The ladder against which an order of this side trades."""
         return self.offers if side is BUY else self.bids
 
     def crosses(self, side: Side, price: Price) -> bool:
@@ -191,16 +191,17 @@ class Book:
 
     @property
     def crossed(self) -> bool:
-        """Whether the best bid meets the best offer; legal only in auction states and for strict
-        limits (rule M22).
+        """Whether the best bid meets the best offer.
+
+        That happens only in auction states and with strict limits (rule M22).
         """
         return bool(self.offers.best) and self.bids.best >= self.offers.best
 
     def sweep(self, taker: Order, match: Callable[[Book, Order, Order, Qty, Price], None]) -> None:
-        """Fill a taker from the opposite side within its limit: best price first, then oldest, at
-        the resting price (rule M1).
+        """Fill a taker within its limit: best price first, then oldest, at the resting price.
 
-        `match(book, taker, maker, qty, price)` must lower `leaves_qty` of both by the quantity.
+        `match(book, taker, maker, qty, price)` must lower `leaves_qty` of both by the quantity
+        (rule M1).
         """
         buying = taker.side is BUY
         ladder = self.offers if buying else self.bids
@@ -211,43 +212,36 @@ class Book:
             queue, head = level.queue, level.head
             while leaves and level.count:
                 maker = queue[head]
-                held = maker.leaves_qty
-                if held > leaves:
+                resting = maker.leaves_qty
+                if resting > leaves:
                     level.head = head
                     level.qty -= leaves
                     match(self, taker, maker, leaves, best)
                     return
                 head += 1
-                if not held:
+                if not resting:
                     continue
                 level.count = count = level.count - 1
                 if count:
                     level.head = head
-                    level.qty -= held
+                    level.qty -= resting
                 else:
                     ladder.drop(level)
-                match(self, taker, maker, held, best)
-                leaves -= held
+                match(self, taker, maker, resting, best)
+                leaves -= resting
             level.tidy()
 
     def levels(self, side: Side, depth: int | None = None) -> list[tuple[Price, Qty, int]]:
-        """(price, quantity, orders) of the best levels of a side, best first; all when no depth is
-        given.
-        """
-        found: list[tuple[Price, Qty, int]] = []
-        for level in self.ladder(side).walk():
-            if depth is not None and len(found) >= depth:
-                break
-            found.append((level.price, level.qty, level.count))
-        return found
+        """(price, quantity, orders) of the best levels, best first; all without a depth."""
+        walk = islice(self.ladder(side).walk(), depth)
+        return [(level.price, level.qty, level.count) for level in walk]
 
     def orders(self, side: Side) -> Iterator[Order]:
-        """Orders resting on a side in order of priority."""
+        """Orders that rest on a side, in order of priority."""
         for level in self.ladder(side).walk():
             yield from level.orders()
 
     def working(self) -> list[Order]:
         """Every live order of the instrument, stops included, oldest first."""
-        found = [*self.orders(BUY), *self.orders(SELL), *self.stops.orders()]
-        found.sort(key=lambda order: order.priority)
-        return found
+        orders = [*self.orders(BUY), *self.orders(SELL), *self.stops.orders()]
+        return sorted(orders, key=lambda order: order.priority)

@@ -1,4 +1,10 @@
-"""Books by symbol, made when first touched, and which of them changed during this input."""
+"""All books by symbol, and which symbols and events changed.
+
+Books are created on first access. Versions come from one counter that never goes back, not even
+when a saved state is loaded, so what a reader cached for a version stays valid for it. An event has
+a version too: while it stays the same, nothing published of the event's instruments or game
+changed.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +13,8 @@ from itertools import chain
 from operator import attrgetter
 
 from sim.core.matching.book import Book
-from sim.core.matching.checks import STOP_TYPES
 from sim.core.model.context import Context
-from sim.core.model.enums import BUY
+from sim.core.model.enums import STOP_TYPES
 from sim.core.model.events import BookChanged
 from sim.core.model.instrument import Instrument
 from sim.core.model.instruments import Instruments
@@ -18,19 +23,17 @@ from sim.indexes.change_index import Changes
 
 
 class Books:
-    """All books. Versions come from one counter that never goes back, also when a saved state is
-    loaded, so what was cached for a version stays true of it.
+    """Finds books and counts their changes.
 
-    Events have versions too: what is published of any of their instruments, and of their game, is
-    what it was while theirs is. `symbols` and `events` say which changed last; `loaded` is the
-    version from which on they know.
+    `symbols` and `events` have the version of the last change of each; both know of no change
+    before the version `loaded`. `unannounced` are the symbols that the next `flush` reports.
     """
 
     __slots__ = (
         "_by_symbol",
         "_ctx",
-        "_hidden",
         "_instruments",
+        "_is_hidden",
         "_materialise",
         "_resting",
         "events",
@@ -44,15 +47,15 @@ class Books:
         self,
         ctx: Context,
         instruments: Instruments,
-        hidden: Callable[[str], bool],
+        is_hidden: Callable[[str], bool],
         materialise: Callable[[str], None],
     ) -> None:
         self._ctx = ctx
         self._instruments = instruments
-        self._hidden = hidden
+        self._is_hidden = is_hidden
         self._materialise = materialise
         self._by_symbol: dict[str, Book] = {}
-        self._resting: dict[str, list[Order]] = {}
+        self._resting: dict[str, list[Order]] = {}  # of books that nobody asked for since `load`
         self.unannounced: dict[str, None] = {}
         self.version = 0
         self.symbols = Changes()
@@ -65,24 +68,22 @@ class Books:
         return iter(self._by_symbol.values())
 
     def get(self, symbol: str) -> Book:
-        """The book of a listed instrument, which has a state of its own from then on; NotFound when
-        there is none.
-        """
+        """The book of an instrument, which is no longer dormant afterwards; else NotFound."""
         book = self._by_symbol.get(symbol)
         if book is None:
             self._materialise(symbol)
             book = self._by_symbol[symbol] = Book(self._instruments.require(symbol))
             book.version = self._next(book.instrument)
-            book.hidden = self._hidden(symbol)
+            book.hidden = self._is_hidden(symbol)
             for order in self._resting.pop(symbol, ()):
                 if order.type in STOP_TYPES:
                     book.stops.add(order)
                 else:
-                    (book.bids if order.side is BUY else book.offers).add(order)
+                    book.ladder(order.side).add(order)
         return book
 
     def touched(self, symbol: str) -> Book | None:
-        """The book, or None when the symbol never needed one."""
+        """The book, or None when nothing ever needed one."""
         return self.get(symbol) if symbol in self._resting else self._by_symbol.get(symbol)
 
     def among(self, symbols: Iterable[str]) -> list[str]:
@@ -92,28 +93,26 @@ class Books:
         ]
 
     def changed(self, book: Book) -> None:
-        """Something published of the symbol is no longer what it was."""
+        """Note that something published of a book's symbol has changed."""
         book.version = self._next(book.instrument)
         self.unannounced[book.symbol] = None
 
     def state_changed(self, symbol: str) -> None:
-        """The symbol's state, visibility, settlement or statistics changed; no book is made for
-        that.
-        """
+        """Note a change of state, visibility, settlement or statistics; creates no book."""
         book = self._by_symbol.get(symbol)
         if book is not None:
-            book.hidden = self._hidden(symbol)
+            book.hidden = self._is_hidden(symbol)
             self.changed(book)
         else:
             self.event_changed(self._instruments.require(symbol))
             self.unannounced[symbol] = None
 
     def event_changed(self, instrument: Instrument) -> None:
-        """The instrument, and so its event, is no longer what it was."""
+        """Note that an instrument, and so its event, has changed."""
         self._next(instrument)
 
     def game_reported(self, event: str) -> None:
-        """Somebody has told how an event's game stands."""
+        """Note that somebody reported the state of an event's game."""
         self.version += 1
         self.events.note(event, self.version)
 
@@ -121,7 +120,7 @@ class Books:
         """The version of an event."""
         return self.events.get(event, self.loaded)
 
-    def looked_at(self) -> Iterator[str]:
+    def symbols_with_book(self) -> Iterator[str]:
         """Symbols that have a book."""
         yield from self._resting
         yield from self._by_symbol
@@ -133,15 +132,16 @@ class Books:
         return version
 
     def flush(self) -> None:
-        """Tell which symbols changed since the last time, once each, in order of first change."""
+        """Emit BookChanged for each symbol that changed since the last call, in order of change."""
         if self.unannounced:
             for symbol in self.unannounced:
                 self._ctx.emit(BookChanged(symbol, self._ctx.now))
             self.unannounced.clear()
 
     def load(self, working: dict[str, list[Order]]) -> None:
-        """Forget all books. Working orders go back to where they rest when somebody asks for their
-        book: a test that resets meets few of many.
+        """Forget all books; each takes its working orders back when somebody asks for it.
+
+        A test that resets the world meets few of its books.
         """
         self._by_symbol.clear()
         self.symbols.clear()

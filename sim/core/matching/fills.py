@@ -1,20 +1,19 @@
-"""One fill, from end to end: both orders, both reports, the trade, then positions, cash, collateral
-and statistics, in this order (rules M1, M41, P9-P21).
+"""One fill, from end to end.
+
+A fill changes both orders, reports both, writes the trade, and then moves positions, collateral,
+cash and statistics, in this order (rules M1, M41, P9-P21). The aggressor comes first in each step.
+The book's levels are not touched here: the caller has reduced them already.
 """
 
 from __future__ import annotations
 
-from sim.core.accounts.fees import Fees
-from sim.core.accounts.ledger import Ledger
-from sim.core.accounts.positions import Positions
-from sim.core.accounts.risk import Risk
+from sim.core.accounts.account_state import AccountState
 from sim.core.catalogue.assumptions import AUCTION_FEE_MODE, CROSS_FEE_MODE
-from sim.core.market_data.execution_log import ExecutionLog
-from sim.core.market_data.statistics import Statistics
 from sim.core.matching.book import Book
+from sim.core.matching.market_state import MarketState
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, ExecutionType, OrderState, TradeType
-from sim.core.model.orders import Execution, Order, Orders
+from sim.core.model.orders import Execution, Order
 from sim.core.model.quantities import Cash, Price, Qty, divide_half_even
 
 _PART = OrderState.PARTIALLY_FILLED, ExecutionType.PARTIAL_FILL
@@ -22,8 +21,10 @@ _WHOLE = OrderState.FILLED, ExecutionType.FILL
 
 
 class Fills:
-    """Applies matches to everything that a match changes, except the book's levels, which the
-    caller has already reduced.
+    """Applies matches, and collects what `Matching.follow_up` needs to know about them.
+
+    `touched` has the accounts that traded, `low` and `high` the range of prices (0: no trade),
+    each since somebody last took them.
     """
 
     __slots__ = (
@@ -40,73 +41,59 @@ class Fills:
         "touched",
     )
 
-    def __init__(
-        self,
-        ctx: Context,
-        orders: Orders,
-        execution_log: ExecutionLog,
-        positions: Positions,
-        ledger: Ledger,
-        risk: Risk,
-        fees: Fees,
-        statistics: Statistics,
-    ) -> None:
+    def __init__(self, ctx: Context, market: MarketState, accounts: AccountState) -> None:
         self._ctx = ctx
-        self._orders = orders
-        self._execution_log = execution_log
-        self._positions = positions
-        self._ledger = ledger
-        self._risk = risk
-        self._fees = fees
-        self._statistics = statistics
+        self._orders = market.orders
+        self._execution_log = market.execution_log
+        self._statistics = market.statistics
+        self._positions = accounts.positions
+        self._ledger = accounts.ledger
+        self._risk = accounts.risk
+        self._fees = accounts.fees
         self.touched: dict[str, None] = {}
         self.low: Price = 0
         self.high: Price = 0
 
     def take_range(self) -> tuple[Price, Price]:
-        """Lowest and highest price traded since the last time; zeros for none."""
-        found = self.low, self.high
+        """Return the lowest and highest price traded since the last call; zeros for no trade."""
+        low, high = self.low, self.high
         self.low = self.high = 0
-        return found
+        return low, high
 
     def take_touched(self) -> list[str]:
-        """Accounts that traded since the last time, in order of first trade."""
-        found = list(self.touched)
+        """Return the accounts that traded since the last call, in order of first trade."""
+        accounts = list(self.touched)
         self.touched.clear()
-        return found
+        return accounts
 
     def match(self, book: Book, taker: Order, maker: Order, qty: Qty, price: Price) -> None:
-        """A continuous match: the taker pays, the maker is paid back."""
+        """Fill in continuous trading: the taker pays a fee, the maker gets a rebate."""
         instrument = book.instrument
         theta = self._fees.theta(instrument, self._ctx.now)
         taker_fee = self._fees.charge_taker(taker, instrument, theta, qty, price)
         maker_fee = -self._fees.rebate_maker(instrument, theta, qty, price)
-        self._settle_sides(book, taker, maker, qty, price, taker_fee, maker_fee, False)
+        self._apply(book, taker, maker, qty, price, taker_fee, maker_fee)
 
-    def cross(self, book: Book, later: Order, earlier: Order, qty: Qty, price: Price) -> None:
-        """An auction match: the later order counts as the aggressor; fees as `auction.fee_mode`
-        says (rule L19).
-        """
-        fees = self._fees_by(
-            self._ctx.assumptions.text(AUCTION_FEE_MODE), book, later, earlier, qty, price
-        )
-        self._settle_sides(book, later, earlier, qty, price, *fees, True)
+    def match_in_auction(
+        self, book: Book, later: Order, earlier: Order, qty: Qty, price: Price
+    ) -> None:
+        """Fill at an auction price. The later order is the aggressor (rule L19); both rest."""
+        mode = self._ctx.assumptions.text(AUCTION_FEE_MODE)
+        fees = self._fees_by(mode, book, later, earlier, qty, price)
+        self._apply(book, later, earlier, qty, price, *fees, aggressor_rests=True)
 
-    def prearranged(
+    def match_prearranged(
         self, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price, type: TradeType
     ) -> None:
-        """Two sides that agreed beforehand, in a cross or by a quote; fees as
-        `orders.cross_fee_mode` says.
-        """
-        fees = self._fees_by(
-            self._ctx.assumptions.text(CROSS_FEE_MODE), book, aggressor, passive, qty, price
-        )
-        self._settle_sides(book, aggressor, passive, qty, price, *fees, False, type)
+        """Fill two orders that were agreed beforehand, in a cross or by a quote."""
+        mode = self._ctx.assumptions.text(CROSS_FEE_MODE)
+        fees = self._fees_by(mode, book, aggressor, passive, qty, price)
+        self._apply(book, aggressor, passive, qty, price, *fees, type=type)
 
     def _fees_by(
         self, mode: str, book: Book, aggressor: Order, passive: Order, qty: Qty, price: Price
     ) -> tuple[Cash, Cash]:
-        """Fees of aggressor and passive side: "maker_taker", "both_taker" or "none"."""
+        """Fees of aggressor and passive side; `mode` is "maker_taker", "both_taker" or "none"."""
         instrument = book.instrument
         theta = self._fees.theta(instrument, self._ctx.now)
         aggressor_fee = passive_fee = 0
@@ -118,7 +105,7 @@ class Fills:
             passive_fee = self._fees.charge_taker(passive, instrument, theta, qty, price)
         return aggressor_fee, passive_fee
 
-    def _settle_sides(
+    def _apply(
         self,
         book: Book,
         aggressor: Order,
@@ -127,11 +114,11 @@ class Fills:
         price: Price,
         aggressor_fee: Cash,
         passive_fee: Cash,
-        aggressor_rests: bool,
+        *,
+        aggressor_rests: bool = False,
         type: TradeType = TradeType.REGULAR,
     ) -> None:
-        instrument = book.instrument
-        symbol = book.symbol
+        instrument, symbol = book.instrument, book.symbol
         trade_id = self._execution_log.next_trade_id()
         aggressor_report = self._fill(
             book, aggressor, qty, price, trade_id, aggressor_fee, True, aggressor_rests
@@ -140,18 +127,14 @@ class Fills:
         self._execution_log.trade(trade_id, price, qty, aggressor_report, passive_report, type)
         for order, report in (aggressor, aggressor_report), (passive, passive_report):
             signed = qty if order.side is BUY else -qty
-            self._risk.moved(
-                order.account,
-                instrument,
-                self._positions.fill(
-                    order.account, symbol, signed, price, trade_id, report.commission
-                ),
+            nets = self._positions.fill(
+                order.account, symbol, signed, price, trade_id, report.commission
             )
+            self._risk.position_changed(order.account, instrument, nets)
         value = price * qty * book.factor
         for order, fee in (aggressor, aggressor_fee), (passive, passive_fee):
-            self._ledger.fill(
-                order.account, -value if order.side is BUY else value, fee, symbol, trade_id
-            )
+            principal = -value if order.side is BUY else value
+            self._ledger.fill(order.account, principal, fee, symbol, trade_id)
             self.touched[order.account] = None
         self._statistics.traded(symbol, price, qty, self._ctx.now)
         if price > self.high:
@@ -170,8 +153,9 @@ class Fills:
         aggressor: bool,
         rests: bool,
     ) -> Execution:
-        """Apply a fill to an order and report it. An order that rests stops reserving what filled,
-        and is closed with its last fill.
+        """Apply a fill to one order and report it.
+
+        An order that `rests` releases what it had reserved, and is closed with its last fill.
         """
         if rests:
             self._risk.release(order, book.instrument, qty)
@@ -180,6 +164,7 @@ class Fills:
         order.cum_qty += qty
         order.filled_notional += price * qty
         if filled_at := order.filled_at:
+            # a new dictionary: earlier reports share the old one
             order.filled_at = {**filled_at, price: filled_at.get(price, 0) + qty}
             order.avg_px = divide_half_even(order.filled_notional, order.cum_qty)
         else:

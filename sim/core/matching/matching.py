@@ -1,9 +1,47 @@
-"""What an accepted order does: trades, rests, expires; and how an order ends (rules M1, M9-M29,
-P5).
+"""What an order does when it reaches its book, and how orders end (rules M1, M9-M32, P5).
 
-The order of telling is the order of happening: NEW, then cancels that self-match prevention asks
-for, then fills, then EXPIRED for what may not rest. Stops released by those trades, and the end of
-orders that their accounts can no longer pay for, follow once the arriving order is done.
+## Arrival
+
+An order is *admitted* first (`trading/admission.py`): it is well formed, within limits, and paid
+for. What happens then is `Matching.arrive`, in this order; each step may be the last one.
+
+| Step | Rule | What happens |
+|---|---|---|
+| 1. enter | M8, M41 | the order gets its id and its place in time, and is reported NEW |
+| 2. stop | M12 | a stop order waits beside the book until a trade reaches its stop price |
+| 3. collect | L18 | while an auction collects orders, it joins the book without trading |
+| 4. self-match | M26-M30 | orders that it must not meet are canceled, or it is, as its mode says |
+| 5. at once | M17, M19 | too little to trade with: FOK, all-or-none or a minimum quantity expires |
+| 6. strict | M22 | a strict limit that would trade at a better price does not trade at all |
+| 7. trade | M1 | it meets the best price first, then the oldest order, at the resting price |
+| 8. remainder | M9, M16 | what is left rests, or expires when it is IOC |
+
+Self-match prevention comes before the quantity is counted, because canceled orders no longer
+provide any. The quantity is counted before anything trades, because a fill cannot be taken back.
+
+## What follows from trades
+
+A trade changes more than its two orders, and `follow_up` does the rest once the arriving order is
+done, never in the middle of it, so that nobody can trade ahead of its remaining quantity:
+
+1. Stops that the trades reached arrive one by one, oldest first, with a new place in time
+   (M12). What they trade may reach further stops, which join the end of this queue.
+2. Each account that traded may have spent what its orders in *other* instruments reserved.
+   Those that it can no longer pay for are canceled (P5). Orders in the traded instrument stay: a
+   fill uses what its own order had reserved.
+
+## The order of reports
+
+Reports come in the order in which things happen, because a client rebuilds the book from them: NEW
+before its fills, the cancel of an own order before the fill that went past it, EXPIRED after the
+last fill. In a fill the aggressor's report precedes the passive side's (`fills.py`).
+
+## Places in time
+
+`priority` is a counter: a smaller number is older. A new order, a repriced one, a triggered stop
+and a strict limit that sat out an auction each get the next number. Where orders rest is `Book`'s
+business; `Orders` knows which are open, `Risk` what they reserve. Invariant: an order is in a
+book (or waits as a stop), open in `Orders`, and reserved in `Risk`, or it is none of the three.
 """
 
 from __future__ import annotations
@@ -12,12 +50,10 @@ from collections import deque
 
 from sim.core.accounts.risk import Exposure, Risk
 from sim.core.catalogue.assumptions import AUTO_CANCEL_ORDER, STRICT_LIMIT_MODE
-from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.matching.book import Book
-from sim.core.matching.books import Books
-from sim.core.matching.checks import STOP_TYPES
 from sim.core.matching.fills import Fills
 from sim.core.matching.market_order_bounds import market_price
+from sim.core.matching.market_state import MarketState
 from sim.core.matching.self_match import SELF_MATCH_TEXT, conflicting_orders, has_prevention
 from sim.core.model.context import Context
 from sim.core.model.enums import (
@@ -30,12 +66,14 @@ from sim.core.model.enums import (
     MARKET_TO_LIMIT,
     SELL,
     STOP,
+    STOP_TYPES,
     ExecutionType,
     OrderState,
     SelfMatchPrevention,
     UnsolicitedReason,
 )
-from sim.core.model.orders import Order, Orders
+from sim.core.model.orders import Order
+from sim.core.model.quantities import Qty
 from sim.core.model.timer_priority import EXPIRY_TIMER, ROLL_TIMER
 from sim.kernel.instants import next_trade_day_roll
 
@@ -44,11 +82,14 @@ NO_LIQUIDITY_TEXT = "No liquidity for market order"
 NEW, CANCELED, EXPIRED = ExecutionType.NEW, ExecutionType.CANCELED, ExecutionType.EXPIRED
 
 _END = {CANCELED: OrderState.CANCELED, EXPIRED: OrderState.EXPIRED}
+_BY_EXCHANGE = UnsolicitedReason.EXCHANGE_OPTION
 
 
 class Matching:
-    """Runs orders through books. `priority` is the place in time last given out; `roll_timer` is
-    the timer of the next trade day while DAY orders rest.
+    """Runs orders through books.
+
+    `priority` is the place in time given out last. `roll_timer` ends the DAY orders that rest, at
+    the next change of the trade date; 0 while none does.
     """
 
     __slots__ = (
@@ -64,42 +105,35 @@ class Matching:
         "roll_timer",
     )
 
-    def __init__(
-        self,
-        ctx: Context,
-        books: Books,
-        orders: Orders,
-        execution_log: ExecutionLog,
-        risk: Risk,
-        fills: Fills,
-    ) -> None:
+    def __init__(self, ctx: Context, market: MarketState, risk: Risk, fills: Fills) -> None:
         self._ctx = ctx
         self._ids = ctx.ids.sequence("order")
-        self._books = books
-        self._orders = orders
-        self._execution_log = execution_log
+        self._books = market.books
+        self._orders = market.orders
+        self._execution_log = market.execution_log
         self._risk = risk
         self._fills = fills
-        self._match = fills.match  # bound once
+        self._match = fills.match  # bound once: it is called for every fill
         self.priority = 0
         self.roll_timer = 0
 
     # ---- arrival
 
     def accept(self, book: Book, order: Order, *, continuous: bool) -> None:
-        """Take in a checked order: NEW, then whatever it does at once. Without `continuous` it only
-        joins the book (auction states).
-        """
+        """Take in an admitted order, and everything that follows from its arrival."""
         self.enter(order)
-        if order.type in STOP_TYPES:
-            self.wait(book, order)
-        elif continuous:
-            self.work(book, order)
-        else:
-            self.rest(book, order)
+        self.arrive(book, order, continuous=continuous)
+        if self._fills.touched:
+            self.follow_up(book, release_stops=True)
+
+    def accept_replaced(self, book: Book, order: Order, *, continuous: bool) -> None:
+        """Take in an order that a replace took out of its place (rules M31, M32)."""
+        self.arrive(book, order, continuous=continuous, replaced=True)
+        if self._fills.touched:
+            self.follow_up(book, release_stops=True)
 
     def enter(self, order: Order) -> None:
-        """Give a checked order its id and its place in time, and report it NEW."""
+        """Give an admitted order its id and its place in time, and report it NEW."""
         now = self._ctx.now
         if not order.id:
             order.id = self._ids.next()
@@ -109,32 +143,96 @@ class Matching:
         self._orders.add(order)
         self._execution_log.report(order, NEW)
 
-    def work(self, book: Book, order: Order, *, again: bool = False) -> None:
-        """Trade what can be traded now; what is left rests or expires. Then everything that follows
-        from the trades.
+    def arrive(
+        self, book: Book, order: Order, *, continuous: bool = True, replaced: bool = False
+    ) -> None:
+        """Do what an order does when it reaches its book: steps 2 to 8 of the table above.
 
-        An order that comes `again`, repriced, is no longer bound to its minimum quantity (rule
-        M19).
+        `continuous` unless an auction collects orders. A `replaced` order is no longer bound to
+        its minimum quantity (rule M19).
         """
-        self._run(book, order, again)
-        if self._fills.touched:
-            self.follow_up(book, release_stops=True)
+        if order.type in STOP_TYPES:  # rule M12
+            self.wait(book, order)
+            return
+        if not continuous:  # rule L18
+            self.rest(book, order)
+            return
+        if has_prevention(order) and not self._prevent_self_match(book, order):  # rules M26-M30
+            return
+        improves = False  # whether a strict limit would trade at a better price (rule M22)
+        if order.strict_limit or order.all_or_none or order.min_qty or order.tif is FOK:
+            best = book.opposite(order.side).best
+            improves = (
+                order.strict_limit and best != order.price and book.crosses(order.side, order.price)
+            )
+            if self._lacks_quantity(book, order, improves, replaced):  # rules M17, M19
+                self.end(order, EXPIRED)
+                return
+        if not improves:
+            book.sweep(order, self._match)  # rule M1
+        if not order.leaves_qty:
+            if order.expiry_timer:
+                self._ctx.timers.cancel(order.expiry_timer)
+        elif order.tif is IOC:  # rule M16
+            self.end(order, EXPIRED)
+        elif improves and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire":
+            self.end(order, EXPIRED)
+        else:
+            self.rest(book, order)  # rule M9
+
+    def _lacks_quantity(self, book: Book, order: Order, improves: bool, replaced: bool) -> bool:
+        """Whether less can trade at once than the order insists on (rules M17, M19)."""
+        needed: Qty = 0
+        if order.all_or_none or order.tif is FOK:
+            if improves:
+                return True
+            needed = order.leaves_qty
+        elif not replaced:
+            needed = min(order.min_qty, order.leaves_qty)
+        opposite = book.opposite(order.side)
+        return needed > 0 and opposite.available(order.price, needed) < needed
+
+    def _prevent_self_match(self, book: Book, order: Order) -> bool:
+        """Cancel what the order must not meet, or the order; False when it ended the order.
+
+        Admission refuses REJECT_AGGRESSOR, so such an order comes here only as a released stop.
+        """
+        other = SELL if order.side is BUY else BUY
+        if not order.smp_id and not self._risk.working(order.account, order.symbol, other):
+            return True
+        conflicting = conflicting_orders(book, order)
+        if not conflicting:
+            return True
+        if order.smp in (SelfMatchPrevention.CANCEL_RESTING, SelfMatchPrevention.REMOVE_BOTH):
+            for resting in conflicting:
+                self.remove(book, resting, CANCELED, text=SELF_MATCH_TEXT, unsolicited=_BY_EXCHANGE)
+            if order.smp is SelfMatchPrevention.CANCEL_RESTING:
+                return True
+        self.end(order, CANCELED, text=SELF_MATCH_TEXT, unsolicited=_BY_EXCHANGE)
+        return False
+
+    def next_priority(self) -> int:
+        """Give out the place in time behind all others."""
+        self.priority += 1
+        return self.priority
+
+    # ---- what follows from trades
 
     def follow_up(self, book: Book, *, release_stops: bool) -> None:
-        """After trades: run the stops they reached, one by one, then take out of other instruments
-        what can no longer be paid for.
+        """Run the stops that trades reached, then cancel what the traders can no longer pay for.
+
+        Without `release_stops` the trades reach no stop: an auction that ends the session.
         """
         self._books.changed(book)
-        fills = self._fills
         if book.stops:
-            self._release_stops(book, release_stops)
+            self._run_stops(book, release_stops)
         else:
-            fills.take_range()
-        for account in fills.take_touched():
+            self._fills.take_range()
+        for account in self._fills.take_touched():
             if unfunded := self._risk.unfunded(account, book.symbol):
                 self._cancel_unfunded(account, unfunded)
 
-    def _release_stops(self, book: Book, release_stops: bool) -> None:
+    def _run_stops(self, book: Book, release_stops: bool) -> None:
         released: deque[Order] = deque()
         while True:
             low, high = self._fills.take_range()
@@ -144,70 +242,37 @@ class Matching:
                 break
             self._trigger(book, released.popleft())
 
-    def _run(self, book: Book, order: Order, again: bool = False) -> None:
-        if has_prevention(order) and not self._prevent(book, order):
-            return
-        better = False
-        if order.all_or_none or order.min_qty or order.strict_limit or order.tif is FOK:
-            opposite = book.opposite(order.side)
-            at_once = order.all_or_none or order.tif is FOK
-            needed = (
-                order.leaves_qty
-                if at_once
-                else (0 if again else min(order.min_qty, order.leaves_qty))
-            )
-            better = (
-                order.strict_limit
-                and book.crosses(order.side, order.price)
-                and opposite.best != order.price
-            )
-            if (needed and opposite.available(order.price, needed) < needed) or (
-                better and at_once
-            ):
-                self.end(order, EXPIRED)
-                return
-        if not better:
-            book.sweep(order, self._match)
-        if order.leaves_qty:
-            if order.tif is IOC or (
-                better and self._ctx.assumptions.text(STRICT_LIMIT_MODE) == "expire"
-            ):
-                self.end(order, EXPIRED)
-            else:
-                self.rest(book, order)
-        elif order.expiry_timer:
-            self._ctx.timers.cancel(order.expiry_timer)
+    def _trigger(self, book: Book, stop: Order) -> None:
+        """Turn a stop into a market or limit order, with a second NEW (rule M12)."""
+        self._risk.release(stop, book.instrument, stop.leaves_qty)
+        self._orders.closed(stop)
+        liquid = True
+        if stop.type is STOP:
+            stop.type = MARKET_TO_LIMIT
+            stop.price = market_price(book, stop, 0)
+            liquid = stop.price > 0
+        else:
+            stop.type = LIMIT
+        stop.inserted = stop.changed = self._ctx.now
+        stop.priority = self.next_priority()
+        self._execution_log.report(stop, NEW)
+        if liquid:
+            self.arrive(book, stop)
+        else:
+            self.end(stop, CANCELED, text=NO_LIQUIDITY_TEXT, unsolicited=_BY_EXCHANGE)
 
-    def _prevent(self, book: Book, order: Order) -> bool:
-        """Apply self-match prevention; False when it ended the order. Orders it would have refused
-        at entry come here only as released stops.
-        """
-        other = SELL if order.side is BUY else BUY
-        if not order.smp_id and not self._risk.working(order.account, order.symbol, other):
-            return True
-        found = conflicting_orders(book, order)
-        if not found:
-            return True
-        if order.smp in (SelfMatchPrevention.CANCEL_RESTING, SelfMatchPrevention.REMOVE_BOTH):
-            for resting in found:
-                self.remove(
-                    book,
-                    resting,
-                    CANCELED,
-                    text=SELF_MATCH_TEXT,
-                    unsolicited=UnsolicitedReason.EXCHANGE_OPTION,
-                )
-            if order.smp is SelfMatchPrevention.CANCEL_RESTING:
-                return True
-        self.end(
-            order, CANCELED, text=SELF_MATCH_TEXT, unsolicited=UnsolicitedReason.EXCHANGE_OPTION
-        )
-        return False
-
-    def next_priority(self) -> int:
-        """A place in time behind everybody else's."""
-        self.priority += 1
-        return self.priority
+    def _cancel_unfunded(self, account: str, unfunded: list[Exposure]) -> None:
+        """Cancel orders on the sides that cost more than the account has, by time (rule P5)."""
+        newest_first = self._ctx.assumptions.text(AUTO_CANCEL_ORDER) == "newest_first"
+        for exposure in unfunded:
+            book = self._books.get(exposure.instrument.symbol)
+            orders = self._orders.open_of((account,), (book.symbol,))
+            orders.sort(key=lambda order: order.priority, reverse=newest_first)
+            for order in orders:
+                if not order.received and self._risk.overspent(account, exposure, order.side):
+                    self.remove(
+                        book, order, CANCELED, text="Insufficient funds", unsolicited=_BY_EXCHANGE
+                    )
 
     # ---- resting
 
@@ -218,27 +283,26 @@ class Matching:
         self._books.changed(book)
 
     def wait(self, book: Book, order: Order) -> None:
-        """Wait for the stop price, off the book."""
+        """Wait beside the book for the stop price."""
         self._open(book, order)
         book.stops.add(order)
 
     def _open(self, book: Book, order: Order) -> None:
         self._orders.opened(order)
         self._risk.reserve(order, book.instrument)
-        self.await_end(order)
+        self.schedule_end(order)
 
-    def await_end(self, order: Order) -> None:
-        """Set the timer that ends a working order: its own for good-till-time, the trade day's for
-        DAY.
-        """
+    def schedule_end(self, order: Order) -> None:
+        """Set the timer that ends a working order: its own for GTT, one for all DAY orders."""
         if order.tif is DAY_ORDER:
-            self._await_roll()
+            self._schedule_roll()
         elif order.tif is GTT and not order.expiry_timer and order.good_till is not None:
             order.expiry_timer = self._ctx.timers.schedule(order.good_till, EXPIRY_TIMER, order.id)
 
     def withdraw(self, book: Book, order: Order) -> None:
-        """Take an order out of where it rests. Its `leaves_qty` must become 0 right after, or it
-        must go on as another object (see `book.py`).
+        """Take an order out of where it rests or waits.
+
+        The caller must set `leaves_qty` to 0 right after, or go on with a copy (see `book.py`).
         """
         if order.type in STOP_TYPES:
             book.stops.remove(order)
@@ -271,7 +335,7 @@ class Matching:
         text: str = "",
         unsolicited: UnsolicitedReason = UnsolicitedReason.UNDEFINED,
     ) -> None:
-        """End an order that is nowhere in the book: CANCELED or EXPIRED."""
+        """End an order that is not in the book: CANCELED or EXPIRED."""
         order.leaves_qty = 0
         order.state = _END[type]
         order.changed = self._ctx.now
@@ -280,73 +344,25 @@ class Matching:
         self._execution_log.report(order, type, text=text, unsolicited=unsolicited)
 
     def expire(self, order_id: str) -> None:
-        """A good-till-time order has reached its time, whatever the instrument's state (rule L23)."""
+        """Expire a GTT order at its time, whatever the instrument's state (rule L23)."""
         order = self._orders.require(order_id)
         if order.live:
             self.remove(self._books.get(order.symbol), order, EXPIRED)
 
     def roll(self, *, expire: bool) -> None:
-        """The trade day rolls: DAY orders expire, or wait for the next roll (rule L12)."""
+        """Change the trade date: DAY orders expire, or wait for the next change (rule L12)."""
         self.roll_timer = 0
         resting = [
             order for order in self._orders.open() if order.tif is DAY_ORDER and not order.received
         ]
         if not expire:
             if resting:
-                self._await_roll()
+                self._schedule_roll()
             return
         for order in resting:
             self.remove(self._books.get(order.symbol), order, EXPIRED)
 
-    def _await_roll(self) -> None:
+    def _schedule_roll(self) -> None:
         if not self.roll_timer:
-            self.roll_timer = self._ctx.timers.schedule(
-                next_trade_day_roll(self._ctx.now), ROLL_TIMER
-            )
-
-    # ---- what trades cause
-
-    def _trigger(self, book: Book, stop: Order) -> None:
-        """A stop becomes what it stood for, with a second NEW and a new place in time (rule M12)."""
-        self._risk.release(stop, book.instrument, stop.leaves_qty)
-        self._orders.closed(stop)
-        liquid = True
-        if stop.type is STOP:
-            stop.type = MARKET_TO_LIMIT
-            stop.price = market_price(book, stop, 0)
-            liquid = stop.price > 0
-        else:
-            stop.type = LIMIT
-        stop.inserted = stop.changed = self._ctx.now
-        stop.priority = self.next_priority()
-        self._execution_log.report(stop, NEW)
-        if liquid:
-            self._run(book, stop)
-        else:
-            self.end(
-                stop,
-                CANCELED,
-                text=NO_LIQUIDITY_TEXT,
-                unsolicited=UnsolicitedReason.EXCHANGE_OPTION,
-            )
-
-    def _cancel_unfunded(self, account: str, unfunded: list[Exposure]) -> None:
-        """Cancel what an account can no longer pay for in other instruments, by time, on the sides
-        that are too dear (rule P5).
-        """
-        for exposure in unfunded:
-            book = self._books.get(exposure.instrument.symbol)
-            mine = self._orders.open_of((account,), (book.symbol,))
-            mine.sort(
-                key=lambda order: order.priority,
-                reverse=self._ctx.assumptions.text(AUTO_CANCEL_ORDER) == "newest_first",
-            )
-            for order in mine:
-                if not order.received and self._risk.overspent(account, exposure, order.side):
-                    self.remove(
-                        book,
-                        order,
-                        CANCELED,
-                        text="Insufficient funds",
-                        unsolicited=UnsolicitedReason.EXCHANGE_OPTION,
-                    )
+            due = next_trade_day_roll(self._ctx.now)
+            self.roll_timer = self._ctx.timers.schedule(due, ROLL_TIMER)

@@ -13,15 +13,14 @@ SELF_MATCH_TEXT = "Self Match Prevention"
 
 
 def has_prevention(order: Order) -> bool:
-    """Whether prevention applies to an order at all: it carries a prevention id, or came through
-    retail (rule M30).
-    """
+    """Whether an order carries a prevention id or came through retail (rule M30)."""
     return bool(order.smp_id) or order.channel is RETAIL
 
 
 def would_self_match(order: Order, resting: Order) -> bool:
-    """Whether two orders must not trade: same participant and prevention id, or, for a retail
-    order, same account.
+    """Whether two orders must not trade with each other.
+
+    They share participant and prevention id or, if `order` came through retail, the account.
     """
     if order.channel is RETAIL and order.account == resting.account:
         return True
@@ -33,33 +32,28 @@ def would_self_match(order: Order, resting: Order) -> bool:
 
 
 def conflicting_orders(book: Book, order: Order) -> list[Order]:
-    """Resting orders that clash with an order and that it would reach, were they not taken out:
-    they do not use up its quantity.
+    """Resting orders that an order must not meet and would reach.
+
+    They do not use up the order's quantity, because they are canceled before it trades.
     """
-    found = []
-    wanted = order.leaves_qty
+    conflicting = []
+    leaves = order.leaves_qty
     for level in book.opposite(order.side).reached(order.price):
         for resting in level.orders():
             if would_self_match(order, resting):
-                found.append(resting)
+                conflicting.append(resting)
             else:
-                wanted -= resting.leaves_qty
-                if wanted <= 0:
-                    return found
-    return found
+                leaves -= resting.leaves_qty
+                if leaves <= 0:
+                    return conflicting
+    return conflicting
 
 
-def depth_without(book: Book, order: Order, limit: Price) -> Iterator[tuple[Price, Qty]]:
-    """(price, quantity) of the levels an order reaches, less what clashes with it."""
+def depth_without_conflicts(book: Book, order: Order, limit: Price) -> Iterator[tuple[Price, Qty]]:
+    """(price, quantity) of the levels within a limit, without what the order must not meet."""
     for level in book.opposite(order.side).reached(limit):
         if has_prevention(order):
-            yield (
-                level.price,
-                sum(
-                    resting.leaves_qty
-                    for resting in level.orders()
-                    if not would_self_match(order, resting)
-                ),
-            )
+            others = (one for one in level.orders() if not would_self_match(order, one))
+            yield level.price, sum(one.leaves_qty for one in others)
         else:
             yield level.price, level.qty

@@ -1,5 +1,8 @@
 """Checks of an order that need neither book nor money: shape, combinations, tick, lot, band, sizes
-(rules M2-M5, M14-M24, L18).
+(rules M2-M5, M9-M24, L18).
+
+Each function returns when the order passes, and raises a refusal when it does not. In which order
+they run is a table in `admission.py`.
 """
 
 from __future__ import annotations
@@ -12,26 +15,25 @@ from sim.core.catalogue.assumptions import (
 )
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.enums import (
-    FOK,
+    AT_ONCE,
+    BUY,
     GTT,
-    IOC,
     LIMIT,
     MARKET_TO_LIMIT,
     RETAIL,
     SELL,
-    STOP,
     STOP_LIMIT,
+    STOP_TYPES,
     Channel,
     InstrumentState,
     RejectReason,
 )
 from sim.core.model.instrument import Instrument
+from sim.core.model.orders import Order
 from sim.core.model.quantities import Price, Qty, decimal_text
 from sim.core.model.refusals import InstrumentNotTradable, InvalidRequest, OrderRefused
 from sim.kernel.instants import Instant
 
-AT_ONCE = frozenset({IOC, FOK})
-STOP_TYPES = frozenset({STOP, STOP_LIMIT})
 _LIMIT_TYPES = frozenset({LIMIT, STOP_LIMIT})
 _AUCTION_NAMES = {
     InstrumentState.PREOPEN: "PRE_OPEN",
@@ -41,14 +43,9 @@ _AUCTION_NAMES = {
 
 def check_shape(command: PlaceOrder) -> None:
     """Refuse what no instrument in any state would take."""
-    if not command.side:
-        raise InvalidRequest("side is required", rule="M2")
-    if not command.type:
-        raise InvalidRequest("type is required", rule="M2")
-    if not command.symbol:
-        raise InvalidRequest("symbol is required", rule="M2")
-    if not command.account:
-        raise InvalidRequest("account is required", rule="M2")
+    for name in ("side", "type", "symbol", "account"):
+        if not getattr(command, name):
+            raise InvalidRequest(f"{name} is required", rule="M2")
     if (
         command.qty < 0
         or command.price < 0
@@ -61,8 +58,9 @@ def check_shape(command: PlaceOrder) -> None:
             "price": command.price,
             "stop_price": command.stop_price,
             "min_qty": command.min_qty,
+            "cash_order_qty": command.cash_qty,
         }
-        name = next((name for name, value in named.items() if value < 0), "cash_order_qty")
+        name = next(name for name, value in named.items() if value < 0)
         raise InvalidRequest(f"{name} must not be negative", rule="M2")
     if not command.qty and not command.cash_qty and command.channel is not RETAIL:
         # a retail quantity below one unit is a reject, not an error (rule M4)
@@ -70,8 +68,9 @@ def check_shape(command: PlaceOrder) -> None:
 
 
 def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumptions) -> None:
-    """Refuse fields that do not go together: 400, not a reject (rules M12, M18, M20, M21, M23,
-    M24).
+    """Refuse fields that do not go together (rules M9, M12, M18, M20, M21, M23, M24).
+
+    That is an error of the request, not a reject of the order (rule M7).
     """
     derived = command.best_limit or command.immediately_executable_limit
     if (
@@ -123,8 +122,9 @@ def check_combination(command: PlaceOrder, now: Instant, assumptions: Assumption
 
 
 def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
-    """Refuse a retail price or quantity of which nothing was left when it was cut down to the
-    market's precision; other planes send integers (rules M4, M5).
+    """Refuse a retail price or quantity that became 0 at the market's precision (rules M4, M5).
+
+    Other planes send integers, so it cannot happen there.
     """
     if command.channel is not RETAIL:
         return
@@ -172,28 +172,24 @@ def check_price(
     instrument: Instrument, price: Price, channel: Channel, assumptions: Assumptions
 ) -> None:
     """Refuse a price off the tick or outside the band (rules M4, M5)."""
-    scale = instrument.price_scale
+    scale, low = instrument.price_scale, instrument.price_low
     if price % instrument.tick:
+        tick = decimal_text(instrument.tick, scale)
         raise OrderRefused(
-            f"Price must be a multiple of {decimal_text(instrument.tick, scale)}, given"
-            f" {decimal_text(price, scale)}",
+            f"Price must be a multiple of {tick}, given {decimal_text(price, scale)}",
             rule="M4",
             reason=RejectReason.INVALID_PRICE_INCREMENT,
         )
-    if instrument.price_low <= price <= instrument.price_high:
+    if low <= price <= instrument.price_high:
         return
-    side, limit = (
-        ("Low", instrument.price_low)
-        if price < instrument.price_low
-        else ("High", instrument.price_high)
-    )
+    side, limit = ("Low", low) if price < low else ("High", instrument.price_high)
     band = assumptions.text(BAND_REASON)
-    if band == "by_plane":
-        reason = (
-            RejectReason.PRICE_OUT_OF_BOUNDS if channel is RETAIL else RejectReason.EXCHANGE_OPTION
-        )
-    else:
+    if band != "by_plane":
         reason = RejectReason[band]
+    elif channel is RETAIL:
+        reason = RejectReason.PRICE_OUT_OF_BOUNDS
+    else:
+        reason = RejectReason.EXCHANGE_OPTION
     raise OrderRefused(
         f"{side} price limit is {decimal_text(limit, scale)}, given {decimal_text(price, scale)}",
         rule="M5",
@@ -201,12 +197,21 @@ def check_price(
     )
 
 
+def check_stop(order: Order) -> None:
+    """Refuse a stop-limit order whose limit the price has passed once it triggers (rule M12)."""
+    if order.type is STOP_LIMIT and (
+        order.stop_price < order.price if order.side is BUY else order.stop_price > order.price
+    ):
+        raise OrderRefused(
+            "Stop price must be at or above the limit of a buy, at or below the limit of a sell",
+            rule="M12",
+        )
+
+
 def check_lot(instrument: Instrument, qty: Qty, assumptions: Assumptions) -> None:
-    """Refuse a quantity below the minimum, or off its step where `lot.step_is_min_qty` says so
-    (rule M4).
-    """
-    least = instrument.min_qty
-    if qty < least or (qty % least and assumptions.flag(LOT_STEP_IS_MIN_QTY)):
+    """Refuse a quantity below the minimum or, with `lot.step_is_min_qty`, off its step (rule M4)."""
+    minimum = instrument.min_qty
+    if qty < minimum or (qty % minimum and assumptions.flag(LOT_STEP_IS_MIN_QTY)):
         raise _below_lot(instrument, qty)
 
 
@@ -222,31 +227,16 @@ def _below_lot(instrument: Instrument, qty: Qty) -> OrderRefused:
 def check_size(instrument: Instrument, qty: Qty, price: Price) -> None:
     """Refuse an order outside the instrument's size and notional limits (rule M5)."""
     if instrument.size_low is not None and qty < instrument.size_low:
-        raise OrderRefused(
-            f"Low order size limit is {decimal_text(instrument.size_low, instrument.qty_scale)},"
-            f" given {decimal_text(qty, instrument.qty_scale)}",
-            rule="M5",
-        )
+        raise _beyond("Low order size", instrument.size_low, qty, instrument.qty_scale)
     if instrument.size_high is not None and qty > instrument.size_high:
-        raise OrderRefused(
-            f"High order size limit is {decimal_text(instrument.size_high, instrument.qty_scale)},"
-            f" given {decimal_text(qty, instrument.qty_scale)}",
-            rule="M5",
-        )
-    notional = qty * price
+        raise _beyond("High order size", instrument.size_high, qty, instrument.qty_scale)
+    notional, scale = qty * price, instrument.notional_scale
     if instrument.notional_low is not None and notional < instrument.notional_low:
-        raise OrderRefused(
-            _notional_text("Low", instrument, instrument.notional_low, notional), rule="M5"
-        )
+        raise _beyond("Low total notional size", instrument.notional_low, notional, scale)
     if instrument.notional_high is not None and notional > instrument.notional_high:
-        raise OrderRefused(
-            _notional_text("High", instrument, instrument.notional_high, notional), rule="M5"
-        )
+        raise _beyond("High total notional size", instrument.notional_high, notional, scale)
 
 
-def _notional_text(which: str, instrument: Instrument, limit: int, given: int) -> str:
-    scale = instrument.notional_scale
-    return (
-        f"{which} total notional size limit is {decimal_text(limit, scale)}, given"
-        f" {decimal_text(given, scale)}"
-    )
+def _beyond(which: str, limit: int, value: int, scale: int) -> OrderRefused:
+    text = f"{which} limit is {decimal_text(limit, scale)}, given {decimal_text(value, scale)}"
+    return OrderRefused(text, rule="M5")
