@@ -281,7 +281,7 @@ class Simulation:
         if (
             self.snapshots.due(self.journal.seq)
             and not self.journal.shadow
-            and not exchange.order_sessions.holding
+            and not exchange.order_sessions.blocks_snapshots
         ):
             self.snapshots.keep(time_travel.moment_of(self))
         return outcome

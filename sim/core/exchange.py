@@ -162,7 +162,15 @@ class Exchange:
         self.instruments = Instruments()
         self.faults = Faults(ctx)
         self.assets = Assets(ctx)
-        self.trading = Trading(ctx, self.instruments, self._engine_delay, self.assets)
+        # listeners are looked up when they are called: both are built on top of trading
+        self.trading = Trading(
+            ctx,
+            self.instruments,
+            self._engine_delay,
+            self.assets,
+            on_order_taken=(lambda order: self.partners.on_order_taken(order),),
+            on_quote_taken=(lambda quote, orders: self.rfqs.on_quote_taken(quote, orders),),
+        )
         self.awaited = SynchronousOrders(ctx)
         self.order_sessions = OrderSessions(ctx, self.trading)
         self.combos = Combos(ctx, self.instruments, self.trading)

@@ -454,7 +454,7 @@ class Resting(Facet):
         super().__init__(exchange, catalogue)
         self.markets = SparseAmounts(catalogue.markets.count)
         self.events = SparseAmounts(catalogue.events.count)
-        booked = list(exchange.trading.books.looked_at())
+        booked = list(exchange.trading.books.symbols_with_book())
         self.look_at(
             (place, symbol)
             for symbol in booked

@@ -166,10 +166,12 @@ def create_orders(
         open = {
             order.id: span
             for order, span, entry in asked
-            if entry.synchronous_execution and span and awaited.unfinished(order)
+            if entry.synchronous_execution and span and awaited.must_wait(order)
         }
         if open:
-            wait = awaited.hold("batch", [order.id for order in placed], open, max(open.values()))
+            wait = awaited.wait_for(
+                "batch", [order.id for order in placed], open, max(open.values())
+            )
             return DeferredResponse(wait.name, wait.until)
     return wire.CreateOrdersResponse(created_order_ids=[order.id for order in placed])
 
@@ -218,7 +220,7 @@ def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Ref
             ),
         )
     if wait.kind == "batch":
-        exchange.awaited.answered(wait.orders)
+        exchange.awaited.note_answered(wait.orders)
         return wire.CreateOrdersResponse(created_order_ids=wait.orders)
     (order_id,) = wait.orders
     executions = _executions(exchange, exchange.trading.orders.require(order_id))
@@ -229,15 +231,15 @@ def synchronous_answer(exchange: Exchange, wait: PendingAnswer) -> Message | Ref
 
 def _held(exchange: Exchange, kind: Kind, order: Order, span: Span) -> DeferredResponse | None:
     """The wait for an order's outcome; None where there is nothing to wait for."""
-    if not span or not exchange.awaited.unfinished(order):
+    if not span or not exchange.awaited.must_wait(order):
         return None
-    wait = exchange.awaited.hold(kind, (order.id,), (order.id,), span)
+    wait = exchange.awaited.wait_for(kind, (order.id,), (order.id,), span)
     return DeferredResponse(wait.name, wait.until)
 
 
 def _executions(exchange: Exchange, order: Order) -> list[wire.Execution]:
     """Everything that has happened to an order, in order; whoever is told that may read it too."""
-    exchange.awaited.answered((order.id,))
+    exchange.awaited.note_answered((order.id,))
     execution_log = exchange.trading.execution_log
     return [
         retail_execution(exchange, execution_log.executions.rows[seq])

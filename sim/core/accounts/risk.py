@@ -254,7 +254,7 @@ class Risk:
             unit_cost(order, instrument), -qty
         )
 
-    def moved(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
+    def position_changed(self, account: str, instrument: Instrument, net: tuple[Qty, Qty]) -> None:
         """A position went from one net to another: margin follows the shorts."""
         before, after = net
         if before < 0 or after < 0:

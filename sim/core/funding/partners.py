@@ -100,7 +100,6 @@ class Partners:
         self._trading = trading
         self._funding = funding
         self._state = PartnersState()
-        trading.order_service.taken = self._taken
 
     # ---- transfers
 
@@ -233,10 +232,8 @@ class Partners:
         order = self._trading.orders.get(made.order_id)
         return OrderState.REJECTED if order is None else order.state
 
-    def _taken(self, order: Order) -> None:
-        """The engine has taken an order that waited for it: the money of a funded one that it
-        rejected goes back.
-        """
+    def on_order_taken(self, order: Order) -> None:
+        """Return the money of a funded order that the engine rejected after it had waited."""
         lent = self._state.lent.pop(order.id, None)
         if lent is not None and order.state is OrderState.REJECTED:
             self._pay(order.account, *lent)

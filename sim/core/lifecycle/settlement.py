@@ -206,7 +206,7 @@ class Settlements:
                 settlement.resolved[position.account] = (
                     settlement.resolved.get(position.account, 0) + net
                 )
-                self._risk.moved(
+                self._risk.position_changed(
                     position.account, instrument, self._positions.resolve(position, price)
                 )
                 self._ledger.pay_out(

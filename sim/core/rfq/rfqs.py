@@ -53,7 +53,6 @@ class Rfqs:
         self._ctx = ctx
         self._instruments = instruments
         self._trading = trading
-        trading.order_service.quote_taken = self._taken
         self._index(RfqsState())
 
     # ---- reading
@@ -259,7 +258,7 @@ class Rfqs:
             found.id, _order(found.account, found.participant, found, found.accepted), asked
         )
 
-    def _taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
+    def on_quote_taken(self, quote_id: str, orders: tuple[Order, Order] | None) -> None:
         """The exchange has traded a quote, or refused to."""
         found = self._state.quotes[quote_id]
         if orders is None:

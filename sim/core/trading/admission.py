@@ -171,9 +171,11 @@ class OrderAdmission:
 
     def check_against_book(self, book: Book, order: Order, state: InstrumentState) -> None:
         """Refuse an order that must not meet what rests in the book now (rules M20, M27)."""
-        if state is OPEN and order.type not in STOP_TYPES:
-            self._check_self_match(book, order)
-            _check_post_only(book, order)
+        if state is OPEN:
+            if order.smp is REJECT_AGGRESSOR:
+                self._check_self_match(book, order)
+            if order.post_only:
+                _check_post_only(book, order)
 
     def fee(self, order: Order, instrument: Instrument) -> Cash:
         """The fee that an order reserves at its limit price (rule P4): as a taker, unless it never
@@ -203,7 +205,8 @@ class OrderAdmission:
             raise PermissionDenied("account does not trade", rule="P26")
 
     def _client_order_id(self, candidate: Candidate) -> None:
-        self.check_clord_id(candidate.order)
+        if candidate.order.clord_id:
+            self.check_clord_id(candidate.order)
 
     def _combination(self, candidate: Candidate) -> None:
         check_combination(candidate.command, self._ctx.now, self._assumptions)
@@ -213,7 +216,8 @@ class OrderAdmission:
             check_auction_entry(candidate.command, candidate.state)
 
     def _precision(self, candidate: Candidate) -> None:
-        check_precision(candidate.command, candidate.instrument)
+        if candidate.command.channel is RETAIL:
+            check_precision(candidate.command, candidate.instrument)
 
     def _derived_price(self, candidate: Candidate) -> None:
         order = candidate.order
@@ -230,7 +234,8 @@ class OrderAdmission:
                 check_price(instrument, order.stop_price, order.channel, self._assumptions)
 
     def _stop(self, candidate: Candidate) -> None:
-        check_stop(candidate.order)
+        if candidate.order.stop_price:
+            check_stop(candidate.order)
 
     def _market(self, candidate: Candidate) -> None:
         """Price a market order and size a cash order (rules M10, M11, M24).
@@ -286,16 +291,16 @@ class OrderAdmission:
 
     def _self_match(self, candidate: Candidate) -> None:
         order = candidate.order
-        if candidate.state is OPEN and order.type not in STOP_TYPES:
+        if order.smp is REJECT_AGGRESSOR and candidate.state is OPEN:
             self._check_self_match(candidate.book, order)
 
     def _post_only(self, candidate: Candidate) -> None:
         order = candidate.order
-        if order.post_only and candidate.state is OPEN and order.type not in STOP_TYPES:
+        if order.post_only and candidate.state is OPEN:
             _check_post_only(candidate.book, order)
 
     def _check_self_match(self, book: Book, order: Order) -> None:
-        if not has_prevention(order) or order.smp is not REJECT_AGGRESSOR:
+        if not has_prevention(order) or order.type in STOP_TYPES:
             return
         other = SELL if order.side is BUY else BUY
         # without a prevention id only own orders can conflict: most accounts have none to look for
@@ -340,7 +345,7 @@ _RUN = tuple(check.run for check in CHECKS)
 
 
 def _check_post_only(book: Book, order: Order) -> None:
-    if order.post_only and book.crosses(order.side, order.price):
+    if order.type not in STOP_TYPES and book.crosses(order.side, order.price):
         raise OrderRefused(
             POST_ONLY_TEXT, rule="M20", remedy="choose a price that does not cross the book"
         )
@@ -366,11 +371,21 @@ def _cash_too_small() -> OrderRefused:
 
 # Terms that most orders leave at their defaults. A Struct looks up each keyword among all its
 # fields, so creating an order with forty keywords takes three times as long as matching it.
-_SELDOM = (
-    "stop_price min_qty cash_qty all_or_none post_only strict_limit best_limit"
-    " immediately_executable_limit ignore_price_checks order_capacity client_account_id"
-    " client_participant_id parent_id"
-).split()
+_SELDOM = [
+    "stop_price",
+    "min_qty",
+    "cash_qty",
+    "all_or_none",
+    "post_only",
+    "strict_limit",
+    "best_limit",
+    "immediately_executable_limit",
+    "ignore_price_checks",
+    "order_capacity",
+    "client_account_id",
+    "client_participant_id",
+    "parent_id",
+]
 _seldom = attrgetter(*_SELDOM)
 
 

@@ -1,5 +1,9 @@
-"""Cancel and replace: finding the order, what may change, and who keeps a place in the queue (rules
-M31-M35).
+"""Cancel and replace: which order a command means, what may change, and which order keeps its place
+in the queue (rules M31-M35).
+
+A replace is checked against a copy of the order with the changes, so a failed one leaves the order
+untouched (M33). An order that only shrinks keeps its place; any other change of price or quantity
+goes to the end of the queue at its new price, and trades first where it crosses (M31, M32).
 """
 
 from __future__ import annotations
@@ -8,30 +12,23 @@ from msgspec.structs import replace
 
 from sim.core.accounts.risk import Risk
 from sim.core.lifecycle.states import AUCTION_STATES, Lifecycle, check_cancel, check_entry
-from sim.core.market_data.execution_log import ExecutionLog
 from sim.core.matching.book import Book
-from sim.core.matching.books import Books
-from sim.core.matching.checks import (
-    AT_ONCE,
-    STOP_TYPES,
-    check_continuous,
-    check_lot,
-    check_price,
-    check_size,
-)
+from sim.core.matching.market_state import MarketState
 from sim.core.matching.matching import Matching
 from sim.core.model.commands import CancelOrder, ReplaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import (
+    AT_ONCE,
     GTT,
     LIMIT,
+    STOP_TYPES,
     CancelRejectReason,
     ExecutionType,
     OrderState,
     RejectReason,
 )
 from sim.core.model.events import CancelRejected
-from sim.core.model.orders import Order, Orders
+from sim.core.model.orders import Order
 from sim.core.model.refusals import (
     Code,
     InvalidRequest,
@@ -40,7 +37,14 @@ from sim.core.model.refusals import (
     Refusal,
     UnknownOrder,
 )
-from sim.core.trading.admission import OrderAdmission, check_stop, derived_price
+from sim.core.trading.admission import OrderAdmission, derived_price
+from sim.core.trading.order_checks import (
+    check_continuous,
+    check_lot,
+    check_price,
+    check_size,
+    check_stop,
+)
 
 _CANCEL_REASONS = {
     RejectReason.EXCHANGE_CLOSED: CancelRejectReason.EXCHANGE_CLOSED,
@@ -48,10 +52,21 @@ _CANCEL_REASONS = {
     RejectReason.INVALID_PRICE_INCREMENT: CancelRejectReason.INVALID_PRICE_INCREMENT,
     RejectReason.PRICE_OUT_OF_BOUNDS: CancelRejectReason.PRICE_OUT_OF_BOUNDS,
 }
+_CHANGED_IN_PLACE = [
+    "qty",
+    "leaves_qty",
+    "tif",
+    "good_till",
+    "min_qty",
+    "post_only",
+    "state",
+    "changed",
+    "expiry_timer",
+]
 
 
 class CancelReplace:
-    """Changes to orders that are in the market already."""
+    """Changes orders that are in the market already."""
 
     __slots__ = (
         "_admission",
@@ -67,32 +82,31 @@ class CancelReplace:
     def __init__(
         self,
         ctx: Context,
-        orders: Orders,
-        books: Books,
         lifecycle: Lifecycle,
+        market: MarketState,
         risk: Risk,
-        execution_log: ExecutionLog,
+        *,
         admission: OrderAdmission,
         matching: Matching,
     ) -> None:
         self._ctx = ctx
-        self._orders = orders
-        self._books = books
         self._lifecycle = lifecycle
+        self._orders = market.orders
+        self._books = market.books
+        self._execution_log = market.execution_log
         self._risk = risk
-        self._execution_log = execution_log
         self._admission = admission
         self._matching = matching
 
     def find(self, command: CancelOrder | ReplaceOrder) -> Order:
-        """The order a command means, open or done. UnknownOrder when there is none, or it is not
-        the caller's to touch (rule M34).
+        """The order that a command means, open or done.
+
+        UnknownOrder when there is none, or when the caller may not touch it (rule M34).
         """
-        order = (
-            self._orders.get(command.order_id)
-            if command.order_id
-            else self._orders.by_clord_id(command.participant, command.clord_id)
-        )
+        if command.order_id:
+            order = self._orders.get(command.order_id)
+        else:
+            order = self._orders.by_clord_id(command.participant, command.clord_id)
         if (
             order is None
             or order.account not in command.accounts
@@ -100,16 +114,13 @@ class CancelReplace:
         ):
             refusal = UnknownOrder()
             if command.report_unknown:
-                self._told(
-                    refusal,
-                    (command.accounts[0], command.symbol, command.order_id, command.clord_id),
-                    is_replace=isinstance(command, ReplaceOrder),
-                )
+                names = (command.accounts[0], command.symbol, command.order_id, command.clord_id)
+                self._report(refusal, names, is_replace=isinstance(command, ReplaceOrder))
             raise refusal
         return order
 
     def cancel(self, command: CancelOrder) -> Order:
-        """Take an order out. What cannot be done is told as a cancel reject and raised."""
+        """Take an order out. A failure is reported as a cancel reject and raised."""
         order = self.find(command)
         try:
             _check_live(order)
@@ -121,172 +132,151 @@ class CancelReplace:
         return order
 
     def replace(self, command: ReplaceOrder) -> Order:
-        """Change an order. A failed replace leaves it untouched and is told as a cancel reject
-        (rule M33).
+        """Change an order. A failure is reported as a cancel reject (rule M33) and raised.
 
-        It is raised too, unless the command is deferred; that an order is done is raised always, as
-        for a cancel (§7.1: 409).
+        It is not raised for a deferred command, unless the request is malformed or the order done
+        (§7.1: 409, as for a cancel).
         """
         order = self.find(command)
         try:
             _check_live(order)
-            wanted = self._wanted(command, order)
+            changed = self._validated(command, order)
         except Refusal as refusal:
             self.refuse(order, refusal, is_replace=True)
             if (
-                command.deferred
-                and refusal.code is not Code.INVALID_ARGUMENT
-                and not isinstance(refusal, OrderDone)
+                not command.deferred
+                or refusal.code is Code.INVALID_ARGUMENT
+                or isinstance(refusal, OrderDone)
             ):
-                return order
-            raise
-        return self._apply(order, wanted)
+                raise
+            return order
+        return self._apply(order, changed)
 
-    def _wanted(self, command: ReplaceOrder, order: Order) -> Order:
-        """The order as it shall be, checked; a copy."""
+    def refuse(self, order: Order, refusal: Refusal, *, is_replace: bool) -> None:
+        """Report that a cancel or replace failed; the order is as it was."""
+        names = order.account, order.symbol, order.id, order.clord_id
+        self._report(refusal, names, is_replace=is_replace)
+
+    def _report(
+        self, refusal: Refusal, names: tuple[str, str, str, str], *, is_replace: bool
+    ) -> None:
+        """Emit a cancel reject; `names` are account, symbol, exchange id and client id."""
+        ctx, reason = self._ctx, refusal.cancel_reason
+        if reason is CancelRejectReason.EXCHANGE_OPTION:
+            reason = _CANCEL_REASONS.get(refusal.reason, reason)
+        reject_id = ctx.ids.next("cancel_reject")
+        ctx.emit(
+            CancelRejected(
+                reject_id, *names, reason, refusal.message, is_replace, ctx.now, ctx.trace_id
+            )
+        )
+
+    # ---- checks of a replace
+
+    def _validated(self, command: ReplaceOrder, order: Order) -> Order:
+        """A copy of the order with its changes, checked."""
         state = self._lifecycle.state(order.symbol)
         check_entry(order.symbol, state)
-        wanted = _changed(command, order)
-        self._check_combination(command, wanted)
+        changed = _changed(command, order)
+        self._check_combination(command, changed)
         book = self._books.get(order.symbol)
-        if command.strict_limit or command.best_limit or command.immediately_executable_limit:
+        derived = command.best_limit or command.immediately_executable_limit
+        if command.strict_limit or derived:
             check_continuous(state)
-        if command.best_limit or command.immediately_executable_limit:
-            wanted.best_limit, wanted.immediately_executable_limit = (
-                command.best_limit,
-                command.immediately_executable_limit,
-            )
-            wanted.price = derived_price(book, wanted)
-        if wanted.qty != order.qty:
-            if wanted.qty <= order.cum_qty:
-                raise OrderRefused(
-                    "Quantity is not above the filled quantity",
-                    rule="M31",
-                    reason=RejectReason.INCORRECT_QUANTITY,
-                )
-            check_lot(book.instrument, wanted.qty, self._ctx.assumptions)
-        if wanted.price != order.price:
-            check_price(book.instrument, wanted.price, order.channel, self._ctx.assumptions)
-        if wanted.stop_price != order.stop_price:
-            check_price(book.instrument, wanted.stop_price, order.channel, self._ctx.assumptions)
-        check_stop(wanted)
-        check_size(book.instrument, wanted.qty, wanted.price or wanted.stop_price)
-        if wanted.leaves_qty > order.leaves_qty or wanted.price != order.price:
-            self._check_funds(book, order, wanted)
-        if wanted.price != order.price or wanted.post_only != order.post_only:
-            self._admission.check_against_book(book, wanted, state)
-        return wanted
+        if derived:
+            changed.best_limit = command.best_limit
+            changed.immediately_executable_limit = command.immediately_executable_limit
+            changed.price = derived_price(book, changed)
+        self._check_terms(book, order, changed)
+        if changed.leaves_qty > order.leaves_qty or changed.price != order.price:
+            self._check_funds(book, order, changed)
+        if changed.price != order.price or changed.post_only != order.post_only:
+            self._admission.check_against_book(book, changed, state)
+        return changed
 
-    def _check_combination(self, command: ReplaceOrder, wanted: Order) -> None:
+    def _check_combination(self, command: ReplaceOrder, changed: Order) -> None:
         if command.tif in AT_ONCE or command.all_or_none:
             raise InvalidRequest(
                 "a working order cannot become IOC, FOK or all_or_none", rule="M31"
             )
-        if wanted.tif is GTT and (wanted.good_till is None or wanted.good_till <= self._ctx.now):
+        if changed.tif is GTT and (changed.good_till is None or changed.good_till <= self._ctx.now):
             raise InvalidRequest("good_till_time must be in the future", rule="M18")
-        if command.stop_price and wanted.type not in STOP_TYPES:
+        if command.stop_price and changed.type not in STOP_TYPES:
             raise InvalidRequest("stop_price needs a waiting stop order", rule="M12")
         if command.best_limit and command.immediately_executable_limit:
             raise InvalidRequest(
                 "best_limit and immediately_executable_limit exclude each other", rule="M21"
             )
-        if (
-            command.best_limit or command.immediately_executable_limit
-        ) and wanted.type is not LIMIT:
+        derived = command.best_limit or command.immediately_executable_limit
+        if derived and changed.type is not LIMIT:
             raise InvalidRequest(
                 "best_limit and immediately_executable_limit need a limit order", rule="M21"
             )
         if min(command.qty, command.price, command.stop_price, command.min_qty) < 0:
             raise InvalidRequest("quantities and prices must not be negative", rule="M31")
 
-    def _check_funds(self, book: Book, order: Order, wanted: Order) -> None:
-        """Check the wanted order against buying power as if the present one were gone."""
+    def _check_terms(self, book: Book, order: Order, changed: Order) -> None:
+        """Check quantity, prices and size. What stays is not checked again."""
+        instrument, assumptions = book.instrument, self._ctx.assumptions
+        if changed.qty != order.qty:
+            if changed.qty <= order.cum_qty:
+                raise OrderRefused(
+                    "Quantity is not above the filled quantity",
+                    rule="M31",
+                    reason=RejectReason.INCORRECT_QUANTITY,
+                )
+            check_lot(instrument, changed.qty, assumptions)
+        if changed.price != order.price:
+            check_price(instrument, changed.price, order.channel, assumptions)
+        if changed.stop_price != order.stop_price:
+            check_price(instrument, changed.stop_price, order.channel, assumptions)
+        check_stop(changed)
+        check_size(instrument, changed.qty, changed.price or changed.stop_price)
+
+    def _check_funds(self, book: Book, order: Order, changed: Order) -> None:
+        """Check the changed order against buying power as if the present one were gone."""
         instrument = book.instrument
         self._risk.release(order, instrument, order.leaves_qty)
         try:
-            self._risk.check(wanted, instrument, self._admission.fee)
+            self._risk.check(changed, instrument, self._admission.fee)
         finally:
             self._risk.reserve(order, instrument)
 
-    def _apply(self, order: Order, wanted: Order) -> Order:
-        """Put the wanted order in the present one's place (rules M31, M32).
+    # ---- the change
 
-        An order that only shrinks keeps its place in the queue; any other goes to the end of its
-        new one, trading first where it crosses.
-        """
+    def _apply(self, order: Order, changed: Order) -> Order:
+        """Put the changed order in the place of the present one (rules M31, M32)."""
         book = self._books.get(order.symbol)
-        keeps_place = wanted.price == order.price and wanted.leaves_qty <= order.leaves_qty
-        waits = order.type in STOP_TYPES
-        if order.expiry_timer and wanted.good_till != order.good_till:
+        keeps_place = changed.price == order.price and changed.leaves_qty <= order.leaves_qty
+        if order.expiry_timer and changed.good_till != order.good_till:
             self._ctx.timers.cancel(order.expiry_timer)
-            wanted.expiry_timer = 0
-        wanted.state = OrderState.REPLACED
-        wanted.changed = self._ctx.now
-        if keeps_place and not waits:
-            return self._shrink(book, order, wanted)
+            changed.expiry_timer = 0
+        changed.state = OrderState.REPLACED
+        changed.changed = self._ctx.now
+        if keeps_place and order.type not in STOP_TYPES:
+            return self._shrink(book, order, changed)
         self._matching.withdraw(book, order)
         order.leaves_qty = 0
         if not keeps_place:
-            wanted.priority = self._matching.next_priority()
-        self._orders.add(wanted)
-        self._execution_log.report(wanted, ExecutionType.REPLACE)
-        if waits:
-            self._matching.wait(book, wanted)
-        elif self._lifecycle.state(order.symbol) in AUCTION_STATES:
-            self._matching.rest(book, wanted)
-        else:
-            self._matching.work(book, wanted, again=True)
-        return wanted
+            changed.priority = self._matching.next_priority()
+        self._orders.add(changed)
+        self._execution_log.report(changed, ExecutionType.REPLACE)
+        continuous = self._lifecycle.state(order.symbol) not in AUCTION_STATES
+        self._matching.accept_replaced(book, changed, continuous=continuous)
+        return changed
 
-    def _shrink(self, book: Book, order: Order, wanted: Order) -> Order:
-        less = order.leaves_qty - wanted.leaves_qty
+    def _shrink(self, book: Book, order: Order, changed: Order) -> Order:
+        """Change an order where it rests."""
+        less = order.leaves_qty - changed.leaves_qty
         if less:
             self._risk.release(order, book.instrument, less)
             book.ladder(order.side).levels[order.price].qty -= less
             self._books.changed(book)
-        for name in (
-            "qty",
-            "leaves_qty",
-            "tif",
-            "good_till",
-            "min_qty",
-            "post_only",
-            "state",
-            "changed",
-            "expiry_timer",
-        ):
-            setattr(order, name, getattr(wanted, name))
-        self._matching.await_end(order)
+        for name in _CHANGED_IN_PLACE:
+            setattr(order, name, getattr(changed, name))
+        self._matching.schedule_end(order)
         self._execution_log.report(order, ExecutionType.REPLACE)
         return order
-
-    def refuse(self, order: Order, refusal: Refusal, *, is_replace: bool) -> None:
-        """Tell that a cancel or replace failed; the order is as it was."""
-        self._told(
-            refusal, (order.account, order.symbol, order.id, order.clord_id), is_replace=is_replace
-        )
-
-    def _told(
-        self, refusal: Refusal, whose: tuple[str, str, str, str], *, is_replace: bool
-    ) -> None:
-        """Say why an order stays as it is: account, symbol, exchange id and client id, as far as
-        anybody knows them.
-        """
-        reason = refusal.cancel_reason
-        if reason is CancelRejectReason.EXCHANGE_OPTION:
-            reason = _CANCEL_REASONS.get(refusal.reason, reason)
-        ctx = self._ctx
-        ctx.emit(
-            CancelRejected(
-                ctx.ids.next("cancel_reject"),
-                *whose,
-                reason,
-                refusal.message,
-                is_replace,
-                ctx.now,
-                ctx.trace_id,
-            )
-        )
 
 
 def _check_live(order: Order) -> None:
@@ -295,24 +285,24 @@ def _check_live(order: Order) -> None:
 
 
 def _changed(command: ReplaceOrder, order: Order) -> Order:
-    """A copy of an order with what a command changes; zero or None keeps the old value (rule M33)."""
-    wanted = replace(order)
+    """A copy of an order with a command's changes; 0 or None keeps the old value (rule M33)."""
+    changed = replace(order)
     if command.qty:
-        wanted.qty = command.qty
-        wanted.leaves_qty = command.qty - order.cum_qty
+        changed.qty = command.qty
+        changed.leaves_qty = command.qty - order.cum_qty
     if command.price:
-        wanted.price = command.price
-        wanted.best_limit = wanted.immediately_executable_limit = False
-    wanted.stop_price = command.stop_price or order.stop_price
-    wanted.min_qty = command.min_qty or order.min_qty
+        changed.price = command.price
+        changed.best_limit = changed.immediately_executable_limit = False
+    changed.stop_price = command.stop_price or order.stop_price
+    changed.min_qty = command.min_qty or order.min_qty
     if command.tif:
-        wanted.tif = command.tif
+        changed.tif = command.tif
     if command.good_till is not None:
-        wanted.good_till = command.good_till
-    elif wanted.tif is not GTT:
-        wanted.good_till = None
+        changed.good_till = command.good_till
+    elif changed.tif is not GTT:
+        changed.good_till = None
     if command.post_only is not None:
-        wanted.post_only = command.post_only
+        changed.post_only = command.post_only
     if command.strict_limit:
-        wanted.strict_limit = True
-    return wanted
+        changed.strict_limit = True
+    return changed

@@ -1,9 +1,9 @@
-"""Two orders that were agreed on beforehand and trade with each other, wholly or not at all:
-all-or-none crosses.
+"""All-or-none crosses: two orders that were agreed beforehand and trade with each other.
 
-A cross goes past the book: it neither trades with what rests there nor rests itself. So that nobody
-is passed over, its price must not be worse for either side than what the book offers (assumption
-`orders.cross_price`). The side with priority counts as the order that was there first.
+A cross bypasses the book: it neither trades with what rests there nor rests itself. So that nobody
+in the book is passed over, its price must not be worse for either side than the best bid and offer
+(assumption `orders.cross_price`). The side with priority counts as the order that was there first.
+The trade of an accepted quote takes the same way, at any price.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from sim.core.accounts.risk import Risk
 from sim.core.catalogue.assumptions import CROSS_PRICE
 from sim.core.lifecycle.states import Lifecycle
 from sim.core.matching.book import Book
-from sim.core.matching.books import Books
 from sim.core.matching.fills import Fills
+from sim.core.matching.market_state import MarketState
 from sim.core.matching.matching import Matching
 from sim.core.matching.self_match import SELF_MATCH_TEXT, would_self_match
 from sim.core.model.commands import PlaceOrder
 from sim.core.model.context import Context
 from sim.core.model.enums import BUY, LIMIT, OPEN, RejectReason, Side, TradeType
-from sim.core.model.orders import Order, Orders
+from sim.core.model.orders import Order
 from sim.core.model.quantities import Price
 from sim.core.model.refusals import (
     DuplicateOrder,
@@ -28,9 +28,9 @@ from sim.core.model.refusals import (
     OrderRefused,
 )
 from sim.core.trading.admission import OrderAdmission
-from sim.core.trading.engine_queue import Pair
+from sim.core.trading.engine_queue import OrderPair
 
-# What would have no effect in a cross, or contradict it.
+# Fields that would have no effect in a cross, or contradict it, with their names on the wire.
 _FOREIGN = {
     "stop_price": "stop_price",
     "min_qty": "min_qty",
@@ -47,32 +47,30 @@ def check_pair(commands: tuple[PlaceOrder, PlaceOrder]) -> None:
     """Refuse two orders that could not be a cross on any instrument in any state."""
     for index, command in enumerate(commands):
         if command.type is not LIMIT:
-            raise InvalidRequest(
-                f"requests[{index}].type: a cross is made of limit orders", rule="cross"
-            )
+            raise _no_cross(f"requests[{index}].type: a cross is made of limit orders")
         for name, wire_name in _FOREIGN.items():
             if getattr(command, name):
-                raise InvalidRequest(
-                    f"requests[{index}].{wire_name} does not belong in a cross", rule="cross"
-                )
+                raise _no_cross(f"requests[{index}].{wire_name} does not belong in a cross")
     one, other = commands
     if one.symbol != other.symbol:
-        raise InvalidRequest("requests: both sides of a cross have the same symbol", rule="cross")
+        raise _no_cross("requests: both sides of a cross have the same symbol")
     if one.side is other.side:
-        raise InvalidRequest("requests: one side of a cross buys, the other sells", rule="cross")
+        raise _no_cross("requests: one side of a cross buys, the other sells")
     if one.qty != other.qty:
-        raise InvalidRequest(
-            "requests: both sides of a cross have the same order_qty", rule="cross"
-        )
+        raise _no_cross("requests: both sides of a cross have the same order_qty")
     if one.clord_id and (one.participant, one.clord_id) == (other.participant, other.clord_id):
         raise DuplicateOrder(rule="M6", remedy="give the two sides different client order ids")
     buyer, seller = commands if one.side is BUY else (other, one)
     if buyer.price < seller.price:
-        raise InvalidRequest("requests: the buying price is below the selling price", rule="cross")
+        raise _no_cross("requests: the buying price is below the selling price")
+
+
+def _no_cross(text: str) -> InvalidRequest:
+    return InvalidRequest(text, rule="cross")
 
 
 class CrossOrders:
-    """Makes crosses."""
+    """Validates and executes crosses."""
 
     __slots__ = (
         "_admission",
@@ -88,27 +86,25 @@ class CrossOrders:
     def __init__(
         self,
         ctx: Context,
-        admission: OrderAdmission,
-        books: Books,
         lifecycle: Lifecycle,
+        market: MarketState,
+        risk: Risk,
+        *,
+        admission: OrderAdmission,
         matching: Matching,
         fills: Fills,
-        orders: Orders,
-        risk: Risk,
     ) -> None:
         self._ctx = ctx
-        self._admission = admission
-        self._books = books
         self._lifecycle = lifecycle
+        self._orders = market.orders
+        self._books = market.books
+        self._risk = risk
+        self._admission = admission
         self._matching = matching
         self._fills = fills
-        self._orders = orders
-        self._risk = risk
 
-    def validate(self, pair: Pair, orders: tuple[Order, Order]) -> None:
-        """Check both sides as orders of their own, then as a cross; a quote trades at any price.
-        Changes nothing but what `Entry.admit` fills in.
-        """
+    def validate(self, pair: OrderPair, orders: tuple[Order, Order]) -> None:
+        """Check both sides as orders of their own, then the pair as a cross."""
         for command, order in zip(pair.commands, orders, strict=True):
             self._admission.validate(command, order)
         symbol = orders[0].symbol
@@ -119,7 +115,8 @@ class CrossOrders:
                 remedy="wait for OPEN",
                 reason=RejectReason.EXCHANGE_CLOSED,
             )
-        if would_self_match(orders[0], orders[1]) or would_self_match(orders[1], orders[0]):
+        one, other = orders
+        if would_self_match(one, other) or would_self_match(other, one):
             raise OrderRefused(
                 SELF_MATCH_TEXT,
                 rule="M27",
@@ -141,7 +138,7 @@ class CrossOrders:
                 remedy="assumption orders.cross_price loosens or tightens this",
             )
 
-    def run(self, pair: Pair, orders: tuple[Order, Order]) -> None:
+    def execute(self, pair: OrderPair, orders: tuple[Order, Order]) -> None:
         """Enter both sides and let them trade, at the price of the side with priority."""
         book = self._books.get(orders[0].symbol)
         passive = _passive(orders, pair.priority)
@@ -153,10 +150,10 @@ class CrossOrders:
             self._matching.enter(order)
         self._orders.opened(passive)
         self._risk.reserve(passive, book.instrument)
-        self._fills.prearranged(book, aggressor, passive, passive.qty, passive.price, type)
+        self._fills.match_prearranged(book, aggressor, passive, passive.qty, passive.price, type)
         self._matching.follow_up(book, release_stops=True)
 
 
 def _passive(orders: tuple[Order, Order], priority: Side) -> Order:
-    """The side with priority; the first one when neither was given it."""
+    """The side with priority, or the first one when neither has it."""
     return orders[1] if orders[1].side is priority else orders[0]

@@ -1,9 +1,12 @@
-"""Between receipt and the engine: while the engine takes time, orders and changes wait here, in the
-order in which they came (rules M35-M37).
+"""The queue in front of the matching engine (rules M35-M37).
 
-What waits shows in reads as PENDING_NEW, PENDING_REPLACE or PENDING_CANCEL and produces no
-execution. A retail order or change that waited longer than the stopgap is rejected when its turn
-comes; a cancel never is, and one that overtook its order's acknowledgement waits behind it.
+While the engine is slow (assumption `engine.latency`, or a fault), orders and changes wait here in
+order of receipt. What waits shows in reads as PENDING_NEW, PENDING_REPLACE or PENDING_CANCEL and
+produces no execution. A participant's commands on one instrument never overtake each other, so a
+cancel that arrives before its order is acknowledged waits behind it (M35). A retail order or change
+that waited longer than `STOPGAP` is rejected when its turn comes; a cancel never is (M37).
+
+This module keeps the queue; `order_service.py` decides what happens to a command that leaves it.
 """
 
 from __future__ import annotations
@@ -24,14 +27,14 @@ ENGINE_TIMER = "engine.take"
 STOPGAP: Span = seconds(5)  # §7.2
 STOPGAP_TEXT = "Global Rate Limit Exceeded"
 
-# How long the engine takes over something of an account on an instrument, besides the assumption:
-# kind, names of the caller, symbol.
+# Extra time that the engine takes, besides the assumption: (kind, names of the caller, symbol).
 Delay: TypeAlias = Callable[[str, tuple[str, ...], str], Span]
 
 
-class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Two orders that trade with each other: a cross, or the trade of a quote. `priority` is the
-    side that counts as the one that was there first.
+class OrderPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Two orders that trade with each other: a cross, or the trade of a quote.
+
+    `priority` is the side that counts as the one that was there first.
     """
 
     commands: tuple[PlaceOrder, PlaceOrder]
@@ -41,7 +44,10 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class QueuedCommand(Struct, kw_only=True, omit_defaults=True):
-    """What waits: exactly one command, about an order, or about two of them (`other_id`)."""
+    """One command in the queue: exactly one of `place`, `replace`, `cancel` and `pair` is set.
+
+    `other_id` is the second order of a pair.
+    """
 
     order_id: str
     received: Instant
@@ -49,20 +55,21 @@ class QueuedCommand(Struct, kw_only=True, omit_defaults=True):
     place: PlaceOrder | None = None
     replace: ReplaceOrder | None = None
     cancel: CancelOrder | None = None
-    pair: Pair | None = None
+    pair: OrderPair | None = None
     other_id: str = ""
 
 
 class EngineQueueState(Struct):
-    """What waits, by number, in order of receipt."""
+    """The queue as saved: commands by number, in order of receipt."""
 
-    held: dict[int, QueuedCommand] = field(default_factory=dict)
+    queued: dict[int, QueuedCommand] = field(default_factory=dict)
     next: int = 1
 
 
 class EngineQueue:
-    """Holds commands until the engine takes them. `last` is when it takes the newest of a
-    participant on an instrument: nothing overtakes that (rule M35).
+    """Keeps commands until the engine takes them.
+
+    `_last` is when it takes the newest command of a participant on an instrument.
     """
 
     def __init__(self, ctx: Context, delay: Delay) -> None:
@@ -72,7 +79,7 @@ class EngineQueue:
         self._last: dict[tuple[str, str], Instant] = {}
 
     def latency(self, kind: str, order: Order) -> Span:
-        """How long the engine takes from now. Scripted participants are never late."""
+        """How long a command waits from now; 0 for the orders of scripted participants."""
         if order.channel is SCRIPT:
             return 0
         span = self._ctx.assumptions.number(ENGINE_LATENCY) + self._delay(
@@ -91,70 +98,64 @@ class EngineQueue:
         replace: ReplaceOrder | None = None,
         cancel: CancelOrder | None = None,
     ) -> None:
-        """Let a command wait; its order shows what it waits for."""
+        """Let a command wait; its order shows which one."""
         if place is None and not order.received:
             order.state = OrderState.PENDING_REPLACE if replace else OrderState.PENDING_CANCEL
-        self._enqueue(
-            span,
-            (order,),
-            QueuedCommand(
-                order_id=order.id,
-                received=self._ctx.now,
-                due=self._ctx.now + span,
-                place=place,
-                replace=replace,
-                cancel=cancel,
-            ),
+        now = self._ctx.now
+        command = QueuedCommand(
+            order_id=order.id,
+            received=now,
+            due=now + span,
+            place=place,
+            replace=replace,
+            cancel=cancel,
         )
+        self._enqueue(command, (order,))
 
-    def enqueue_pair(self, pair: Pair, orders: tuple[Order, Order], span: Span) -> None:
+    def enqueue_pair(self, pair: OrderPair, orders: tuple[Order, Order], span: Span) -> None:
         """Let two orders wait together."""
+        now = self._ctx.now
         one, other = orders
-        self._enqueue(
-            span,
-            orders,
-            QueuedCommand(
-                order_id=one.id,
-                other_id=other.id,
-                received=self._ctx.now,
-                due=self._ctx.now + span,
-                pair=pair,
-            ),
+        command = QueuedCommand(
+            order_id=one.id, other_id=other.id, received=now, due=now + span, pair=pair
         )
+        self._enqueue(command, orders)
 
-    def _enqueue(self, span: Span, orders: tuple[Order, ...], held: QueuedCommand) -> None:
+    def _enqueue(self, command: QueuedCommand, orders: tuple[Order, ...]) -> None:
         state = self._state
         number, state.next = state.next, state.next + 1
-        state.held[number] = held
+        state.queued[number] = command
         for order in orders:
-            self._last[order.participant, order.symbol] = held.due
-        self._ctx.timers.schedule(held.due, ENGINE_TIMER, str(number))
+            self._last[order.participant, order.symbol] = command.due
+        self._ctx.timers.schedule(command.due, ENGINE_TIMER, str(number))
 
     def dequeue(self, number: str) -> QueuedCommand:
-        """What the engine takes now."""
-        taken = self._state.held.pop(int(number))
-        if not self._state.held:
+        """Take the command that the engine takes now."""
+        command = self._state.queued.pop(int(number))
+        if not self._state.queued:
             self._last.clear()
-        return taken
+        return command
 
-    def timed_out(self, held: QueuedCommand, order: Order) -> bool:
-        """Whether the stopgap rejects it."""
+    def timed_out(self, command: QueuedCommand, order: Order) -> bool:
+        """Whether the stopgap rejects a command that leaves the queue (rule M37)."""
         return (
             order.channel is RETAIL
-            and held.cancel is None
-            and self._ctx.now - held.received > STOPGAP
+            and command.cancel is None
+            and self._ctx.now - command.received > STOPGAP
         )
 
     def save(self) -> EngineQueueState:
-        """What waits."""
+        """The queue itself."""
         return self._state
 
     def load(self, state: EngineQueueState, order: Callable[[str], Order]) -> None:
-        """Take what waited; its timers are saved with the queue. `order` finds orders by their ids."""
+        """Take over a saved queue, whose timers are saved with all others.
+
+        `order` finds orders by their ids.
+        """
         self._state = state
         self._last = {}
-        for held in state.held.values():
-            for waiting in (
-                order(order_id) for order_id in (held.order_id, held.other_id) if order_id
-            ):
-                self._last[waiting.participant, waiting.symbol] = held.due
+        for command in state.queued.values():
+            for order_id in filter(None, (command.order_id, command.other_id)):
+                waiting = order(order_id)
+                self._last[waiting.participant, waiting.symbol] = command.due

@@ -43,9 +43,10 @@ _AUCTION_NAMES = {
 
 def check_shape(command: PlaceOrder) -> None:
     """Refuse what no instrument in any state would take."""
-    for name in ("side", "type", "symbol", "account"):
-        if not getattr(command, name):
-            raise InvalidRequest(f"{name} is required", rule="M2")
+    if not (command.side and command.type and command.symbol and command.account):
+        names = ("side", "type", "symbol", "account")
+        name = next(name for name in names if not getattr(command, name))
+        raise InvalidRequest(f"{name} is required", rule="M2")
     if (
         command.qty < 0
         or command.price < 0
@@ -126,8 +127,6 @@ def check_precision(command: PlaceOrder, instrument: Instrument) -> None:
 
     Other planes send integers, so it cannot happen there.
     """
-    if command.channel is not RETAIL:
-        return
     if command.type is LIMIT and not command.price:
         low = decimal_text(instrument.price_low, instrument.price_scale)
         raise OrderRefused(

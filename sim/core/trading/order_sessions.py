@@ -1,9 +1,9 @@
-"""Orders that are bound to an order stream: which sessions there are, and what the end of one means
-for its orders (assumption `orders.session_id`).
+"""Orders bound to an order stream, and what the end of the stream means for them (assumption
+`orders.session_id`).
 
-Streams are no part of a saved state, and an input that is run again after a journey in time may
-miss the stream that it ended the first time. So a session's end counts only where it cancels, and
-while such a session is open no moment is kept to run again from (`holding`).
+Streams are no part of a saved state, and an input that is replayed after time travel may miss the
+stream that it ended the first time. Therefore a session's end counts only where it cancels orders,
+and while such a session is open no snapshot is taken (`blocks_snapshots`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ SESSION_TIMER = "orders.session_end"
 
 
 class Session(Struct):
-    """An order stream's accounts. `cancels` as the assumption was when it began; `ended` is told of
-    those only.
+    """The accounts of an order stream, and whether its end cancels their orders.
+
+    `cancels` is what the assumption said when the stream began; `ended` is kept only if it cancels.
     """
 
     accounts: tuple[str, ...]
@@ -30,7 +31,7 @@ class Session(Struct):
 
 
 class OrderSessions:
-    """Every session there was, by id."""
+    """Every session that there was, by id."""
 
     def __init__(self, ctx: Context, trading: Trading) -> None:
         self._ctx = ctx
@@ -39,18 +40,16 @@ class OrderSessions:
         self._open: set[str] = set()
 
     @property
-    def holding(self) -> bool:
+    def blocks_snapshots(self) -> bool:
         """Whether a session is open whose end would cancel orders."""
         return bool(self._open)
 
     def check(self, session_id: str, account: str) -> None:
-        """Refuse a session that never was, that does not follow the account of the order, or that
-        has ended and would have canceled it.
-        """
+        """Refuse a session that is unknown, ended, or of other accounts."""
         if not session_id or self._ctx.assumptions.text(ORDER_SESSIONS) == "ignore":
             return
-        found = self._sessions.get(session_id)
-        if found is None or found.ended or account not in found.accounts:
+        session = self._sessions.get(session_id)
+        if session is None or session.ended or account not in session.accounts:
             raise InvalidRequest(
                 "session_id: no order subscription of this account has it",
                 rule="orders.session_id",
@@ -58,27 +57,24 @@ class OrderSessions:
             )
 
     def begin(self, session_id: str, accounts: tuple[str, ...]) -> None:
-        """A stream begins."""
+        """Begin the session of a stream."""
         cancels = self._ctx.assumptions.text(ORDER_SESSIONS) == "cancel_on_end"
         self._sessions[session_id] = Session(accounts, cancels)
         if cancels:
             self._open.add(session_id)
 
     def end(self, session_id: str) -> None:
-        """A stream has ended; one that a journey in time cut off does not count."""
+        """End the session of a stream, unless time travel ended it before."""
         if session_id not in self._open:
             return
         self._open.remove(session_id)
         self._sessions[session_id].ended = True
-        if self._trading.order_service.bound_to(session_id):
-            self._ctx.timers.schedule(
-                self._ctx.now + self._ctx.assumptions.number(SESSION_CANCEL_AFTER),
-                SESSION_TIMER,
-                session_id,
-            )
+        if self._trading.order_service.of_session(session_id):
+            due = self._ctx.now + self._ctx.assumptions.number(SESSION_CANCEL_AFTER)
+            self._ctx.timers.schedule(due, SESSION_TIMER, session_id)
 
     def close_all(self) -> None:
-        """A journey in time ends every stream."""
+        """Forget the open streams: time travel closes them, which cancels nothing."""
         self._open.clear()
 
     @property
@@ -94,5 +90,5 @@ class OrderSessions:
         return self._sessions
 
     def load(self, state: object) -> None:
-        """Take saved sessions."""
+        """Take over saved sessions."""
         self._sessions = convert(state, dict[str, Session])

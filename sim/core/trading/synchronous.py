@@ -1,10 +1,10 @@
-"""Answers that are held until the engine has taken an order: synchronous execution on a slow engine
-(retail facts §2.1, §5.3).
+"""Synchronous execution: answers that wait until the engine has taken an order (retail facts §2.1,
+§5.3).
 
-Who waits is told at the first outcome of the order, or once it is done (assumption
-`retail.synchronous_until`), and at the latest when its block time is over; the order goes on in any
-case. Nothing polls: executions are looked at only while somebody waits. Waits are state, so a
-snapshot keeps them; whether anybody is still there to take an answer is not.
+A caller who asked for synchronous execution is answered at the first outcome of the order, or once
+it is done (assumption `retail.synchronous_until`), and at the latest when its block time is over.
+The order goes on in any case. Nothing polls: executions are looked at only while an answer waits.
+Pending answers are state, so a snapshot keeps them; whether a client is still there is not.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ Kind: TypeAlias = Literal["order", "close", "batch"]
 
 
 class PendingAnswer(Struct, kw_only=True, omit_defaults=True):
-    """One held answer, to the request `request_id`. `orders` are all it is about, `open` those
-    without an outcome; `cut` says that the edge gives up on it.
+    """One answer that waits, to the request `request_id`.
+
+    `orders` are all orders of the request, `open` those without an outcome. `timed_out`: the edge
+    gives up on it. `clock_stalled`: nobody moved the clock, so it leaves without an outcome.
     """
 
     name: str
@@ -44,8 +46,10 @@ class PendingAnswer(Struct, kw_only=True, omit_defaults=True):
 
 
 class SynchronousOrdersState(Struct):
-    """What is waited for, by name; and orders of which a synchronous answer told, while reads trail
-    (`retail.read_lag`), since when.
+    """Pending answers by name.
+
+    `reported` are the orders that a synchronous answer has shown, and since when: reads that trail
+    (`retail.read_lag`) must not take that back.
     """
 
     waits: dict[str, PendingAnswer] = field(default_factory=dict)
@@ -53,9 +57,7 @@ class SynchronousOrdersState(Struct):
 
 
 class SynchronousOrders:
-    """Every held answer. `any` is whether there is one, `ended` those that are over and not taken
-    yet.
-    """
+    """Every pending answer. `ended` are those that are over and that nobody has taken yet."""
 
     __slots__ = ("_by_order", "_ctx", "_state", "ended")
 
@@ -67,78 +69,68 @@ class SynchronousOrders:
 
     @property
     def any(self) -> bool:
-        """Whether an order is waited for."""
+        """Whether an answer waits for an order."""
         return bool(self._by_order)
 
-    def block_time(self, given: int) -> Span:
-        """How long a request wants to wait, from its seconds; 0 was not given. InvalidRequest below
-        zero.
-        """
-        if given < 0:
+    def block_time(self, block_s: int) -> Span:
+        """How long a request wants to wait; 0 means the default. InvalidRequest below zero."""
+        if block_s < 0:
             raise InvalidRequest(
                 "maxBlockTime must not be negative",
                 rule="G-17",
                 remedy="give seconds, or leave it out",
             )
-        return (
-            seconds(min(given, 1 + EDGE_TIMEOUT // seconds(1)))
-            if given
-            else self._ctx.assumptions.number(BLOCK_TIME)
-        )
+        if not block_s:
+            return self._ctx.assumptions.number(BLOCK_TIME)
+        return seconds(min(block_s, 1 + EDGE_TIMEOUT // seconds(1)))
 
-    def unfinished(self, order: Order) -> bool:
-        """Whether a synchronous answer about an order, right after it was received, has to wait."""
+    def must_wait(self, order: Order) -> bool:
+        """Whether the answer about an order that was just received has to wait."""
         return order.received or (order.live and self._until_done)
 
-    def hold(
+    def wait_for(
         self, kind: Kind, orders: Iterable[str], open: Iterable[str], span: Span
     ) -> PendingAnswer:
-        """Wait for the open ones of some orders, at most so long; the edge never waits longer than
-        its thirty seconds.
-        """
-        ctx, timed_out = self._ctx, span > EDGE_TIMEOUT
+        """Let an answer wait for the open ones of some orders, at most until the edge gives up."""
+        ctx = self._ctx
         until = ctx.now + min(span, EDGE_TIMEOUT)
         name = f"answer-{ctx.ids.count('answer')}"
-        timer = ctx.timers.schedule(until, ANSWER_TIMER, name)
-        wait = PendingAnswer(
+        answer = PendingAnswer(
             name=name,
             kind=kind,
             orders=list(orders),
             open=list(open),
             until=until,
-            timer=timer,
+            timer=ctx.timers.schedule(until, ANSWER_TIMER, name),
             request_id=ctx.trace_id,
-            timed_out=timed_out,
+            timed_out=span > EDGE_TIMEOUT,
         )
-        self._state.waits[name] = wait
-        self._index(wait)
-        return wait
+        self._state.waits[name] = answer
+        self._index(answer)
+        return answer
 
     def on_execution(self, order: Order) -> None:
-        """An execution of an order: who waits for it may have its answer."""
-        wait = self._by_order.get(order.id)
-        if wait is None or (order.live and self._until_done):
+        """End the answer that waits for an order, if this execution was the last outcome missing."""
+        answer = self._by_order.get(order.id)
+        if answer is None or (order.live and self._until_done):
             return
         del self._by_order[order.id]
-        wait.open.remove(order.id)
-        if not wait.open:
-            wait.timed_out = False
-            self._end(wait)
+        answer.open.remove(order.id)
+        if not answer.open:
+            answer.timed_out = False
+            self._end(answer)
 
-    def answered(self, orders: Iterable[str]) -> None:
-        """Somebody has been told of these orders in a synchronous answer: reads do not take that
-        back.
-        """
-        lag, reported = self._ctx.assumptions.number(READ_LAG), self._state.reported
+    def note_answered(self, orders: Iterable[str]) -> None:
+        """Note that a synchronous answer has shown these orders."""
+        now, lag = self._ctx.now, self._ctx.assumptions.number(READ_LAG)
         if lag:
-            for order_id in [
-                order_id for order_id, since in reported.items() if since + lag <= self._ctx.now
-            ]:
-                del reported[order_id]
-            reported.update(dict.fromkeys(orders, self._ctx.now))
+            recent = {
+                name: since for name, since in self._state.reported.items() if since + lag > now
+            }
+            self._state.reported = recent | dict.fromkeys(orders, now)
 
     def was_reported(self, order_id: str) -> bool:
-        """Whether a synchronous answer has told of an order lately."""
+        """Whether a synchronous answer has shown an order lately."""
         return order_id in self._state.reported
 
     @property
@@ -150,16 +142,14 @@ class SynchronousOrders:
         self._end(self._state.waits[timer.subject])
 
     def give_up(self, name: str) -> None:
-        """Nobody moved the clock for so long that the answer leaves without an outcome; nothing to
-        do when it has left.
-        """
-        wait = self._state.waits.get(name)
-        if wait is not None:
-            wait.clock_stalled, wait.timed_out = True, False
-            self._end(wait)
+        """End an answer without an outcome, if it still waits: nobody moves the clock."""
+        answer = self._state.waits.get(name)
+        if answer is not None:
+            answer.clock_stalled, answer.timed_out = True, False
+            self._end(answer)
 
     def take_ended(self) -> list[PendingAnswer]:
-        """Waits that are over since last asked, in order."""
+        """Return the answers that ended since the last call, in order."""
         ended, self.ended = self.ended, []
         return ended
 
@@ -167,24 +157,24 @@ class SynchronousOrders:
     def _until_done(self) -> bool:
         return self._ctx.assumptions.text(SYNCHRONOUS_UNTIL) == "done"
 
-    def _end(self, wait: PendingAnswer) -> None:
-        del self._state.waits[wait.name]
-        for order_id in wait.open:
+    def _end(self, answer: PendingAnswer) -> None:
+        del self._state.waits[answer.name]
+        for order_id in answer.open:
             del self._by_order[order_id]
-        self._ctx.timers.cancel(wait.timer)
-        self.ended.append(wait)
+        self._ctx.timers.cancel(answer.timer)
+        self.ended.append(answer)
 
-    def _index(self, wait: PendingAnswer) -> None:
-        for order_id in wait.open:
-            self._by_order[order_id] = wait
+    def _index(self, answer: PendingAnswer) -> None:
+        for order_id in answer.open:
+            self._by_order[order_id] = answer
 
     def save(self) -> SynchronousOrdersState:
-        """What is waited for."""
+        """The pending answers."""
         return self._state
 
     def load(self, state: SynchronousOrdersState) -> None:
-        """Take saved waits; their timers are saved with the queue."""
+        """Take over saved answers, whose timers are saved with all others."""
         self._state = state
         self._by_order, self.ended = {}, []
-        for wait in state.waits.values():
-            self._index(wait)
+        for answer in state.waits.values():
+            self._index(answer)

@@ -1,14 +1,15 @@
-"""The trading half of the exchange: everything between an order and its money, composed.
+"""The trading half of the exchange, composed: everything between an order and its money.
 
-What is asked about orders goes to the desk, what moves instruments to the listings, timers come in
-here; reads go to the components, which are public. Each operation emits its events in order of
-happening; `flush` then tells which symbols changed, once each.
+Callers call the components: `order_service` for requests about orders, `listings` for what moves
+instruments, and the others to read. Timers come in here. Each operation emits its events in the
+order in which things happen; `flush` then reports which symbols changed, once each.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
+from sim.core.accounts.account_state import AccountState
 from sim.core.accounts.fees import Fees
 from sim.core.accounts.ledger import HOUSE_FUNDING, TRADING, Account, Ledger, LedgerState
 from sim.core.accounts.positions import Positions, PositionsState
@@ -27,6 +28,7 @@ from sim.core.matching.book import Book
 from sim.core.matching.books import Books
 from sim.core.matching.clearing import CLEARING_TIMER, Clearing
 from sim.core.matching.fills import Fills
+from sim.core.matching.market_state import MarketState
 from sim.core.matching.matching import Matching
 from sim.core.model.context import Context
 from sim.core.model.enums import InstrumentState, LedgerEntryType
@@ -39,7 +41,7 @@ from sim.core.trading.admission import OrderAdmission
 from sim.core.trading.cancel_replace import CancelReplace
 from sim.core.trading.crosses import CrossOrders
 from sim.core.trading.engine_queue import ENGINE_TIMER, Delay, EngineQueue, EngineQueueState
-from sim.core.trading.order_service import OrderService
+from sim.core.trading.order_service import OrderListener, OrderService, OrderStages, QuoteListener
 from sim.kernel.dated import Dated
 from sim.kernel.timers import Timer, TimerHandlers, merge_owners
 
@@ -47,7 +49,7 @@ DAY_ROLL = Dated(True, ("2026-09-13", False))
 
 
 class TradingState(Struct):
-    """What trading saves: the live objects themselves, so encode it before anything goes on."""
+    """What trading saves. These are the live objects, so encode it before anything goes on."""
 
     orders: list[Order]
     execution_log: ExecutionLogState
@@ -64,7 +66,11 @@ class TradingState(Struct):
 
 
 class Trading:
-    """Orders in, executions, trades, positions and cash out."""
+    """Orders in; executions, trades, positions and cash out.
+
+    `delay` is extra time that the engine takes, for faults. Listeners hear what the engine did with
+    an order, or a quote's orders, that had to wait for it (`order_service.py`).
+    """
 
     def __init__(
         self,
@@ -72,118 +78,95 @@ class Trading:
         instruments: Instruments,
         delay: Delay = lambda kind, names, symbol: 0,
         assets: Assets | None = None,
+        *,
+        on_order_taken: tuple[OrderListener, ...] = (),
+        on_quote_taken: tuple[QuoteListener, ...] = (),
     ) -> None:
         self.ctx = ctx
         self.instruments = instruments
-        self.orders = Orders()
-        self.execution_log = ExecutionLog(ctx)
-        self.positions = Positions(ctx)
+        lifecycle = self.lifecycle = Lifecycle(ctx, instruments)
         self.ledger = Ledger(ctx)
-        self.statistics = Statistics()
-        self.fees = Fees(ctx)
-        self.lifecycle = Lifecycle(ctx, instruments)
-        self.books = Books(ctx, instruments, self.lifecycle.is_hidden, self.lifecycle.materialise)
+        self.positions = Positions(ctx)
         self.risk = Risk(self.ledger, self.positions, instruments)
-        self.resolution = Resolution(
+        self.fees = Fees(ctx)
+        accounts = AccountState(self.positions, self.ledger, self.risk, self.fees)
+        self.orders = Orders()
+        self.books = Books(ctx, instruments, lifecycle.is_hidden, lifecycle.materialise)
+        self.execution_log = ExecutionLog(ctx)
+        self.statistics = Statistics()
+        market = MarketState(self.orders, self.books, self.execution_log, self.statistics)
+
+        fills = Fills(ctx, market, accounts)
+        matching = self._matching = Matching(ctx, market, self.risk, fills)
+        self._clearing = Clearing(ctx, instruments, self.execution_log, accounts)
+        self._engine_queue = EngineQueue(ctx, delay)
+        admission = OrderAdmission(ctx, instruments, lifecycle, market, accounts)
+        stages = OrderStages(
+            engine_queue=self._engine_queue,
+            admission=admission,
+            matching=matching,
+            crosses=CrossOrders(
+                ctx,
+                lifecycle,
+                market,
+                self.risk,
+                admission=admission,
+                matching=matching,
+                fills=fills,
+            ),
+            cancel_replace=CancelReplace(
+                ctx, lifecycle, market, self.risk, admission=admission, matching=matching
+            ),
+            clearing=self._clearing,
+        )
+        self.order_service = OrderService(
             ctx,
-            instruments,
-            self.lifecycle,
-            self.statistics,
-            Assets(ctx) if assets is None else assets,
+            lifecycle,
+            market,
+            stages,
+            on_order_taken=on_order_taken,
+            on_quote_taken=on_quote_taken,
+        )
+
+        self.resolution = Resolution(
+            ctx, instruments, lifecycle, self.statistics, Assets(ctx) if assets is None else assets
         )
         self.settlements = Settlements(
             ctx, self.positions, self.ledger, self.risk, self.resolution.by_itself
         )
-        self._engine_queue = EngineQueue(ctx, delay)
-        self._compose()
-
-    def _compose(self) -> None:
-        """The desk and the listings with what they are made of. What they offer is trading's too,
-        under the same names.
-        """
-        ctx, instruments, orders, books, lifecycle, risk = (
-            self.ctx,
-            self.instruments,
-            self.orders,
+        self._transitions = Transitions(
+            ctx,
+            lifecycle,
             self.books,
-            self.lifecycle,
-            self.risk,
-        )
-        fills = Fills(
-            ctx,
-            orders,
-            self.execution_log,
-            self.positions,
-            self.ledger,
-            risk,
-            self.fees,
-            self.statistics,
-        )
-        matching = self._matching = Matching(ctx, books, orders, self.execution_log, risk, fills)
-        admission = OrderAdmission(
-            ctx,
-            instruments,
-            lifecycle,
-            self.ledger,
-            orders,
-            books,
-            risk,
-            self.fees,
-            self.statistics,
-        )
-        crossing = CrossOrders(ctx, admission, books, lifecycle, matching, fills, orders, risk)
-        replacing = CancelReplace(
-            ctx, orders, books, lifecycle, risk, self.execution_log, admission, matching
-        )
-        clearing = self._clearing = Clearing(
-            ctx, instruments, self.execution_log, self.positions, self.ledger, risk
-        )
-        auction = Auction(orders, matching, fills)
-        transitions = self._transitions = Transitions(
-            ctx,
-            lifecycle,
-            books,
             matching,
-            auction,
+            Auction(self.orders, matching, fills),
             self.positions,
             self.settlements,
             self.statistics,
             self.resolution,
         )
-        self.order_service = OrderService(
-            ctx,
-            self._engine_queue,
-            orders,
-            self.execution_log,
-            books,
-            lifecycle,
-            admission,
-            matching,
-            crossing,
-            replacing,
-            clearing,
-        )
-        listings = self.listings = Listings(
+        self.listings = Listings(
             ctx,
             instruments,
             lifecycle,
-            transitions,
+            self._transitions,
             self.settlements,
-            clearing,
+            self._clearing,
             self.statistics,
-            books,
+            self.books,
             self.execution_log,
             self.resolution,
         )
-        lifecycle.on_materialise = listings.leaves_shelf
+        lifecycle.on_materialise = self.listings.leaves_shelf
 
     # ---- accounts and cash
 
     def open_account(
         self, account: str, *, kind: str = TRADING, collateral_return: bool | None = None
     ) -> Account:
-        """Open an account: "trading", "clearing" or "house"; with collateral return as asked, or as
-        `collateral_return.enabled` says (rule P8).
+        """Open an account: "trading", "clearing" or "house".
+
+        `collateral_return` (rule P8) defaults to what the assumption says for trading accounts.
         """
         if collateral_return is None:
             collateral_return = kind == TRADING and self.ctx.assumptions.flag(COLLATERAL_RETURN)
@@ -200,8 +183,9 @@ class Trading:
         reference: str = "",
         contra: str = HOUSE_FUNDING,
     ) -> CashMoved:
-        """Credit an account (debit when negative) against a house account. Whether it can afford it
-        is the caller's question (`withdrawable`).
+        """Credit an account (debit when negative) against a house account.
+
+        The caller checks whether the account can afford it (`withdrawable`).
         """
         return self.ledger.move(
             account, amount, type, description, contra=contra, symbol=symbol, reference=reference
@@ -247,7 +231,7 @@ class Trading:
         )
 
     def flush(self) -> None:
-        """Tell which symbols changed during this input; called when it is handled to the end."""
+        """Report which symbols changed during this input; called at its end."""
         self.books.flush()
 
     # ---- reads
@@ -271,23 +255,25 @@ class Trading:
         return self.books.get(symbol)
 
     def stats(self, symbol: str) -> SymbolStats:
-        """All statistics of a symbol now. Settlement shows only while CLOSED, EXPIRED or TERMINATED
-        (rule L25), the indicative price only before an auction.
+        """All statistics of a symbol now.
+
+        Settlement shows only while CLOSED, EXPIRED or TERMINATED (rule L25), the indicative price
+        only before an auction.
         """
-        found = self.statistics.view(symbol)
-        found.open_interest = self.positions.open_interest.get(symbol, 0)
+        stats = self.statistics.view(symbol)
+        stats.open_interest = self.positions.open_interest.get(symbol, 0)
         state = self.lifecycle.state(symbol)
         settled = self.settlements.get(symbol)
         if settled is not None and state in SETTLED_STATES:
-            found.settlement_px = settled.price
-            found.settlement_preliminary = settled.preliminary
-            found.settlement_method = METHOD
-            found.settlement_text = settled.text
-            found.settlement_set_time = settled.set_at
+            stats.settlement_px = settled.price
+            stats.settlement_preliminary = settled.preliminary
+            stats.settlement_method = METHOD
+            stats.settlement_text = settled.text
+            stats.settlement_set_time = settled.set_at
         book = self.books.touched(symbol)
         if book is not None and state in AUCTION_STATES:
-            found.indicative_open_px = self._transitions.indicative(symbol, book)
-        return found
+            stats.indicative_open_px = self._transitions.indicative(symbol, book)
+        return stats
 
     # ---- state
 
@@ -309,8 +295,9 @@ class Trading:
         )
 
     def load(self, state: TradingState) -> None:
-        """Take a saved state, whose objects become this one's. Books and reservations follow from
-        orders, margins from positions.
+        """Take over a saved state and its objects.
+
+        Books and reservations are rebuilt from orders, margins from positions.
         """
         self.orders.load(state.orders)
         self.execution_log.load(state.execution_log)
@@ -328,6 +315,6 @@ class Trading:
         self.books.load(working)
         self.risk.load(working)
         for position in self.positions.all():
-            self.risk.moved(
+            self.risk.position_changed(
                 position.account, self.instruments.require(position.symbol), (0, position.net)
             )
