@@ -1,5 +1,6 @@
-"""Names in the order in which they last changed, so that a reader who kept what follows from them
-looks again at those alone that changed since.
+"""Names in the order in which they last changed.
+
+A reader that has kept what it computed from the names looks again only at those that changed since.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 
 
 class Changes:
-    """The last version of each name. Versions only grow."""
+    """The version of the last change of each name. Versions only grow."""
 
     __slots__ = ("_versions",)
 
@@ -16,7 +17,8 @@ class Changes:
         self._versions: dict[str, int] = {}
 
     def note(self, name: str, version: int) -> None:
-        """A name has changed, and nothing has a later version."""
+        """Note a change, the latest of all."""
+        # removed first, so that the dictionary stays in order of version
         self._versions.pop(name, None)
         self._versions[name] = version
 

@@ -1,9 +1,10 @@
-"""Rows in order of happening, found by place, account, symbol and instant: what executions, trades
-and orders are kept in.
+"""An append-only log with indexes by place, account, symbol, instant, and text of an attribute:
+what executions, trades and orders are kept in.
 
-Nothing is ever taken out but by a journey in time. A `Selection` is a window of rows as it stood at
-one moment: rows added later are not in it, so a download may read from it for as long as its reader
-takes without holding more than the next row.
+Rows leave only through time travel (`cut`). Whoever adds a row appends to `rows` and pays nothing
+more: each index is brought up to date when somebody reads it. A `LogView` is a range of rows as it
+stood at one moment. Rows that are added later are not in it, so a download may read it for as long
+as its client takes, and holds no more than the next row.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NONE: tuple[int, ...] = ()
 
 
 class _Run(NamedTuple):
-    """A stretch of an index: `seqs[low:high]`."""
+    """A slice of an index: `seqs[low:high]`."""
 
     seqs: Sequence[int]
     low: int
@@ -42,7 +43,7 @@ class _Run(NamedTuple):
 
 
 class LogView(Generic[R]):
-    """Seqs of a window of rows, each once, in either order; nothing is read before it is asked for."""
+    """Rows of some slices of indexes, each row once, in either order, read as they are taken."""
 
     __slots__ = ("_of", "_rows", "_runs")
 
@@ -68,51 +69,48 @@ class LogView(Generic[R]):
         )
 
     def _read(self, seqs: Iterator[int]) -> Iterator[R]:
-        found = map(self._rows.__getitem__, seqs)
-        return found if self._of is None else filter(self._of, found)
+        rows = map(self._rows.__getitem__, seqs)
+        return rows if self._of is None else filter(self._of, rows)
 
 
 class _KeyIndex(Generic[R]):
-    """Seqs of rows by account and the text of one attribute, which never changes. Read on to the
-    newest row when somebody asks: who adds rows pays nothing.
-    """
+    """Seqs of rows by account and the text of one attribute, which must never change."""
 
-    __slots__ = ("_found", "_owners", "_read", "_word")
+    __slots__ = ("_owners", "_read", "_seqs", "_text")
 
     def __init__(self, attribute: str, owners: Callable[[R], tuple[str, ...]]) -> None:
-        self._word = attrgetter(attribute)
+        self._text = attrgetter(attribute)
         self._owners = owners
-        # a bare number while a word has one row: a list for each of a million would cost seconds
-        self._found: dict[str, dict[str, int | list[int]]] = {}
+        # a bare number while a text has one row: a list for each of a million would cost seconds
+        self._seqs: dict[str, dict[str, int | list[int]]] = {}
         self._read = 0
 
-    def of(self, rows: Sequence[R], account: str, word: str) -> Sequence[int]:
-        """Seqs of an account's rows that hold a word, ascending."""
-        found, word_of, owners = self._found, self._word, self._owners
+    def of(self, rows: Sequence[R], account: str, text: str) -> Sequence[int]:
+        """Seqs of an account's rows with this text, ascending."""
+        by_owner, text_of, owners = self._seqs, self._text, self._owners
         for seq in range(self._read, len(rows)):
-            if held := word_of(row := rows[seq]):
+            if value := text_of(row := rows[seq]):
                 for owner in owners(row):
-                    _log_call(found.setdefault(owner, {}), held, seq)
+                    _add_seq(by_owner.setdefault(owner, {}), value, seq)
         self._read = len(rows)
-        seqs = found.get(account, {}).get(word, _NONE)
+        seqs = by_owner.get(account, {}).get(text, _NONE)
         return (seqs,) if isinstance(seqs, int) else seqs
 
 
-def _log_call(words: dict[str, int | list[int]], word: str, seq: int) -> None:
-    held = words.setdefault(word, seq)
-    if isinstance(held, list):
-        if held[-1] != seq:
-            held.append(seq)
-    elif held != seq:
-        words[word] = [held, seq]
+def _add_seq(by_text: dict[str, int | list[int]], text: str, seq: int) -> None:
+    seqs = by_text.setdefault(text, seq)
+    if isinstance(seqs, list):
+        if seqs[-1] != seq:
+            seqs.append(seq)
+    elif seqs != seq:
+        by_text[text] = [seqs, seq]
 
 
 class IndexedLog(Generic[R]):
-    """Rows and their indexes. `at` gives a row's instant, which never falls from one row to the
-    next, `symbol` its symbol, `owners` its accounts.
+    """Rows and their indexes.
 
-    Whoever adds a row appends to `rows` and pays nothing more: an index is read on to the newest
-    row when somebody asks.
+    `at` gives a row's instant, which never decreases from one row to the next, `symbol` its
+    symbol, `owners` its accounts (one, or two that may be the same).
     """
 
     __slots__ = (
@@ -122,7 +120,7 @@ class IndexedLog(Generic[R]):
         "_indexed",
         "_owners",
         "_symbol",
-        "_words",
+        "_texts",
         "rows",
     )
 
@@ -139,7 +137,7 @@ class IndexedLog(Generic[R]):
         self._by_account: dict[str, list[int]] = {}
         self._by_symbol: dict[str, list[int]] = {}
         self._indexed = 0
-        self._words: dict[str, _KeyIndex[R]] = {}
+        self._texts: dict[str, _KeyIndex[R]] = {}
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -150,7 +148,7 @@ class IndexedLog(Generic[R]):
     def __iter__(self) -> Iterator[R]:
         return iter(self.rows)
 
-    def _read_on(self) -> None:
+    def _update(self) -> None:
         rows, symbol_of, owners_of = self.rows, self._symbol, self._owners
         by_symbol, by_account = self._by_symbol, self._by_account
         for seq in range(self._indexed, len(rows)):
@@ -170,29 +168,30 @@ class IndexedLog(Generic[R]):
     def of_account(self, account: str) -> Sequence[int]:
         """Seqs of an account's rows, ascending."""
         if self._indexed < len(self.rows):
-            self._read_on()
+            self._update()
         return self._by_account.get(account, _NONE)
 
     def of_symbol(self, symbol: str) -> Sequence[int]:
         """Seqs of a symbol's rows, ascending."""
         if self._indexed < len(self.rows):
-            self._read_on()
+            self._update()
         return self._by_symbol.get(symbol, _NONE)
 
     def symbols(self) -> Iterable[str]:
-        """Symbols that have rows, or had some before others were cut."""
+        """Symbols that have rows, or had some before `cut`."""
         if self._indexed < len(self.rows):
-            self._read_on()
+            self._update()
         return self._by_symbol
 
-    def of_word(self, attribute: str, account: str, word: str) -> Sequence[int]:
-        """Seqs of an account's rows whose attribute (dotted where it lies deeper) is a word,
-        ascending. The attribute must never change once a row is added.
+    def of_text(self, attribute: str, account: str, text: str) -> Sequence[int]:
+        """Seqs of an account's rows whose attribute (a dotted path) has a text, ascending.
+
+        The attribute must never change once a row is added.
         """
-        words = self._words.get(attribute)
-        if words is None:
-            words = self._words[attribute] = _KeyIndex(attribute, self._owners)
-        return words.of(self.rows, account, word)
+        index = self._texts.get(attribute)
+        if index is None:
+            index = self._texts[attribute] = _KeyIndex(attribute, self._owners)
+        return index.of(self.rows, account, text)
 
     def select(
         self,
@@ -200,17 +199,18 @@ class IndexedLog(Generic[R]):
         symbol: str = "",
         start: Instant | None = None,
         end: Instant | None = None,
-        words: Iterable[tuple[str, str]] = (),
+        texts: Iterable[tuple[str, str]] = (),
     ) -> LogView[R]:
-        """Rows of accounts from start to end, both included, by whichever index is shortest. Symbol
-        and words (attribute, text) only choose the index; they may leave others' rows in.
+        """Rows of accounts from start to end, both included, read from the shortest index.
+
+        `symbol` and `texts` (attribute, text) only choose the index: the rows need not have them.
         """
         mine = frozenset(accounts)
         groups = [self.of_account(account) for account in sorted(mine)]
-        for attribute, word in words:
+        for attribute, text in texts:
             groups = min(
                 groups,
-                [self.of_word(attribute, account, word) for account in sorted(mine)],
+                [self.of_text(attribute, account, text) for account in sorted(mine)],
                 key=_total,
             )
         if symbol and len(by_symbol := self.of_symbol(symbol)) < _total(groups):
@@ -223,17 +223,16 @@ class IndexedLog(Generic[R]):
         return LogView(self.rows, [self._run(seqs, start, end) for seqs in groups if seqs], None)
 
     def some(self, seqs: Iterable[int], accounts: Iterable[str]) -> LogView[R]:
-        """Those rows among these seqs that are of accounts, in order of happening."""
+        """The rows with these seqs that belong to accounts, in order."""
         mine, owners = frozenset(accounts), self._owners
-        found = sorted(set(seqs))
-        return LogView(
-            self.rows, [_Run(found, 0, len(found))], lambda row: not mine.isdisjoint(owners(row))
-        )
+        ordered = sorted(set(seqs))
+        run = _Run(ordered, 0, len(ordered))
+        return LogView(self.rows, [run], lambda row: not mine.isdisjoint(owners(row)))
 
     def cut(self, count: int) -> None:
-        """Forget the rows from the one with this seq on."""
+        """Forget all rows but the first `count`."""
         del self.rows[count:]
-        self._words.clear()
+        self._texts.clear()
         if count >= self._indexed:
             return
         self._indexed = count
@@ -256,7 +255,7 @@ class IndexedLog(Generic[R]):
 
 
 def slice_by_time(rows: Sequence[D], start: Instant, end: Instant | None) -> range:
-    """Places of rows from start to end, both included."""
+    """Positions of the rows from start to end, both included."""
     low = bisect_left(rows, start, key=lambda row: row.at)
     return range(
         low, len(rows) if end is None else bisect_right(rows, end, low, key=lambda row: row.at)

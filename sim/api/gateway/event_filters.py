@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sim.api.gateway.list_query import PAGE_DEFAULT, check_page, folded
 from sim.api.gateway.live_views import event_view
 from sim.api.gateway.market_index import Facets
-from sim.indexes.ordered_index import Key, KeyIndex, both, flags_of, neither, pick
+from sim.indexes.ordered_index import KeyIndex, OrderedIndex, both, flags_of, neither, pick
 from sim.messages.gateway_v1 import Event, Market, Tag
 
 if TYPE_CHECKING:
@@ -137,13 +137,13 @@ def between(found: Facets, name: str, low: int | None, high: int | None) -> Flag
     )
 
 
-def event_keys(found: Facets, names: Iterable[str]) -> list[Key]:
+def event_keys(found: Facets, names: Iterable[str]) -> list[OrderedIndex]:
     """What to sort events by; names without a key sort nothing."""
     keys = (_event_key(found, folded(name)) for name in names)
     return [key for key in keys if key is not None]
 
 
-def _event_key(found: Facets, name: str) -> Key | None:
+def _event_key(found: Facets, name: str) -> OrderedIndex | None:
     if name in TRADED:
         return found.trades.events[TRADED[name]]
     if name == "openinterest":
@@ -168,7 +168,7 @@ TRADED = {
 def event_page(
     found: Facets,
     flags: Flags,
-    keys: list[Key],
+    keys: list[OrderedIndex],
     falling: bool,
     limit: int,
     offset: int,

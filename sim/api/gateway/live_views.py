@@ -18,7 +18,7 @@ from sim.api.rendering.retail_books import current_price
 from sim.core.accounts.fee_schedule import THETA_SCALE
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
-from sim.core.model.games import NOTHING, Game
+from sim.core.model.games import UNKNOWN_GAME, Game
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import Price, decimal_text
 from sim.kernel.instants import HOUR, NS_PER_S, Instant, format_instant
@@ -254,7 +254,7 @@ def is_quiet(exchange: Exchange, number: int, slug: str) -> bool:
     """
     return (
         not exchange.trading.lifecycle.has_materialised(slug)
-        and exchange.games.get(slug) is NOTHING
+        and exchange.games.get(slug) is UNKNOWN_GAME
         and number not in exchange.reference.grown
     )
 

@@ -27,7 +27,7 @@ from sim.api.gateway.place_index import Catalogue, known_key
 from sim.api.gateway.volume import NO_VOLUME, Volumes, fades, volumes
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
-from sim.core.model.games import NOTHING as UNTOLD
+from sim.core.model.games import UNKNOWN_GAME
 from sim.indexes.ordered_index import KeyIndex, SparseAmounts
 from sim.kernel.instants import DAY, Instant
 
@@ -504,7 +504,7 @@ class Plays(Facet):
         """Look at events."""
         for place in events:
             event = self.catalogue.event(place)
-            game = how_it_stands(self.exchange, event) if event.game_id else UNTOLD
+            game = how_it_stands(self.exchange, event) if event.game_id else UNKNOWN_GAME
             self.live[place] = event.live if game.live is None else game.live
             ended = self.ended[place] = event.ended if game.ended is None else game.ended
             self.period.move(place, event.period if game.period is None else game.period)

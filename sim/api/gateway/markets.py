@@ -35,7 +35,7 @@ from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY
 from sim.core.model.refusals import NotFound
-from sim.indexes.ordered_index import Key, both, flags_of, neither, pick
+from sim.indexes.ordered_index import OrderedIndex, both, flags_of, neither, pick
 from sim.messages import gateway_v1 as wire
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def list_markets(
     )
 
 
-def _key(found: Facets, name: str) -> Key | None:
+def _key(found: Facets, name: str) -> OrderedIndex | None:
     if name in TRADED:
         return found.trades.markets[TRADED[name]]
     return found.updates.markets if name == "updatedat" else found.catalogue.market_key(name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim.core.exchange import Exchange
 from sim.core.recurring.markets import Slot
-from sim.indexes.ordered_index import NOTHING, KeyIndex, Ranked
+from sim.indexes.ordered_index import MISSING, KeyIndex, UniqueKeyIndex
 from sim.messages.gateway_v1 import Event, Market
 
 if TYPE_CHECKING:
@@ -70,8 +70,8 @@ class Catalogue:
             if event is not None:
                 self._owners[place] = event
                 self._markets.setdefault(event, []).append(place)
-        self._event_keys: dict[str, KeyIndex | Ranked] = {}
-        self._market_keys: dict[str, KeyIndex | Ranked] = {}
+        self._event_keys: dict[str, KeyIndex | UniqueKeyIndex] = {}
+        self._market_keys: dict[str, KeyIndex | UniqueKeyIndex] = {}
 
     @staticmethod
     def _listed(places: Places, number: int) -> int:
@@ -231,7 +231,7 @@ class Catalogue:
 
     # ---- keys to sort by
 
-    def event_key(self, name: str) -> KeyIndex | Ranked | None:
+    def event_key(self, name: str) -> KeyIndex | UniqueKeyIndex | None:
         """Events in order of what never changes; None where the name is no such key."""
         found = self._event_keys.get(name)
         if found is None and name in EVENT_KEYS:
@@ -246,7 +246,9 @@ class Catalogue:
                         sorted(games, key=self.season.slug) if name == "slug" and games else games
                     )
                 ]
-                found = Ranked(ranks, lambda place: of_season(self.season, place - first), others)
+                found = UniqueKeyIndex(
+                    ranks, lambda place: of_season(self.season, place - first), others
+                )
             else:
                 found = KeyIndex(
                     self.runs(
@@ -258,7 +260,7 @@ class Catalogue:
             self._event_keys[name] = found
         return found
 
-    def market_key(self, name: str) -> KeyIndex | Ranked | None:
+    def market_key(self, name: str) -> KeyIndex | UniqueKeyIndex | None:
         """Markets in order of what never changes; None where the name is no such key."""
         found = self._market_keys.get(name)
         if found is None and name in MARKET_KEYS:
@@ -272,7 +274,7 @@ class Catalogue:
                     if name == "slug" and sizes
                     else list(range(first, self.markets.windows))
                 )
-                found = Ranked(
+                found = UniqueKeyIndex(
                     ranks, lambda place: of_season(self.season, *self.split(place)), others
                 )
             elif name in _BY_PLACE:
@@ -317,21 +319,21 @@ class Catalogue:
 
 def known_key(key: Any) -> Any:
     """What stands for a key in an order: for None the smallest."""
-    return NOTHING if key is None else key
+    return MISSING if key is None else key
 
 
-def _deal(key: KeyIndex | Ranked, first: int, values: dict[int, Any]) -> None:
+def _deal(key: KeyIndex | UniqueKeyIndex, first: int, values: dict[int, Any]) -> None:
     """Give windows' places new values. First they lose the old ones, so that no two have the same
     at any time.
     """
     for number in values:
-        key.move(first + number, NOTHING)
+        key.move(first + number, MISSING)
     for number, value in values.items():
         key.move(first + number, value)
 
 
 def _value(of: Callable[[Any], Any], rows: list[Any]) -> Any:
-    return known_key(of(rows[0])) if rows else NOTHING
+    return known_key(of(rows[0])) if rows else MISSING
 
 
 # Keys by which events, and markets, are put in order: as a message says them, and as the season

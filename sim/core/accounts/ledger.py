@@ -18,7 +18,7 @@ from sim.core.model.enums import LedgerEntryType
 from sim.core.model.events import CashMoved
 from sim.core.model.quantities import Cash
 from sim.core.model.refusals import AlreadyExists, NotFound
-from sim.indexes.restore_rows import put_back
+from sim.indexes.restore_rows import restore
 from sim.kernel.instants import Instant
 
 HOUSE_FUNDING = "house/funding"
@@ -171,7 +171,7 @@ class Ledger:
         self._accounts = {account.name: account for account in state.accounts}
         self._clearing = self._accounts[HOUSE_CLEARING]
         self._fees = self._accounts[HOUSE_FEES]
-        put_back(self._rows, self._rows_of, state.rows)
+        restore(self._rows, self._rows_of, state.rows)
 
     def _write(
         self,

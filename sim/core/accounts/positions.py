@@ -15,7 +15,7 @@ from msgspec import Struct
 from sim.core.model.context import Context
 from sim.core.model.events import PositionChanged
 from sim.core.model.quantities import Notional, Price, Qty, divide_half_even
-from sim.indexes.restore_rows import put_back
+from sim.indexes.restore_rows import restore
 from sim.kernel.instants import Instant, same_trade_date
 
 # What a row of a trade says; only these grow what was bought and sold.
@@ -167,7 +167,7 @@ class Positions:
             self.open_interest[position.symbol] = self.open_interest.get(position.symbol, 0) + max(
                 position.net, 0
             )
-        put_back(self._rows, self._rows_of, state.rows)
+        restore(self._rows, self._rows_of, state.rows)
 
     def _index(self, position: Position) -> None:
         self._all.append(position)

@@ -55,7 +55,7 @@ class Game(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
 
-NOTHING = Game()
+UNKNOWN_GAME = Game()
 
 
 class Games:
@@ -67,7 +67,7 @@ class Games:
 
     def get(self, slug: str) -> Game:
         """How a game stands."""
-        return self._games.get(slug, NOTHING)
+        return self._games.get(slug, UNKNOWN_GAME)
 
     def begin(self, slug: str, game: Game) -> None:
         """How a game stands at the start of the world; nobody has told of it."""

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from sim.indexes.change_index import Changes
 from sim.indexes.ordered_index import (
-    NOTHING,
-    Key,
+    MISSING,
     KeyIndex,
-    Ranked,
+    OrderedIndex,
     SparseAmounts,
+    UniqueKeyIndex,
     both,
     flagged,
     flags_of,
@@ -28,7 +28,7 @@ amounts = st.integers(0, 3)
 
 
 def rank(key: Any) -> tuple[bool, Any]:
-    return (False, 0) if key is None or key is NOTHING else (True, key)
+    return (False, 0) if key is None or key is MISSING else (True, key)
 
 
 @given(
@@ -37,7 +37,7 @@ def rank(key: Any) -> tuple[bool, Any]:
     wanted=st.sets(places)
     | st.sets(places, max_size=5).map(lambda left_out: set(range(COUNT)) - left_out),
     by=st.lists(st.sampled_from([0, 1, 2]), max_size=3, unique=True),
-    falling=st.booleans(),
+    descending=st.booleans(),
     page=st.tuples(st.integers(0, COUNT), st.integers(1, COUNT)),
 )
 def test_a_page_is_that_of_sorting_everything(
@@ -45,12 +45,12 @@ def test_a_page_is_that_of_sorting_everything(
     moves: list[tuple[int, int | None, int, int]],
     wanted: set[int],
     by: list[int],
-    falling: bool,
+    descending: bool,
     page: tuple[int, int],
 ) -> None:
-    grouped = KeyIndex((NOTHING if key is None else key, 1) for key in start)
+    grouped = KeyIndex((MISSING if key is None else key, 1) for key in start)
     sums = SparseAmounts(COUNT)
-    ranked = Ranked(
+    ranked = UniqueKeyIndex(
         [place for place in range(COUNT) if place % 2],
         lambda place: 10_000 + place,
         {place: 20_000 + place for place in range(0, COUNT, 2)},
@@ -61,20 +61,22 @@ def test_a_page_is_that_of_sorting_everything(
         [20_000 + place if place % 2 == 0 else 10_000 + place for place in range(COUNT)],
     ]
     for place, key, amount, own in moves:
-        grouped.move(place, NOTHING if key is None else key)
+        grouped.move(place, MISSING if key is None else key)
         sums.move(place, amount)
         shown[0][place], shown[1][place] = key, amount
         if place % 2 == 0:
             shown[2][place] = own * COUNT + place + 100_000
-            ranked.move(place, NOTHING)
+            ranked.move(place, MISSING)
             ranked.move(place, shown[2][place])
-    orders: list[Key] = [grouped, sums, ranked]
+    orders: list[OrderedIndex] = [grouped, sums, ranked]
     expected = sorted(wanted)
     for number in reversed(by):
-        expected.sort(key=lambda place, number=number: rank(shown[number][place]), reverse=falling)  # type: ignore[misc]
+        expected.sort(
+            key=lambda place, number=number: rank(shown[number][place]), reverse=descending
+        )  # type: ignore[misc]
     offset, limit = page
     assert (
-        pick(flags_of(wanted, COUNT), [orders[number] for number in by], falling, offset, limit)
+        pick(flags_of(wanted, COUNT), [orders[number] for number in by], descending, offset, limit)
         == expected[offset : offset + limit]
     )
     assert [orders[number].key(place) for number in (1, 2) for place in range(COUNT)] == [
@@ -92,12 +94,12 @@ def test_bounds_leave_what_lies_within_them(
     moves: list[tuple[int, int | None, int]], low: int | None, high: int | None
 ) -> None:
     grouped, sums, shown = (
-        KeyIndex([(NOTHING, COUNT)]),
+        KeyIndex([(MISSING, COUNT)]),
         SparseAmounts(COUNT),
         dict.fromkeys(range(COUNT), (None, 0)),
     )
     for place, key, amount in moves:
-        grouped.move(place, NOTHING if key is None else key)
+        grouped.move(place, MISSING if key is None else key)
         sums.move(place, amount)
         shown[place] = (key, amount)  # type: ignore[assignment]
 
