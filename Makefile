@@ -1,10 +1,10 @@
-# Two commands for a newcomer: `make demo` shows the exchange at work, `make test` proves it.
+# For newcomers: `make demo` shows the exchange at work, `make test` tests it, `make help` lists more.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test serve bench profile lint types contract docs lock npm clean
-help:            ## what can be done here
+.PHONY: help demo test serve bench profile lint types contract docs site lock npm clean
+help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(VENV)/.ready: requirements.lock pyproject.toml
@@ -13,20 +13,20 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
-demo: $(VENV)/.ready      ## a whole partner journey over real sockets, under a minute
+demo: $(VENV)/.ready      ## a partner's whole journey over real sockets, under a minute
 	$(BIN)/sim demo
 
-test: $(VENV)/.ready      ## the test-suite
+test: $(VENV)/.ready      ## the test suite
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 serve: $(VENV)/.ready     ## the bundled quickstart on loopback, ports from 18080
 	$(BIN)/sim serve
 
 bench: $(VENV)/.ready     ## figures as ratios against a floor measured in the same run
-	$(BIN)/python -m benchmarks --keep docs
+	$(BIN)/python -m benchmarks --keep build/benchmarks
 
 profile: $(VENV)/.ready   ## where the time of each hot path goes
-	$(BIN)/python -m benchmarks.profiles --keep docs/profiles.md
+	$(BIN)/python -m benchmarks.profiles --keep build/benchmarks/profiles.md
 
 lint: $(VENV)/.ready      ## ruff
 	$(BIN)/ruff check . && $(BIN)/ruff format --check -q .
@@ -36,8 +36,11 @@ types: $(VENV)/.ready     ## mypy, strict
 contract: $(VENV)/.ready  ## regenerate sim/messages and sim/pb from proto/
 	$(BIN)/python -m sim.contract.compile
 
-docs: $(VENV)/.ready      ## renew the tables in README.md and docs/ that come from the code
+docs: $(VENV)/.ready      ## renew what README.md and docs/ take from the code
 	$(BIN)/python docs/generate.py
+
+site: $(VENV)/.ready      ## build the documentation into site/; a broken link fails
+	$(BIN)/zensical build --clean --strict
 
 lock: $(VENV)/.ready      ## pin what pyproject.toml asks for (needs uv)
 	uv pip compile --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
@@ -46,4 +49,4 @@ npm: $(VENV)/.ready       ## the published npm client, for the tests that drive 
 	npm install --silent --no-fund --no-audit --prefix $(VENV) polymarket-us@0.1.1
 
 clean:           ## remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build site .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,5 +1,5 @@
 """A sandbox exchange as a calculation. `Simulation` is the exchange, `load_scenario` reads what it
-starts from; see docs/architecture.md.
+starts from; see docs/explanation/architecture.md.
 """
 
 from __future__ import annotations

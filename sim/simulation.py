@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 class Simulation:
-    """The exchange, its clock and its journal. See docs/architecture.md for what enters and what
+    """The exchange, its clock and its journal. See docs/explanation/architecture.md for what enters and what
     comes out.
     """
 

@@ -1,88 +1,88 @@
-"""What the documents say of the code is what the code says of itself."""
+"""The documentation is current, and its links lead somewhere.
+
+`tests/test_docs_examples.py` runs its examples, `tests/server/test_docs_commands.py` its commands.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-from sim.analysis.headless_run import run_scenario
-from sim.loader.load import load_scenario
+import yaml
 
 ROOT = Path(__file__).parent.parent
-_spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))]
+}
+_spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
 assert _spec is not None and _spec.loader is not None
 generate = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(generate)
 
 
-@pytest.mark.parametrize("name", list(generate.TABLES))
-def test_generated_tables_are_current(name: str) -> None:
-    _, now, wanted = generate.renewed(name)
-    assert now == wanted, "run `make docs`"
+@pytest.mark.parametrize("name", list(generate.BLOCKS))
+def test_a_generated_block_is_current(name: str) -> None:
+    _, now, fresh = generate.renewed(name)
+    assert now == fresh, "run `make docs`"
 
 
-@pytest.mark.parametrize(
-    "file",
-    sorted(
-        path.relative_to(ROOT).as_posix()
-        for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    ),
-)
-def test_links_between_documents_lead_somewhere(file: str) -> None:
-    text = (ROOT / file).read_text()
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        if "://" not in target:
-            assert ((ROOT / file).parent / target).exists(), f"{file} links to {target}"
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/")])
+def test_sections_and_rules_are_links(page: str) -> None:
+    if page not in (generate._SPECIFICATION, generate._RULES):
+        assert generate.linked(PAGES[page], page) == PAGES[page], "run `make docs`"
 
 
-def test_the_examples_in_the_scenario_page_are_sound_and_hold(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "scenarios.md").read_text()
-    names = []
-    for number, example in enumerate(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)):
-        (tmp_path / f"{number}.yaml").write_text(example)
-        report = run_scenario(load_scenario(str(tmp_path / f"{number}.yaml")))
-        assert report.ok, "\n".join(report.lines())
-        names.append(report.scenario)
-    assert names == [
-        "thursday-maintenance",
-        "a-window-that-ends-higher",
-        "overtime-does-not-count-for-the-second-half",
-        "a-covered-ladder",
-        "our-own-fees",
-        "quotes-that-pay",
-        "an-outage-at-the-worst-moment",
-        "a-market-that-lives",
+def anchors(text: str) -> set[str]:
+    """Anchors of a page: ids in its text and slugs of its headings."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    slugs = {
+        re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip())
+        for heading in re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    }
+    return slugs | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+@pytest.mark.parametrize("page", list(PAGES))
+def test_links_lead_somewhere(page: str) -> None:
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)]+)\)", prose):
+        if "://" in target:
+            continue
+        path, _, anchor = target.partition("#")
+        file = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        assert file.exists(), f"{page} links to {target}"
+        if anchor:
+            assert anchor in anchors(file.read_text()), f"{page} links to {target}"
+
+
+def test_every_page_has_a_place_in_the_navigation() -> None:
+    configuration = (ROOT / "mkdocs.yml").read_text()
+    listed = set(re.findall(r"[\w/-]+\.md", configuration.partition("\nnav:")[2]))
+    assert listed == {page.removeprefix("docs/") for page in PAGES if page.startswith("docs/")}
+
+
+@pytest.mark.parametrize("page", list(PAGES))
+def test_lines_are_up_to_100_columns(page: str) -> None:
+    text = re.sub(r"<!-- ([\w-]+): .*?<!-- /\1 -->", "", PAGES[page], flags=re.DOTALL)
+    long = [
+        line
+        for line in text.splitlines()
+        if len(re.sub(r"\]\([^)]*\)", "]", line)) > 100 and not line.startswith(("|", "curl", "!"))
     ]
+    assert not long
 
 
-EXAMPLES = [
-    (path.relative_to(ROOT).as_posix(), example)
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    for example in re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)
-    if "def test_" in example
-]
+def test_the_yaml_of_the_site_names_only_files_that_exist() -> None:
+    text = (ROOT / "mkdocs.yml").read_text()
+    for asset in yaml.safe_load(text)["extra_css"]:
+        assert (DOCS / asset).exists()
 
 
-def test_the_readme_has_an_example() -> None:
-    assert "README.md" in [file for file, _ in EXAMPLES]
-
-
-@pytest.mark.parametrize(("file", "example"), EXAMPLES, ids=[file for file, _ in EXAMPLES])
-def test_the_examples_in_the_documents_are_tests_that_pass(
-    file: str, example: str, tmp_path: Path
-) -> None:
-    (tmp_path / "test_example.py").write_text(example)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_example.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("file", ["docs/faults.md"])
-def test_the_faults_in_the_documents_are_sound(file: str) -> None:
-    for example in re.findall(r"```yaml\n(.*?)```", (ROOT / file).read_text(), re.DOTALL):
-        assert load_scenario(f"name: example\nextends: quickstart\n{example}").faults
+def test_the_steps_and_keys_that_the_pages_name_exist() -> None:
+    page = PAGES["docs/how-to/script-calls-and-waits.md"]
+    whens = set(re.findall(r"^\| `(\w+):", page, re.MULTILINE))
+    assert whens == set(generate._schema()["$defs"]["When"]["properties"])

@@ -1,4 +1,4 @@
-"""docs/rules.md against the tests and the source: a rule that is listed has a test that names it,
+"""docs/reference/rules.md against the tests and the source: a rule that is listed has a test that names it,
 and a rule that is cited is listed.
 """
 
@@ -15,8 +15,8 @@ from sim.core.catalogue.assumptions import catalogue
 
 ROOT = Path(__file__).parent.parent.parent
 OUT_OF_SCOPE = {"L13", "M40", "E4"}
-TEXT = (ROOT / "docs" / "rules.md").read_text()
-RULES = dict(re.findall(r"^\| ([LMPSKRWE]\d+) \| (.*) \|$", TEXT, re.MULTILINE))
+TEXT = (ROOT / "docs" / "reference" / "rules.md").read_text()
+RULES = dict(re.findall(r"^\| <a id=\"\w+\"></a>([LMPSKRWE]\d+) \| (.*) \|$", TEXT, re.MULTILINE))
 
 
 @cache

@@ -1,5 +1,8 @@
-"""Every command that README and docs show is one: `sim` lines are understood with all their
-options, `curl` lines are answered with 200.
+"""Every command that README and docs show works.
+
+`sim` commands about bundled scenarios run; others are parsed with all their options, because they
+serve for ever or name files of the reader. `curl` commands are answered with 200, and `make` targets
+exist.
 """
 
 from __future__ import annotations
@@ -12,60 +15,79 @@ from pathlib import Path
 
 import pytest
 
-from sim.cli.main import parse
+from sim.cli.main import main, parse
 from sim.testing.exchange_fixture import Control, ServedExchange
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-SHOWN = {
-    page.name: [
-        line
-        for block in re.findall(r"```sh\n(.*?)```", page.read_text(), re.DOTALL)
-        for line in block.splitlines()
-    ]
-    for page in PAGES
-}
-# In running text a command stands with its arguments, which are words in capitals: any file will
-# do.
-NAMED = {page.name: re.findall(r"`(sim [a-z][^`|…]*)`", page.read_text()) for page in PAGES}
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text() for page in PAGES}
+BUNDLED = {path.stem for path in (ROOT / "scenarios").glob("*.yaml")}
+
+
+def shown(text: str) -> list[str]:
+    """Command lines of a page: of shell blocks, and behind the prompt of console blocks."""
+    shell = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    console = re.findall(r"^```(?:console|text)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    lines = [line.strip() for block in shell for line in block.splitlines() if line.strip()]
+    return lines + re.findall(r"^\$ (.*)$", "\n".join(console), re.MULTILINE)
+
+
+def named(text: str) -> list[str]:
+    """Commands in running text, whose arguments are words in capitals: any file will do."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.findall(r"`(sim [a-z][^`|…]*)`", prose)
+
+
+SHOWN = {page: shown(text) for page, text in TEXTS.items()}
 SIM = sorted(
     {
-        line.partition("#")[0].strip()
-        for lines in (*SHOWN.values(), *NAMED.values())
-        for line in lines
+        re.sub(r"\s+", " ", line.partition(" #")[0].partition(" > ")[0]).strip()
+        for page, text in TEXTS.items()
+        for line in (*SHOWN[page], *named(text))
         if line.startswith("sim ")
     }
 )
 CURL = {page: [line for line in lines if line.startswith("curl ")] for page, lines in SHOWN.items()}
-NEEDS_MORE = {
-    "check",
-    "run",
-    "sweep",
-    "explain",
-    "conformance",
-    "replay",
-    "timeline",
-    "bisect",
-    "shrink",
-    "explore",
-    "diff",
+# Commands that running text names without what they are about.
+COMPLETED = {
+    "sim serve --start": "sim serve --start 2026-09-08T18:00:00Z",
+    "sim serve --preset": "sim serve --preset ideal",
+    "sim serve --journal": "sim serve --journal run.ndjson",
+    "sim run --param name=value": "sim run quickstart --param name=value",
+    "sim catalogue": "sim catalogue quirks",
+}
+TAKES_A_FILE = {
+    *("check", "run", "sweep", "explain", "judge", "conformance"),
+    *("replay", "timeline", "bisect", "shrink", "explore", "diff"),
 }
 
 
+def runs_here(words: list[str]) -> bool:
+    """Whether a command is about bundled scenarios alone and ends by itself."""
+    files = [
+        word for word in words[1:] if not word.startswith("-") and not re.match(r"[\d.]+$", word)
+    ]
+    return words[0] in ("schema", "catalogue", "openapi") or (
+        words[0] in ("run", "check") and bool(files) and set(files) <= BUNDLED
+    )
+
+
 @pytest.mark.parametrize("line", SIM)
-def test_a_sim_command_of_the_pages_is_understood(line: str) -> None:
-    words = shlex.split(line, comments=True)[1:]
-    if words[0] in NEEDS_MORE and not any(not word.startswith("-") for word in words[1:]):
-        words.append("something")  # named in passing, without what it is about
-    if words[-1] == "--journal":
+def test_a_sim_command_of_the_pages_works(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = shlex.split(COMPLETED.get(line, line), comments=True)[1:]
+    if words == ["--version"]:
+        return
+    if words[0] in TAKES_A_FILE and all(word.startswith("-") for word in words[1:]):
         words.append("something")
     assert callable(parse(words).run)
+    if runs_here(words):
+        assert main(words) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("page", [page for page, lines in CURL.items() if lines])
 def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: str) -> None:
     request_id = ""
-    for _ in range(14):  # something to go back over, and a refusal to ask about
+    for _ in range(14):  # inputs to go back over, and a refusal to ask about
         try:
             urllib.request.urlopen(f"{exchange.gateway}/v1/markets/no-such-market/book").close()
         except urllib.error.HTTPError as refused:
@@ -76,24 +98,35 @@ def test_the_curl_lines_of_a_page_are_answered(exchange: ServedExchange, page: s
         "REQUEST_ID": request_id,
     }
     for line in CURL[page]:
-        words = shlex.split(
-            re.sub(r"\$([A-Z_]+)", lambda found: place[found[1]], line), comments=True
-        )[1:]
+        filled = re.sub(r"\$([A-Z_]+)", lambda name: place[name[1]], line)
+        words = shlex.split(filled, comments=True)[1:]
         body = words[words.index("-d") + 1].encode() if "-d" in words else None
         verb = words[words.index("-X") + 1] if "-X" in words else "GET"
         address = next(word for word in words if word.startswith("http"))
         with urllib.request.urlopen(urllib.request.Request(address, body, method=verb)) as answer:
             assert answer.status == 200, line
     worlds = Control(exchange.control)("GET", "/worlds")["worlds"]
-    assert len(worlds) == 1 + sum("/fork" in line or "/worlds" in line for line in CURL[page])
+    started = [
+        line for line in CURL[page] if "-X POST" in line and re.search("/fork|/worlds", line)
+    ]
+    assert len(worlds) == 1 + len(started)
 
 
-def test_the_page_on_searching_shows_every_command_of_its_kind() -> None:
-    assert {line.split()[1] for line in SHOWN["search.md"]} == {
-        "sweep",
-        "bisect",
-        "shrink",
-        "explore",
-    }
-    (tests,) = [line for line in SHOWN["search.md"] if " -- " in line]
-    assert parse(shlex.split(tests)[1:]).rest == ["-k", "orders"]
+def test_make_targets_and_modules_of_the_pages_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for text in TEXTS.values():
+        lines = [*shown(text), *re.findall(r"`((?:make|python -m) [^`]+)`", text)]
+        for line in lines:
+            words = line.partition("#")[0].split()
+            if words[:1] == ["make"]:
+                assert words[1] in targets, line
+            if words[:2] == ["python", "-m"]:
+                module = ROOT / words[2].replace(".", "/")
+                assert module.with_suffix(".py").exists() or module.is_dir(), line
+
+
+def test_every_command_is_shown_somewhere() -> None:
+    commands = {line.split()[1] for line in SIM}
+    assert {"serve", "run", "check", "sweep", "bisect", "shrink", "explore"} <= commands
+    (line,) = [line for line in SHOWN["docs/how-to/explore-faults.md"] if " -- " in line]
+    assert parse(shlex.split(line)[1:]).rest == ["-k", "orders"]

@@ -215,7 +215,7 @@ def test_the_markets_socket(order_service: OrderService) -> None:
 @pytest.mark.spec("S4.2-14", "S6.2-8")
 def test_the_private_socket(order_service: OrderService) -> None:
     """This client has no name for three of today's payload keys and for one subscription type:
-    those arrive under its `message` event (docs/clients.md).
+    those arrive under its `message` event (docs/how-to/connect-a-client.md).
     """
     order_service.order("BUY_LONG", "0.30", 2)
     private = order_service.socket("private")

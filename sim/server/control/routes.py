@@ -228,7 +228,7 @@ def _scenario(given: object, params: object, folder: str) -> Scenario:
     except ScenarioError as error:
         raise InvalidRequest(
             str(error),
-            remedy="`sim schema` prints what a scenario may hold; docs/scenarios.md explains it",
+            remedy="`sim schema` prints what a scenario may hold; docs/how-to/write-a-scenario.md explains it",
         ) from None
 
 
