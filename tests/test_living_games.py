@@ -14,6 +14,7 @@ from sim import Simulation, load_scenario
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.kernel.instants import HOUR, MINUTE, NS_PER_S, parse_instant
+from sim.reference.game_clock import duration
 from sim.testing.client import Connection, connect
 from tests.journeys import firm, order, trader
 
@@ -109,14 +110,11 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
     """Any game of a season of thousands, at any instants: what is shown adds up, grows, and comes
     to the result by which markets settle.
     """
-    season = large.reference.season
-    assert season is not None
-    number = data.draw(st.integers(0, season.games - 1))
-    slug, start, over = (
-        season.slug(number),
-        season.bare(number).start_time or 0,
-        season.over(number),
-    )
+    games = large.reference.generated
+    slug = data.draw(st.sampled_from(games.slugs))
+    event = games.bare(slug)
+    start = event.start_time or 0
+    over = start + duration(event.subcategory, slug)
     assert large.results.state_at(slug, start - 1) is None
     before = (0, 0, 0)
     seen: dict[str, tuple[int, int]] = {}
@@ -143,7 +141,7 @@ def test_a_score_never_falls_and_ends_as_planned(large: Exchange, data: st.DataO
             for found in (list(seen.values()), [points[::-1] for points in seen.values()])
         ]
         added = [sum(side) for side in zip(*seen.values(), strict=True)] or [0, 0]
-        running = season.league_of(number) in ("atp", "wta", "lol", "cs2", "wtt")
+        running = event.subcategory in ("atp", "wta", "lol", "cs2", "wtt")
         assert (home <= won[0] and away <= won[1]) if running else [home, away] == added, slug
     final, planned = large.results.state_at(slug, over), large.results.final_game(slug)
     assert final is not None and planned is not None and final.ended and final.at == over
@@ -381,16 +379,15 @@ def test_a_game_that_ends_in_maintenance_closes_its_markets_when_that_is_over(
     world: Connection,
 ) -> None:
     """The game does not wait for the exchange, but what follows from it does (rule W7)."""
-    season = world.simulation.exchange.reference.season
-    assert season is not None
+    exchange = world.simulation.exchange
     begins, ends = (
         parse_instant("2026-09-10T02:00:00-04:00"),
         parse_instant("2026-09-10T06:00:00-04:00"),
     )
     slug = next(
-        season.slug(number)
-        for number in range(season.games)
-        if begins - 3 * HOUR < season.over(number) < begins
+        slug
+        for slug in exchange.reference.generated.slugs
+        if begins - 3 * HOUR < exchange.results.event_end(slug) < begins
     )
     world.simulation.control(
         "maintenance.add", "", {"begins": "2026-09-09T23:00:00-04:00", "length": "3h"}

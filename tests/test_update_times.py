@@ -79,21 +79,20 @@ def test_what_nobody_touched_says_when_its_dates_moved_it(world: Connection) -> 
     somebody follows it or not.
     """
     exchange = world.simulation.exchange
-    season = exchange.reference.season
-    assert season is not None
-    number = next(
-        number
-        for number in range(season.games)
-        if season.opens(number) > world.simulation.now + 3 * 24 * 60 * MINUTE
+    games = exchange.reference.generated
+    slug, dates = next(
+        (slug, dates)
+        for slug, dates in zip(games.slugs, map(games.dates, games.slugs), strict=True)
+        if dates.start > world.simulation.now + 3 * 24 * 60 * MINUTE
     )
-    symbol = season.symbols_of(number)[0]
+    symbol = games.symbols_of(slug)[0]
     fork = connect(world.simulation.fork())
     fork.simulation.exchange.trading.lifecycle.materialise(symbol)
-    _, expires, terminates = season.dates_of(number)
     maintenance = parse_instant("2026-09-10T06:00:00-04:00")
-    assert season.opens(number) > maintenance
-    before = season.created(number)
-    for edge in (season.opens(number), season.over(number), expires, terminates):
+    assert dates.start > maintenance
+    before = dates.created
+    over = exchange.results.event_end(slug)
+    for edge in (dates.start, over, dates.expiration, dates.termination):
         for one in (world, fork):
             one.advance_to(edge - MINUTE)
             assert parse_instant(shown(one, symbol)["updateTime"]) >= before
@@ -113,13 +112,12 @@ def test_maintenance_moves_it_too(world: Connection) -> None:
         parse_instant("2026-09-10T02:00:00-04:00"),
         parse_instant("2026-09-10T06:00:00-04:00"),
     )
-    season = world.simulation.exchange.reference.season
-    assert season is not None
+    games = world.simulation.exchange.reference.generated
     quiet = next(
-        slug
-        for number in range(season.games)
-        if season.bare(number).start_time > ends + 86_400 * NS_PER_S
-        for slug in season.symbols_of(number)
+        symbol
+        for slug in games.slugs
+        if games.bare(slug).start_time > ends + 86_400 * NS_PER_S
+        for symbol in games.symbols_of(slug)
     )
     world.advance_to(begins - 1)
     before = parse_instant(

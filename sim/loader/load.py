@@ -22,8 +22,8 @@ from sim.loader.check_participants import participant_problems
 from sim.loader.check_steps import items_of, node_at, step_problems, unknown_setting
 from sim.loader.check_world import SECTIONS, world_problems
 from sim.loader.order_flow_files import flow_problems, with_order_flow
+from sim.reference.leagues import fixture
 from sim.reference.recurring_markets import incomplete
-from sim.reference.reference import fixture
 from sim.scenario.expansion import expanded, parameters, variants
 from sim.scenario.fault_names import never_strikes, unknown_operation
 from sim.scenario.fees_entries import fee_problems

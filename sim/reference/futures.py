@@ -23,7 +23,7 @@ from sim.messages.gateway_v1 import (
     AssetPriceTerms,
     Event,
 )
-from sim.reference.default_games import mid_of, on_terms
+from sim.reference.games import mid_of, on_terms
 from sim.reference.market_pair import (
     Facts,
     Side,

@@ -53,7 +53,7 @@ _SPORTS = {
 UNITS = {"nfl": (7, 3), "nba": (2, 3, 1), "wnba": (2, 3, 1)}
 
 
-def lasts(league: str, slug: str) -> Span:
+def duration(league: str, slug: str) -> Span:
     """How long a game takes: as long as its sport usually does, a tenth more or less. Whole
     seconds.
     """
@@ -115,7 +115,7 @@ class GameClock:
         self._start = start
         self._facts = final
         self._counts_parts = _counts_parts(league)
-        length = lasts(league, slug)
+        length = duration(league, slug)
         legs = list(_legs(league, final, slug))
         now = next(
             (
@@ -201,7 +201,7 @@ def _legs(league: str, final: Game, slug: str) -> Iterator[Leg]:
         first = draw(slug, "first stoppage", 3)
         yield Leg("1H", "1H", 0, 45 + first, 45)
         yield Leg("HT", "", 45 + first, 60 + first)
-        yield Leg("2H", "2H", 60 + first, lasts(league, slug) // MINUTE, 45, 45)
+        yield Leg("2H", "2H", 60 + first, duration(league, slug) // MINUTE, 45, 45)
         return
     names = list(final.periods) or [
         f"{sport.part}{number + 1}" for number in range(1 + draw(slug, "rounds", sport.parts))

@@ -1,123 +1,200 @@
-"""The markets of a season's games as stencils: what is the same in every game of a league that was
-listed in the same era, with places for the teams' names.
+"""What markets a game has, as templates: everything about a market that does not depend on who plays.
 
-A symbol or a question is a stencil with two names filled in, so tens of thousands of them are
-spelled in milliseconds and none has to be kept.
+`fixtures/world/market_sets.json` has the rows. A game lists some sets of them; a set depends on the
+league (its usual lines, its names of market types) and on the day of listing (§2.10). So all games
+of a league that were listed in the same era share a tuple of templates, and a game's symbols and
+questions are those templates with two names filled in. That is why tens of thousands of symbols can
+be spelled, sorted and searched without making a market.
+
+Texts of a template hold placeholders: `{first}` and `{second}` are the names of the teams in the
+order of the symbol, `{first_short}` and `{second_short}` their abbreviations in lower case.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import NamedTuple, TypeVar
 
-from sim.kernel.instants import Instant
-from sim.messages.gateway_v1 import Team
-from sim.reference.default_games import game_event
-from sim.reference.market_layout import Game, slots_of
-from sim.reference.market_pair import combinable, sports_type_v2
-from sim.reference.reference import Reference, texts_of
+from msgspec import Struct, json
+from msgspec.structs import replace
 
-# Names of two teams that nobody has, short and long, and of their game.
-SHORT = "\x01", "\x02"
-LONG = "\x03", "\x04"
-STEM = "\x05"
+from sim.kernel import resources
+from sim.kernel.instants import Instant, parse_instant
+
+# From when one instrument has a team on each side (§2.10): the quarter-finals of 2026-07-05, and
+# the night of 2026-07-03. Before, there was one instrument for each team.
+TWO_SIDED_FROM: dict[str, Instant] = {
+    "soccer": parse_instant("2026-07-05T00:00:00-04:00"),
+    "sets": parse_instant("2026-07-03T20:00:00-04:00"),
+}
+# Leagues whose symbols name the home team first (§2.6). The first team is the long side.
+_HOME_FIRST = frozenset(
+    ("epl", "efl-cup", "lal", "sea", "bun", "ucl", "mls", "lib", "fwc", "atp", "wta", "lol", "cs2")
+)
+_RUNGS = (1, 2, 3, 4)
+T = TypeVar("T")
 
 
-class Kind(NamedTuple):
-    """What is the same about the n-th market of every game of a league that was listed in the same
-    era.
+class MarketTemplate(Struct, frozen=True, kw_only=True):
+    """One market of a game. `tail` follows league, teams and date in its symbol.
+
+    A side is `first` or `second` for a team, otherwise its name. `cents` limits the market to ticks
+    of a cent; `pick` is the outcome that it asks for, `first` or `second` for a team.
     """
 
     product: str
-    tail: str  # of the symbol, after the stem of the game
+    type: str
+    sports_type: str
     question: str
-    cents: bool
-    market_type: str
-    sports_market_type: str
-    sports_market_type_v2: str
-    combo_enabled: bool
+    tail: str = ""
+    sides: tuple[str, str] = ("first", "second")
+    line: str | None = None
+    cents: bool = False
+    player: str = ""
+    pick: str = ""
+    # Read from the fixture, where a row may stand for several markets; unset in what `templates`
+    # returns: `each_team` for one market a team, `two_sided` for one market after that date.
+    each_team: bool = False
+    two_sided: str = ""
+
+    def symbol(self, stem: str, short: tuple[str, str]) -> str:
+        """Return the symbol in a game; `short` are the teams' abbreviations in lower case."""
+        return f"{self.product}-{stem}{self.ending(short)}"
+
+    def ending(self, short: tuple[str, str]) -> str:
+        """Return how the symbol ends in a game of these teams."""
+        tail = self.tail
+        if "{" not in tail:
+            return tail
+        return tail.replace("{first_short}", short[0]).replace("{second_short}", short[1])
 
 
-def kinds_of(league: str, sets: tuple[str, ...], created: Instant) -> tuple[Kind, ...]:
-    """The markets of a league's games that were listed when one was created at an instant."""
+class Player(NamedTuple):
+    """A player whom markets can be about."""
+
+    name: str
+    slug: str
+
+
+class _Group(Struct, frozen=True):
+    """Rows that are repeated together: for each set of values, each rung or each player."""
+
+    rows: tuple[MarketTemplate, ...]
+    each: tuple[dict[str, str], ...] | str = ({},)
+
+
+class _League(Struct, frozen=True):
+    """What is particular to a league: values to fill in, and the rungs of its ladder.
+
+    `rungs` are the whole parts of the main spread and total, and the distance between two lines.
+    """
+
+    rungs: tuple[int, int, int]
+    values: dict[str, str]
+
+
+def ordered(league: str, home: T, away: T) -> tuple[T, T]:
+    """Return two teams in the order in which symbols of a league name them."""
+    return (home, away) if league in _HOME_FIRST else (away, home)
+
+
+def era_of(created: Instant) -> frozenset[str]:
+    """Return which kinds of markets are two-sided when listed at an instant."""
+    return frozenset(kind for kind, since in TWO_SIDED_FROM.items() if created >= since)
+
+
+@lru_cache(maxsize=256)
+def templates(
+    league: str, sets: tuple[str, ...], era: frozenset[str], players: tuple[Player, ...] = ()
+) -> tuple[MarketTemplate, ...]:
+    """Return the markets of a league's games, in order of listing."""
+    groups, leagues = _fixture()
+    known = leagues.get(league, leagues["default"])
     return tuple(
-        Kind(
-            slot.product, slot.tail, slot.question, slot.cents,
-            slot.market_type, slot.sports_type, sports_type_v2(slot.market_type), combinable(slot.market_type),
+        template
+        for name in sets
+        for group in groups[name]
+        for values in _repeated(group, known, players)
+        for row in group.rows
+        for template in _expanded(row, values, era)
+    )
+
+
+def filled(text: str, values: dict[str, str]) -> str:
+    """Return a text with values in place of their names in braces."""
+    if "{" in text:
+        for name, value in values.items():
+            text = text.replace(f"{{{name}}}", value)
+    return text
+
+
+@cache
+def _fixture() -> tuple[dict[str, tuple[_Group, ...]], dict[str, _League]]:
+    raw = json.decode(resources.path("fixtures", "world/market_sets.json").read_bytes())
+    default = raw["leagues"]["default"]
+    leagues = {}
+    for league, own in raw["leagues"].items():
+        values = default | own
+        leagues[league] = _League(tuple(values.pop("rungs")), _with_lines(values))
+    encoded = json.encode(raw["sets"])
+    return json.decode(encoded, type=dict[str, tuple[_Group, ...]]), leagues
+
+
+def _with_lines(values: dict[str, str]) -> dict[str, str]:
+    """Add every value as symbols spell it: 2pt5 for 2.5."""
+    return values | {f"{name}_pt": value.replace(".", "pt") for name, value in values.items()}
+
+
+def _repeated(
+    group: _Group, league: _League, players: tuple[Player, ...]
+) -> Iterator[dict[str, str]]:
+    """Yield the values of each repetition of a group."""
+    if group.each == "players":
+        yield from ({"player": player.name, "player_slug": player.slug} for player in players)
+    elif group.each == "rungs":
+        spread, total, step = league.rungs
+        for rung in _RUNGS:
+            lines = {"by": f"{spread + rung * step}.5", "above": f"{total + rung * step}.5"}
+            if total > len(_RUNGS) * step:
+                lines["below"] = f"{total - rung * step}.5"
+            yield league.values | _with_lines(lines)
+    else:
+        yield from (league.values | values for values in group.each if isinstance(values, dict))
+
+
+def _expanded(
+    row: MarketTemplate, values: dict[str, str], era: frozenset[str]
+) -> Iterator[MarketTemplate]:
+    """Yield the markets that a row stands for. A line that the ladder does not reach is left out."""
+    template = replace(
+        row,
+        tail=filled(row.tail, values),
+        sports_type=filled(row.sports_type, values),
+        question=filled(row.question, values),
+        line=None if row.line is None else filled(row.line, values),
+        player=filled(row.player, values),
+        each_team=False,
+        two_sided="",
+    )
+    if template.line == "{below}":
+        return
+    if not row.each_team:
+        yield template
+    elif row.two_sided in era:
+        yield replace(
+            template,
+            tail=template.tail.removesuffix("-{team_short}"),
+            question=template.question.replace("{team}", "{first}"),
+            sides=("first", "second"),
+            pick="",
         )
-        for slot in slots_of(_game(league, sets, created), ())
-    )  # fmt: skip
-
-
-def texts_of_kinds(
-    league: str, sets: tuple[str, ...], created: Instant, reference: Reference
-) -> Iterator[str]:
-    """The texts of such a game's event and markets that a search looks at, with marks in place of
-    names.
-    """
-    game = _game(league, sets, created)
-    yield from texts_of(game_event(game, reference, 0))
-    for kind in kinds_of(league, sets, created):
-        yield f"{kind.product}-{STEM}{kind.tail}"
-        yield kind.question
-
-
-def _game(league: str, sets: tuple[str, ...], created: Instant) -> Game:
-    first, second = (
-        Team(abbreviation=short, name=long) for short, long in zip(SHORT, LONG, strict=True)
-    )
-    return Game(
-        league=league,
-        home=first,
-        away=second,
-        first=first,
-        second=second,
-        stem=STEM,
-        start=created,
-        created=created,
-        sets=sets,
-    )
-
-
-class Spelling(NamedTuple):
-    """How symbols of some kinds are put together around the stem of a game, and whether names of
-    teams stand in any.
-    """
-
-    parts: tuple[tuple[str, str], ...]
-    named: bool
-
-    def symbols(self, stem: str, short: tuple[str, str]) -> list[str]:
-        """The symbols of a game's markets, in order; the teams by their abbreviations in lower
-        case.
-        """
-        if self.named:
-            return [f"{before}{stem}{_filled(after, SHORT, short)}" for before, after in self.parts]
-        return [f"{before}{stem}{after}" for before, after in self.parts]
-
-
-def spelling_of(kinds: tuple[Kind, ...]) -> Spelling:
-    """How the symbols of kinds of markets are put together."""
-    return Spelling(
-        tuple((f"{kind.product}-", kind.tail) for kind in kinds),
-        any(kind.tail.endswith(SHORT) for kind in kinds),
-    )
-
-
-def tail_of(kind: Kind, short: tuple[str, str]) -> str:
-    """How a symbol ends in a game of these teams."""
-    return _filled(kind.tail, SHORT, short)
-
-
-def questions(kinds: tuple[Kind, ...], long: tuple[str, str]) -> Iterator[str]:
-    """The questions of a game's markets, in order; the teams by their names."""
-    return (_filled(kind.question, LONG, long) for kind in kinds)
-
-
-def filled(text: str, stem: str, short: tuple[str, ...], long: tuple[str, ...]) -> str:
-    """A text with names in place of all marks."""
-    return _filled(_filled(text.replace(STEM, stem), SHORT, short), LONG, long)
-
-
-def _filled(text: str, places: tuple[str, str], names: tuple[str, ...]) -> str:
-    return text.replace(places[0], names[0]).replace(places[1], names[1])
+    else:
+        for team in ("first", "second"):
+            yield replace(
+                template,
+                tail=template.tail.replace("{team_short}", f"{{{team}_short}}"),
+                question=template.question.replace("{team}", f"{{{team}}}"),
+                sides=(team, template.sides[1]),
+                pick=team,
+            )

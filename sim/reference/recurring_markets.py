@@ -36,6 +36,7 @@ from sim.messages.gateway_v1 import (
     Market,
 )
 from sim.messages.gateway_v1 import Series as SeriesMessage
+from sim.reference.leagues import LISTED, Leagues
 from sim.reference.market_pair import (
     Facts,
     Side,
@@ -45,7 +46,6 @@ from sim.reference.market_pair import (
     metadata_time,
     price_text,
 )
-from sim.reference.reference import LISTED, Reference
 from sim.scenario.instrument_terms import scales_of
 from sim.scenario.recurring_entries import WindowsEntry
 
@@ -68,10 +68,10 @@ class Terms(Struct, frozen=True, kw_only=True):
     qty_scale: int
 
 
-class Recurring:
+class RecurringEvents:
     """The products of a world, by number; the gateway's reference data of their windows."""
 
-    def __init__(self, entries: list[WindowsEntry], reference: Reference) -> None:
+    def __init__(self, entries: list[WindowsEntry], leagues: Leagues) -> None:
         """Adds the series of the products to the reference data. ValueError says which product
         cannot be.
         """
@@ -81,11 +81,11 @@ class Recurring:
         self._terms = tuple(map(_terms_of, entries))
         self._names = SlotNames(self.products)
         self._tags = tuple(
-            tuple(reference.tags_of("crypto", terms.title.lower())) for terms in self._terms
+            tuple(leagues.tags_of("crypto", terms.title.lower())) for terms in self._terms
         )
         self._series = tuple(map(self._series_of, range(len(entries))))
         for series in self._series:
-            reference.add_series(series)
+            leagues.add_series(series)
         self.event = lru_cache(maxsize=512)(self._event)
 
     # ---- which

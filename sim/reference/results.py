@@ -1,16 +1,16 @@
-"""How the default world's games and questions end if nobody says: a result for each, the same in
-every run, drawn from its slug alone.
+"""How the default world's games and questions end if nobody says: a result for each.
 
-A game that is under way at the start goes on from its score. What is shown as the final score is
-what its markets settle by, so that no market contradicts another. Games that a scenario or a tester
-tells of end as told. How a game gets to its result is in `course.py`.
+A result is drawn from the slug alone, so it is the same in every run. A game that is under way when
+the world begins goes on from its score. Markets settle by the very score that is shown, so no market
+contradicts another. Games that a scenario or a tester reports end as reported. How a game gets to
+its result is in `game_clock.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 
 from msgspec.structs import replace
 
@@ -20,11 +20,11 @@ from sim.core.model.games import Game, Goal
 from sim.core.model.instrument import Instrument
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
-from sim.reference.game_clock import UNITS, GameClock, Joined, draw, lasts, spread
+from sim.reference.game_clock import UNITS, GameClock, Joined, draw, duration, spread
 from sim.reference.reference import Reference
 
 Periods = dict[str, tuple[int, int]]
-_KEPT = 1024  # courses that are remembered
+_KEPT = 1024  # game clocks that are kept
 
 # of a quarter: the fewest, and how many more there may be
 _POINTS = {"nba": (22, 13), "wnba": (15, 12)}
@@ -49,7 +49,7 @@ _SOLO = frozenset(("ufc",))
 
 
 class Results:
-    """Results of the events that a world begins with."""
+    """Results of the events that a world begins with. Everything follows from slugs and dates."""
 
     def __init__(
         self, reference: Reference, instruments: tuple[Instrument, ...], now: Instant
@@ -57,73 +57,47 @@ class Results:
         self._reference = reference
         self._instruments = instruments
         self._now = now
-        self._games: dict[str, Game | None] = {}
-        self._courses: dict[str, GameClock | None] = {}
-        self._ends: dict[str, Instant] = {}
-        self._finals: dict[str, Game] = {}
+        self.final_game = cache(self._final_game)
+        self.event_end = cache(self._event_end)
+        self._clock = lru_cache(maxsize=_KEPT)(self._make_clock)
+        self._ended = cache(self._make_ended)
 
-    def final_game(self, slug: str) -> Game | None:
-        """The final facts of a game; None for what is no game of the world."""
-        if slug not in self._games:
-            event = self._event(slug)
-            self._games[slug] = None if event is None else final(event, list(self._players(event)))
-        return self._games[slug]
+    def _final_game(self, slug: str) -> Game | None:
+        """Return the final facts of a game, or None for what is no game of the world."""
+        event = self._reference.game_event(slug)
+        if event is None:
+            return None
+        players = self._reference.players_of(event.teams)
+        return final(event, [player.display_name for player in players])
 
-    def event_end(self, slug: str) -> Instant:
-        """When a game is over; 0 for what is no game of the world."""
-        found = self._ends.get(slug)
-        if found is None:
-            event = self._event(slug)
-            start = None if event is None else event.start_time
-            if event is None or start is None:
-                found = 0
-            elif event.live and (course := self._course(slug)) is not None:
-                found = course.ends
-            else:
-                found = start + lasts(event.subcategory, slug)
-            self._ends[slug] = found
-        return found
+    def _event_end(self, slug: str) -> Instant:
+        """Return when a game is over; 0 for what is no game of the world."""
+        event = self._reference.game_event(slug)
+        if event is None or event.start_time is None:
+            return 0
+        clock = self._clock(slug) if event.live else None
+        return event.start_time + duration(event.subcategory, slug) if clock is None else clock.ends
 
     def state_at(self, slug: str, now: Instant) -> Game | None:
-        """How a game stands at an instant; None before its start and for what is no game of the
-        world.
-        """
-        if 0 < self.event_end(slug) <= now:  # nobody need know how it came to that
-            return self._over(slug)
-        course = self._course(slug)
-        return None if course is None else course.at(now)
+        """Return how a game stands, or None before its start and for no game of the world."""
+        if 0 < self.event_end(slug) <= now:  # then nobody asks how it came to that
+            return self._ended(slug)
+        clock = self._clock(slug)
+        return None if clock is None else clock.at(now)
 
-    def _over(self, slug: str) -> Game | None:
-        found = self._finals.get(slug)
-        if found is None:
-            ends, game = self.event_end(slug), self.final_game(slug)
-            if game is None:
-                return None
-            found = self._finals[slug] = replace(game, at=ends)
-        return found
+    def _make_ended(self, slug: str) -> Game | None:
+        game = self.final_game(slug)
+        return None if game is None else replace(game, at=self.event_end(slug))
 
-    def _course(self, slug: str) -> GameClock | None:
-        if slug not in self._courses:
-            event, ends = self._event(slug), self.final_game(slug)
-            found = None
-            if event is not None and ends is not None and event.start_time is not None:
-                joined = Joined(event.period, self._now - event.start_time) if event.live else None
-                found = GameClock(event.subcategory, slug, event.start_time, ends, joined)
-            if len(self._courses) >= _KEPT:
-                self._courses.clear()
-            self._courses[slug] = found
-        return self._courses[slug]
-
-    def _event(self, slug: str) -> Event | None:
-        """The event of a game, without its markets."""
-        season, event = self._reference.season, self._reference.event_by_slug.get(slug)
-        number = season.number(slug) if season is not None else None
-        if number is not None and season is not None:
-            event = season.bare(number)
-        return event if event is not None and event.game_id else None
+    def _make_clock(self, slug: str) -> GameClock | None:
+        event, result = self._reference.game_event(slug), self.final_game(slug)
+        if event is None or result is None or event.start_time is None:
+            return None
+        joined = Joined(event.period, self._now - event.start_time) if event.live else None
+        return GameClock(event.subcategory, slug, event.start_time, result, joined)
 
     def outcome(self, instrument: Instrument) -> tuple[Fraction, str] | None:
-        """What a market pays, in dollars and in words; None for one that the world does not know."""
+        """Return what a market pays, in dollars and in words, or None for an unknown market."""
         if instrument.game_condition is not None:
             game = self.final_game(instrument.event)
             found = outcome_of(instrument.game_condition, game) if game is not None else None
@@ -133,26 +107,17 @@ class Results:
         group = self._groups.get(instrument.related.group, [])
         if all(one.symbol != instrument.symbol for one in group):
             return None
-        return (
-            Outcome.YES if _came_true(instrument, instrument.related, group) else Outcome.NO
-        ).worth
+        came_true = _came_true(instrument, instrument.related, group)
+        return (Outcome.YES if came_true else Outcome.NO).worth
 
     @cached_property
     def _groups(self) -> dict[str, list[Instrument]]:
-        """Instruments whose outcomes hang together, by the name of what they are about."""
+        """Instruments whose outcomes depend on each other, by group."""
         found: dict[str, list[Instrument]] = {}
         for one in self._instruments:
             if one.related is not None:
                 found.setdefault(one.related.group, []).append(one)
         return found
-
-    def _players(self, event: Event) -> Iterator[str]:
-        teams = {f"{team.league}:{team.abbreviation}" for team in event.teams}
-        return (
-            subject.display_name
-            for subject in self._reference.subjects
-            if subject.description in teams
-        )
 
 
 def _came_true(instrument: Instrument, related: Related, group: list[Instrument]) -> bool:
@@ -160,32 +125,27 @@ def _came_true(instrument: Instrument, related: Related, group: list[Instrument]
     if related.kind is EventOutcome.DIRECTIONAL:
         ranks = sorted(one.related.rank for one in group if one.related is not None)
         return ranks.index(related.rank) < draw(related.group, "rank", len(ranks) + 1)
-    return (
-        group[draw(related.group, "winner", max(2, len(group))) % len(group)].symbol
-        == instrument.symbol
-    )
+    winner = draw(related.group, "winner", max(2, len(group))) % len(group)
+    return group[winner].symbol == instrument.symbol
 
 
 def final(event: Event, players: list[str]) -> Game:
-    """How the game of an event ends."""
+    """Return how the game of an event ends."""
     score = event.score or {}
     before = int(score.get("home", 0)), int(score.get("away", 0))
     if event.ended and event.score:
         return Game(home_score=before[0], away_score=before[1], period="FT", live=False, ended=True)
     first = int("".join(filter(str.isdecimal, event.period)) or 1) if event.live else 1
     game = _final(event.subcategory, event.slug, before, first)
-    shown = _shown(game)
-    facts = {name: _stats(event.slug, name) for name in players}
-    return Game(
-        home_score=shown[0],
-        away_score=shown[1],
+    home, away = _final_score(game)
+    return replace(
+        game,
+        home_score=home,
+        away_score=away,
         period="FT",
         live=False,
         ended=True,
-        periods=game.periods,
-        goals=game.goals,
-        players=facts,
-        advances=game.advances,
+        players={name: _stats(event.slug, name) for name in players},
     )
 
 
@@ -206,21 +166,17 @@ def _final(league: str, slug: str, before: tuple[int, int], first: int) -> Game:
     return Game(goals=goals, advances=winner)
 
 
-def _shown(game: Game) -> tuple[int, int]:
-    """The score as it is shown: points, goals, or sets and maps won."""
+def _final_score(game: Game) -> tuple[int, int]:
+    """Return the score as it is shown: points, goals, or sets and maps won."""
     if game.goals is not None:
-        return sum(goal.team == "home" for goal in game.goals), sum(
-            goal.team == "away" for goal in game.goals
-        )
-    if not game.periods:
+        teams = [goal.team for goal in game.goals]
+        return teams.count("home"), teams.count("away")
+    parts = list(game.periods.values())
+    if not parts:
         return game.home_score or 0, game.away_score or 0
-    if not {"S1", "M1"}.intersection(game.periods):
-        return sum(home for home, _ in game.periods.values()), sum(
-            away for _, away in game.periods.values()
-        )
-    return sum(home > away for home, away in game.periods.values()), sum(
-        away > home for home, away in game.periods.values()
-    )
+    if {"S1", "M1"}.intersection(game.periods):
+        return sum(home > away for home, away in parts), sum(away > home for home, away in parts)
+    return sum(home for home, _ in parts), sum(away for _, away in parts)
 
 
 def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Periods:
@@ -228,16 +184,14 @@ def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Perio
     in the others; a tie is broken after them.
     """
     mark, parts, more, extra = _PARTS[league]
+    scores = _SCORES[league]
     sides = []
     for place, side in enumerate(("home", "away")):
+        total = scores[draw(slug, side, len(scores))]
+        units = UNITS.get(league, (1,))
         early = spread(before[place], f"{slug}:{side}early", max(1, first - 1))
-        late = spread(
-            _SCORES[league][draw(slug, side, len(_SCORES[league]))],
-            f"{slug}:{side}late",
-            parts + 1 - first,
-            UNITS.get(league, (1,)),
-        )
-        sides.append([*early[: first - 1], *late] if first > 1 else late)
+        late = spread(total, f"{slug}:{side}late", parts + 1 - first, units)
+        sides.append([*early[: first - 1], *late])
     found = {f"{mark}{number}": score for number, score in enumerate(zip(*sides, strict=True), 1)}
     if league == "mlb":
         found["I9"] = (0, 0)
@@ -248,11 +202,8 @@ def _parts(league: str, slug: str, before: tuple[int, int], first: int) -> Perio
 
 def _quarters(slug: str, least: int, more: int) -> Periods:
     found = {
-        f"Q{number}": (
-            least + draw(slug, f"home{number}", more),
-            least + draw(slug, f"away{number}", more),
-        )
-        for number in (1, 2, 3, 4)
+        f"Q{n}": (least + draw(slug, f"home{n}", more), least + draw(slug, f"away{n}", more))
+        for n in (1, 2, 3, 4)
     }
     if sum(home - away for home, away in found.values()) == 0:
         found["OT1"] = (11, 8) if draw(slug, "overtime", 2) else (8, 11)

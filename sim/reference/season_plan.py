@@ -1,27 +1,33 @@
 """Who plays whom and when in a season: planned from a seed, without making anything.
 
-Planning is all that a start pays for, so it deals in names and instants only.
+Planning is all that the start of a world pays for, so it deals in names and instants only. Every
+league plays rounds in which each team meets another, on its days of the week, until there are as
+many games as were asked for. The same arguments always give the same plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from datetime import date, timedelta
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 from zlib import crc32
 
-from sim.kernel.instants import DAY, MINUTE, Instant, eastern
-from sim.reference.market_layout import ordered
+from sim.core.model.reference_data import MarketDates
+from sim.kernel.instants import DAY, MINUTE, Instant, Span, eastern
+from sim.reference.games import EXPIRES_AFTER, TERMINATES_AFTER
+from sim.reference.market_templates import ordered
 
 # the day before the default world's beginning, so that some games are over
 FIRST_DAY = date(2026, 9, 7)
 SEED = 2026
 _LISTED_BEFORE = eastern(FIRST_DAY, 12)
+_DAYS_MAX = 10_000
 
 
-class League(NamedTuple):
-    """When a league plays (Monday 0), at which hour, and which markets its games have."""
+class LeaguePlan(NamedTuple):
+    """When a league plays (Monday is 0), at which hour, and which markets its games have."""
 
     slug: str
     days: tuple[int, ...]
@@ -32,61 +38,69 @@ class League(NamedTuple):
 
 _DAILY = (0, 1, 2, 3, 4, 5, 6)
 LEAGUES = (
-    League("nfl", (0, 3, 6), 13, ("lines", "ladder")),
-    League("mlb", _DAILY, 19, ("lines", "ladder")),
-    League("nba", _DAILY, 20, ("lines", "halves", "ladder")),
-    League("wnba", _DAILY, 21, ("lines", "halves")),
-    League("nhl", (1, 3, 5), 19, ("lines", "ladder")),
-    League("epl", (2, 5, 6), 10, ("three_way", "soccer_halves", "ladder")),
-    League("lib", (1, 2), 20, ("three_way", "advance", "ladder")),
-    League("atp", _DAILY, 12, ("tennis", "ladder")),
-    League("wta", _DAILY, 14, ("tennis",)),
-    League("lol", (4, 5), 4, ("esports_games",)),
-    League("cs2", (3, 4), 11, ("esports_maps",)),
-    League("ufc", (5,), 22, ("winner",)),
-    League("wtt", (0, 2, 4), 7, ("winner",), "table_tennis"),
+    LeaguePlan("nfl", (0, 3, 6), 13, ("lines", "ladder")),
+    LeaguePlan("mlb", _DAILY, 19, ("lines", "ladder")),
+    LeaguePlan("nba", _DAILY, 20, ("lines", "halves", "ladder")),
+    LeaguePlan("wnba", _DAILY, 21, ("lines", "halves")),
+    LeaguePlan("nhl", (1, 3, 5), 19, ("lines", "ladder")),
+    LeaguePlan("epl", (2, 5, 6), 10, ("three_way", "soccer_halves", "ladder")),
+    LeaguePlan("lib", (1, 2), 20, ("three_way", "advance", "ladder")),
+    LeaguePlan("atp", _DAILY, 12, ("tennis", "ladder")),
+    LeaguePlan("wta", _DAILY, 14, ("tennis",)),
+    LeaguePlan("lol", (4, 5), 4, ("esports_games",)),
+    LeaguePlan("cs2", (3, 4), 11, ("esports_maps",)),
+    LeaguePlan("ufc", (5,), 22, ("winner",)),
+    LeaguePlan("wtt", (0, 2, 4), 7, ("winner",), "table_tennis"),
 )
 
 
-class Fixture(NamedTuple):
-    """A planned game: abbreviations of the teams, when it starts and was listed, and when its
-    markets open where that is later.
-    """
+class PlannedGame(NamedTuple):
+    """A planned game: its league, the abbreviations of its teams, and its instants."""
 
-    league: League
+    league: LeaguePlan
+    slug: str
     home: str
     away: str
     start: Instant
     created: Instant
-    opens: Instant | None
+    opens: Instant
 
+    @property
+    def dates(self) -> MarketDates:
+        """When the game's markets are listed, open, expire and terminate."""
+        expiration = self.start + EXPIRES_AFTER
+        return MarketDates(self.created, self.opens, expiration, expiration + TERMINATES_AFTER)
 
-Plan = dict[str, Fixture]  # by stem, in order of date
+    @property
+    def short_names(self) -> tuple[str, str]:
+        """The teams' abbreviations in lower case, in the order of the symbol."""
+        return ordered(self.league.slug, self.home.lower(), self.away.lower())
 
 
 @lru_cache(maxsize=8)
 def plan(
-    count: int, teams: tuple[tuple[str, tuple[str, ...]], ...], taken: Set[str], seed: int = SEED
-) -> Plan:
-    """So many games in order of date: every league plays rounds in which each team meets another.
-    `taken` stems are left out.
+    games: int, teams: tuple[tuple[str, tuple[str, ...]], ...], taken: Set[str], shift: Span
+) -> Mapping[str, PlannedGame]:
+    """Return so many games by slug, in order of date, `shift` later than their slugs say.
+
+    `teams` are the abbreviations by league; `taken` slugs are left out.
     """
-    abbreviations = dict(teams)
-    found: Plan = {}
-    for number in range(10_000):
+    planned = (game for game in _season(dict(teams), shift) if game.slug not in taken)
+    return {game.slug: game for game in islice(planned, games)}
+
+
+def _season(teams: dict[str, tuple[str, ...]], shift: Span) -> Iterator[PlannedGame]:
+    for number in range(_DAYS_MAX):
         day = FIRST_DAY + timedelta(days=number)
         for league in LEAGUES:
-            if day.weekday() in league.days and len(found) < count:
-                first_start = eastern(day, league.hour)
-                for pair in _round(abbreviations.get(league.slug, ()), number + seed):
-                    _add(found, league, day, pair, first_start, taken, seed)
-        if len(found) >= count:
-            break
-    return dict(list(found.items())[:count])
+            if day.weekday() in league.days:
+                starts = eastern(day, league.hour)
+                for pair in _round(teams.get(league.slug, ()), number + SEED):
+                    yield _planned(league, day, pair, starts, shift)
 
 
 def _round(teams: tuple[str, ...], number: int) -> Iterator[tuple[str, str]]:
-    """Who meets whom in a round: one stays, the others go round the table."""
+    """Yield who meets whom in a round: one team stays, the others go round the table."""
     if len(teams) < 2:
         return
     turn = number % (len(teams) - 1)
@@ -94,23 +108,14 @@ def _round(teams: tuple[str, ...], number: int) -> Iterator[tuple[str, str]]:
     yield from ((table[place], table[-1 - place]) for place in range(len(table) // 2))
 
 
-def _add(
-    found: Plan,
-    league: League,
-    day: date,
-    pair: tuple[str, str],
-    first_start: Instant,
-    taken: Set[str],
-    seed: int,
-) -> None:
-    mark = crc32(f"{seed}:{league.slug}:{day}:{pair}".encode())
+def _planned(
+    league: LeaguePlan, day: date, pair: tuple[str, str], starts: Instant, shift: Span
+) -> PlannedGame:
+    mark = crc32(f"{SEED}:{league.slug}:{day}:{pair}".encode())
     home, away = pair if mark & 1 else pair[::-1]
-    one, other = ordered(league.slug, home, away)
-    stem = f"{league.slug}-{one.lower()}-{other.lower()}-{day}"
-    if stem in taken:
-        return
-    start = first_start + mark % 4 * 15 * MINUTE
+    first, second = ordered(league.slug, home.lower(), away.lower())
+    start = starts + mark % 4 * 15 * MINUTE
     created = min(start, _LISTED_BEFORE) - (5 + mark % 60) * DAY
-    found[stem] = Fixture(
-        league, home, away, start, created, start - 2 * DAY if mark % 10 == 3 else None
-    )
+    opens = start - 2 * DAY if mark % 10 == 3 else created
+    slug = f"{league.slug}-{first}-{second}-{day}"
+    return PlannedGame(league, slug, home, away, start + shift, created + shift, opens + shift)

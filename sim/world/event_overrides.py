@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event
-from sim.reference.default_games import FIRST_GAME
+from sim.reference.games import FIRST_GAME
 from sim.reference.market_pair import eastern_day
 from sim.reference.reference import Reference
 from sim.scenario.world_entries import EventEntry
@@ -37,7 +37,7 @@ def tell_events(reference: Reference, entries: Iterable[EventEntry], now: Instan
             )
             reference.add_event(event)
         elif _changes(entry):
-            event = reference.owned(known)
+            event = reference.own(known)
         else:
             continue
         _put(reference, event, entry)

@@ -48,8 +48,8 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
     for instrument in world.instruments:
         exchange.trading.listings.list_instrument(instrument)
     exchange.trading.listings.stock(world.shelf)
-    windows = world.reference.windows
-    if windows is not None:
+    windows = world.reference.recurring
+    if windows.products:
         exchange.recurring.begin(windows.products, windows.instrument)
     for event in world.reference.events[: world.reference.base]:
         if event.score is not None:
@@ -71,7 +71,7 @@ def populate(exchange: Exchange, world: World, scenario: Scenario) -> None:
         exchange.incentives.grant(structs.replace(reward))
     for game in scenario.world.events:
         facts = {name: value for name in FACTS if (value := getattr(game, name)) is not None}
-        if not facts and world.reference.is_told(game.slug):
+        if not facts and world.reference.is_reported_game(game.slug):
             # a game of the scenario's own stands as it is told, and is not played by itself
             facts = {"live": False}
         if facts:

@@ -16,19 +16,21 @@ from msgspec import structs
 from sim.core.identity.firms import SANDBOX
 from sim.core.incentives.incentives import Period, Reward
 from sim.core.market_data.assets import Asset
-from sim.core.model.dormant import NO_INSTRUMENTS, DormantInstruments
+from sim.core.model.dormant import DormantInstruments
 from sim.core.model.instrument import Instrument
 from sim.core.model.quantities import CASH_SCALE, scaled
 from sim.kernel.instants import DAY, NS_PER_S, Instant, parse_instant
 from sim.messages.gateway_v1 import Event
-from sim.reference.default_games import add_game, mid_of
+from sim.reference.default_games import add_game
 from sim.reference.futures import add_future, add_topic
+from sim.reference.games import mid_of
+from sim.reference.generated_games import GeneratedGames
 from sim.reference.incentive_programs import programs
+from sim.reference.leagues import fixture
 from sim.reference.market_pair import Facts, Side, market_of, with_metadata
-from sim.reference.recurring_markets import Recurring
-from sim.reference.reference import Reference, fixture
+from sim.reference.recurring_markets import RecurringEvents
+from sim.reference.reference import Reference
 from sim.reference.results import Results
-from sim.reference.season import Season
 from sim.scenario.instrument_terms import list_instrument
 from sim.scenario.recurring_entries import WindowsEntry
 from sim.scenario.struct_types import record
@@ -72,7 +74,7 @@ class World:
     ) -> None:
         self.parties = parties
         self.reference = reference
-        self.shelf: DormantInstruments = reference.season or NO_INSTRUMENTS
+        self.shelf: DormantInstruments = reference.generated
         self.results = Results(reference, instruments, now)
         self.instruments = instruments
         self._symbols = frozenset(terms.symbol for terms in instruments)
@@ -86,11 +88,10 @@ class World:
         """Whether the world begins with an instrument of this symbol, or it spells a window, which
         is listed in its time.
         """
-        windows = self.reference.windows
         return (
             symbol in self._symbols
             or self.shelf.find(symbol) is not None
-            or (windows is not None and windows.slot_of_symbol(symbol) is not None)
+            or self.reference.recurring.slot_of_symbol(symbol) is not None
         )
 
     def add(self, instrument: Instrument, entry: InstrumentEntry, now: Instant) -> Instrument:
@@ -125,7 +126,7 @@ def add_by_hand(
         )
         reference.add_event(event)
     else:
-        event = reference.owned(event)
+        event = reference.own(event)
         instrument = structs.replace(
             instrument,
             category=instrument.category or event.category,
@@ -190,9 +191,10 @@ def _default(now: Instant) -> _Default:
 
 
 @lru_cache(maxsize=8)
-def _season(games: int, now: Instant) -> Season:
+def _generated(games: int, now: Instant) -> GeneratedGames:
     default = _default(now)
-    return Season(games, default.reference, now, default.shift)
+    taken = default.reference.event_by_slug
+    return GeneratedGames(default.reference, games, now, default.shift, taken)
 
 
 @lru_cache(maxsize=1)
@@ -245,8 +247,8 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     default = None if empty else _default(now)
     reference = Reference(empty=True) if default is None else default.reference.fork()
     if default is not None:
-        reference.season = _season(section.games, now)
-    shelf = reference.season or NO_INSTRUMENTS
+        reference.generated = _generated(section.games, now)
+    shelf = reference.generated
     terms = {
         instrument.symbol: instrument for instrument in (default.instruments if default else ())
     }
@@ -270,7 +272,7 @@ def build_world(scenario: Scenario, start: Instant | None = None) -> World:
     )
     assets = _by(lambda entry: entry.id, default.assets if default else [], changed)
     windows = windows_of(section)
-    reference.windows = Recurring(windows, reference) if windows else None
+    reference.recurring = RecurringEvents(windows, reference)
     periods, rewards = _incentives(section)
     return World(
         parties=gather(

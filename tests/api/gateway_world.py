@@ -19,6 +19,7 @@ class GatewayWorld(RetailWorld):
     def __init__(self) -> None:
         super().__init__()
         reference = self.sim.exchange.reference = Reference()
+        self.sim.exchange.recurring.begin((), None)
         instruments = self.sim.exchange.instruments
         home, away = reference.team("nba", "BOS"), reference.team("nba", "NYK")
         series = next(series for series in reference.series if series.slug == "nba-2026-27")

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from sim import Simulation, load_scenario
 from sim.api.gateway.live_views import event_view, exists, listed, market_view
-from sim.api.gateway.market_index import facets
+from sim.api.gateway.market_index import market_index
 from sim.core.model.refusals import Refusal
 from sim.messages.gateway_v1 import Event, Market
 from sim.testing.client import connect
@@ -69,9 +69,7 @@ class Lists(RuleBasedStateMachine):
     def begin(self) -> None:
         self.simulation = Simulation(load_scenario(SCENARIO))
         self.connection = connect(self.simulation)
-        season = self.simulation.exchange.reference.season
-        assert season is not None
-        self.season = season
+        self.games = self.simulation.exchange.reference.generated
         self.made = 0
 
     def attempt(self, action: str, subject: str, arguments: dict[str, object]) -> None:
@@ -80,7 +78,7 @@ class Lists(RuleBasedStateMachine):
             self.simulation.control(action, subject, arguments)
 
     def symbol(self, number: int) -> str:
-        symbols = self.season.symbols_of(number)
+        symbols = self.games.symbols_of(self.games.slugs[number])
         return symbols[number % len(symbols)]
 
     @rule(number=st.integers(0, 23), price=st.sampled_from(["0.40", "0.45"]), crosses=st.booleans())
@@ -117,7 +115,7 @@ class Lists(RuleBasedStateMachine):
     def tell(self, number: int, live: bool) -> None:
         self.attempt(
             "event.update",
-            self.season.slug(number),
+            self.games.slugs[number],
             {"home_score": 2, "away_score": 1, "period": "T3", "live": live, "ended": not live},
         )
 
@@ -129,7 +127,7 @@ class Lists(RuleBasedStateMachine):
             "",
             {
                 "symbol": f"by-hand-{self.made}",
-                "event": self.season.slug(number),
+                "event": self.games.slugs[number],
                 "question": "Will it rain?",
                 "state": "OPEN",
             },
@@ -160,14 +158,13 @@ class Lists(RuleBasedStateMachine):
     @invariant()
     def lists_show_what_looking_at_everything_finds(self) -> None:
         exchange = self.simulation.exchange
-        catalogue = facets(exchange).catalogue
-        places = catalogue.events
-        numbers = (*catalogue.singles(places), *range(places.season, places.windows))
+        catalogue = market_index(exchange).catalogue
+        numbers = (*catalogue.listed_events(), *catalogue.dormant_events)
         everything = [catalogue.whole_event(place) for place in sorted(numbers)]
         events = [event_view(exchange, event) for event in everything if exists(exchange, event)]
         markets = [
             market_view(exchange, catalogue.market(place))
-            for place in range(catalogue.markets.count)
+            for place in range(catalogue.market_count)
             if self.there(catalogue.market(place))
         ]
         self.compare("/v1/events", "events", events, EVENT_ORDERS, EVENT_TESTS)

@@ -105,6 +105,7 @@ def test_subjects_answer_until_their_removal(tmp_path: Path) -> None:
     )
     sim = Simulation(load_scenario(str(scenario)))
     sim.exchange.reference = Reference()
+    sim.exchange.recurring.begin((), None)
     world = connect(sim)
     subject = world.gateway.get("/v1/subjects", params={"limit": 1}).json()["subjects"][0]
     paths = [f"/v1/subjects/{subject['id']}", f"/v1/subjects/slug/{subject['slug']}"]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim import Simulation, load_scenario
-from sim.core.model.enums import InstrumentState
+from sim.api.gateway.live_views import dormant_state
 from sim.kernel.instants import MINUTE, parse_instant
 from sim.messages import exchange_v1 as wire
 from sim.testing.client import Connection, connect
@@ -32,9 +32,8 @@ class Whole:
         )
         self.simulation = Simulation(load_scenario(text))
         self.connection = connect(self.simulation)
-        season = self.season = self.simulation.exchange.reference.season
-        assert season is not None
-        self.touched = [season.symbols_of(number)[0] for number in (50, 60, 75)]
+        games = self.games = self.simulation.exchange.reference.generated
+        self.touched = [games.symbols_of(games.slugs[number])[0] for number in (50, 60, 75)]
         for by, side in (("maker", "buy"), ("taker", "sell")):
             self.simulation.control(
                 "order.place",
@@ -44,12 +43,12 @@ class Whole:
         self.simulation.control("instrument.state", self.touched[1], {"state": "HALTED"})
         self.simulation.control(
             "event.update",
-            season.slug(75),
+            games.slugs[75],
             {"home_score": 1, "away_score": 0, "period": "T3", "live": True},
         )
         entry = {
             "symbol": "by-hand",
-            "event": season.slug(70),
+            "event": games.slugs[70],
             "question": "Will it rain?",
             "state": "OPEN",
         }
@@ -58,8 +57,7 @@ class Whole:
         slugs = [event.slug for event in self.simulation.exchange.reference.events]
         slugs[self.simulation.exchange.reference.base :] = []
         self.events = [
-            self.get(f"/v1/events/slug/{slug}")["event"]
-            for slug in [*slugs, *(season.slug(number) for number in range(season.games))]
+            self.get(f"/v1/events/slug/{slug}")["event"] for slug in [*slugs, *games.slugs]
         ]
         self.markets = [
             market
@@ -295,10 +293,11 @@ def test_one_by_one_and_in_lists_they_are_the_same(whole: Whole) -> None:
 
 def test_states_by_date_are_those_of_the_instruments(whole: Whole) -> None:
     exchange = whole.simulation.exchange
-    for number in range(whole.season.games):
-        for symbol in whole.season.symbols_of(number):
+    for slug in whole.games.slugs:
+        state = dormant_state(exchange, slug)
+        for symbol in whole.games.symbols_of(slug):
             if not exchange.trading.lifecycle.is_materialised(symbol):
-                assert whole.season.state(number, exchange.now) is exchange.trading.state(symbol)
+                assert state is exchange.trading.state(symbol)
 
 
 @pytest.mark.spec("S8-8", "S2.10-1")
@@ -313,19 +312,16 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
     )
     simulation = Simulation(load_scenario(text))
     connection = connect(simulation)
-    season = simulation.exchange.reference.season
-    assert season is not None
+    games, results = simulation.exchange.reference.generated, simulation.exchange.results
     begins, ends = (
         parse_instant("2026-09-10T02:00:00-04:00"),
         parse_instant("2026-09-10T06:00:00-04:00"),
     )
     expiring = [
-        number
-        for at, number in season.dates
-        if begins < at < ends and season.state(number, at) is InstrumentState.EXPIRED
-    ]
-    expiring = [
-        number for number in dict.fromkeys(expiring) if season.over(number) < begins - 2 * MINUTE
+        slug
+        for slug in games.slugs
+        if begins < games.dates(slug).expiration < ends
+        and results.event_end(slug) < begins - 2 * MINUTE
     ]
     assert expiring
     before, meanwhile = ("CLOSED", "CLOSED") if played else ("OPEN", "SUSPENDED")
@@ -335,14 +331,14 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
         (ends, "EXPIRED", True),
     ):
         connection.advance_to(moment)
-        for number in expiring:
+        for slug in expiring:
             listed = connection.gateway.get(
-                "/v1/events", params={"slug": season.slug(number), "closed": str(closed).lower()}
+                "/v1/events", params={"slug": slug, "closed": str(closed).lower()}
             ).json()["events"]
             assert [
                 market["exchangeStatus"] for event in listed for market in event["markets"]
-            ] == [status] * len(season.symbols_of(number))
-            symbol = season.symbols_of(number)[0]
+            ] == [status] * len(games.symbols_of(slug))
+            symbol = games.symbols_of(slug)[0]
             markets = connection.gateway.get(
                 "/v1/markets", params={"slug": symbol, "closed": str(closed).lower()}
             ).json()["markets"]
@@ -354,7 +350,7 @@ def test_dates_that_fall_into_maintenance_wait_for_its_end_in_lists_too(played: 
 
 
 def test_numbers_and_symbols_that_are_not_there_are_not_found(whole: Whole) -> None:
-    stem = whole.season.slug(0)
+    stem = whole.games.slugs[0]
     for path in (
         f"/v1/market/slug/aec-{stem}-nonsense",
         "/v1/market/id/1000099",
@@ -371,11 +367,12 @@ def large() -> Connection:
 
 
 def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) -> None:
-    season = large.simulation.exchange.reference.season
-    assert season is not None
+    games = large.simulation.exchange.reference.generated
     assert len(large.simulation.exchange.instruments) >= 43_000
-    made = len(season._parts)  # kinds of markets were read from one event each
-    assert made < 60
+    made = games._made.cache_info()
+    assert made.misses < 60
+    kinds = len(games.examples)  # filters on markets read one event of each kind
+    assert kinds < 60
     asked: list[tuple[str, dict[str, Any]]] = [
         ("/v1/events", {"active": "true", "limit": 10, "offset": 1500}),
         ("/v1/events", {"orderBy": "startTime", "orderDirection": "desc", "limit": 10}),
@@ -403,17 +400,16 @@ def test_a_world_as_large_as_life_makes_only_what_it_shows(large: Connection) ->
         len(client.call("RefDataAPI.ListInstruments", wire.ListInstrumentsRequest()).instruments)
         == 50
     )
-    assert len(season._parts) - made < 60
+    assert games._made.cache_info().misses - made.misses - kinds < 60
     assert not [
         symbol
         for symbol in large.simulation.exchange.trading.lifecycle.symbols()
-        if season.find(symbol)
+        if games.find(symbol)
     ]
 
 
 def test_what_was_made_is_forgotten_again(large: Connection) -> None:
-    season = large.simulation.exchange.reference.season
-    assert season is not None
-    for number in range(500):
-        season.event(number)
-    assert len(season._parts) == len(season._shown) == 384
+    games = large.simulation.exchange.reference.generated
+    for slug in games.slugs[:500]:
+        games.event(slug)
+    assert games._made.cache_info().currsize == games.event.cache_info().currsize == 384

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
-from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from functools import reduce
+from itertools import chain, compress
+from typing import NamedTuple, TypeAlias
 
-from sim.api.gateway.event_filters import Flags
-from sim.api.gateway.market_index import facets
+from sim.api.gateway.event_filters import events_like
+from sim.api.gateway.market_index import MarketIndex, States, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.api.pipeline.paging import page_length, page_of
@@ -27,13 +28,11 @@ from sim.core.catalogue.quirks import INSTRUMENT_COLUMNS_FAIL
 from sim.core.exchange import Exchange
 from sim.core.model.enums import InstrumentState
 from sim.core.model.instrument import Instrument
+from sim.core.model.reference_data import Flags
 from sim.core.model.refusals import InternalFailure, InvalidRequest
-from sim.indexes.ordered_index import both, flags_of, neither
+from sim.indexes.ordered_index import KeyIndex, both, flagged, flags_of, neither
 from sim.kernel.instants import Instant, eastern, eastern_date, parse_instant
 from sim.messages import exchange_v1 as wire
-
-if TYPE_CHECKING:
-    from sim.reference.season import Season
 
 Test: TypeAlias = Callable[[Instrument], bool]
 
@@ -118,7 +117,7 @@ def _listed(
     page, token = page_of(
         _found(exchange, request.symbols, _asked(exchange, request)), request.page_token, length
     )
-    instruments = [one if isinstance(one, Instrument) else _numbered(exchange, one) for one in page]
+    instruments = [one if isinstance(one, Instrument) else _at_place(exchange, one) for one in page]
     return wire.ListInstrumentsResponse(
         instruments=[instrument_as_it_is(exchange, one) for one in instruments],
         next_page_token=token,
@@ -127,8 +126,10 @@ def _listed(
 
 
 def _found(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator[Instrument | int]:
-    """What passes every filter, in order of listing; those of the season by their numbers there, so
-    that only what is shown is made.
+    """Yield what passes every filter, in order of listing.
+
+    Instruments that began dormant come as their places in the catalogue, so that only what is
+    shown is made.
     """
     instruments, tests = exchange.instruments, list(_single_tests(exchange, asked))
 
@@ -141,65 +142,53 @@ def _found(exchange: Exchange, symbols: list[str], asked: _Asked) -> Iterator[In
         )
         return
     yield from passing(instruments.listed_before_dormant())
-    if exchange.reference.season is not None:
-        yield from _of_season(exchange, exchange.reference.season, asked)
+    if instruments.dormant:
+        yield from _dormant(market_index(exchange), asked)
     yield from passing(instruments.listed_after_dormant())
 
 
-def _of_season(exchange: Exchange, season: Season, asked: _Asked) -> Iterator[int]:
-    index, count = season.index, season.index.first_markets[-1]
-    events: Flags = b"\1" * season.games
+def _dormant(index: MarketIndex, asked: _Asked) -> Iterator[int]:
+    """Yield the places of instruments that began dormant and pass every filter."""
+    flags, places = reduce(both, _dormant_flags(index, asked)), index.catalogue.dormant_markets
+    exchange = index.exchange
+    for place in compress(places, flags[places.start : places.stop]):
+        if all(test(_at_place(exchange, place)) for test in asked.single):
+            yield place
+
+
+def _dormant_flags(index: MarketIndex, asked: _Asked) -> Iterator[Flags]:
+    """Yield flags of dormant markets for each filter; those of others mean nothing."""
+    catalogue, instruments = index.catalogue, index.exchange.instruments
+    count, place_of = catalogue.market_count, catalogue.place_of_market
+    listed = (place_of(one.symbol) for one in instruments.listed())
+    yield neither(flags_of((place for place in listed if place is not None), count))
     if asked.game:
-        number = season.numbered_game(asked.game)
-        events = flags_of(() if number is None else (number,), season.games)
-    for bounds in asked.dates:
-        events = both(events, flags_of(index.between(*bounds), season.games))
-    flags: Flags = (
-        index.spread_alike(events, lambda instrument: all(test(instrument) for test in asked.alike))
-        if asked.alike
-        else index.spread(events)
-    )
-    for states in asked.states:
-        flags = both(flags, facets(exchange).states.season_in(states))
-    listed = [
-        number
-        for one in exchange.instruments.listed()
-        if (number := index.market_of(one.symbol)) is not None
-    ]
-    flags = both(flags, neither(flags_of(listed, count)))
-    if asked.symbols:
-        flags = both(flags, _spelled(season, asked.symbols))
-    found = compress(range(count), flags)
-    return (
-        (
-            number
-            for number in found
-            if all(test(_numbered(exchange, number)) for test in asked.single)
+        events = flagged(events_like(index, lambda event: event.game_id == asked.game))
+        yield flags_of(chain.from_iterable(map(catalogue.markets_of, events)), count)
+    for name, *bounds in asked.dates:
+        key = catalogue.market_key(_FIELDS[name])
+        if isinstance(key, KeyIndex):
+            yield flags_of(key.between(*bounds), count)
+    if asked.alike:
+        yield catalogue.markets_where(
+            lambda market: all(test(instruments.require(market.slug)) for test in asked.alike),
+            dormant_only=True,
         )
-        if asked.single
-        else found
-    )
+    for states in asked.states:
+        yield index.of(States).markets_in(states)
+    if asked.symbols:
+        named, test = values_of(asked.symbols, "symbol"), predicate(asked.symbols, _SYMBOL)
+        if named is None:
+            dormant = bytes(map(test, instruments.dormant.symbols()))
+            before = catalogue.dormant_markets.start
+            yield bytes(before) + dormant + bytes(count - before - len(dormant))
+        else:
+            matching = (place_of(symbol) for symbol in named if test(symbol))
+            yield flags_of((place for place in matching if place is not None), count)
 
 
-def _numbered(exchange: Exchange, number: int) -> Instrument:
-    season = exchange.reference.season
-    if season is None:
-        raise LookupError("there is no season")
-    return exchange.instruments.require(season.symbol(*season.index.split(number)))
-
-
-def _spelled(season: Season, conditions: list[Condition]) -> Flags:
-    """Flags of the season's instruments whose symbols meet conditions."""
-    named = values_of(conditions, "symbol")
-    test = predicate(conditions, _SYMBOL)
-    if named is None:
-        return bytes(map(test, season.symbols()))
-    numbers = [
-        number
-        for symbol in named
-        if test(symbol) and (number := season.index.market_of(symbol)) is not None
-    ]
-    return flags_of(numbers, season.index.first_markets[-1])
+def _at_place(exchange: Exchange, place: int) -> Instrument:
+    return exchange.instruments.require(market_index(exchange).catalogue.symbol(place))
 
 
 # ---- reading a request
@@ -385,3 +374,5 @@ _DATES: dict[str, Callable[[Instrument], Instant]] = {
     "opening": lambda instrument: instrument.start,
     "expiring": lambda instrument: instrument.expiration,
 }
+# the fields of a market that have the same dates
+_FIELDS = {"opening": "startdate", "expiring": "enddate"}

@@ -8,34 +8,36 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from sim.api.gateway.event_filters import (
-    Filter,
-    Flags,
-    between,
-    by_league,
-    by_market,
-    by_place,
+    EventFilters,
+    Test,
     event_keys,
     event_page,
-    excluding,
-    nothing,
-    of_ids,
-    of_slugs,
-    selected,
+    event_places,
+    events_between,
+    events_flagged,
+    events_like,
     tag_ids,
 )
 from sim.api.gateway.list_query import check_order, folded, of_sport
 from sim.api.gateway.live_views import event_view, exists
-from sim.api.gateway.market_index import Facets, facets
-from sim.api.gateway.place_index import EVENT_KEYS
+from sim.api.gateway.market_index import MarketIndex, Plays, Resting, States, Trades, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
+from sim.core.model.reference_data import EVENT_FIELDS, Flags
 from sim.core.model.refusals import NotFound
 from sim.indexes.ordered_index import flags_of, neither
 from sim.messages import gateway_v1 as wire
 
-_KEYS = (*EVENT_KEYS, "volume", "volume24hr", "volume1wk", "liquidity", "openinterest", "updatedat")
-_FLAGS = ("active", "closed", "live", "ended")
+_TRADED = ("volume", "volume24hr", "volume1wk", "liquidity", "openinterest", "updatedat")
+_KEYS = (*EVENT_FIELDS, *_TRADED)
+# The switches of an event that a list can ask for, with the column that has them.
+_SWITCHES: dict[str, type[States] | type[Plays]] = {
+    "active": States,
+    "closed": States,
+    "live": Plays,
+    "ended": Plays,
+}
 
 
 @handles("GatewayEventsAPI.ListEvents")
@@ -50,22 +52,17 @@ def list_events(
     direction = request.order_direction or (
         "asc" if request.featured_order and not request.order_by else ""
     )
-    found = facets(exchange)
-    flags = selected(
-        found,
-        _on_what_stays(exchange, request),
-        (*_on_dates(found, request), *_on_what_changes(found, request)),
-    )
-    keys = event_keys(found, [name for name in order_by if folded(name) in _KEYS])
-    shown = event_page(found, flags, keys, direction != "asc", request.limit, request.offset)
+    index = market_index(exchange)
+    flags = _filters(index, request).select(index)
+    keys = event_keys(index, [name for name in order_by if folded(name) in _KEYS])
+    order = keys, direction != "asc"
+    events = event_page(index, flags, order, request.limit, request.offset)
     if request.include_combo_market_counts:
-        shown = [
-            replace(
-                event, market_counts=dict(Counter(market.market_type for market in event.markets))
-            )
-            for event in shown
+        events = [
+            replace(event, market_counts=dict(Counter(one.market_type for one in event.markets)))
+            for event in events
         ]
-    return wire.ListEventsResponse(events=shown)
+    return wire.ListEventsResponse(events=events)
 
 
 @handles("GatewayEventsAPI.GetEvent")
@@ -118,121 +115,102 @@ def _shaped(event: wire.Event, *, groups: bool, combos_only: bool) -> wire.Event
     return event
 
 
-def _on_what_stays(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Filter]:
-    """One filter for each that is set, on what never changes. What no event here has (a week, a
-    user, a former date) is matched by none.
+def _filters(index: MarketIndex, request: wire.ListEventsRequest) -> EventFilters:
+    """Return one filter for each parameter that is set."""
+    tests = [*_tests(index.exchange, request), *_tag_tests(request)]
+    flags = [
+        *_on_places(index, request),
+        *_on_dates(index, request),
+        *_on_what_changes(index, request),
+    ]
+    return EventFilters(tests, flags)
+
+
+def _tests(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Test]:
+    """Yield tests of what all games of a league share.
+
+    What no event here has (a week, a user, a former date) is matched by none.
     """
-    if request.id:
-        yield of_ids(request.id)
-    if request.slug:
-        yield of_slugs(request.slug)
-    if request.exclude_event_id:
-        yield excluding(of_ids(request.exclude_event_id))
     if request.categories:
-        yield by_league(lambda event: event.category in request.categories)
-    if request.market_types:
-        yield by_market(lambda market: market.market_type in request.market_types)
-    if request.sports_market_types:
-        yield by_market(lambda market: of_sport(market, request.sports_market_types))
+        yield lambda event: event.category in request.categories
     if not request.include_hidden:
-        yield by_league(lambda event: not event.hidden)
+        yield lambda event: not event.hidden
     if request.archived is not None:
-        yield by_league(lambda event: event.archived is request.archived)
+        yield lambda event: event.archived is request.archived
     if request.featured is not None:
-        yield by_league(lambda event: event.featured is request.featured)
+        yield lambda event: event.featured is request.featured
     if request.event_week is not None or request.user_id:
-        yield nothing()
-    yield from _on_series(exchange, request)
-    yield from _on_tags(request)
-    yield from _on_play(request)
-
-
-def _on_series(exchange: Exchange, request: wire.ListEventsRequest) -> Iterator[Filter]:
-    by_slug = exchange.reference.series_by_slug
-    if request.series_id or request.exclude_series_id:
-
-        def passes(event: wire.Event) -> bool:
-            series = by_slug.get(event.series_slug)
-            number = int(series.id) if series is not None else 0
-            return (
-                not request.series_id or number in request.series_id
-            ) and number not in request.exclude_series_id
-
-        yield by_league(passes)
-    if request.recurrence:
-        slugs = frozenset(
-            series.slug
-            for series in exchange.reference.series
-            if series.recurrence == request.recurrence
-        )
-        yield by_league(lambda event: event.series_slug in slugs)
-
-
-def _on_tags(request: wire.ListEventsRequest) -> Iterator[Filter]:
-    wanted = [*request.tag_ids, *([request.tag_id] if request.tag_id else [])]
-    if wanted or request.exclude_tag_id:
-
-        def passes(event: wire.Event) -> bool:
-            ids = tag_ids(event.tags, related=request.related_tags)
-            return (not wanted or not ids.isdisjoint(wanted)) and ids.isdisjoint(
-                request.exclude_tag_id
-            )
-
-        yield by_league(passes)
-    if request.tag_slug or request.tag_slugs_all:
-        slugs = {*request.tag_slugs_all, *([request.tag_slug] if request.tag_slug else [])}
-        yield by_league(lambda event: slugs.issubset({tag.slug for tag in event.tags}))
-
-
-def _on_play(request: wire.ListEventsRequest) -> Iterator[Filter]:
-    if request.game_id:
-        yield by_place(
-            lambda season: (season.numbered_game(request.game_id),),
-            lambda event: event.game_id == request.game_id,
-        )
-    if request.event_date:
-        yield by_place(
-            lambda season: season.index.by_day.get(request.event_date, ()),
-            lambda event: event.event_date == request.event_date,
-        )
-    if request.team_id:
-        yield by_place(
-            lambda season: season.index.by_team.get(request.team_id, ()),
-            lambda event: any(team.id == request.team_id for team in event.teams),
-        )
+        yield lambda event: False
     if request.sportradar_game_id:
-        yield by_league(lambda event: event.sportradar_game_id == request.sportradar_game_id)
+        yield lambda event: event.sportradar_game_id == request.sportradar_game_id
     if request.rescheduled_from_game_id:
-        yield by_league(
-            lambda event: event.rescheduled_from_game_id == request.rescheduled_from_game_id
-        )
+        yield lambda event: event.rescheduled_from_game_id == request.rescheduled_from_game_id
+    numbers = {one.slug: int(one.id) for one in exchange.reference.series}
+    if request.series_id:
+        yield lambda event: numbers.get(event.series_slug, 0) in request.series_id
+    if request.exclude_series_id:
+        yield lambda event: numbers.get(event.series_slug, 0) not in request.exclude_series_id
+    if request.recurrence:
+        series = (one for one in exchange.reference.series if one.recurrence == request.recurrence)
+        slugs = {one.slug for one in series}
+        yield lambda event: event.series_slug in slugs
 
 
-def _on_dates(found: Facets, request: wire.ListEventsRequest) -> Iterator[Flags]:
+def _tag_tests(request: wire.ListEventsRequest) -> Iterator[Test]:
+    wanted = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
+    excluded, related = request.exclude_tag_id, request.related_tags
+    if wanted:
+        yield lambda event: not wanted.isdisjoint(tag_ids(event.tags, related=related))
+    if excluded:
+        yield lambda event: tag_ids(event.tags, related=related).isdisjoint(excluded)
+    slugs = {*request.tag_slugs_all, *([request.tag_slug] if request.tag_slug else [])}
+    if slugs:
+        yield lambda event: slugs.issubset({tag.slug for tag in event.tags})
+
+
+def _on_places(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
+    """Yield flags for each filter on what is particular to an event."""
+    if request.id:
+        yield events_flagged(index, event_places(index, request.id, ()))
+    if request.slug:
+        yield events_flagged(index, event_places(index, (), request.slug))
+    if request.exclude_event_id:
+        yield neither(events_flagged(index, event_places(index, request.exclude_event_id, ())))
+    if request.game_id:
+        yield events_like(index, lambda event: event.game_id == request.game_id)
+    if request.event_date:
+        yield events_like(index, lambda event: event.event_date == request.event_date)
+    if request.team_id:
+        team_id = request.team_id
+        yield events_like(index, lambda event: team_id in [team.id for team in event.teams])
+    types, sports_types = request.market_types, request.sports_market_types
+    if types:
+        yield index.catalogue.events_with_market(lambda market: market.market_type in types)
+    if sports_types:
+        yield index.catalogue.events_with_market(lambda market: of_sport(market, sports_types))
+
+
+def _on_dates(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
     for name in ("start_date", "end_date", "start_time"):
-        low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
-        if low is not None or high is not None:
-            yield between(found, folded(name), low, high)
+        bounds = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
+        yield from events_between(index, folded(name), bounds)
 
 
-def _on_what_changes(found: Facets, request: wire.ListEventsRequest) -> Iterator[Flags]:
-    """Flags for each filter that is set on what trading and the game change."""
-    count = found.catalogue.events.count
-    for name in _FLAGS:
-        asked = getattr(request, name)
-        if asked is not None:
-            flags = getattr(found.states if name in ("active", "closed") else found.plays, name)
-            yield flags if asked else neither(flags)
+def _on_what_changes(index: MarketIndex, request: wire.ListEventsRequest) -> Iterator[Flags]:
+    """Yield flags for each filter that is set on what trading and the game change."""
+    count = len(index.catalogue.events)
+    for name, column in _SWITCHES.items():
+        wanted = getattr(request, name)
+        if wanted is not None:
+            flags = getattr(index.of(column), name)
+            yield flags if wanted else neither(flags)
     if request.period:
-        yield flags_of(found.plays.period.between(request.period, request.period), count)
-    if request.finished_timestamp_min is not None or request.finished_timestamp_max is not None:
-        yield flags_of(
-            found.plays.finished.between(
-                request.finished_timestamp_min, request.finished_timestamp_max
-            ),
-            count,
-        )
+        period = request.period
+        yield flags_of(index.of(Plays).period.between(period, period), count)
+    low, high = request.finished_timestamp_min, request.finished_timestamp_max
+    if low is not None or high is not None:
+        yield flags_of(index.of(Plays).finished.between(low, high), count)
     if request.liquidity_min is not None or request.liquidity_max is not None:
-        yield found.resting.events.within(request.liquidity_min, request.liquidity_max)
+        yield index.of(Resting).events.within(request.liquidity_min, request.liquidity_max)
     if request.volume_min is not None or request.volume_max is not None:
-        yield found.trades.events[0].within(request.volume_min, request.volume_max)
+        yield index.of(Trades).events[0].within(request.volume_min, request.volume_max)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sim.api.gateway.event_filters import (
-    by_league,
+    EventFilters,
     event_keys,
     event_page,
-    excluding,
-    of_ids,
-    selected,
+    event_places,
+    events_flagged,
 )
 from sim.api.gateway.list_query import page
-from sim.api.gateway.market_index import facets
+from sim.api.gateway.market_index import States, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
@@ -120,14 +119,13 @@ def _section(
     section = request.section or "general"
     if kind not in _TYPES or section not in _SECTIONS:
         raise InvalidRequest("type is sport or futures, section is general or trending")
-    found = facets(exchange)
-    wanted = by_league(
-        lambda event: event.subcategory in leagues and bool(event.game_id) == (kind == "sport")
+    index = market_index(exchange)
+    games = kind == "sport"
+    excluded = events_flagged(index, event_places(index, request.exclude_event_id, ()))
+    filters = EventFilters(
+        [lambda event: event.subcategory in leagues and bool(event.game_id) == games],
+        [neither(excluded), neither(index.of(States).closed)],
     )
-    flags = selected(
-        found,
-        (wanted, excluding(of_ids(request.exclude_event_id))),
-        (neither(found.states.closed),),
-    )
-    keys = event_keys(found, ("volume",) if section == "trending" else ())
-    return kind, section, event_page(found, flags, keys, True, request.limit, request.offset)
+    order = event_keys(index, ("volume",) if section == "trending" else ()), True
+    events = event_page(index, filters.select(index), order, request.limit, request.offset)
+    return kind, section, events

@@ -69,7 +69,7 @@ def arranged(
     order_by: Sequence[str],
     direction: str,
 ) -> Iterable[T]:
-    """Rows by the named keys, the first one deciding, falling unless `direction` is "asc"; names
+    """Rows by the named keys, the first one deciding, descending unless `direction` is "asc"; names
     are taken in either casing.
 
     None sorts as the smallest. Rows that are equal keep their order of listing; a name without a

@@ -2,46 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from itertools import chain
 
 from msgspec.structs import replace
 
-from sim.api.gateway.event_filters import (
-    TRADED,
-    Filter,
-    Flags,
-    by_league,
-    by_place,
-    event_dates,
-    nothing,
-    of_slugs,
-    passing,
-    tag_ids,
-)
-from sim.api.gateway.list_query import (
-    PAGE_DEFAULT,
-    check_order,
-    check_page,
-    folded,
-    of_sport,
-    within,
-)
+from sim.api.gateway.event_filters import TRADED, event_places, events_like, tag_ids
+from sim.api.gateway.list_query import PAGE_DEFAULT, check_order, check_page, folded, of_sport
 from sim.api.gateway.live_views import listed, market_view
-from sim.api.gateway.market_index import Facets, facets
-from sim.api.gateway.place_index import MARKET_KEYS
+from sim.api.gateway.market_index import MarketIndex, Resting, States, Trades, Updates, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
 from sim.core.incentives.incentives import LIQUIDITY
+from sim.core.model.reference_data import MARKET_FIELDS, Flags
 from sim.core.model.refusals import NotFound
-from sim.indexes.ordered_index import OrderedIndex, both, flags_of, neither, pick
+from sim.indexes.ordered_index import KeyIndex, OrderedIndex, both, flagged, flags_of, neither, pick
 from sim.messages import gateway_v1 as wire
 
-if TYPE_CHECKING:
-    from sim.reference.market_templates import Kind
-
-_KEYS = (*MARKET_KEYS, *TRADED, "updatedat")
+_KEYS = (*MARKET_FIELDS, *TRADED, "updatedat")
 
 
 @handles("GatewayMarketsAPI.ListMarkets")
@@ -56,115 +36,93 @@ def list_markets(
     """
     check_order(exchange, _KEYS, wire.Market, request.order_by, request.order_direction)
     size = check_page(request.limit, request.offset) or PAGE_DEFAULT
-    found = facets(exchange)
-    flags: Flags = found.states.listed()
-    for one in (
-        _on_what_stays(found, request),
-        *_on_slugs(found, request),
-        *_on_what_changes(found, request),
-    ):
-        flags = both(flags, one)
-    keys = [key for name in request.order_by if (key := _key(found, folded(name))) is not None]
+    index = market_index(exchange)
+    flags = reduce(both, _filters(index, request), index.of(States).listed())
+    keys = [key for name in request.order_by if (key := _key(index, folded(name))) is not None]
     places = pick(flags, keys, request.order_direction != "asc", request.offset, size)
-    markets = [market_view(exchange, found.catalogue.market(place)) for place in places]
-    return wire.ListMarketsResponse(
-        markets=(
-            [replace(market, tags=[]) for market in markets]
-            if request.include_tag is False
-            else markets
-        )
-    )
+    markets = [market_view(exchange, index.catalogue.market(place)) for place in places]
+    if request.include_tag is False:
+        markets = [replace(market, tags=[]) for market in markets]
+    return wire.ListMarketsResponse(markets=markets)
 
 
-def _key(found: Facets, name: str) -> OrderedIndex | None:
+def _key(index: MarketIndex, name: str) -> OrderedIndex | None:
     if name in TRADED:
-        return found.trades.markets[TRADED[name]]
-    return found.updates.markets if name == "updatedat" else found.catalogue.market_key(name)
+        return index.of(Trades).markets[TRADED[name]]
+    return index.of(Updates).markets if name == "updatedat" else index.catalogue.market_key(name)
 
 
 # ---- filters
 
 
-def _on_what_stays(found: Facets, request: wire.ListMarketsRequest) -> Flags:
-    """Flags of the markets that pass every filter on what never changes, slugs and numbers apart."""
-    catalogue, season = found.catalogue, found.exchange.reference.season
-    flags = bytearray(catalogue.markets.count)
-    if season is not None:
-        events = passing(season, _event_filters(request))
-        flags[catalogue.markets.season : catalogue.markets.windows] = season.index.spread(
-            events, _kind_test(request)
-        )
-    for place in catalogue.singles(catalogue.markets):
-        flags[place] = _fits(found.exchange, catalogue.market(place), request)
-    return flags
+def _filters(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
+    """Yield flags for each filter that is set."""
+    tests = list(_tests(request))
+    if tests:
+        yield index.catalogue.markets_where(lambda market: all(test(market) for test in tests))
+    yield from _on_events(index, request)
+    yield from _on_dates(index, request)
+    yield from _on_slugs(index, request)
+    yield from _on_what_changes(index, request)
 
 
-def _event_filters(request: wire.ListMarketsRequest) -> Iterator[Filter]:
-    """What a request asks of the season's markets in which those of one event agree."""
+def _tests(request: wire.ListMarketsRequest) -> Iterator[Callable[[wire.Market], bool]]:
+    """Yield tests of what does not depend on who plays when.
+
+    What no market here has (a question, an author) is matched by none.
+    """
     tags = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
-    if request.categories:
-        yield by_league(lambda event: event.category in request.categories)
-    if tags:
-        yield by_league(
-            lambda event: not tags.isdisjoint(tag_ids(event.tags, related=request.related_tags))
-        )
-    if request.event_slug:
-        yield of_slugs(request.event_slug)
-    if request.game_id:
-        yield by_place(
-            lambda season: (season.numbered_game(request.game_id),),
-            lambda event: event.game_id == request.game_id,
-        )
-    if request.question_ids or request.cyom:
-        yield nothing()
-    yield from event_dates(
-        (request.start_date_min, request.start_date_max),
-        (request.end_date_min, request.end_date_max),
-    )
-
-
-def _kind_test(request: wire.ListMarketsRequest) -> Callable[[Kind | wire.Market], bool] | None:
     types, sports_types = request.market_types, request.sports_market_types
-    if not types and not sports_types:
-        return None
-    return lambda kind: (
-        (not types or kind.market_type in types)
-        and (not sports_types or of_sport(kind, sports_types))
-    )
+    if request.categories:
+        yield lambda market: market.category in request.categories
+    if tags:
+        related = request.related_tags
+        yield lambda market: not tags.isdisjoint(tag_ids(market.tags, related=related))
+    if types:
+        yield lambda market: market.market_type in types
+    if sports_types:
+        yield lambda market: of_sport(market, sports_types)
+    if not request.include_hidden:
+        yield lambda market: not market.hidden
+    if request.archived is not None:
+        yield lambda market: market.archived is request.archived
+    if request.question_ids or request.cyom:
+        yield lambda market: False
 
 
-def _fits(exchange: Exchange, market: wire.Market, request: wire.ListMarketsRequest) -> bool:
-    """The same filters, of one market."""
-    tags = {*request.tag_ids, *([request.tag_id] if request.tag_id else [])}
-    event = (
-        exchange.reference.event_of(market.slug) if request.event_slug or request.game_id else None
-    )
-    test = _kind_test(request)
-    return (
-        (not request.event_slug or (event is not None and event.slug in request.event_slug))
-        and (not request.categories or market.category in request.categories)
-        and (test is None or test(market))
-        and (not request.game_id or (event is not None and event.game_id == request.game_id))
-        and (not tags or not tags.isdisjoint(tag_ids(market.tags, related=request.related_tags)))
-        and (request.include_hidden or not market.hidden)
-        and within(market.start_date, request.start_date_min, request.start_date_max)
-        and within(market.end_date, request.end_date_min, request.end_date_max)
-        and not request.question_ids
-        and request.cyom is not True
-    )
+def _on_events(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
+    """Yield flags of the markets whose events are named by slug or by the number of a game."""
+    named: list[Iterable[int | None]] = []
+    if request.event_slug:
+        named.append(event_places(index, (), request.event_slug))
+    if request.game_id:
+        named.append(flagged(events_like(index, lambda event: event.game_id == request.game_id)))
+    catalogue = index.catalogue
+    for events in named:
+        markets = (catalogue.markets_of(event) for event in events if event is not None)
+        yield flags_of(chain.from_iterable(markets), catalogue.market_count)
 
 
-def _on_slugs(found: Facets, request: wire.ListMarketsRequest) -> Iterator[Flags]:
-    """Flags of the markets that are named by slug, by number, or by a program on them."""
-    place_of, count = found.catalogue.place_of, found.catalogue.markets.count
+def _on_dates(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
+    for name in ("start_date", "end_date"):
+        low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
+        key = index.catalogue.market_key(folded(name))
+        if isinstance(key, KeyIndex) and (low is not None or high is not None):
+            yield flags_of(key.between(low, high), index.catalogue.market_count)
+
+
+def _on_slugs(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
+    """Yield flags of the markets that are named by slug, by number, or by a program on them."""
+    exchange, catalogue = index.exchange, index.catalogue
     named: list[Sequence[str]] = [request.slug] if request.slug else []
     if request.id:
-        numbered = map(found.exchange.reference.market_numbered, request.id)
+        numbered = map(exchange.reference.market_numbered, request.id)
         named.append([market.slug for market in numbered if market is not None])
     if request.rewards_min_size is not None:
-        named.append(_rewarded(found.exchange, request.rewards_min_size))
+        named.append(_rewarded(exchange, request.rewards_min_size))
     for slugs in named:
-        yield flags_of((place for slug in slugs if (place := place_of(slug)) is not None), count)
+        places = (place for place in map(catalogue.place_of_market, slugs) if place is not None)
+        yield flags_of(places, catalogue.market_count)
 
 
 def _rewarded(exchange: Exchange, least: float) -> list[str]:
@@ -181,33 +139,20 @@ def _rewarded(exchange: Exchange, least: float) -> list[str]:
     ]
 
 
-def _on_what_changes(found: Facets, request: wire.ListMarketsRequest) -> Iterator[Flags]:
-    """Flags for each filter that is set on what trading changes."""
-    if request.active is not None or request.closed is not None:
-        yield from found.states.markets(active=request.active, closed=request.closed)
-    if request.archived is not None:
-        catalogue = found.catalogue
-        archived = flags_of(
-            (
-                place
-                for place in catalogue.singles(catalogue.markets)
-                if catalogue.market(place).archived
-            ),
-            catalogue.markets.count,
-        )
-        yield archived if request.archived else neither(archived)
-    for low, high in (
-        (request.volume_num_min, request.volume_num_max),
-        (request.volume_min, request.volume_max),
-    ):
+def _on_what_changes(index: MarketIndex, request: wire.ListMarketsRequest) -> Iterator[Flags]:
+    """Yield flags for each filter that is set on what trading changes."""
+    if request.active is not None:
+        active = index.of(States).active_markets()
+        yield active if request.active else neither(active)
+    if request.closed is not None:
+        closed = index.of(States).closed_markets()
+        yield closed if request.closed else neither(closed)
+    for name in ("volume_num", "volume", "liquidity_num", "liquidity"):
+        low, high = getattr(request, f"{name}_min"), getattr(request, f"{name}_max")
         if low is not None or high is not None:
-            yield found.trades.markets[0].within(low, high)
-    for low, high in (
-        (request.liquidity_num_min, request.liquidity_num_max),
-        (request.liquidity_min, request.liquidity_max),
-    ):
-        if low is not None or high is not None:
-            yield found.resting.markets.within(low, high)
+            traded = name.startswith("volume")
+            key = index.of(Trades).markets[0] if traded else index.of(Resting).markets
+            yield key.within(low, high)
 
 
 # ---- one market

@@ -42,17 +42,5 @@ def _event(exchange: Exchange, partner: str, external_id: str) -> wire.Event | N
     if slug is not None:
         return reference.event_named(slug)
     if partner == exchange.ctx.assumptions.text(PARTNER_GAME_IDS) and external_id:
-        number = (
-            reference.season.numbered_game(external_id) if reference.season is not None else None
-        )
-        if number is not None:
-            return reference.of_season(number)
-        return next(
-            (
-                event
-                for event in reference.events
-                if external_id in (event.game_id, event.sportradar_game_id)
-            ),
-            None,
-        )
+        return reference.event_of_game(external_id)
     return None

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim.api.gateway.event_filters import (
-    Filter,
-    Flags,
-    between,
-    by_league,
-    by_market,
-    selected,
-    shown,
-)
+from sim.api.gateway.event_filters import EventFilters, Test, event_views, events_between
 from sim.api.gateway.list_query import check_page, within
-from sim.api.gateway.market_index import Facets, facets
+from sim.api.gateway.market_index import MarketIndex, States, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
+from sim.core.model.reference_data import Flags
 from sim.core.model.refusals import InvalidRequest
 from sim.indexes.ordered_index import both, neither, pick
 from sim.messages import gateway_v1 as wire
@@ -36,77 +29,49 @@ def search_events(
         raise InvalidRequest("status is active, closed or upcoming")
     if request.page < 0:
         raise InvalidRequest("page must not be negative")
-    words = request.query.lower().split()
-    found = facets(exchange)
-    holding, titled = _holding(found, words)
-    flags = both(selected(found, _filters(exchange, request), _on_dates(found, request)), holding)
-    if request.status:
-        flags = both(flags, _status(found, request.status))
+    index = market_index(exchange)
+    holding, titled = index.catalogue.search(request.query.lower().split())
+    flags = both(_filters(index, request).select(index), holding)
     size = check_page(request.limit, 0) or PAGE_DEFAULT
     skipped = max(request.page - 1, 0) * size
-    first = both(flags, titled)
+    first, others = both(flags, titled), both(flags, neither(titled))
     places = pick(first, (), False, skipped, size)
-    others = both(flags, neither(titled))
     places += pick(others, (), False, max(skipped - sum(first), 0), size - len(places))
-    return wire.SearchEventsResponse(events=shown(found, places))
+    return wire.SearchEventsResponse(events=event_views(index, places))
 
 
-def _holding(found: Facets, words: list[str]) -> tuple[bytearray, bytearray]:
-    """Flags of the events in whose texts every word occurs, and of those with all of them in the
-    title. What was listed by hand is read.
-    """
-    catalogue, reference = found.catalogue, found.exchange.reference
-    places, season = catalogue.events, reference.season
-    holding, titled = bytearray(places.count), bytearray(places.count)
-    if season is not None:
-        holding[places.season : places.windows], titled[places.season : places.windows] = (
-            season.index.words.search(words)
-        )
-    for place in (
-        *catalogue.singles(places),
-        *(places.season + number for number in reference.grown),
-    ):
-        event = catalogue.event(place)
-        holding[place] = reference.holds(event, words)
-        titled[place] = all(word in event.title.lower() for word in words)
-    return holding, titled
-
-
-def _filters(exchange: Exchange, request: wire.SearchEventsRequest) -> Iterator[Filter]:
-    """One filter for each that is set, on what never changes."""
-    yield by_league(lambda event: not event.hidden)
-    if request.series_ids:
-        slugs = {
-            series.slug
-            for series in exchange.reference.series
-            if int(series.id) in request.series_ids
-        }
-        yield by_league(lambda event: event.series_slug in slugs)
-    if request.market_type:
-        yield by_market(lambda market: market.market_type in request.market_type)
+def _filters(index: MarketIndex, request: wire.SearchEventsRequest) -> EventFilters:
+    """Return one filter for each parameter that is set."""
+    types = request.market_type
+    starts = request.start_time_min, request.start_time_max
+    flags = [*events_between(index, "starttime", starts)]
+    if types:
+        flags.append(index.catalogue.events_with_market(lambda market: market.market_type in types))
     if request.combo_enabled_only:
-        yield by_market(lambda market: market.combo_enabled)
-    if request.closed_time_min is not None or request.closed_time_max is not None:
-        yield by_league(
-            lambda event: within(
-                event.closed_time, request.closed_time_min, request.closed_time_max
-            )
-        )
+        flags.append(index.catalogue.events_with_market(lambda market: market.combo_enabled))
+    if request.status:
+        flags += _in_status(index, request.status)
+    return EventFilters(list(_tests(index.exchange, request)), flags)
 
 
-def _on_dates(found: Facets, request: wire.SearchEventsRequest) -> Iterator[Flags]:
-    if request.start_time_min is not None or request.start_time_max is not None:
-        yield between(found, "starttime", request.start_time_min, request.start_time_max)
+def _tests(exchange: Exchange, request: wire.SearchEventsRequest) -> Iterator[Test]:
+    yield lambda event: not event.hidden
+    if request.series_ids:
+        series = exchange.reference.series
+        slugs = {one.slug for one in series if int(one.id) in request.series_ids}
+        yield lambda event: event.series_slug in slugs
+    low, high = request.closed_time_min, request.closed_time_max
+    if low is not None or high is not None:
+        yield lambda event: within(event.closed_time, low, high)
 
 
-def _status(found: Facets, status: str) -> Flags:
-    if status == "active":
-        return found.states.active
-    if status == "closed":
-        return found.states.closed
-    return both(
-        neither(found.states.closed), between(found, "starttime", found.exchange.now + 1, None)
-    )
+def _in_status(index: MarketIndex, status: str) -> Iterator[Flags]:
+    states = index.of(States)
+    if status == "upcoming":
+        yield neither(states.closed)
+        yield from events_between(index, "starttime", (index.exchange.now + 1, None))
+    else:
+        yield states.active if status == "active" else states.closed
 
 
 _STATUSES = ("active", "closed", "upcoming")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sim.api.gateway.event_filters import by_league, event_keys, event_page, selected
+from sim.api.gateway.event_filters import EventFilters, event_keys, event_page
 from sim.api.gateway.list_query import agrees, arranged, check_order, cut, page
-from sim.api.gateway.market_index import facets
+from sim.api.gateway.market_index import States, market_index
 from sim.api.pipeline.authentication import Caller
 from sim.api.pipeline.handler import handles
 from sim.core.exchange import Exchange
@@ -56,20 +56,17 @@ def list_tag_events(
     tag = _require(exchange.reference.tag_by_slug.get(request.slug), request.slug)
     active = True if request.active is None else request.active
     closed = False if request.closed is None else request.closed
-    found = facets(exchange)
-    tagged = by_league(lambda event: any(mine.slug == tag.slug for mine in event.tags))
-    states = found.states
-    flags = selected(
-        found,
-        (tagged,),
-        (
+    index = market_index(exchange)
+    states = index.of(States)
+    filters = EventFilters(
+        [lambda event: tag.slug in [mine.slug for mine in event.tags]],
+        [
             states.active if active else neither(states.active),
             states.closed if closed else neither(states.closed),
-        ),
+        ],
     )
-    events = event_page(
-        found, flags, event_keys(found, ("volume",)), True, request.limit, request.offset
-    )
+    order = event_keys(index, ("volume",)), True
+    events = event_page(index, filters.select(index), order, request.limit, request.offset)
     return wire.ListTagEventsResponse(events=events)
 
 

@@ -1,16 +1,145 @@
 """What core and api may know of the reference data: sports, leagues, events and markets as the
 gateway shows them.
 
-`sim.reference` implements this Protocol. Nobody else needs to know whether an event was read from a
-fixture, listed by hand, generated from a seed, or recurs on the clock. An `Exchange` carries the
+`sim.reference` implements these Protocols. Nobody else needs to know whether an event was read from
+a fixture, listed by hand, generated from a seed, or recurs on the clock. An `Exchange` carries the
 reference data for its handlers and never reads them itself.
+
+Lists need events and markets in one order. A `Catalogue` gives each a *place* in the order of
+listing, from 0; a list is a set of places, as flags with one byte a place, put in order by a key.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
+from sim.core.model.enums import InstrumentState
+from sim.indexes.ordered_index import KeyIndex, UniqueKeyIndex
+from sim.kernel.instants import Instant
 from sim.messages.gateway_v1 import Event, League, Market, Series, Sport, Subject, Tag, Team
+
+Flags = bytes | bytearray  # one byte for each place, 1 or 0
+
+# Names to sort by, with the field of the message that each stands for.
+EVENT_FIELDS: Mapping[str, str] = {
+    "id": "id",
+    "slug": "slug",
+    "title": "title",
+    "startdate": "start_date",
+    "enddate": "end_date",
+    "starttime": "start_time",
+    "createdat": "created_at",
+    "featuredorder": "featured_order",
+}
+MARKET_FIELDS: Mapping[str, str] = {
+    "id": "id",
+    "slug": "slug",
+    "sortorder": "sort_order",
+    "startdate": "start_date",
+    "enddate": "end_date",
+    "createdat": "created_at",
+}
+
+
+class MarketDates(NamedTuple):
+    """When the markets of a generated event are listed, open, expire and terminate."""
+
+    created: Instant
+    start: Instant
+    expiration: Instant
+    termination: Instant
+
+    def state(self, at: Instant) -> InstrumentState:
+        """Return the state that the dates call for at an instant."""
+        if at < self.start:
+            return InstrumentState.PENDING
+        if at < self.expiration:
+            return InstrumentState.OPEN
+        return InstrumentState.EXPIRED if at < self.termination else InstrumentState.TERMINATED
+
+
+class Catalogue(Protocol):
+    """The gateway's events and markets by place.
+
+    Events of recurring markets come and go, so they share places of their own (`show_recurring`);
+    the others keep their places as long as the reference data are the same. Dormant events are
+    those whose markets have no state of their own until something happens to them.
+    """
+
+    market_count: int
+    dormant_events: range
+    dormant_markets: range
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """The events by place, generated ones without their markets."""
+
+    def whole_event(self, place: int) -> Event:
+        """Return the event at a place with its markets."""
+
+    def market(self, place: int) -> Market:
+        """Return the market at a place, as reference data."""
+
+    def symbol(self, place: int) -> str:
+        """Return the symbol of the market at a place, without making it; "" for an empty place."""
+
+    def place_of_event(self, slug: str) -> int | None:
+        """Return the place of an event, or None."""
+
+    def place_of_market(self, symbol: str) -> int | None:
+        """Return the place of a market, or None."""
+
+    def event_of(self, market: int) -> int:
+        """Return the place of a market's event."""
+
+    def markets_of(self, event: int) -> Sequence[int]:
+        """Return the places of an event's markets, in order of listing."""
+
+    def dormant_markets_of(self, event: int) -> range:
+        """Return the places of the markets that a dormant event began with."""
+
+    def listed_events(self) -> Iterator[int]:
+        """Yield the places of the events that are not dormant; empty places are left out."""
+
+    def listed_markets(self) -> Iterator[int]:
+        """Yield the places of the markets that are not dormant; empty places are left out."""
+
+    def show_recurring(self, slots: Sequence[tuple[int, Instant]]) -> bool:
+        """Give the recurring places to the slots that are listed now; return whether any moved.
+
+        A slot is the number of its series and the instant at which it begins.
+        """
+
+    def recurring_markets(self) -> range:
+        """Return the places of recurring markets, the empty ones too."""
+
+    def event_key(self, name: str) -> KeyIndex | None:
+        """Return the events in order of a field that never changes, or None for another name."""
+
+    def market_key(self, name: str) -> KeyIndex | UniqueKeyIndex | None:
+        """Return the markets in order of a field that never changes, or None for another name."""
+
+    def event_runs(self, dormant: Iterable[Any]) -> Iterator[tuple[Any, int]]:
+        """Yield keys of all events, with lengths of runs, from one for each dormant event."""
+
+    def market_runs(self, dormant: Iterable[Any]) -> Iterator[tuple[Any, int]]:
+        """Yield keys of all markets, with lengths of runs, from one for each dormant event."""
+
+    def events_where(self, test: Callable[[Event], bool]) -> Flags:
+        """Flag events that pass a test. It may look at whatever all games of a league share."""
+
+    def markets_where(self, test: Callable[[Market], bool], *, dormant_only: bool = False) -> Flags:
+        """Flag markets that pass a test.
+
+        It may look at what does not depend on who plays when: category, tags, types.
+        """
+
+    def events_with_market(self, test: Callable[[Market], bool]) -> Flags:
+        """Flag the events of which a market passes a test; see `markets_where`."""
+
+    def search(self, words: Sequence[str]) -> tuple[Flags, Flags]:
+        """Flag the events in whose texts every word occurs, and those in whose titles it does."""
 
 
 class ReferenceData(Protocol):
@@ -22,7 +151,7 @@ class ReferenceData(Protocol):
     teams: list[Team]
     subjects: list[Subject]
     tags: list[Tag]
-    markets: list[Market]
+    markets: list[Market]  # those listed one by one
     league_by_slug: dict[str, League]
     tag_by_slug: dict[str, Tag]
     series_by_slug: dict[str, Series]
@@ -30,13 +159,8 @@ class ReferenceData(Protocol):
     # (partner's key, its id of the event) → slug
     partner_events: dict[tuple[str, str], str]
 
-    # Only until the lists of the gateway ask a catalogue instead.
-    season: Any
-    windows: Any
-    base: int
-    base_markets: int
-    events: list[Event]
-    grown: dict[int, Event]
+    def catalogue(self, recurring: int) -> Catalogue:
+        """Return events and markets by place, with room for so many recurring ones."""
 
     def market(self, slug: str) -> Market | None:
         """Return the market of an instrument, or None."""
@@ -56,9 +180,14 @@ class ReferenceData(Protocol):
     def event_called(self, name: str) -> Event | None:
         """Return an event by slug or number, or None."""
 
+    def event_of_game(self, game_id: str) -> Event | None:
+        """Return the event of a game by the number that the gateway or Sportradar gives it."""
+
+    def generated_dates(self, slug: str) -> MarketDates | None:
+        """Return when the markets of a generated event move, or None for any other event."""
+
+    def is_changed(self, slug: str) -> bool:
+        """Return whether something was added by hand to a generated event."""
+
     def sport_of(self, league: League) -> Sport:
         """Return the sport of a league."""
-
-    def of_season(self, number: int) -> Event: ...
-
-    def holds(self, event: Event, words: list[str]) -> bool: ...

@@ -1,0 +1,207 @@
+"""One game: its event, and each of its markets as an instrument and as what the gateway says of it.
+
+Who plays and which sets of markets a game has come from elsewhere: from the rows of the default
+world (`default_games.py`) or from the plan of a season (`season_plan.py`). The terms on which a
+market trades follow from its symbol: two markets of one product and type may have other ticks and
+scales (§2.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from zlib import crc32
+
+from msgspec import structs
+
+from sim.core.model.collateral import EventOutcome
+from sim.core.model.enums import InstrumentState
+from sim.core.model.instrument import GameCondition, Instrument
+from sim.kernel.instants import DAY, HOUR, Instant
+from sim.messages.gateway_v1 import Event, EventParticipant, Team
+from sim.reference.leagues import Leagues
+from sim.reference.market_pair import Facts, Side, eastern_day
+from sim.reference.market_templates import (
+    MarketTemplate,
+    Player,
+    era_of,
+    filled,
+    ordered,
+    templates,
+)
+from sim.scenario.instrument_terms import related_to
+
+# (price scale, tick, quantity scale, minimum): cent, half-cent and quarter-cent ticks, whole and
+# fractional contracts.
+TERMS = (
+    (100, 1, 1, 1),
+    (1000, 5, 100, 1),
+    (10_000, 25, 100, 1),
+    (100, 1, 100, 1),
+    (1000, 5, 1, 1),
+    (100, 1, 1000, 10),
+    (400, 1, 1000, 1),
+)
+CENT_TERMS = ((100, 1, 1, 1), (100, 1, 100, 1))
+EXPIRES_AFTER = 6 * HOUR  # from the start of a game to the expiration of its markets
+TERMINATES_AFTER = 7 * DAY  # from the expiration to the termination
+FIRST_GAME = 880_000  # the number of a game less that of its event
+_GONE = (InstrumentState.EXPIRED, InstrumentState.TERMINATED)
+_EXCLUSIVE = (
+    "drawable_outcome",
+    "soccer_game_first_half_first_team_to_score",
+    "soccer_game_second_half_first_team_to_score",
+)
+_OUTCOMES = dict.fromkeys(_EXCLUSIVE, EventOutcome.MUTUALLY_EXCLUSIVE) | dict.fromkeys(
+    ("totals", "basketball_team_full_game_total"), EventOutcome.DIRECTIONAL
+)
+
+
+class Game(NamedTuple):
+    """A game and what is to be listed on it. `stem` is league, teams and date as symbols spell them.
+
+    `opens` is when its markets open, `state` the state they begin in, None for what dates say.
+    """
+
+    league: str
+    home: Team
+    away: Team
+    stem: str
+    start: Instant
+    created: Instant
+    opens: Instant
+    sets: tuple[str, ...]
+    fee_class: str = "standard"
+    state: InstrumentState | None = None
+
+    @property
+    def teams(self) -> tuple[Team, Team]:
+        """The teams in the order of the symbol."""
+        return ordered(self.league, self.home, self.away)
+
+
+def terms_of(symbol: str, *, cents: bool = False) -> tuple[int, int, int, int]:
+    """Return price scale, tick, quantity scale and minimum quantity that a symbol leads to."""
+    choices = CENT_TERMS if cents else TERMS
+    return choices[crc32(symbol.encode()) % len(choices)]
+
+
+def on_terms(instrument: Instrument, *, cents: bool = False) -> Instrument:
+    """Return the instrument with the scales, tick, minimum and band that its symbol leads to."""
+    scale, tick, qty_scale, minimum = terms_of(instrument.symbol, cents=cents)
+    return structs.replace(
+        instrument,
+        price_scale=scale,
+        tick=tick,
+        qty_scale=qty_scale,
+        min_qty=minimum,
+        price_low=tick,
+        price_high=scale - tick,
+    )
+
+
+def mid_of(symbol: str) -> str:
+    """Return a plausible price of a symbol, between 0.20 and 0.80, in whole cents."""
+    return f"0.{20 + crc32(symbol.encode()[::-1]) % 61:02d}"
+
+
+def game_markets(
+    game: Game, event: Event, leagues: Leagues, now: Instant
+) -> Iterator[tuple[Instrument, Facts]]:
+    """Yield the markets of a game: each instrument without metadata, and its facts."""
+    subjects = leagues.players_of(game.teams) if "props" in game.sets else ()
+    players = tuple(Player(subject.display_name, subject.slug) for subject in subjects)
+    for template in templates(game.league, game.sets, era_of(game.created), players):
+        yield _game_market(game, template, event, leagues, now)
+
+
+def _game_market(
+    game: Game, template: MarketTemplate, event: Event, leagues: Leagues, now: Instant
+) -> tuple[Instrument, Facts]:
+    first, second = game.teams
+    names = {"first": first.name, "second": second.name}
+    sides = {"first": Side(first.name, first), "second": Side(second.name, second)}
+    short = first.abbreviation.lower(), second.abbreviation.lower()
+    symbol, question = template.symbol(game.stem, short), filled(template.question, names)
+    long, other = (sides.get(name) or Side(name) for name in template.sides)
+    home_or_away = ordered(game.league, "home", "away")
+    picks = dict(zip(("first", "second"), home_or_away, strict=True))
+    pick = picks.get(template.pick, template.pick)
+    facts = Facts(
+        question=question,
+        long=long,
+        short=other,
+        sports_market_type=template.sports_type,
+        line=template.line,
+        mid=mid_of(symbol),
+        home=game.home,
+        away=game.away,
+        tournament=leagues.league_by_slug[game.league].name,
+        game_start=game.start,
+        tags=tuple(event.tags),
+        subject=leagues.subject_by_name.get(template.player),
+    )
+    expiration = game.start + EXPIRES_AFTER
+    if game.state in _GONE:
+        expiration = min(now, expiration)
+    outcome = _OUTCOMES.get(template.sports_type, EventOutcome.INDEPENDENT)
+    terminated = game.state is InstrumentState.TERMINATED
+    instrument = Instrument(
+        symbol=symbol,
+        description=question,
+        product_id=template.product,
+        created=game.created,
+        start=game.opens,
+        expiration=expiration,
+        termination=expiration if terminated else expiration + TERMINATES_AFTER,
+        opening_state=game.state,
+        event=event.slug,
+        fee_class=game.fee_class,
+        market_type=template.type,
+        category="sports",
+        subcategory=game.league,
+        series=event.series_slug,
+        game_condition=GameCondition(
+            kind=template.sports_type,
+            long=picks.get(template.pick, home_or_away[0]),
+            line=template.line or "",
+            player=template.player,
+            pick=pick,
+        ),
+        related=related_to(event.slug, template.sports_type, outcome, template.line),
+    )
+    return on_terms(instrument, cents=template.cents), facts
+
+
+def game_event(game: Game, leagues: Leagues, number: int) -> Event:
+    """Return the event of a game that has not begun, without its markets."""
+    league = leagues.league_by_slug[game.league]
+    series = leagues.series_of(league)
+    tags = leagues.tags_of("sports", leagues.sport_of(league).slug, league.slug)
+    teams = game.teams
+    return Event(
+        id=number,
+        slug=game.stem,
+        title=f"{teams[0].name} vs. {teams[1].name}",
+        description=f"{league.name}: {teams[0].name} against {teams[1].name}.",
+        category="sports",
+        subcategory=league.slug,
+        series_slug=series.slug if series else "",
+        active=True,
+        game_id=str(FIRST_GAME + number),
+        period="NS",
+        participants=[
+            EventParticipant(id=str(team.id), name=team.name, team=team) for team in teams
+        ],
+        teams=list(teams),
+        start_date=game.created,
+        end_date=game.start + EXPIRES_AFTER,
+        start_time=game.start,
+        creation_date=game.created,
+        created_at=game.created,
+        updated_at=game.created,
+        event_date=eastern_day(game.start),
+        image=league.image,
+        tags=tags,
+        primary_tag=tags[-1] if tags else None,
+    )

@@ -1,0 +1,308 @@
+"""Games made by code from a seed, as many as a scenario asks for, and the instruments of them.
+
+Events, markets and instruments are created lazily, on first access. What exists from the start is
+the plan (`season_plan.py`): who plays when, and thereby every symbol, date and number. From it
+
+- an *event* without markets is made when a list first asks for events, and kept;
+- the *markets* and *instruments* of an event are made when one of them is shown or traded. Only the
+  most recently used ones are kept, because making them again gives equal ones: nothing of what they
+  are depends on when they are made, and what changes (states, books, settlements) is kept elsewhere.
+
+So a world of 40,000 markets starts as fast as one of 4,000 and needs memory for what was looked at.
+Lists do not make markets either: what they filter and sort by follows from the plan and from the
+templates that all games of a league share (`market_templates.py`).
+
+Numbers are dealt in order of the plan: event n has the number `FIRST_EVENT + n`, and its markets
+are numbered from `FIRST_MARKET + n * MARKETS_PER_EVENT`. Only this package relies on that.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache, reduce
+
+from msgspec.structs import replace
+
+from sim.core.model.dormant import DormantState
+from sim.core.model.enums import InstrumentState
+from sim.core.model.instrument import Instrument
+from sim.core.model.reference_data import MarketDates
+from sim.indexes.ordered_index import both
+from sim.indexes.text_index import TextIndex
+from sim.kernel.instants import Instant, Span
+from sim.messages.gateway_v1 import Event, Market, Team
+from sim.reference.event_texts import event_texts
+from sim.reference.game_clock import duration
+from sim.reference.games import FIRST_GAME, Game, game_event, game_markets, terms_of
+from sim.reference.leagues import Leagues
+from sim.reference.market_pair import Facts, market_of, with_metadata
+from sim.reference.market_templates import MarketTemplate, era_of, filled, ordered, templates
+from sim.reference.season_plan import PlannedGame, plan
+
+FIRST_EVENT = 30_001
+FIRST_MARKET = 1_000_001
+MARKETS_PER_EVENT = 100
+_KEPT = 384  # events whose markets are kept
+_KEPT_INSTRUMENTS = 2_048
+_KEPT_SEARCHES = 256
+_DATE = re.compile(r"-\d{4}-\d\d-\d\d", re.ASCII)
+
+Kind = tuple[str, frozenset[str]]  # league and era: games of one kind have the same templates
+
+
+class GeneratedGames:
+    """The planned games of a world: its dormant instruments, and their events and markets."""
+
+    def __init__(
+        self,
+        leagues: Leagues,
+        games: int = 0,
+        now: Instant = 0,
+        shift: Span = 0,
+        taken: Iterable[str] = (),
+    ) -> None:
+        teams: dict[str, list[str]] = {}
+        for team in leagues.teams:
+            teams.setdefault(team.league, []).append(team.abbreviation)
+        names = tuple((league, tuple(teams[league])) for league in teams)
+        self._plan = plan(games, names, frozenset(taken), shift)
+        self.slugs = tuple(self._plan)
+        self._leagues = leagues
+        self._now = now
+        self._numbers = {slug: number for number, slug in enumerate(self.slugs)}
+        self._bare: dict[str, Event] = {}
+        self._made = lru_cache(maxsize=_KEPT)(self._make_pairs)
+        self.event = lru_cache(maxsize=_KEPT)(self._make_event)
+        self._found = lru_cache(maxsize=_KEPT_INSTRUMENTS)(self._find)
+        self.search = lru_cache(maxsize=_KEPT_SEARCHES)(self._search)
+
+    # ---- what follows from the plan
+
+    def dates(self, slug: str) -> MarketDates | None:
+        """Return when the markets of an event move, or None where there is no such event."""
+        planned = self._plan.get(slug)
+        return None if planned is None else planned.dates
+
+    def event_slug(self, symbol: str) -> str | None:
+        """Return the event that a symbol names; whether it has such a market is not checked."""
+        end = _DATE.search(symbol)
+        slug = None if end is None else symbol[symbol.find("-") + 1 : end.end()]
+        return slug if slug in self._plan else None
+
+    def slug_numbered(self, event_id: int) -> str | None:
+        """Return the slug of the event with a number, or None."""
+        number = event_id - FIRST_EVENT
+        return self.slugs[number] if 0 <= number < len(self.slugs) else None
+
+    def has(self, slug: str) -> bool:
+        """Return whether an event is one of these."""
+        return slug in self._plan
+
+    def slug_of_game(self, game_id: str) -> str | None:
+        """Return the slug of the event with a game's number, or None."""
+        if not game_id.isdecimal() or not game_id.isascii() or len(game_id) > 18:
+            return None
+        return self.slug_numbered(int(game_id) - FIRST_GAME)
+
+    @cached_property
+    def examples(self) -> dict[Kind, str]:
+        """One event of each kind."""
+        return dict(zip(self.kinds, self.slugs, strict=True))
+
+    @cached_property
+    def kinds(self) -> list[Kind]:
+        """League and era of each event, in order of the plan."""
+        return [(game.league.slug, era_of(game.created)) for game in self._plan.values()]
+
+    def templates(self, slug: str) -> tuple[MarketTemplate, ...]:
+        """Return the templates of an event's markets, in order."""
+        game = self._plan[slug]
+        return templates(game.league.slug, game.league.sets, era_of(game.created))
+
+    def symbols_of(self, slug: str) -> list[str]:
+        """Return the symbols of an event's markets, in order, without making them."""
+        short = self._plan[slug].short_names
+        return [template.symbol(slug, short) for template in self.templates(slug)]
+
+    def market_ids(self, slug: str) -> range:
+        """Return the numbers of an event's markets."""
+        first = FIRST_MARKET + self._numbers[slug] * MARKETS_PER_EVENT
+        return range(first, first + len(self.templates(slug)))
+
+    # ---- events and markets
+
+    def bare(self, slug: str) -> Event:
+        """Return an event without its markets. Whoever changes one must copy it."""
+        found = self._bare.get(slug)
+        if found is None:
+            number = FIRST_EVENT + self._numbers[slug]
+            found = self._bare[slug] = game_event(
+                self._game(self._plan[slug]), self._leagues, number
+            )
+            if found.end_date is not None and found.end_date <= self._now:
+                found.active, found.closed, found.ended, found.period = False, True, True, "FT"
+                found.updated_at = found.finished_timestamp = found.end_date
+        return found
+
+    def market(self, symbol: str) -> Market | None:
+        """Return the market of a symbol, or None."""
+        slug = self.event_slug(symbol)
+        markets = () if slug is None else self.event(slug).markets
+        return next((market for market in markets if market.slug == symbol), None)
+
+    def market_numbered(self, market_id: int) -> Market | None:
+        """Return the market with a number, or None."""
+        number, place = divmod(market_id - FIRST_MARKET, MARKETS_PER_EVENT)
+        slug = self.slug_numbered(FIRST_EVENT + number)
+        markets = [] if slug is None else self.event(slug).markets
+        return markets[place] if place < len(markets) else None
+
+    def _search(self, words: tuple[str, ...]) -> tuple[bytes, bytes]:
+        """Return flags of the events whose texts hold every word, and whose titles do.
+
+        Words are in lower case and hold no blank.
+        """
+        everything = b"\1" * len(self.slugs)
+        texts, titles = (
+            reduce(both, map(index.holding, words), everything) for index in self._texts
+        )
+        return texts, titles
+
+    @cached_property
+    def _texts(self) -> tuple[TextIndex, TextIndex]:
+        """What a search looks through: all texts of each event, and its title."""
+        patterns: dict[Kind, str] = {}
+        texts, titles = [], []
+        for slug, kind in zip(self.slugs, self.kinds, strict=True):
+            if kind not in patterns:
+                patterns[kind] = _text_pattern(self._leagues, kind[0], self.templates(slug))
+            texts.append(self._fill(patterns[kind], slug))
+            titles.append(self._fill("{first} vs. {second}", slug))
+        return TextIndex(texts), TextIndex(titles)
+
+    def _fill(self, pattern: str, slug: str) -> str:
+        """Fill in what is particular to an event, in lower case."""
+        game = self._plan[slug]
+        first, second = self._game(game).teams
+        names = {"slug": slug, "first": first.name.lower(), "second": second.name.lower()}
+        short = dict(zip(("first_short", "second_short"), game.short_names, strict=True))
+        return filled(pattern, names | short)
+
+    # ---- dormant instruments
+
+    def __bool__(self) -> bool:
+        return bool(self.slugs)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @cached_property
+    def _size(self) -> int:
+        return sum(len(self.templates(slug)) for slug in self.slugs)
+
+    def find(self, symbol: str) -> Instrument | None:
+        """Return the instrument of a symbol, or None."""
+        return self._found(symbol)
+
+    def _find(self, symbol: str) -> Instrument | None:
+        slug = self.event_slug(symbol)
+        if slug is None or (pair := self._made(slug).get(symbol)) is None:
+            return None
+        return with_metadata(*pair, self.bare(slug))
+
+    def symbols(self) -> Iterator[str]:
+        """Yield every symbol, in order of listing."""
+        for slug in self.slugs:
+            yield from self.symbols_of(slug)
+
+    def states(self, now: Instant) -> Iterator[DormantState]:
+        """Yield how each instrument stands by its dates, in order of listing."""
+        for slug, game in self._plan.items():
+            state = game.dates.state(now)
+            if state is InstrumentState.OPEN and now >= self._over(game):
+                state = InstrumentState.CLOSED
+            for symbol, template in zip(self.symbols_of(slug), self.templates(slug), strict=True):
+                price_scale, _, qty_scale, _ = terms_of(symbol, cents=template.cents)
+                yield DormantState(symbol, state, price_scale, qty_scale)
+
+    def of_event(self, event: str) -> Iterable[Instrument]:
+        """Return the instruments of an event, in order of listing."""
+        if event not in self._plan:
+            return ()
+        found = map(self.find, self._made(event))
+        return [instrument for instrument in found if instrument is not None]
+
+    def next_edge(self, after: Instant) -> Instant | None:
+        """Return the first date after an instant at which a market moves, or None."""
+        place = bisect_right(self._edges, (after, len(self.slugs)))
+        return self._edges[place][0] if place < len(self._edges) else None
+
+    def moving(self, after: Instant, until: Instant) -> Iterator[Instrument]:
+        """Yield those with a date after the one instant and up to the other."""
+        last = len(self.slugs)
+        first, stop = (bisect_right(self._edges, (at, last)) for at in (after, until))
+        for _, number in self._edges[first:stop]:
+            yield from (instrument for instrument, _ in self._made(self.slugs[number]).values())
+
+    @cached_property
+    def _edges(self) -> list[tuple[Instant, int]]:
+        """Which event moves when, ascending."""
+        found = []
+        for number, game in enumerate(self._plan.values()):
+            dates = game.dates
+            edges = [self._over(game), dates.expiration, dates.termination]
+            if dates.start != dates.created:
+                edges.append(dates.start)
+            found += [(at, number) for at in edges]
+        return sorted(found)
+
+    def _over(self, game: PlannedGame) -> Instant:
+        """Return when a game is over if nobody reports it."""
+        return game.start + duration(game.league.slug, game.slug)
+
+    # ---- making
+
+    def _game(self, planned: PlannedGame) -> Game:
+        league = planned.league
+        return Game(
+            league=league.slug,
+            home=self._leagues.team(league.slug, planned.home),
+            away=self._leagues.team(league.slug, planned.away),
+            stem=planned.slug,
+            start=planned.start,
+            created=planned.created,
+            opens=planned.opens,
+            sets=league.sets,
+            fee_class=league.fee_class,
+        )
+
+    def _make_pairs(self, slug: str) -> dict[str, tuple[Instrument, Facts]]:
+        """Make an event's instruments, without metadata, and their facts, by symbol."""
+        game = self._game(self._plan[slug])
+        pairs = game_markets(game, self.bare(slug), self._leagues, self._now)
+        return {instrument.symbol: (instrument, facts) for instrument, facts in pairs}
+
+    def _make_event(self, slug: str) -> Event:
+        """Make an event with its markets."""
+        pairs = zip(self.market_ids(slug), self._made(slug).values(), strict=True)
+        markets = [market_of(number, *pair, self._now) for number, pair in pairs]
+        return replace(self.bare(slug), markets=markets)
+
+
+def _text_pattern(leagues: Leagues, league: str, markets: tuple[MarketTemplate, ...]) -> str:
+    """Return what a search looks at in a game's event and markets, with names left open.
+
+    Each token of the texts stands in it once: a word to be found holds no blank, so it lies within
+    one token.
+    """
+    first, second = (
+        Team(abbreviation=f"{{{side}_short}}", name=f"{{{side}}}") for side in ("first", "second")
+    )
+    home, away = ordered(league, first, second)
+    game = Game(league, home, away, "{slug}", 0, 0, 0, ())
+    texts = [*event_texts(game_event(game, leagues, 0))]
+    for template in markets:
+        texts += [template.question, f"{template.product}-{{slug}}{template.tail}"]
+    return " ".join(dict.fromkeys(" ".join(texts).lower().split()))
